@@ -1,0 +1,46 @@
+/**
+ * `authorization.k8s.io/v1`: questions about what somebody may do. `tenant` is Arktos' addition.
+ * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
+ */
+import type { Extra } from './authentication-v1.ts';
+import type { ObjectMeta } from './meta-v1.ts';
+
+export interface ResourceAttributes {
+  readonly tenant?: string;
+  readonly namespace?: string;
+  readonly verb?: string;
+  readonly group?: string;
+  readonly version?: string;
+  readonly resource?: string;
+  readonly subresource?: string;
+  readonly name?: string;
+}
+
+export interface NonResourceAttributes {
+  readonly path?: string;
+  readonly verb?: string;
+}
+
+export interface SubjectAccessReviewSpec {
+  readonly user?: string;
+  readonly groups?: readonly string[];
+  readonly uid?: string;
+  readonly extra?: Extra;
+  readonly resourceAttributes?: ResourceAttributes;
+  readonly nonResourceAttributes?: NonResourceAttributes;
+}
+
+export interface SubjectAccessReviewStatus {
+  readonly allowed: boolean;
+  readonly denied?: boolean;
+  readonly reason?: string;
+  readonly evaluationError?: string;
+}
+
+export interface SubjectAccessReview {
+  readonly kind: 'SubjectAccessReview' | 'SelfSubjectAccessReview' | 'LocalSubjectAccessReview';
+  readonly apiVersion: string;
+  readonly metadata?: ObjectMeta;
+  readonly spec: SubjectAccessReviewSpec;
+  readonly status?: SubjectAccessReviewStatus;
+}

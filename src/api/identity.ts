@@ -1,0 +1,48 @@
+/**
+ * Who a credential proved to be, before any tenancy mode has named them. Authenticators make it, the tenancy
+ * modes turn it into a tenant and a Kubernetes user: mapping stays pure and follows the configuration of the
+ * moment, while only the backend's facts are cached.
+ */
+import type { Extra } from './authentication-v1.ts';
+import type { DomainReference } from './keystone-v3.ts';
+
+/** What the user's name is built from. */
+export type Subject =
+  | {
+      readonly kind: 'keystone';
+      readonly userName: string;
+      readonly userDomain: DomainReference;
+      /** The domain of the token's scope, or the user's own where the scope has none. */
+      readonly scopeDomain: DomainReference;
+      /** A delegated token gets a name of its own, so that it never inherits what the user holds by name. */
+      readonly delegation?: { readonly kind: 'application-credential' | 'trust'; readonly id: string };
+    }
+  | {
+      readonly kind: 'claim';
+      /** The issuer's configured prefix and the claim as it is. */
+      readonly name: string;
+    };
+
+/** Where the tenant comes from: a Keystone domain that a tenancy mode translates, or the issuer's configuration. */
+export type TenantOrigin =
+  | { readonly from: 'domain'; readonly domain: DomainReference }
+  | { readonly from: 'issuer'; readonly tenant: string };
+
+declare const tenantName: unique symbol;
+/** The name of a tenant that `tenancy/tenant-name.ts` has found fit to be one. */
+export type TenantName = string & { readonly [tenantName]: true };
+
+export interface Identity {
+  /** Which authenticator vouched: `keystone`, or `jwt`. */
+  readonly authenticator: string;
+  readonly subject: Subject;
+  readonly tenantOrigin: TenantOrigin;
+  /** The source's own stable id; empty where it has none. */
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Extra;
+  /** When the credential dies, in milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** What the audit log says beside the user: trustee of a trust, Keystone's audit id of the token, … */
+  readonly auditAnnotations: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,60 @@
+/**
+ * Keystone v3: the parts of a validated token that decide who somebody is and what they may do.
+ * https://docs.openstack.org/api-ref/identity/v3/#validate-and-show-information-for-token
+ */
+
+export interface DomainReference {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface RoleReference {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface ProjectReference {
+  readonly id: string;
+  readonly name: string;
+  readonly domain: DomainReference;
+}
+
+export interface UserReference {
+  readonly id: string;
+  readonly name: string;
+  readonly domain: DomainReference;
+}
+
+/** What a token is good for: exactly one of Keystone's scopes. */
+export type Scope =
+  | { readonly kind: 'project'; readonly project: ProjectReference }
+  | { readonly kind: 'domain'; readonly domain: DomainReference }
+  | { readonly kind: 'system' }
+  | { readonly kind: 'unscoped' };
+
+/** Whose rights a token carries when it is not simply its user's own. */
+export type Delegation =
+  | { readonly kind: 'application-credential'; readonly id: string }
+  | {
+      readonly kind: 'trust';
+      readonly id: string;
+      readonly trusteeUserID: string;
+      readonly impersonation: boolean;
+    };
+
+/** A token that Keystone vouched for, reduced to what Stonegate uses; safe to cache, holds no secret. */
+export interface KeystoneToken {
+  readonly user: UserReference;
+  readonly scope: Scope;
+  readonly roles: readonly RoleReference[];
+  /** Ids of the federated groups frozen into the token; empty for local users. */
+  readonly federatedGroups: readonly string[];
+  readonly delegation?: Delegation;
+  readonly methods: readonly string[];
+  /** The first identifies the token: its string has many spellings. */
+  readonly auditIDs: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly issuedAt: number;
+  /** Milliseconds since the epoch; the token is dead at that very millisecond. */
+  readonly expiresAt: number;
+}

@@ -1,0 +1,39 @@
+/**
+ * What an authenticator is: Kubernetes' own contract. It returns an identity; or `undefined`, which says "not my
+ * kind of credential, ask the next"; or throws: mine and bad (401), or my backend is down (503). A throw ends
+ * the chain, and nothing ever falls through to anonymous.
+ * https://pkg.go.dev/k8s.io/apiserver/pkg/authentication/authenticator
+ */
+import type { Identity } from '../api/identity.ts';
+import { StatusError, unauthorized } from '../errors/status-error.ts';
+import type { Credential } from './credential.ts';
+
+export interface AuthenticationContext {
+  /** The client's address, by which floods of unknown credentials are slowed. */
+  readonly source: string;
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
+}
+
+export interface Authenticator {
+  readonly name: string;
+  authenticate(credential: Credential, context: AuthenticationContext): Promise<Identity | undefined>;
+}
+
+/**
+ * Asks the authenticators in order; the first that knows the kind of credential decides.
+ *
+ * @throws StatusError CredentialMissing without a credential, CredentialInvalid where nobody knows it
+ */
+export async function authenticate(
+  authenticators: readonly Authenticator[],
+  credential: Credential | undefined,
+  context: AuthenticationContext,
+): Promise<Identity> {
+  if (credential === undefined) throw new StatusError('CredentialMissing', 'Unauthorized');
+  for (const authenticator of authenticators) {
+    const identity = await authenticator.authenticate(credential, context);
+    if (identity !== undefined) return identity;
+  }
+  throw unauthorized('no authenticator is responsible for this kind of credential');
+}

@@ -1,0 +1,31 @@
+/**
+ * What an authorizer is: it refuses by throwing, or has no opinion. The API server's own RBAC has the last word
+ * on everything that is let through, so that there is nothing here to allow.
+ */
+import type { UserInfo } from '../api/authentication-v1.ts';
+import type { TenantName } from '../api/identity.ts';
+import type { RequestInfo } from '../api/request-info.ts';
+
+export interface AuthorizationAttributes {
+  readonly info: RequestInfo;
+  readonly method: string;
+  readonly user: UserInfo;
+  readonly tenant: TenantName;
+  /** The protocol the client wants to upgrade to, lower-cased: `spdy/3.1`, `websocket`. */
+  readonly upgrade: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface Authorizer {
+  readonly name: string;
+  /** @throws StatusError TenantForbidden, PathForbidden or AccessDenied */
+  authorize(attributes: AuthorizationAttributes): Promise<void>;
+}
+
+/** Every authorizer must be content; the first refusal ends it. */
+export async function authorize(
+  authorizers: readonly Authorizer[],
+  attributes: AuthorizationAttributes,
+): Promise<void> {
+  for (const authorizer of authorizers) await authorizer.authorize(attributes);
+}

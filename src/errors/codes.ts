@@ -1,0 +1,43 @@
+/**
+ * The closed set of Stonegate's refusals. Each code is stable (scripts and alerts may rely on it), has one HTTP
+ * status and one Kubernetes reason, and stands in `docs/errors.md`; a test holds the two together.
+ * https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#StatusReason
+ */
+
+interface CodeFacts {
+  readonly http: number;
+  readonly reason: string;
+}
+
+export const CODES = {
+  RequestMalformed: { http: 400, reason: 'BadRequest' },
+  BodyMalformed: { http: 400, reason: 'BadRequest' },
+  CredentialMissing: { http: 401, reason: 'Unauthorized' },
+  CredentialInvalid: { http: 401, reason: 'Unauthorized' },
+  CredentialAmbiguous: { http: 401, reason: 'Unauthorized' },
+  TenantForbidden: { http: 403, reason: 'Forbidden' },
+  TenantUnknown: { http: 403, reason: 'Forbidden' },
+  PathForbidden: { http: 403, reason: 'Forbidden' },
+  AccessDenied: { http: 403, reason: 'Forbidden' },
+  ImpersonationForbidden: { http: 403, reason: 'Forbidden' },
+  IdentityReserved: { http: 403, reason: 'Forbidden' },
+  IdentityUnusable: { http: 403, reason: 'Forbidden' },
+  GroupsOverflow: { http: 403, reason: 'Forbidden' },
+  IdentityTooLarge: { http: 403, reason: 'Forbidden' },
+  BodyTimeout: { http: 408, reason: 'Timeout' },
+  BodyTooLarge: { http: 413, reason: 'RequestEntityTooLarge' },
+  MediaTypeUnsupported: { http: 415, reason: 'UnsupportedMediaType' },
+  CredentialRateExceeded: { http: 429, reason: 'TooManyRequests' },
+  TenantRateExceeded: { http: 429, reason: 'TooManyRequests' },
+  HeadersTooLarge: { http: 431, reason: 'RequestHeaderFieldsTooLarge' },
+  InternalError: { http: 500, reason: 'InternalError' },
+  InvariantBroken: { http: 500, reason: 'InternalError' },
+  KeystoneUnavailable: { http: 503, reason: 'ServiceUnavailable' },
+  IssuerUnavailable: { http: 503, reason: 'ServiceUnavailable' },
+  UpstreamUnavailable: { http: 503, reason: 'ServiceUnavailable' },
+  UpstreamRefusedCredential: { http: 503, reason: 'ServiceUnavailable' },
+  ShuttingDown: { http: 503, reason: 'ServiceUnavailable' },
+  UpstreamTimeout: { http: 504, reason: 'Timeout' },
+} as const satisfies Readonly<Record<string, CodeFacts>>;
+
+export type ErrorCode = keyof typeof CODES;

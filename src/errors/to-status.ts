@@ -1,0 +1,56 @@
+/**
+ * Turns whatever was thrown into the Kubernetes Status a client gets. Unknown errors become a 500 without
+ * detail; the audit ID leads the operator to the log line that has it.
+ * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
+ */
+import type { Status } from '../api/meta-v1.ts';
+import type { HeaderField } from '../lib/header-list.ts';
+import { CODES } from './codes.ts';
+import { StatusError } from './status-error.ts';
+
+export interface StatusAnswer {
+  readonly status: Status;
+  readonly headers: readonly HeaderField[];
+}
+
+/**
+ * @param error anything thrown
+ * @param auditID repeated in the Status, so that a screenshot of an error suffices to find its log line
+ */
+export function toStatus(error: unknown, auditID: string): StatusAnswer {
+  const known =
+    error instanceof StatusError
+      ? error
+      : new StatusError(
+          'InternalError',
+          'Internal error occurred: see the log of Stonegate under the audit ID',
+        );
+  const { http, reason } = CODES[known.code];
+  return {
+    status: {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: known.message,
+      reason,
+      details: {
+        ...known.details,
+        causes: [
+          ...(known.details?.causes ?? []),
+          { reason: 'StonegateCode', message: known.code },
+          { reason: 'AuditID', message: auditID },
+        ],
+      },
+      code: http,
+    },
+    headers: protocolHeaders(http),
+  };
+}
+
+/** A 503 carries no Retry-After: kubectl would retry ten times in silence and lose the message. */
+function protocolHeaders(http: number): HeaderField[] {
+  if (http === 401) return [['WWW-Authenticate', 'Bearer realm="stonegate"']];
+  if (http === 429) return [['Retry-After', '1']];
+  return [];
+}

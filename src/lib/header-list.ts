@@ -1,0 +1,43 @@
+/**
+ * HTTP header fields as they came: ordered name/value pairs, names in their own spelling, repeats kept apart.
+ * Objects would merge repeats and lose the order, and both matter to whoever forwards a request.
+ * RFC 9110 §5.1–5.3.
+ */
+
+export type HeaderField = readonly [name: string, value: string];
+export type HeaderList = readonly HeaderField[];
+
+/** Pairs up Node's flat `rawHeaders`; HTTP/2 pseudo-headers (`:path` …) are left out. */
+export function fromRawHeaders(raw: readonly string[]): HeaderField[] {
+  const list: HeaderField[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = raw[i] ?? '';
+    if (!name.startsWith(':')) list.push([name, raw[i + 1] ?? '']);
+  }
+  return list;
+}
+
+/** Every value of a field, in order. `name` is given in lower case. */
+export function headerValues(list: HeaderList, name: string): string[] {
+  const values: string[] = [];
+  for (const [key, value] of list) {
+    if (key.length === name.length && key.toLowerCase() === name) values.push(value);
+  }
+  return values;
+}
+
+/** The field's first value, or undefined where it is absent. `name` is given in lower case. */
+export function headerValue(list: HeaderList, name: string): string | undefined {
+  for (const [key, value] of list) {
+    if (key.length === name.length && key.toLowerCase() === name) return value;
+  }
+  return undefined;
+}
+
+/** The members of a comma-separated field (`Connection`, `Upgrade`, …), lower-cased, blanks trimmed. */
+export function headerTokens(list: HeaderList, name: string): string[] {
+  return headerValues(list, name)
+    .flatMap((value) => value.split(','))
+    .map((token) => token.trim().toLowerCase())
+    .filter((token) => token !== '');
+}

@@ -1,0 +1,16 @@
+/**
+ * The port for the program's own log (not the audit log). Implemented with pino in `observability/log.ts`.
+ * Nothing secret may be given to it: no token, no password, no header of a client.
+ */
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+export interface Logger {
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
+}
+
+/** For tests and for commands that have nothing to log. */
+export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };

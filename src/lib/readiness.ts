@@ -1,0 +1,10 @@
+/**
+ * What a part says of itself at `/readyz`.
+ */
+
+export interface ReadinessCheck {
+  /** As shown to the operator: `upstream`, `issuer https://…`. */
+  readonly name: string;
+  /** @returns undefined when ready, else why not: no secret, one line */
+  notReadyBecause(): string | undefined;
+}

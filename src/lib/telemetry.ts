@@ -1,0 +1,24 @@
+/**
+ * The port for what the parts count. Closed sets of labels only, so that no stranger can grow the number of
+ * series. Implemented with prom-client in `observability/metrics.ts`; every name stands in `docs/metrics.md`.
+ */
+
+export type Backend = 'keystone' | 'issuer' | 'redis' | 'upstream';
+export type CacheTier = 'memory' | 'redis' | 'negative' | 'discovery';
+
+export interface Telemetry {
+  cacheLookup(tier: CacheTier, result: 'hit' | 'miss' | 'stale' | 'error'): void;
+  /** One call to a backend; `refused` means that it refused our own credential. */
+  backendCall(backend: Backend, result: 'ok' | 'error' | 'timeout' | 'refused', seconds: number): void;
+  /** A credential no cache knew was turned away before a backend was asked. */
+  unknownCredentialLimited(reason: 'source' | 'total'): void;
+  /** A certificate, configuration or key file was read anew. */
+  reload(result: 'ok' | 'error'): void;
+}
+
+export const noTelemetry: Telemetry = {
+  cacheLookup() {},
+  backendCall() {},
+  unknownCredentialLimited() {},
+  reload() {},
+};

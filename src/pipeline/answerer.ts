@@ -1,0 +1,17 @@
+/**
+ * The port to what Stonegate says itself instead of forwarding: discovery, self reviews, its own API.
+ * Implemented in `tenancy/` and, for what needs the API server, given an UpstreamFetcher by the composition root.
+ */
+import type { HeaderList } from '../lib/header-list.ts';
+import type { Outgoing } from './request-state.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: Buffer | string;
+}
+
+export interface Answerer {
+  /** @returns undefined where the request is not this answerer's */
+  answer(outgoing: Outgoing): Promise<Answer | undefined>;
+}

@@ -1,0 +1,47 @@
+/**
+ * The port to the listener: one request and the way to answer it, the same for HTTP/1.1, HTTP/2 and a request to
+ * upgrade. Implemented in `server/`.
+ */
+import type { Duplex, Readable } from 'node:stream';
+import type { HeaderList } from '../lib/header-list.ts';
+
+export interface Exchange {
+  readonly method: string;
+  /** The request target as sent: path and query. */
+  readonly target: string;
+  readonly headers: HeaderList;
+  readonly httpVersion: string;
+  /** The peer's address; undefined where the connection is already gone. */
+  readonly peerAddress: string | undefined;
+  readonly body: Readable;
+  readonly response: ResponseWriter;
+  /** Aborted when the client is gone before the answer is complete. */
+  readonly signal: AbortSignal;
+  /** Present where the client asks to leave HTTP (RFC 9110 §7.8). */
+  readonly upgrade?: Upgrade;
+}
+
+export interface Upgrade {
+  /** Lower-cased: `spdy/3.1`, `websocket`. */
+  readonly protocol: string;
+  readonly socket: Duplex;
+  /** What the client sent behind its request head. */
+  readonly head: Buffer;
+}
+
+export interface ResponseWriter {
+  readonly headersSent: boolean;
+  /** True once the answer is complete or the client is gone. */
+  readonly closed: boolean;
+  /**
+   * @param headers hop-by-hop fields and repeats of single-value fields already removed: HTTP/2 throws on them
+   */
+  writeHead(status: number, headers: HeaderList): void;
+  /** @returns false where the client reads slower than this: wait for `onDrain` */
+  write(chunk: Uint8Array): boolean;
+  /** Calls back once when there is room again. */
+  onDrain(callback: () => void): void;
+  end(chunk?: Uint8Array | string): void;
+  /** Breaks the answer off: the connection over HTTP/1.1, the stream over HTTP/2. */
+  destroy(): void;
+}

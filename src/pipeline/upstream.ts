@@ -1,0 +1,71 @@
+/**
+ * The ports to the API server. Implemented in `upstream/`.
+ */
+import type { HeaderList } from '../lib/header-list.ts';
+import type { Exchange, Upgrade } from './exchange.ts';
+
+export interface UpstreamRequest {
+  readonly method: string;
+  /** Path and query exactly as they go out. Never passed through a URL parser: that would resolve dot segments. */
+  readonly target: string;
+  /** Complete but for our own credential and the framing fields, which the adapter adds. */
+  readonly headers: HeaderList;
+  /** No time limit on the answer, and idle silence is no fault. */
+  readonly longRunning: boolean;
+}
+
+export interface RelayHooks {
+  /** Called once, when the response head is sent to the client. */
+  onHead(status: number): void;
+}
+
+/** How a relayed answer ended. A failure before its head was sent is thrown instead. */
+export interface RelayResult {
+  readonly status: number;
+  /** True where upstream or client went away in its midst. */
+  readonly aborted: boolean;
+}
+
+export interface Forwarder {
+  /**
+   * Sends the request with the exchange's body and streams the answer back, both ways with backpressure.
+   *
+   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, BodyTooLarge, BodyTimeout
+   *   while nothing has been sent to the client
+   */
+  forward(request: UpstreamRequest, exchange: Exchange, hooks: RelayHooks): Promise<RelayResult>;
+}
+
+export interface Tunneller {
+  /**
+   * Opens the upgraded connection and joins both ends until either closes. An upstream that refuses has its
+   * answer relayed; then both sides close.
+   *
+   * @throws StatusError as `Forwarder.forward` does
+   */
+  tunnel(
+    request: UpstreamRequest,
+    exchange: Exchange,
+    upgrade: Upgrade,
+    hooks: RelayHooks,
+  ): Promise<RelayResult>;
+}
+
+/** A whole answer in memory: for what Stonegate asks as itself. */
+export interface UpstreamAnswer {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: Buffer;
+}
+
+export interface UpstreamFetcher {
+  /**
+   * Asks with our own credential; with Impersonate headers in `headers`, as somebody.
+   *
+   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
+   */
+  fetch(
+    request: Omit<UpstreamRequest, 'longRunning'> & { readonly body?: Buffer | string },
+    signal: AbortSignal,
+  ): Promise<UpstreamAnswer>;
+}

@@ -1,0 +1,55 @@
+/**
+ * A way of expressing tenants to the API server. A mode is this one small object; the rest of the code never
+ * asks which mode it is in.
+ */
+import type { UserInfo } from '../api/authentication-v1.ts';
+import type { Identity, TenantName } from '../api/identity.ts';
+import type { RequestInfo } from '../api/request-info.ts';
+
+/** What becomes of a request. Refusals are thrown. */
+export type Route =
+  /** To the API server as the impersonated user; `path` and `query` are exactly what is sent. */
+  | { readonly kind: 'forward'; readonly path: string; readonly query: string }
+  /** Fetched as Stonegate itself, since the API server shows it to no tenant, and reduced to what the tenant may see. */
+  | { readonly kind: 'discovery'; readonly path: string; readonly query: string; readonly reduce: Reduction }
+  /** A question about oneself, which the API server may not let the user ask. */
+  | {
+      readonly kind: 'self-review';
+      readonly review: SelfReview;
+      readonly path: string;
+      readonly query: string;
+    };
+
+/** `resources`: an APIResourceList; `none`: passed on as it is. */
+export type Reduction = 'resources' | 'none';
+export type SelfReview = 'access' | 'rules' | 'subject';
+
+export interface TenancyMode {
+  readonly name: string;
+  /** Whether paths have a tenant segment to read. */
+  readonly readsTenantFromPath: boolean;
+  /**
+   * The tenant an identity belongs to.
+   *
+   * @throws StatusError TenantUnknown
+   */
+  tenantOf(identity: Identity): TenantName;
+  /**
+   * The user as the API server is to know them.
+   *
+   * @throws StatusError IdentityReserved or IdentityUnusable
+   */
+  userOf(identity: Identity, tenant: TenantName): UserInfo;
+  /**
+   * Decides where a request goes. Refusing other tenants is the authorizer's business, not the route's.
+   *
+   * @throws StatusError PathForbidden for what is no tenant's
+   */
+  route(info: RequestInfo, method: string, tenant: TenantName, user: UserInfo): Route;
+  /** The tenant an access review names; undefined where the API server knows no tenants. */
+  reviewTenant(tenant: TenantName): string | undefined;
+  /** Whether the tenant may act in every other: Arktos' system tenant. */
+  isSystem(tenant: TenantName): boolean;
+  /** The cluster-scoped resources that a tenant's discovery does not show, as `group/resource`. */
+  readonly hiddenResources: ReadonlySet<string>;
+}
