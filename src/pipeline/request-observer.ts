@@ -22,6 +22,8 @@ export interface RequestRecord {
   tenant?: TenantName;
   /** The user as impersonated. */
   user?: UserInfo;
+  /** True once the API server is asked as that user, not as Stonegate itself. */
+  impersonated?: boolean;
   /** How the request left the pipeline. */
   outcome?: Outcome;
 }
@@ -39,6 +41,7 @@ export interface Outcome {
 }
 
 export interface RequestObserver {
+  /** Called once, as soon as the user is known, or when it is clear that they will not be. */
   requestReceived(record: RequestRecord): void;
   /** A long-running request's response has begun, with this status. */
   responseStarted(record: RequestRecord, status: number): void;

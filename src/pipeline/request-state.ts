@@ -15,7 +15,7 @@ export interface Received {
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;
   /** The client first, then the trusted proxies it came through; see `client-address.ts`. */
-  readonly sourceIPs: readonly string[];
+  readonly sourceIPs: readonly [string, ...string[]];
 }
 
 export interface Identified extends Received {
@@ -32,14 +32,16 @@ export interface Scoped extends Authenticated {
   readonly user: UserInfo;
 }
 
-declare const authorized: unique symbol;
-/** Only the authorize stage makes one. */
+/** Made by `authorized.ts` alone. */
 export interface Authorized extends Scoped {
-  readonly [authorized]: true;
+  readonly authorized: true;
 }
 
-export interface Outgoing extends Authorized {
+export interface Routed extends Authorized {
   readonly route: Route;
-  /** Cleaned of what the client may not say; on a forward, with our identity on it. */
+}
+
+export interface Outgoing extends Routed {
+  /** The client's headers, cleaned, with the person's identity on them. */
   readonly headers: HeaderList;
 }

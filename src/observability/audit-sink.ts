@@ -1,0 +1,56 @@
+/**
+ * Where audit lines go: a file or standard output, written in the background and in order by sonic-boom, which
+ * pino brings along. A log that cannot be written is said loudly once per burst, and counted; it does not stop
+ * the API of an organisation.
+ */
+import { pino } from 'pino';
+import type { AuditSink } from '../audit/audit-log.ts';
+import type { Logger } from '../lib/logger.ts';
+
+export interface AuditFile extends AuditSink {
+  /** Opens the file anew: after a log rotation. */
+  reopen(): void;
+  /** Writes out what is pending. */
+  close(): Promise<void>;
+}
+
+export interface AuditFileOptions {
+  /** `-` is standard output. */
+  readonly file: string;
+  readonly logger: Logger;
+  /** Told of every line that could not be kept. */
+  readonly lost: () => void;
+}
+
+/** Lines waiting for a slow disk, in bytes; beyond it they are lost. */
+const MAX_PENDING = 64 * 1024 * 1024;
+
+export function createAuditFile({ file, logger, lost }: AuditFileOptions): AuditFile {
+  const stream = pino.destination({
+    dest: file === '-' ? 1 : file,
+    append: true,
+    mkdir: true,
+    sync: false,
+    maxLength: MAX_PENDING,
+    mode: 0o600,
+  });
+  stream.on('error', (error: Error) => logger.error({ error, file }, 'the audit log cannot be written'));
+  stream.on('drop', () => {
+    lost();
+    logger.error({ file }, 'an audit event was lost: the audit log is slower than the requests');
+  });
+  return {
+    write(line) {
+      stream.write(`${line}\n`);
+    },
+    reopen() {
+      if (file !== '-') stream.reopen();
+    },
+    close: () =>
+      new Promise((resolve) => {
+        stream.once('close', resolve);
+        stream.once('error', () => resolve());
+        stream.end();
+      }),
+  };
+}

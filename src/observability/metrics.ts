@@ -1,0 +1,125 @@
+/**
+ * What Prometheus sees. Every label comes from a closed set of ours: no path, user, address or tenant, so that
+ * no stranger can grow the number of series. `docs/metrics.md` names them all; a test holds it to this file.
+ * https://prometheus.io/docs/practices/naming/
+ */
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { RequestInfo } from '../api/request-info.ts';
+import type { ErrorCode } from '../errors/codes.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
+import type { RequestObserver, RequestRecord } from '../pipeline/request-observer.ts';
+
+const VERBS: ReadonlySet<string> = new Set([
+  ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'proxy'],
+  ...['post', 'put', 'head', 'options'],
+]);
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export interface Metrics extends Telemetry, RequestObserver {
+  /** The whole exposition of this process, as text. */
+  text(): Promise<string>;
+  /** The same as JSON, for the process that adds up its workers. */
+  json(): Promise<unknown>;
+  auditEventLost(): void;
+}
+
+/**
+ * @param now milliseconds since the epoch
+ */
+export function createMetrics(now: () => number): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'stonegate_requests_total',
+    help: 'Requests by what they asked for, who vouched, and the HTTP status they got.',
+    labelNames: ['verb', 'authenticator', 'status'],
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'stonegate_refusals_total',
+    help: 'Requests that Stonegate itself refused, by its error code.',
+    labelNames: ['code'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'stonegate_request_duration_seconds',
+    help: 'Time to the end of the answer, long-running requests left out.',
+    labelNames: ['verb'],
+    buckets: SECONDS,
+    registers,
+  });
+  const active = new Gauge({
+    name: 'stonegate_requests_active',
+    help: 'Requests under way whose user is known, by kind.',
+    labelNames: ['kind'],
+    registers,
+  });
+  const cache = new Counter({
+    name: 'stonegate_cache_lookups_total',
+    help: 'Look-ups in each tier of the cache.',
+    labelNames: ['tier', 'result'],
+    registers,
+  });
+  const backend = new Histogram({
+    name: 'stonegate_backend_duration_seconds',
+    help: 'Calls to Keystone, OIDC issuers, Redis and, as Stonegate itself, the API server.',
+    labelNames: ['backend', 'result'],
+    buckets: SECONDS,
+    registers,
+  });
+  const limited = new Counter({
+    name: 'stonegate_unknown_credentials_limited_total',
+    help: 'Unknown credentials turned away before a backend was asked.',
+    labelNames: ['reason'],
+    registers,
+  });
+  const reloads = new Counter({
+    name: 'stonegate_reloads_total',
+    help: 'Configuration, certificates and keys read anew.',
+    labelNames: ['result'],
+    registers,
+  });
+  const auditLost = new Counter({
+    name: 'stonegate_audit_events_lost_total',
+    help: 'Audit events that could not be kept.',
+    registers,
+  });
+
+  return {
+    requestReceived: (record) => active.inc({ kind: kindOf(record.info) }),
+    responseStarted() {},
+    responseComplete(record) {
+      active.dec({ kind: kindOf(record.info) });
+      const verb = verbOf(record);
+      const authenticator = record.identity?.authenticator ?? 'none';
+      requests.inc({ verb, authenticator, status: String(record.outcome?.status ?? 0) });
+      const code: ErrorCode | undefined = record.outcome?.code;
+      if (code !== undefined) refusals.inc({ code });
+      if (record.info?.longRunning === undefined) {
+        duration.observe({ verb }, Math.max(0, now() - record.receivedAt) / 1000);
+      }
+    },
+    cacheLookup: (tier, result) => cache.inc({ tier, result }),
+    backendCall: (name, result, seconds) => backend.observe({ backend: name, result }, seconds),
+    unknownCredentialLimited: (reason) => limited.inc({ reason }),
+    reload: (result) => reloads.inc({ result }),
+    auditEventLost: () => auditLost.inc(),
+    text: () => registry.metrics(),
+    json: () => registry.getMetricsAsJSON(),
+  };
+}
+
+/** Adds up what the workers' `json()` gave: counters and histograms are summed. */
+export async function aggregateMetrics(documents: readonly object[]): Promise<string> {
+  return AggregatorRegistry.aggregate([...documents]).metrics();
+}
+
+function verbOf({ info, method }: RequestRecord): string {
+  const verb = info?.verb ?? method.toLowerCase();
+  return VERBS.has(verb) ? verb : 'other';
+}
+
+function kindOf(info: RequestInfo | undefined): string {
+  return info?.longRunning ?? 'short';
+}

@@ -1,0 +1,37 @@
+/**
+ * The log's view of a request: only what went wrong, under the audit ID the client was shown, with the cause
+ * that the client was not.
+ */
+import { StatusError } from '../errors/status-error.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { RequestObserver, RequestRecord } from '../pipeline/request-observer.ts';
+
+export function createRequestLog(logger: Logger): RequestObserver {
+  return {
+    requestReceived() {},
+    responseStarted() {},
+    responseComplete(record) {
+      const { outcome } = record;
+      if (outcome?.code === undefined) return;
+      const fields = {
+        auditID: record.auditID,
+        code: outcome.code,
+        status: outcome.status,
+        source: record.sourceIPs[0],
+        ...(record.user === undefined ? {} : { user: record.user.username, tenant: record.tenant }),
+        reason: reasonOf(record),
+      };
+      if (outcome.status >= 500) logger.error(fields, 'request failed');
+      else logger.info(fields, 'request refused');
+    },
+  };
+}
+
+/** A stack trace is worth its space only where nobody expected the error. */
+function reasonOf({ outcome }: RequestRecord): unknown {
+  const error = outcome?.error;
+  if (!(error instanceof StatusError)) return error;
+  const { cause } = error;
+  if (cause === undefined) return error.message;
+  return cause instanceof Error ? `${error.message}: ${cause.message}` : `${error.message}: ${String(cause)}`;
+}

@@ -1,0 +1,52 @@
+/**
+ * Whose request it is, by address: the peer, unless the peer is a proxy the configuration trusts; then the
+ * nearest address in X-Forwarded-For that is not itself trusted. What cannot be parsed is never believed, and
+ * makes the peer the client.
+ */
+import ipaddr from 'ipaddr.js';
+import { type HeaderList, headerValues } from '../lib/header-list.ts';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+export type TrustedProxies = readonly [Address, number][];
+
+/** @throws Error where a CIDR is none; `check` has refused it before */
+export function parseTrustedProxies(cidrs: readonly string[]): TrustedProxies {
+  return cidrs.map((cidr) => {
+    const [address, bits] = ipaddr.parseCIDR(cidr);
+    return [address, bits];
+  });
+}
+
+/**
+ * @param peer the connection's other end; undefined where it is gone or has no address (a Unix socket)
+ * @returns the client's address first, then the trusted proxies between it and us, nearest last; never empty
+ */
+export function clientAddresses(
+  peer: string | undefined,
+  headers: HeaderList,
+  trusted: TrustedProxies,
+): readonly [string, ...string[]] {
+  const peerAddress = parse(peer ?? '');
+  if (peerAddress === undefined) return ['unknown'];
+  const peerText = peerAddress.toString();
+  if (!isTrusted(peerAddress, trusted)) return [peerText];
+  const hops: [string, ...string[]] = [peerText];
+  const forwarded = headerValues(headers, 'x-forwarded-for').flatMap((value) => value.split(','));
+  for (const text of forwarded.reverse()) {
+    const address = parse(text.trim());
+    if (address === undefined) return [peerText];
+    if (!isTrusted(address, trusted)) return [address.toString(), ...hops];
+    hops.unshift(address.toString());
+  }
+  return [peerText];
+}
+
+function parse(text: string): Address | undefined {
+  const unscoped = text.split('%', 1)[0] ?? '';
+  if (!ipaddr.isValid(unscoped)) return undefined;
+  return ipaddr.process(unscoped);
+}
+
+function isTrusted(address: Address, trusted: TrustedProxies): boolean {
+  return trusted.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
+}

@@ -1,0 +1,108 @@
+/**
+ * What of a client's header may travel on. Everything by which a client could name itself, or make a field of
+ * ours disappear, goes; fields are compared in lower case with `_` equal to `-`, since servers behind us may
+ * fold them together. A wish to impersonate is refused rather than dropped: dropping it would run
+ * `kubectl --as reader delete` with full rights.
+ * RFC 9110 §7.6.1 (hop-by-hop); Kubernetes user impersonation; OpenStack keystonemiddleware auth_token.
+ */
+import { withoutTokenSubprotocol } from '../authentication/credential.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { type HeaderField, type HeaderList, headerTokens } from '../lib/header-list.ts';
+
+const DROPPED: ReadonlySet<string> = new Set([
+  // Framing and hop-by-hop: each hop makes its own.
+  'connection',
+  'proxy-connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'content-length',
+  'upgrade',
+  'http2-settings',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'expect',
+  'host',
+  // Who the client says it is, or where from.
+  'authorization',
+  'forwarded',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'x-original-url',
+  'x-rewrite-url',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  // Ours: the API server logs under the same audit ID.
+  'audit-id',
+  // OpenStack's identity fields (keystonemiddleware); the rest by their prefixes.
+  'x-subject-token',
+  'x-storage-token',
+  'x-identity-status',
+  'x-is-admin-project',
+  'x-user',
+  'x-tenant',
+  'x-key-manager',
+]);
+
+const IDENTITY_PREFIXES: readonly string[] = [
+  'x-remote-',
+  'x-forwarded-',
+  'x-auth-',
+  'x-role',
+  'x-ssl-client-',
+  'x-client-cert',
+  'x-user-',
+  'x-project-',
+  'x-domain-',
+  'x-tenant-',
+  'x-service-',
+  'x-system-',
+  'x-openstack-',
+  'openstack-',
+  'x-stonegate-',
+];
+
+/** A field's name as the rules compare it. */
+export function canonicalName(name: string): string {
+  return name.toLowerCase().replaceAll('_', '-');
+}
+
+/** Whether a field of this name may never come from a client, nor stand on a request beside ours. */
+export function isIdentityField(canonical: string): boolean {
+  return (
+    canonical.startsWith('impersonate') ||
+    canonical === 'authorization' ||
+    canonical === 'forwarded' ||
+    IDENTITY_PREFIXES.some((prefix) => canonical.startsWith(prefix))
+  );
+}
+
+/**
+ * @throws StatusError ImpersonationForbidden where the client asks to act as somebody else
+ */
+export function cleanClientHeaders(headers: HeaderList): HeaderField[] {
+  const named = new Set(headerTokens(headers, 'connection').map(canonicalName));
+  const kept: HeaderField[] = [];
+  for (const [name, value] of headers) {
+    const canonical = canonicalName(name);
+    if (canonical.startsWith('impersonate')) {
+      throw new StatusError(
+        'ImpersonationForbidden',
+        `acting as somebody else is not possible here: the request carries the header ${JSON.stringify(name.slice(0, 64))}`,
+      );
+    }
+    if (DROPPED.has(canonical) || named.has(canonical) || isIdentityField(canonical)) continue;
+    if (canonical !== 'sec-websocket-protocol') kept.push([name, value]);
+    else pushUnlessEmpty(kept, name, withoutTokenSubprotocol(value));
+  }
+  return kept;
+}
+
+function pushUnlessEmpty(list: HeaderField[], name: string, value: string): void {
+  if (value !== '') list.push([name, value]);
+}

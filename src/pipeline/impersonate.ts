@@ -1,0 +1,104 @@
+/**
+ * Puts the person's identity on the outgoing request, and checks once more that exactly that identity is on it.
+ * The API server believes these headers because of our credential, so a mistake here fails open: the check looks
+ * at the finished header list and trusts nothing that was decided before.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
+ */
+import type { UserInfo } from '../api/authentication-v1.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { HeaderField, HeaderList } from '../lib/header-list.ts';
+import { canonicalName, isIdentityField } from './client-headers.ts';
+
+/** What a header line costs beside its name and value: colon, blank, CR, LF. */
+const LINE_OVERHEAD = 4;
+
+/** The identity as header fields. Values beyond ASCII go out as their UTF-8 bytes. */
+export function impersonationHeaders(user: UserInfo): HeaderField[] {
+  const headers: HeaderField[] = [['Impersonate-User', utf8Bytes(user.username)]];
+  if (user.uid !== '') headers.push(['Impersonate-Uid', utf8Bytes(user.uid)]);
+  for (const group of user.groups) headers.push(['Impersonate-Group', utf8Bytes(group)]);
+  for (const [key, values] of Object.entries(user.extra)) {
+    const name = `Impersonate-Extra-${encodeExtraKey(key)}`;
+    for (const value of values) headers.push([name, utf8Bytes(value)]);
+  }
+  return headers;
+}
+
+/** The server lower-cases the name first and unescapes then, hence lower-case escapes of everything unusual. */
+function encodeExtraKey(key: string): string {
+  let encoded = '';
+  for (const byte of Buffer.from(key, 'utf8')) {
+    const character = String.fromCharCode(byte);
+    encoded += /[a-z0-9._-]/.test(character) ? character : `%${byte.toString(16).padStart(2, '0')}`;
+  }
+  return encoded;
+}
+
+/** Node sends a header string's code units as single bytes. */
+function utf8Bytes(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
+
+export interface ImpersonationOptions {
+  /** What the API server takes of request headers in all, in bytes. */
+  readonly maxHeaderBytes: number;
+  readonly auditID: string;
+  /** The client's address, for the API server's own audit log. */
+  readonly clientAddress: string;
+}
+
+/**
+ * @param cleaned the client's headers after `cleanClientHeaders`
+ * @throws StatusError IdentityTooLarge where the identity does not fit, InvariantBroken where anything but our
+ *   identity is on the request
+ */
+export function impersonate(
+  cleaned: HeaderList,
+  user: UserInfo,
+  options: ImpersonationOptions,
+): HeaderField[] {
+  const identity = impersonationHeaders(user);
+  const headers: HeaderField[] = [
+    ...cleaned,
+    ['Audit-ID', options.auditID],
+    ['X-Forwarded-For', options.clientAddress],
+    ...identity,
+  ];
+  const size = headers.reduce((sum, [name, value]) => sum + name.length + value.length + LINE_OVERHEAD, 0);
+  if (size > options.maxHeaderBytes) {
+    throw new StatusError(
+      'IdentityTooLarge',
+      `the identity does not fit the API server's limit for headers: ${user.groups.length} groups make ${size} bytes, ${options.maxHeaderBytes} are taken; fewer groups must be mapped`,
+    );
+  }
+  assertOnlyIdentity(headers, identity);
+  return headers;
+}
+
+/**
+ * The last look before sending.
+ *
+ * @throws StatusError InvariantBroken
+ */
+export function assertOnlyIdentity(headers: HeaderList, identity: HeaderList): void {
+  const expected = identity.map(([name, value]) => `${name.toLowerCase()}\n${value}`);
+  const found = headers
+    .filter(([name]) => canonicalName(name).startsWith('impersonate'))
+    .map(([name, value]) => `${name.toLowerCase()}\n${value}`);
+  const foreign = headers.some(([name]) => isForeign(canonicalName(name)));
+  const users = identity.filter(([name]) => name === 'Impersonate-User');
+  const exact =
+    users.length === 1 &&
+    users[0]?.[1] !== '' &&
+    found.length === expected.length &&
+    found.every((line, index) => line === expected[index]);
+  if (foreign || !exact)
+    throw new StatusError('InvariantBroken', 'Internal error occurred: invalid impersonation');
+}
+
+/** An identity field that is neither an impersonation header, checked one by one, nor our one X-Forwarded-For. */
+function isForeign(canonical: string): boolean {
+  return (
+    isIdentityField(canonical) && !canonical.startsWith('impersonate') && canonical !== 'x-forwarded-for'
+  );
+}
