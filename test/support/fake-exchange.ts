@@ -1,0 +1,98 @@
+/**
+ * An exchange without a socket: what a listener would hand to the pipeline, and what it got back.
+ */
+import { Readable } from 'node:stream';
+import type { HeaderField, HeaderList } from '../../src/lib/header-list.ts';
+import type { Exchange, ResponseWriter, Upgrade } from '../../src/pipeline/exchange.ts';
+
+export interface FakeResponse extends ResponseWriter {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly text: string;
+  readonly destroyed: boolean;
+  /** The body as JSON. */
+  json(): unknown;
+}
+
+export interface FakeExchange extends Exchange {
+  readonly response: FakeResponse;
+  /** As if the client left. */
+  leave(): void;
+}
+
+interface FakeOptions {
+  readonly method?: string;
+  readonly target?: string;
+  readonly headers?: HeaderList;
+  readonly peerAddress?: string;
+  readonly body?: string;
+  readonly upgrade?: Upgrade;
+}
+
+export function fakeExchange(options: FakeOptions = {}): FakeExchange {
+  const client = new AbortController();
+  const response = fakeResponse(() => client.signal.aborted);
+  return {
+    method: options.method ?? 'GET',
+    target: options.target ?? '/api/v1/namespaces/default/pods',
+    headers: options.headers ?? [],
+    httpVersion: '1.1',
+    peerAddress: options.peerAddress ?? '192.0.2.7',
+    body: Readable.from(options.body === undefined ? [] : [Buffer.from(options.body)]),
+    response,
+    signal: client.signal,
+    ...(options.upgrade === undefined ? {} : { upgrade: options.upgrade }),
+    leave: () => client.abort(),
+  };
+}
+
+function fakeResponse(clientIsGone: () => boolean): FakeResponse {
+  let status = 0;
+  let headers: HeaderField[] = [];
+  let ended = false;
+  let destroyed = false;
+  const chunks: Buffer[] = [];
+  return {
+    get headersSent() {
+      return status !== 0;
+    },
+    get closed() {
+      return ended || destroyed || clientIsGone();
+    },
+    get status() {
+      return status;
+    },
+    get headers() {
+      return headers;
+    },
+    get destroyed() {
+      return destroyed;
+    },
+    get text() {
+      return Buffer.concat(chunks).toString();
+    },
+    json() {
+      const value: unknown = JSON.parse(this.text);
+      return value;
+    },
+    writeHead(code, list) {
+      if (status !== 0) throw new Error('the head was written twice');
+      status = code;
+      headers = [...list];
+    },
+    write(chunk) {
+      chunks.push(Buffer.from(chunk));
+      return true;
+    },
+    onDrain(callback) {
+      queueMicrotask(callback);
+    },
+    end(chunk) {
+      if (chunk !== undefined) chunks.push(Buffer.from(chunk));
+      ended = true;
+    },
+    destroy() {
+      destroyed = true;
+    },
+  };
+}

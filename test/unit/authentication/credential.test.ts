@@ -1,0 +1,84 @@
+import t from 'tap';
+import { credentialOf, withoutTokenSubprotocol } from '../../../src/authentication/credential.ts';
+
+const carrier = (token: string) =>
+  `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
+
+t.test('C001 a request without a credential has none', async (t) => {
+  t.equal(credentialOf([['Accept', '*/*']]), undefined);
+});
+
+t.test('C069 the scheme is read in any case', async (t) => {
+  t.same(credentialOf([['authorization', 'BeAREr abc']]), { kind: 'bearer', token: 'abc' });
+});
+
+t.test('C099 the second word is the token', async (t) => {
+  t.same(credentialOf([['Authorization', 'Bearer panda man']]), { kind: 'bearer', token: 'panda' });
+});
+
+t.test('C002 an Authorization without a scheme, or of another one, is refused', async (t) => {
+  for (const value of ['foo', 'Basic YTpi', '', 'Negotiate x']) {
+    t.throws(() => credentialOf([['Authorization', value]]), {
+      code: 'CredentialInvalid',
+      message: 'Unauthorized',
+    });
+  }
+});
+
+t.test('C111 C193 an empty bearer token is refused', async (t) => {
+  for (const value of ['Bearer', 'Bearer ', 'Bearer  x']) {
+    t.throws(() => credentialOf([['Authorization', value]]), { code: 'CredentialInvalid' });
+  }
+  t.throws(() => credentialOf([['X-Auth-Token', ' ']]), { code: 'CredentialInvalid' });
+});
+
+t.test('a Keystone token may come as X-Auth-Token', async (t) => {
+  t.same(credentialOf([['X-Auth-Token', 'gAAAAAx']]), { kind: 'x-auth-token', token: 'gAAAAAx' });
+});
+
+t.test('C095 two credentials are refused, whichever they are', async (t) => {
+  const both: [string, string][][] = [
+    [
+      ['Authorization', 'Bearer a'],
+      ['Authorization', 'Bearer a'],
+    ],
+    [
+      ['Authorization', 'Bearer a'],
+      ['X-Auth-Token', 'b'],
+    ],
+    [
+      ['X-Auth-Token', 'a'],
+      ['x-auth-token', 'b'],
+    ],
+    [
+      ['Authorization', 'Bearer a'],
+      ['Sec-WebSocket-Protocol', `v4.channel.k8s.io, ${carrier('b')}`],
+    ],
+  ];
+  for (const headers of both) t.throws(() => credentialOf(headers), { code: 'CredentialAmbiguous' });
+});
+
+t.test('a WebSocket subprotocol carries a bearer token beside another subprotocol', async (t) => {
+  t.same(credentialOf([['Sec-WebSocket-Protocol', `${carrier('abc')}, v4.channel.k8s.io`]]), {
+    kind: 'bearer',
+    token: 'abc',
+  });
+});
+
+t.test('C246 two tokens among the subprotocols are refused', async (t) => {
+  t.throws(() => credentialOf([['Sec-WebSocket-Protocol', `${carrier('a')}, ${carrier('b')}, v4`]]), {
+    code: 'CredentialAmbiguous',
+  });
+});
+
+t.test('C247 a token as the only subprotocol is refused', async (t) => {
+  t.throws(() => credentialOf([['Sec-WebSocket-Protocol', carrier('a')]]), { code: 'CredentialInvalid' });
+  t.equal(withoutTokenSubprotocol(carrier('a')), '');
+});
+
+t.test('a subprotocol that is no base64url, or holds nothing, is refused', async (t) => {
+  for (const encoded of ['', 'a+b', 'a%20b']) {
+    const value = `v4.channel.k8s.io, base64url.bearer.authorization.k8s.io.${encoded}`;
+    t.throws(() => credentialOf([['Sec-WebSocket-Protocol', value]]), { code: 'CredentialInvalid' });
+  }
+});
