@@ -3,6 +3,12 @@
  * https://docs.openstack.org/api-ref/identity/v3/#validate-and-show-information-for-token
  */
 
+/**
+ * How a token string may be spelt: what Keystone itself issues (Fernet, JWS). Its decoder would ignore foreign
+ * characters, so that one token had endless spellings. The length leaves room for a token with 500 federated groups.
+ */
+export const TOKEN_SPELLING = /^[A-Za-z0-9_.-]{1,16384}$/;
+
 export interface DomainReference {
   readonly id: string;
   readonly name: string;

@@ -1,0 +1,60 @@
+/**
+ * Authenticates by Keystone tokens, given as bearer token or as `X-Auth-Token`. What is cached is the token as
+ * Keystone described it; who that makes somebody is derived anew for each request. Only a token that no cache knows
+ * passes the gate: people who are already known are never slowed by a flood of strangers.
+ */
+import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
+import { type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
+import { unauthorized } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Authenticator } from './authenticator.ts';
+import type { CredentialCache, Validated } from './credential-cache.ts';
+import { classifyCredential } from './keystone-credential.ts';
+import type { KeystoneIdentity } from './keystone-identity.ts';
+import { identityOf } from './keystone-mapping.ts';
+import type { UnknownCredentialGate } from './unknown-credential-gate.ts';
+
+export interface KeystoneAuthenticatorOptions {
+  readonly identity: KeystoneIdentity;
+  readonly cache: CredentialCache<KeystoneToken>;
+  readonly gate: UnknownCredentialGate;
+  readonly tokenProvider: KeystoneConfiguration['tokenProvider'];
+  readonly clock: Clock;
+  /** By what an operator may drop a token's entry. */
+  readonly tagsOf: (token: KeystoneToken) => readonly string[];
+}
+
+/**
+ * The authenticator throws StatusError CredentialInvalid for a token Keystone does not vouch for, KeystoneUnavailable
+ * where it cannot be asked, CredentialRateExceeded from the gate, IdentityUnusable for names that fit nowhere.
+ */
+export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOptions): Authenticator {
+  const { identity, cache, gate, tokenProvider, clock, tagsOf } = options;
+
+  // Without the client's signal: others may wait for the same answer.
+  async function validate(credential: string): Promise<Validated<KeystoneToken>> {
+    const token = await identity.validate(credential);
+    return token && { value: token, expiresAt: token.expiresAt, tags: tagsOf(token) };
+  }
+
+  return {
+    name: 'keystone',
+    async authenticate(credential, context) {
+      const kind = classifyCredential(credential, tokenProvider);
+      if (kind === 'foreign') return undefined;
+      if (kind === 'refused')
+        throw unauthorized('the X-Auth-Token is a JWT that this Keystone did not issue');
+      if (!TOKEN_SPELLING.test(credential.token)) {
+        throw unauthorized('the Keystone token is too long, or has characters that none has');
+      }
+      const token = await cache.lookup(credential.token, (reason) =>
+        reason === 'refresh'
+          ? validate(credential.token)
+          : gate.enter(context.source, () => validate(credential.token)),
+      );
+      if (token === undefined) throw unauthorized('Keystone does not vouch for the token');
+      if (token.expiresAt <= clock.now()) throw unauthorized('the Keystone token has expired');
+      return identityOf(token);
+    },
+  };
+}

@@ -1,0 +1,160 @@
+/**
+ * Reads the body of `GET /v3/auth/tokens` into a KeystoneToken. Every field that decides anything is checked: what
+ * does not look like Keystone's answer is not believed. Some real tokens are refused:
+ *
+ * - EC2, OAuth1 and certificate-bound tokens: proofs that a proxy cannot check again (Keystone itself refuses the
+ *   first on its API; older versions leave `methods` empty);
+ * - those of an application credential with access rules, which nobody enforces here;
+ * - scoped ones without any role: the rights are gone, and Keystone's cache has not noticed yet.
+ *
+ * https://docs.openstack.org/api-ref/identity/v3/#validate-and-show-information-for-token
+ */
+import type {
+  Delegation,
+  DomainReference,
+  KeystoneToken,
+  ProjectReference,
+  RoleReference,
+  Scope,
+} from '../api/keystone-v3.ts';
+import { isRecord } from './keystone-http.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What was read: a token, or why this kind of token is not accepted. */
+export type ReadToken =
+  | { readonly token: KeystoneToken; readonly refused?: undefined }
+  | { readonly token?: undefined; readonly refused: string };
+
+const REFUSED_METHODS: ReadonlySet<string> = new Set(['ec2credential', 'oauth1']);
+const REFUSED_MARKS = ['OS-OAUTH1', 'oauth2_credential'];
+const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;
+
+/**
+ * @param body the whole JSON object of a 200 answer
+ * @throws Error naming the first field that is not as Keystone would say it
+ */
+export function readToken(body: Fields): ReadToken {
+  const fields = record(body.token, 'token');
+  const methods = list(fields.methods, 'methods').map((method) => text(method, 'methods[]'));
+  const refused = refusedKind(fields, methods);
+  if (refused !== undefined) return { refused };
+  const user = record(fields.user, 'user');
+  const scope = readScope(fields);
+  const roles = fields.roles === undefined ? [] : list(fields.roles, 'roles').map(readRole);
+  if (scope.kind === 'unscoped' && roles.length > 0) throw new Error('roles without a scope');
+  if (scope.kind !== 'unscoped' && roles.length === 0) return { refused: 'scoped, but without any role' };
+  const delegation = readDelegation(fields);
+  const auditIDs = list(fields.audit_ids, 'audit_ids').map((id) => text(id, 'audit_ids[]'));
+  if (auditIDs.length === 0) throw new Error('audit_ids is empty');
+  return {
+    token: {
+      user: { ...named(user, 'user'), domain: named(user.domain, 'user.domain') },
+      scope,
+      roles,
+      federatedGroups: readFederatedGroups(user),
+      ...(delegation === undefined ? {} : { delegation }),
+      methods,
+      auditIDs,
+      issuedAt: readInstant(fields.issued_at, 'issued_at'),
+      expiresAt: readInstant(fields.expires_at, 'expires_at'),
+    },
+  };
+}
+
+/**
+ * An instant as Keystone writes it. Where the zone is missing it is UTC, whereas JavaScript would take local time.
+ *
+ * @returns milliseconds since the epoch, what is finer cut off
+ * @throws Error where it is none
+ */
+export function readInstant(value: unknown, what: string): number {
+  const [, seconds, fraction = '', zone = 'Z'] = INSTANT.exec(text(value, what)) ?? [];
+  const instant = Date.parse(`${seconds}.${fraction.padEnd(3, '0').slice(0, 3)}${zone}`);
+  if (Number.isNaN(instant)) throw new Error(`${what} is no instant`);
+  return instant;
+}
+
+function refusedKind(fields: Fields, methods: readonly string[]): string | undefined {
+  if (methods.length === 0) return 'made by no known method';
+  const method = methods.find((each) => REFUSED_METHODS.has(each));
+  if (method !== undefined) return `made by the method ${method}`;
+  const mark = REFUSED_MARKS.find((each) => Object.hasOwn(fields, each));
+  if (mark !== undefined) return `bound by ${mark}`;
+  if (fields.is_domain === true) return 'scoped to a project that acts as a domain';
+  const credential = fields.application_credential;
+  if (!isRecord(credential) || credential.access_rules === undefined) return undefined;
+  return list(credential.access_rules, 'access_rules').length > 0 ? 'limited by access rules' : undefined;
+}
+
+function readScope(fields: Fields): Scope {
+  const scopes: Scope[] = [];
+  if (fields.project !== undefined) scopes.push({ kind: 'project', project: readProject(fields.project) });
+  if (fields.domain !== undefined) scopes.push({ kind: 'domain', domain: named(fields.domain, 'domain') });
+  if (fields.system !== undefined) {
+    if (record(fields.system, 'system').all !== true) throw new Error('system is not all of it');
+    scopes.push({ kind: 'system' });
+  }
+  if (scopes.length > 1) throw new Error('more than one scope');
+  return scopes[0] ?? { kind: 'unscoped' };
+}
+
+function readProject(value: unknown): ProjectReference {
+  const fields = record(value, 'project');
+  return { ...named(fields, 'project'), domain: named(fields.domain, 'project.domain') };
+}
+
+function readRole(value: unknown): RoleReference {
+  return named(value, 'roles[]');
+}
+
+function readDelegation(fields: Fields): Delegation | undefined {
+  const delegations: Delegation[] = [];
+  if (fields.application_credential !== undefined) {
+    const credential = record(fields.application_credential, 'application_credential');
+    delegations.push({
+      kind: 'application-credential',
+      id: text(credential.id, 'application_credential.id'),
+    });
+  }
+  if (fields['OS-TRUST:trust'] !== undefined) {
+    const trust = record(fields['OS-TRUST:trust'], 'OS-TRUST:trust');
+    if (typeof trust.impersonation !== 'boolean')
+      throw new Error('OS-TRUST:trust.impersonation is no boolean');
+    delegations.push({
+      kind: 'trust',
+      id: text(trust.id, 'OS-TRUST:trust.id'),
+      trusteeUserID: text(record(trust.trustee_user, 'trustee_user').id, 'trustee_user.id'),
+      impersonation: trust.impersonation,
+    });
+  }
+  if (delegations.length > 1) throw new Error('more than one delegation');
+  return delegations[0];
+}
+
+function readFederatedGroups(user: Fields): string[] {
+  const federation = user['OS-FEDERATION'];
+  if (federation === undefined) return [];
+  const { groups = [] } = record(federation, 'user.OS-FEDERATION');
+  return list(groups, 'OS-FEDERATION.groups').map((group) => text(record(group, 'group').id, 'group.id'));
+}
+
+function named(value: unknown, what: string): DomainReference {
+  const fields = record(value, what);
+  return { id: text(fields.id, `${what}.id`), name: text(fields.name, `${what}.name`) };
+}
+
+function record(value: unknown, what: string): Fields {
+  if (!isRecord(value)) throw new Error(`${what} is no object`);
+  return value;
+}
+
+function list(value: unknown, what: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new Error(`${what} is no list`);
+  return value;
+}
+
+function text(value: unknown, what: string): string {
+  if (typeof value !== 'string' || value === '') throw new Error(`${what} is no text`);
+  return value;
+}
