@@ -1,0 +1,73 @@
+/**
+ * The authenticator for JWTs of configured issuers. Whose a token is, is decided by its `iss` before anything is
+ * verified: a token of nobody configured here is somebody else's business, one of ours is judged here alone. Only
+ * as a bearer token: `X-Auth-Token` is Keystone's. RFC 7519; RFC 6750.
+ */
+import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Authenticator } from './authenticator.ts';
+import type { IssuerKeys, KeySet } from './issuer-keys.ts';
+import { createVerifiedTokens } from './jwt-cache.ts';
+import { identityOfClaims } from './jwt-mapping.ts';
+import { type JWTParts, readJWT, stringMember } from './jwt-parts.ts';
+import { createJWTVerifier, type VerifiedJWT, type VerifyJWT } from './jwt-verify.ts';
+
+/** Of some kilobytes each. */
+const MAX_REMEMBERED = 2_000;
+
+export interface JWTAuthenticatorOptions {
+  /** No two with the same `issuer.url`. */
+  readonly issuers: readonly { readonly configuration: JWTConfiguration; readonly keys: IssuerKeys }[];
+  readonly clock: Clock;
+}
+
+interface Issuer {
+  readonly configuration: JWTConfiguration;
+  readonly keys: IssuerKeys;
+  readonly verify: VerifyJWT;
+}
+
+/** A verdict counts for as long as the issuer's keys are the ones it was reached with. */
+interface Verdict {
+  readonly issuer: Issuer;
+  readonly verified: VerifiedJWT;
+  readonly keys: KeySet;
+  readonly kid: string | undefined;
+}
+
+/** @throws Error where an issuer is configured twice, or with no algorithm that may be used */
+export function createJWTAuthenticator(options: JWTAuthenticatorOptions): Authenticator {
+  const { clock } = options;
+  const verdicts = createVerifiedTokens<Verdict>({ maxEntries: MAX_REMEMBERED, clock });
+  const issuers = new Map<string, Issuer>();
+  for (const { configuration, keys } of options.issuers) {
+    const { url } = configuration.issuer;
+    if (issuers.has(url)) throw new Error(`the issuer ${url} is configured twice`);
+    issuers.set(url, { configuration, keys, verify: createJWTVerifier(configuration, clock) });
+  }
+
+  async function verify(token: string, parts: JWTParts, issuer: Issuer): Promise<Verdict> {
+    const kid = stringMember(parts.header, 'kid');
+    const keys = await issuer.keys.keys(kid);
+    const verified = await issuer.verify(token, parts, keys);
+    const verdict = { issuer, verified, keys, kid };
+    verdicts.set(token, verdict, verified.expiresAt);
+    return verdict;
+  }
+
+  return {
+    name: 'jwt',
+    async authenticate({ kind, token }) {
+      if (kind !== 'bearer') return undefined;
+      const known = verdicts.get(token);
+      if (known !== undefined && (await known.issuer.keys.keys(known.kid)) === known.keys) {
+        return identityOfClaims(known.verified, known.issuer.configuration);
+      }
+      const parts = readJWT(token);
+      const issuer = parts && issuers.get(stringMember(parts.payload, 'iss') ?? '');
+      if (parts === undefined || issuer === undefined) return undefined;
+      const { verified } = await verify(token, parts, issuer);
+      return identityOfClaims(verified, issuer.configuration);
+    },
+  };
+}
