@@ -1,0 +1,51 @@
+/**
+ * What the commands share: where they print, and how they say that they were called wrongly. Exit codes: 0 fine, 1 the
+ * thing asked for failed, 2 wrong usage.
+ */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+
+export interface CommandIO {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+}
+
+export const EXIT = { fine: 0, failed: 1, usage: 2 } as const;
+
+/** Thrown for a wrong command line; the message says what is wrong. */
+export class UsageError extends Error {}
+
+/**
+ * Runs a command on its parsed arguments. `--help` prints `usage`; a wrong command line prints what is wrong and
+ * `usage`, and is a 2.
+ */
+export async function runCommand<const Options extends NonNullable<ParseArgsConfig['options']>>(
+  command: {
+    readonly usage: string;
+    readonly options: Options;
+    readonly argv: readonly string[];
+    readonly io: CommandIO;
+  },
+  run: (
+    values: ReturnType<typeof parseArgs<{ options: Options; allowPositionals: true }>>['values'],
+    positionals: readonly string[],
+  ) => Promise<number>,
+): Promise<number> {
+  const { usage, options, argv, io } = command;
+  if (argv.includes('--help') || argv.includes('-h')) {
+    io.stdout(usage);
+    return EXIT.fine;
+  }
+  try {
+    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+    return await run(values, positionals);
+  } catch (error) {
+    if (!isUsageError(error)) throw error;
+    io.stderr(`${error.message}\n\n${usage}`);
+    return EXIT.usage;
+  }
+}
+
+function isUsageError(error: unknown): error is Error {
+  if (error instanceof UsageError) return true;
+  return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS_');
+}

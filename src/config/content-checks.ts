@@ -1,0 +1,71 @@
+/**
+ * What the files and secrets a configuration names must hold. Returns what is wrong in words that never repeat
+ * the content. PEM: RFC 7468; bearer tokens: RFC 6750 §2.1.
+ */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { ContentKind } from './references.ts';
+
+type Check = (content: Buffer) => string | undefined;
+
+const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+const CHECKS: Readonly<Record<ContentKind, Check>> = {
+  certificate: checkCertificates,
+  ca: checkCertificates,
+  key: checkKey,
+  token: (content) =>
+    /^[\w.~+/-]+=*$/.test(secretText(content)) ? undefined : 'expected one bearer token and nothing else',
+  secret: (content) => (secretText(content) === '' ? 'expected a secret, found nothing' : undefined),
+  'sealing-key': (content) =>
+    Buffer.from(secretText(content), 'base64').length === 32 && /^[\w+/-]+=*$/.test(secretText(content))
+      ? undefined
+      : 'expected 32 bytes in base64, as `openssl rand -base64 32` makes them',
+  'redis-url': checkRedisURL,
+};
+
+/** @returns what is wrong, or undefined */
+export function checkContent(kind: ContentKind, content: Buffer): string | undefined {
+  return CHECKS[kind](content);
+}
+
+/** A secret without the line break an editor leaves at its end. */
+export function secretText(content: Buffer): string {
+  return content.toString('utf8').replace(/\r?\n$/, '');
+}
+
+/** Both have been found fit by themselves. */
+export function checkPair(certificate: Buffer, key: Buffer): string | undefined {
+  const belongs = new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+  return belongs ? undefined : "expected the certificate's private key, found another's";
+}
+
+function checkCertificates(content: Buffer): string | undefined {
+  const blocks = content.toString('latin1').match(CERTIFICATES) ?? [];
+  if (blocks.length === 0) return 'expected certificates in PEM, found none';
+  const broken = blocks.findIndex((block) => !parses(() => new X509Certificate(block)));
+  return broken === -1
+    ? undefined
+    : `expected certificates in PEM, found that number ${broken + 1} is broken`;
+}
+
+function checkKey(content: Buffer): string | undefined {
+  return parses(() => createPrivateKey(content))
+    ? undefined
+    : 'expected a private key in PEM that is not encrypted';
+}
+
+function checkRedisURL(content: Buffer): string | undefined {
+  const text = secretText(content);
+  const fits = URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol);
+  return fits ? undefined : 'expected a URL that begins with redis:// or rediss://';
+}
+
+function parses(attempt: () => unknown): boolean {
+  try {
+    attempt();
+    return true;
+  } catch (error) {
+    if (error instanceof Error) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * The kinds of values a configuration is made of. Every `error` text says what was expected, in words that
+ * continue "expected …".
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ (RFC 1123 labels)
+ */
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { parseDuration } from '../lib/duration.ts';
+
+const DURATION = 'a duration such as 60s, 1m30s or 250ms';
+
+/** Read into milliseconds. */
+export const duration = z
+  .string({ error: DURATION })
+  .refine((text) => parseDuration(text) !== undefined, { error: DURATION })
+  .transform((text) => parseDuration(text) ?? 0);
+
+/** A duration that must not be zero. */
+export const period = duration.refine((milliseconds) => milliseconds > 0, {
+  error: 'a duration longer than zero',
+});
+
+/** Free text as it is, without control characters or blanks at its ends. */
+export const text = z
+  .string()
+  .min(1, { error: 'text that is not empty' })
+  .refine((value) => value === value.trim() && !/\p{Cc}/u.test(value), {
+    error: 'text without control characters and without blanks at its ends',
+  });
+
+/** May be empty. */
+export const prefix = z.string().refine((value) => !/[\p{Cc}\s]/u.test(value), {
+  error: 'a prefix without blanks and control characters',
+});
+
+export const TENANT = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+export const tenant = z.string().regex(TENANT, {
+  error: 'a tenant name: a DNS-1123 label (lower-case letters, digits and "-", at most 63)',
+});
+
+const BIND = 'HOST:PORT, such as 0.0.0.0:8443 or [::]:8443';
+
+export const bind = z.string({ error: BIND }).refine(
+  (value) => {
+    const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(value) ?? [];
+    if (port === undefined || Number(port) > 65_535) return false;
+    return bracketed === undefined ? plain !== undefined : ipaddr.IPv6.isValid(bracketed);
+  },
+  { error: BIND },
+);
+
+/** An address range. The whole Internet is refused: then everybody could say where they come from. */
+export const cidr = z.string().refine(
+  (value) => {
+    if (!ipaddr.isValidCIDR(value)) return false;
+    const [, bits] = ipaddr.parseCIDR(value);
+    return bits > 0;
+  },
+  { error: 'a CIDR such as 10.0.0.0/8, and not every address there is' },
+);
+
+const ENVIRONMENT_VARIABLE = 'the name of an environment variable';
+
+export const environmentVariable = z
+  .string({ error: ENVIRONMENT_VARIABLE })
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, { error: ENVIRONMENT_VARIABLE });
+
+interface URLRules {
+  /** What the URL is for, with an example. */
+  readonly what: string;
+  /** Tested against the path. */
+  readonly path: RegExp;
+}
+
+/** An https URL; http only to this very machine, since credentials travel on it. */
+export function url({ what, path }: URLRules) {
+  return z.string({ error: what }).refine(
+    (value) => {
+      if (!URL.canParse(value)) return false;
+      const parsed = new URL(value);
+      const secure =
+        parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname));
+      const bare = parsed.username === '' && parsed.password === '' && !/[?#\s]/.test(value);
+      return secure && bare && path.test(parsed.pathname);
+    },
+    { error: `${what} (http only on loopback; no credentials, query or fragment in it)` },
+  );
+}
+
+function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.parse(host).range() === 'loopback');
+}

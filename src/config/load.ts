@@ -1,0 +1,175 @@
+/**
+ * A configuration file and all it names, read once and checked: whoever gets a `LoadedConfiguration` needs no disk
+ * any more, and what was checked is what is used, even if a file changes in between.
+ */
+import { createHash } from 'node:crypto';
+import { readFile as readFromDisk } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { SecretSource, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import { checkContent, checkPair, secretText } from './content-checks.ts';
+import { parseConfiguration } from './parse.ts';
+import type { Problem } from './problem.ts';
+import { pairsOf, type Reference, referencesOf } from './references.ts';
+import type { Finding } from './validate.ts';
+
+export interface LoadedConfiguration {
+  readonly configuration: StonegateConfiguration;
+  /**
+   * The content of a file the configuration names.
+   *
+   * @throws RangeError for a file it does not name
+   */
+  file(name: string): Buffer;
+  /**
+   * The secret found at a source of this configuration.
+   *
+   * @throws RangeError for a source that is not of this configuration
+   */
+  secret(source: SecretSource): string;
+  /**
+   * SHA-256 in hexadecimal of what decides who somebody is: `authentication` and `tenancy`. Equal on all replicas of
+   * one configuration; certificates and secrets may differ.
+   */
+  readonly digest: string;
+}
+
+/** File name → `fingerprint` of its content as it was read. */
+export type Watched = ReadonlyMap<string, string>;
+
+/** Files are watched whether or not the configuration is good: a bad one may be mended in a file it names. */
+export type LoadResult =
+  | { readonly ok: true; readonly loaded: LoadedConfiguration; readonly watched: Watched }
+  | { readonly ok: false; readonly problems: readonly Problem[]; readonly watched: Watched };
+
+export interface LoadSources {
+  readonly readFile: (name: string) => Promise<Buffer>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The machine's own files and this process' environment. */
+export const systemSources: LoadSources = { readFile: (name) => readFromDisk(name), env: process.env };
+
+/** Equal for equal content; a file that cannot be read has one too. */
+export function fingerprint(content: Buffer | undefined): string {
+  return content === undefined ? 'unreadable' : createHash('sha256').update(content).digest('hex');
+}
+
+/** @param file relative to the working directory, or absolute */
+export async function loadConfiguration(
+  file: string,
+  sources: LoadSources = systemSources,
+): Promise<LoadResult> {
+  const contents = new Map<string, Buffer | undefined>();
+  const failures = new Map<string, string>();
+  async function read(name: string): Promise<void> {
+    if (contents.has(name)) return;
+    contents.set(name, undefined);
+    try {
+      contents.set(name, await sources.readFile(name));
+    } catch (error) {
+      failures.set(name, reasonOf(error));
+    }
+  }
+  const watched = () => new Map([...contents].map(([name, content]) => [name, fingerprint(content)]));
+
+  const configurationFile = resolve(file);
+  await read(configurationFile);
+  const text = contents.get(configurationFile);
+  if (text === undefined) {
+    const message = `cannot be read from ${file}: ${failures.get(configurationFile) ?? ''}`;
+    return { ok: false, problems: [{ path: '', message }], watched: watched() };
+  }
+  const { configuration, problems, locate } = parseConfiguration(
+    text.toString('utf8'),
+    dirname(configurationFile),
+  );
+  if (configuration === undefined) return { ok: false, problems, watched: watched() };
+
+  const references = referencesOf(configuration);
+  for (const { source } of references) if ('fromFile' in source) await read(source.fromFile);
+  const found = { contents, failures, env: sources.env };
+  const findings = [
+    ...references.flatMap((reference) => checkReference(reference, found)),
+    ...checkPairs(configuration, contents),
+  ];
+  if (problems.length > 0 || findings.length > 0) {
+    return { ok: false, problems: [...problems, ...locate(findings)], watched: watched() };
+  }
+  return { ok: true, loaded: loadedOf(configuration, contents, sources.env), watched: watched() };
+}
+
+interface Found {
+  readonly contents: ReadonlyMap<string, Buffer | undefined>;
+  /** Why a file could not be read. */
+  readonly failures: ReadonlyMap<string, string>;
+  readonly env: LoadSources['env'];
+}
+
+function checkReference({ path, source, kind }: Reference, { contents, failures, env }: Found): Finding[] {
+  const content = contentOf(source, contents, env);
+  if (content !== undefined) {
+    const message = checkContent(kind, content);
+    return message === undefined ? [] : [{ path, message }];
+  }
+  const message =
+    'fromFile' in source
+      ? `expected a file that can be read, found ${failures.get(source.fromFile) ?? 'none'}: ${tellable(source.fromFile)}`
+      : `expected the environment variable ${source.fromEnv} to be set`;
+  return [{ path, message }];
+}
+
+function checkPairs(configuration: StonegateConfiguration, contents: Found['contents']): Finding[] {
+  return pairsOf(configuration).flatMap(({ path, certFile, keyFile }) => {
+    const certificate = contents.get(certFile);
+    const key = contents.get(keyFile);
+    if (certificate === undefined || key === undefined) return [];
+    if (checkContent('certificate', certificate) ?? checkContent('key', key)) return [];
+    const message = checkPair(certificate, key);
+    return message === undefined ? [] : [{ path, message }];
+  });
+}
+
+function contentOf(source: SecretSource, contents: Found['contents'], env: Found['env']): Buffer | undefined {
+  if ('fromFile' in source) return contents.get(source.fromFile);
+  const value = env[source.fromEnv];
+  return value === undefined ? undefined : Buffer.from(value);
+}
+
+function loadedOf(
+  configuration: StonegateConfiguration,
+  contents: Found['contents'],
+  env: Found['env'],
+): LoadedConfiguration {
+  const { authentication, tenancy } = configuration;
+  return {
+    configuration,
+    digest: fingerprint(Buffer.from(JSON.stringify({ authentication, tenancy }))),
+    file(name) {
+      const content = contents.get(name);
+      if (content === undefined) throw new RangeError('the configuration does not name this file');
+      return content;
+    },
+    secret(source) {
+      const content = contentOf(source, contents, env);
+      if (content === undefined) throw new RangeError('the configuration does not name this secret');
+      return secretText(content);
+    },
+  };
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'none',
+  EACCES: 'one this process may not read',
+  EISDIR: 'a folder',
+};
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error) || !('code' in error)) throw error;
+  return REASONS[String(error.code)] ?? String(error.code);
+}
+
+/** A file's name, unless it looks as if the secret itself had been written there. */
+function tellable(name: string): string {
+  const longest = Math.max(...name.split('/').map((part) => part.length));
+  return longest > 40 ? '(a name too long to repeat; is it the secret itself?)' : name;
+}

@@ -1,0 +1,98 @@
+/**
+ * What is wrong with a configuration: where, what was expected, what was found. All problems are told at once,
+ * and none of them repeats a value that may be a secret somebody wrote in the wrong place.
+ */
+import type { z } from 'zod';
+
+export interface Problem {
+  /** As an operator would say it: `authentication.jwt[0].issuer.url`; empty for the document as a whole. */
+  readonly path: string;
+  readonly message: string;
+  /** In the configuration file, counted from 1. */
+  readonly line?: number;
+}
+
+export type Path = readonly PropertyKey[];
+
+/** `['authentication', 'jwt', 0, 'issuer']` → `authentication.jwt[0].issuer`. */
+export function formatPath(path: Path): string {
+  let text = '';
+  for (const part of path) {
+    if (typeof part === 'number') text += `[${part}]`;
+    else if (/^[\w-]+$/.test(String(part))) text += text === '' ? String(part) : `.${String(part)}`;
+    else text += `[${JSON.stringify(String(part))}]`;
+  }
+  return text;
+}
+
+/** One line for a terminal or a log. */
+export function formatProblem(problem: Problem): string {
+  const line = problem.line === undefined ? '' : ` (line ${problem.line})`;
+  return `${problem.path === '' ? 'the configuration' : problem.path}${line}: ${problem.message}`;
+}
+
+/** A zod issue, told as pairs of path and message. */
+export function problemsOfIssue(issue: z.core.$ZodIssue): { path: Path; message: string }[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ path: [...issue.path, key], message: unknownKey(key) }));
+  }
+  if (issue.input === undefined) {
+    return [{ path: issue.path, message: `is required: expected ${expectation(issue)}` }];
+  }
+  return [
+    {
+      path: issue.path,
+      message: `expected ${expectation(issue)}, found ${found(issue.input, issue.path)}`,
+    },
+  ];
+}
+
+function unknownKey(key: string): string {
+  if (/expression$/i.test(key) || key === 'userValidationRules') {
+    return 'is not supported: Stonegate evaluates no CEL expressions, name a claim instead';
+  }
+  return 'is no known key';
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping',
+  record: 'a mapping',
+};
+
+function expectation(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.message.startsWith('Invalid input')
+        ? (TYPE_NAMES[issue.expected] ?? issue.expected)
+        : issue.message;
+    case 'invalid_value':
+      return issue.values.map((value) => JSON.stringify(value)).join(' or ');
+    case 'too_small':
+      return issue.origin === 'string' || issue.origin === 'array'
+        ? `at least ${issue.minimum} ${issue.origin === 'string' ? 'characters' : 'entries'}`
+        : `at least ${issue.minimum}`;
+    case 'too_big':
+      return `at most ${issue.maximum}`;
+    default:
+      return issue.message;
+  }
+}
+
+const SECRET_PLACES = /^(secret|password|sealingKeys|fromFile|fromEnv|tokenFile|keyFile)$/;
+
+/** What stood there; only its kind where it may be, or hold, a secret. */
+function found(value: unknown, path: Path): string {
+  if (value === null) return 'nothing';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  if (typeof value === 'object') return 'a mapping';
+  if (typeof value !== 'string') return String(value);
+  if (value === '') return 'an empty string';
+  const mayBeSecret = path.some((part) => SECRET_PLACES.test(String(part)));
+  if (mayBeSecret || value.length > 60 || /[@\n]/.test(value)) return 'a string that does not fit';
+  return JSON.stringify(value);
+}

@@ -1,0 +1,94 @@
+/**
+ * Everything outside itself that a configuration names: files, and secrets in files or the environment. One list,
+ * from which they are read, checked and watched.
+ */
+import type {
+  KeystoneConfiguration,
+  SecretSource,
+  StonegateConfiguration,
+  UpstreamConfiguration,
+} from '../api/config-v1alpha1.ts';
+import type { Path } from './problem.ts';
+
+/** What the content must be. */
+export type ContentKind = 'certificate' | 'key' | 'ca' | 'token' | 'secret' | 'sealing-key' | 'redis-url';
+
+export interface Reference {
+  readonly path: Path;
+  readonly source: SecretSource;
+  readonly kind: ContentKind;
+}
+
+/** A certificate and the key that must belong to it, as places in the list of references. */
+export interface Pair {
+  readonly path: Path;
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export function referencesOf(configuration: StonegateConfiguration): Reference[] {
+  const { server, upstream, authentication, cache } = configuration;
+  return [
+    ...files(['server', 'tls'], {
+      certFile: [server.tls.certFile, 'certificate'],
+      keyFile: [server.tls.keyFile, 'key'],
+      clientCAFile: [server.tls.clientCAFile, 'ca'],
+    }),
+    ...files(['upstream'], { caFile: [upstream.caFile, 'ca'] }),
+    ...files(['upstream', 'credential'], credentialFiles(upstream)),
+    ...keystoneReferences(authentication.keystone),
+    ...authentication.jwt.flatMap(({ issuer }, index) =>
+      files(['authentication', 'jwt', index, 'issuer'], { caFile: [issuer.caFile, 'ca'] }),
+    ),
+    ...files(['cache', 'redis'], { caFile: [cache.redis?.caFile, 'ca'] }),
+    ...(cache.redis === undefined ? [] : [secret(['cache', 'redis', 'url'], cache.redis.url, 'redis-url')]),
+    ...cache.sealingKeys.map((source, index) =>
+      secret(['cache', 'sealingKeys', index], source, 'sealing-key'),
+    ),
+  ];
+}
+
+export function pairsOf({ server, upstream }: StonegateConfiguration): Pair[] {
+  const { credential } = upstream;
+  return [
+    { path: ['server', 'tls', 'keyFile'], certFile: server.tls.certFile, keyFile: server.tls.keyFile },
+    ...('certFile' in credential ? [{ path: ['upstream', 'credential', 'keyFile'], ...credential }] : []),
+  ];
+}
+
+function credentialFiles({ credential }: UpstreamConfiguration): Files {
+  return 'tokenFile' in credential
+    ? { tokenFile: [credential.tokenFile, 'token'] }
+    : { certFile: [credential.certFile, 'certificate'], keyFile: [credential.keyFile, 'key'] };
+}
+
+function keystoneReferences(keystone: KeystoneConfiguration | undefined): Reference[] {
+  const path = ['authentication', 'keystone'];
+  const references = files(path, { caFile: [keystone?.caFile, 'ca'] });
+  const credential = keystone?.serviceCredential;
+  if (credential === undefined) return references;
+  const within = [...path, 'serviceCredential'];
+  return [
+    ...references,
+    'password' in credential
+      ? secret([...within, 'password', 'password'], credential.password.password, 'secret')
+      : secret(
+          [...within, 'applicationCredential', 'secret'],
+          credential.applicationCredential.secret,
+          'secret',
+        ),
+  ];
+}
+
+type Files = Readonly<Record<string, readonly [name: string | undefined, kind: ContentKind]>>;
+
+function files(path: Path, named: Files): Reference[] {
+  return Object.entries(named).flatMap(([key, [name, kind]]) =>
+    name === undefined ? [] : [{ path: [...path, key], source: { fromFile: name }, kind }],
+  );
+}
+
+function secret(path: Path, source: SecretSource, kind: ContentKind): Reference {
+  const key = 'fromFile' in source ? 'fromFile' : 'fromEnv';
+  return { path: [...path, key], source, kind };
+}

@@ -1,0 +1,177 @@
+/**
+ * The configuration file as a zod schema: from what an operator writes to `StonegateConfiguration`, with defaults
+ * filled in. Unknown keys are errors. What concerns several fields at once is `validate.ts`' business.
+ * The descriptions become the JSON Schema in `config/schema/` and the table in `docs/configuration.md`.
+ */
+import { z } from 'zod';
+import { bind, cidr, duration, period, tenant, text, url } from './fields.ts';
+import { jwtSchema } from './schema-jwt.ts';
+import { keystoneSchema } from './schema-keystone.ts';
+import { type FileField, fileField, secretSource } from './schema-secret.ts';
+
+const count = z.int().min(1);
+
+function serverSchema(file: FileField) {
+  const timeouts = z.strictObject({
+    header: period.default(10_000).describe('For the TLS handshake and the whole request head.'),
+    body: period
+      .default(60_000)
+      .describe('For the next bytes of a request body that the API server is waiting for.'),
+    idle: period.default(120_000).describe('For the next request on a kept connection.'),
+  });
+  const limits = z.strictObject({
+    headerBytes: z.int().min(8_192).default(65_536).describe('Bytes of a request head; tokens are large.'),
+    bodyBytes: count.default(104_857_600).describe('Bytes of a request body.'),
+  });
+  return z.strictObject({
+    bind: bind.default('0.0.0.0:8443').describe('Where clients connect, HOST:PORT; port 0 is chosen freely.'),
+    tls: z
+      .strictObject({
+        certFile: file.describe('The server certificate with its chain, PEM.'),
+        keyFile: file.describe('Its private key, PEM, not encrypted.'),
+        clientCAFile: file.exactOptional().describe('Client certificates must then be signed by this CA.'),
+      })
+      .describe('What clients see. Read anew when a file changes.'),
+    http2: z.boolean().default(true).describe('Whether HTTP/2 is offered beside HTTP/1.1.'),
+    trustedProxies: z.array(cidr).default([]).describe('Ranges whose `X-Forwarded-For` is believed.'),
+    workers: z
+      .union([z.int().min(1).max(256), z.literal('auto')], { error: '"auto" or a number from 1 to 256' })
+      .default(1)
+      .describe('Processes on the one port; `auto` is one per core.'),
+    shutdownGrace: duration.default(30_000).describe('How long requests in flight may take after SIGTERM.'),
+    timeouts: timeouts.prefault({}).describe('Against slow clients.'),
+    limits: limits.prefault({}).describe('Against large requests.'),
+  });
+}
+
+function upstreamSchema(file: FileField) {
+  const credential = z
+    .strictObject({
+      tokenFile: file.exactOptional().describe('A bearer token.'),
+      certFile: file.exactOptional().describe('A client certificate, PEM; with `keyFile`.'),
+      keyFile: file.exactOptional().describe('Its private key, PEM.'),
+    })
+    .transform(({ tokenFile, certFile, keyFile }, context) => {
+      if (tokenFile !== undefined && certFile === undefined && keyFile === undefined) return { tokenFile };
+      if (tokenFile === undefined && certFile !== undefined && keyFile !== undefined) {
+        return { certFile, keyFile };
+      }
+      context.addIssue({ code: 'custom', message: 'either tokenFile, or certFile and keyFile' });
+      return z.NEVER;
+    });
+  const timeouts = z.strictObject({
+    connect: period.default(5_000).describe('For the connection and its TLS handshake.'),
+    response: period
+      .default(65_000)
+      .describe("From a request's last byte to the response's first; none for watches and the like."),
+  });
+  return z.strictObject({
+    server: url({ what: "the API server's address, such as https://10.0.0.1:6443", path: /^\/$/ }).describe(
+      "The API server's address, without a path.",
+    ),
+    caFile: file.exactOptional().describe("The CA of the API server's certificate; else the system's CAs."),
+    credential: credential.describe('What Stonegate itself is known by, and may impersonate with.'),
+    headerBytes: z
+      .int()
+      .min(8_192)
+      .default(1_048_576)
+      .describe('What the API server takes of request headers; identities beyond it are refused.'),
+    timeouts: timeouts.prefault({}),
+  });
+}
+
+const tenancySchema = z.strictObject({
+  mode: z
+    .enum(['arktos', 'shared'])
+    .describe('How the API server knows tenants: in its paths, or not at all (an ordinary cluster).'),
+  systemTenant: tenant.default('system').describe('The tenant that may act in every other (arktos).'),
+  domains: z
+    .record(text, tenant)
+    .default({})
+    .describe('Keystone domain name → tenant, where the name is no DNS label or a reserved one.'),
+  discoveryTTL: duration.default(10_000).describe("How long a tenant's discovery documents are kept."),
+});
+
+function cacheSchema(file: FileField) {
+  const redis = z.strictObject({
+    url: secretSource(file).describe('`redis://` or `rediss://`; a secret, since it may hold a password.'),
+    caFile: file.exactOptional().describe("The CA of Redis' certificate."),
+    timeout: period.default(50).describe('How long a request waits for Redis before it goes on without.'),
+    keyPrefix: text.default('stonegate:').describe("What this installation's keys begin with."),
+    sentinels: z
+      .array(z.strictObject({ host: text, port: z.int().min(1).max(65_535).default(26_379) }))
+      .default([])
+      .describe('The Sentinels to ask for the primary.'),
+    sentinelName: text.exactOptional().describe('The name of the primary at the Sentinels.'),
+    cluster: z.boolean().default(false).describe('Whether the URL leads to a Redis Cluster.'),
+  });
+  return z.strictObject({
+    maxEntries: count.default(10_000).describe('Identities kept in the process.'),
+    redis: redis.exactOptional().describe('Shares identities between replicas; else in-process only.'),
+    sealingKeys: z
+      .array(secretSource(file))
+      .default([])
+      .describe('32 bytes in base64 each. The first seals, all open: put a new one first to rotate.'),
+  });
+}
+
+const rate = z.strictObject({
+  perSecond: z.number().positive({ error: 'a number above 0' }).describe('Sustained.'),
+  burst: count.describe('At once.'),
+});
+
+const limitsSchema = z.strictObject({
+  unknownCredentials: z
+    .strictObject({
+      perSource: rate
+        .default({ perSecond: 10, burst: 50 })
+        .describe('Credentials no cache knows, per client address.'),
+      concurrent: count.default(16).describe('Validations under way at once.'),
+      queue: z.int().min(0).default(64).describe('How many more may wait.'),
+      queueTimeout: duration.default(2_000).describe('How long they wait.'),
+    })
+    .prefault({})
+    .describe('Stands between a flood of unknown credentials and Keystone.'),
+  perTenant: rate.exactOptional().describe('Requests of one tenant; without it unlimited.'),
+});
+
+/** @param resolve makes a file's name absolute */
+export function configurationSchema(resolve: (name: string) => string) {
+  const file = fileField(resolve);
+  return z.strictObject({
+    apiVersion: z.literal('stonegate.dev/v1alpha1'),
+    kind: z.literal('StonegateConfiguration'),
+    server: serverSchema(file).describe('The listener.'),
+    admin: z
+      .strictObject({ bind: bind.default('0.0.0.0:9090').describe('HOST:PORT, plain HTTP.') })
+      .prefault({})
+      .describe('`/livez`, `/readyz`, `/healthz` and `/metrics`: no secrets, no control.'),
+    upstream: upstreamSchema(file).describe('The API server.'),
+    tenancy: tenancySchema,
+    authentication: z
+      .strictObject({
+        keystone: keystoneSchema(file).exactOptional().describe('Accept Keystone tokens.'),
+        jwt: z.array(jwtSchema(file)).default([]).describe('Accept the JWTs of these issuers.'),
+        requireAllIssuers: z
+          .boolean()
+          .default(false)
+          .describe('Ready only when every issuer has been reached once, instead of any.'),
+      })
+      .describe('Who may log in: Keystone, at least one JWT issuer, or both.'),
+    cache: cacheSchema(file).prefault({}),
+    limits: limitsSchema.prefault({}),
+    audit: z
+      .strictObject({
+        file: z
+          .union([z.literal('-'), file])
+          .default('-')
+          .describe('`-` is standard output.'),
+      })
+      .prefault({})
+      .describe('The audit log, one `audit.k8s.io/v1` Event a line.'),
+    log: z
+      .strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') })
+      .prefault({})
+      .describe("The program's own log, on standard error."),
+  });
+}

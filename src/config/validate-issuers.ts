@@ -1,0 +1,38 @@
+/**
+ * The rules on issuers beside each other: a token's `iss` must lead to exactly one of them.
+ */
+import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
+import { checkContent } from './content-checks.ts';
+import type { Finding } from './validate.ts';
+
+export function validateIssuers(jwt: readonly JWTConfiguration[]): Finding[] {
+  const findings: Finding[] = [];
+  const seen = new Map<string, number>();
+  for (const [index, { issuer }] of jwt.entries()) {
+    const path = ['authentication', 'jwt', index, 'issuer'];
+    const earlier = seen.get(twinKey(issuer.url));
+    if (earlier !== undefined) {
+      findings.push({
+        path: [...path, 'url'],
+        message: `expected an issuer of its own, found that of authentication.jwt[${earlier}] again`,
+      });
+    }
+    seen.set(twinKey(issuer.url), earlier ?? index);
+    if (issuer.caFile !== undefined && issuer.certificateAuthority !== undefined) {
+      findings.push({
+        path: [...path, 'certificateAuthority'],
+        message: 'expected either caFile or certificateAuthority, found both',
+      });
+    }
+    if (issuer.certificateAuthority !== undefined) {
+      const message = checkContent('ca', Buffer.from(issuer.certificateAuthority));
+      if (message !== undefined) findings.push({ path: [...path, 'certificateAuthority'], message });
+    }
+  }
+  return findings;
+}
+
+/** Equal for URLs a person would take for the same: host in any case, with or without a final slash. */
+function twinKey(url: string): string {
+  return new URL(url).href.replace(/\/+$/, '');
+}

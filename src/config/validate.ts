@@ -1,0 +1,61 @@
+/**
+ * What is wrong with a configuration whose fields are right one by one. Pure. The rules on names keep one promise:
+ * no two people share a name, and nobody from outside gets a name the cluster itself uses.
+ */
+import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type { Path } from './problem.ts';
+import { validateIssuers } from './validate-issuers.ts';
+import { validatePrefixes } from './validate-prefixes.ts';
+import { validateTenants } from './validate-tenants.ts';
+
+export interface Finding {
+  readonly path: Path;
+  readonly message: string;
+}
+
+export function validate(configuration: StonegateConfiguration): Finding[] {
+  return [
+    ...validateListeners(configuration),
+    ...validateAuthentication(configuration),
+    ...validateIssuers(configuration.authentication.jwt),
+    ...validatePrefixes(configuration),
+    ...validateTenants(configuration),
+    ...validateCache(configuration.cache),
+  ];
+}
+
+function validateListeners({ server, admin }: StonegateConfiguration): Finding[] {
+  if (server.bind !== admin.bind || server.bind.endsWith(':0')) return [];
+  return [{ path: ['admin', 'bind'], message: `expected another address than server.bind, ${server.bind}` }];
+}
+
+function validateAuthentication({ authentication }: StonegateConfiguration): Finding[] {
+  if (authentication.keystone !== undefined || authentication.jwt.length > 0) return [];
+  return [
+    { path: ['authentication'], message: 'names nobody who may log in: expected keystone, jwt or both' },
+  ];
+}
+
+function validateCache({ redis, sealingKeys }: StonegateConfiguration['cache']): Finding[] {
+  if (redis === undefined) return [];
+  const findings: Finding[] = [];
+  if (sealingKeys.length === 0) {
+    findings.push({
+      path: ['cache', 'sealingKeys'],
+      message: 'is required with cache.redis: whoever can write to Redis could become anybody',
+    });
+  }
+  if (redis.sentinels.length > 0 && redis.sentinelName === undefined) {
+    findings.push({ path: ['cache', 'redis', 'sentinelName'], message: 'is required with sentinels' });
+  }
+  if (redis.sentinels.length === 0 && redis.sentinelName !== undefined) {
+    findings.push({ path: ['cache', 'redis', 'sentinels'], message: 'is required with sentinelName' });
+  }
+  if (redis.sentinels.length > 0 && redis.cluster) {
+    findings.push({
+      path: ['cache', 'redis', 'cluster'],
+      message: 'expected either sentinels or a cluster, found both',
+    });
+  }
+  return findings;
+}

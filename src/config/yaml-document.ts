@@ -1,0 +1,68 @@
+/**
+ * YAML text → plain data, strictly: one document, no key twice, no anchors that blow up. Remembers which line each
+ * value stands on. YAML 1.2 core schema: `yes` and `on` are strings. https://yaml.org/spec/1.2.2/
+ */
+import { isMap, isScalar, LineCounter, type Pair, parseDocument, visit } from 'yaml';
+import type { Path, Problem } from './problem.ts';
+
+export type YAMLDocument =
+  | { readonly ok: true; readonly data: unknown; readonly lineOf: (path: Path) => number | undefined }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+export function readYAML(text: string): YAMLDocument {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const problems: Problem[] = [...document.errors, ...document.warnings].map((error) => ({
+    path: '',
+    message: `is no valid YAML: ${error.message}`,
+    line: lines.linePos(error.pos[0]).line,
+  }));
+  visit(document, {
+    Pair(_, pair) {
+      const name = keyName(pair);
+      if (name === undefined || name === '__proto__' || name === '<<') {
+        problems.push({ path: '', message: `${name ?? 'a composite value'} may not be a key` });
+      }
+    },
+  });
+  if (problems.length > 0) return { ok: false, problems };
+  const lineOf = (path: Path) => {
+    const offset = offsetOf(document.contents, path);
+    return offset === undefined ? undefined : lines.linePos(offset).line;
+  };
+  try {
+    return { ok: true, data: document.toJS({ maxAliasCount: 100 }), lineOf };
+  } catch (error) {
+    return { ok: false, problems: [{ path: '', message: `is no usable YAML: ${String(error)}` }] };
+  }
+}
+
+function keyName({ key }: Pair): string | undefined {
+  return isScalar(key) ? String(key.value) : undefined;
+}
+
+/** Where the value, or the deepest part of the path that is there, begins. */
+function offsetOf(root: unknown, path: Path): number | undefined {
+  let node = root;
+  let offset: number | undefined;
+  for (const part of path) {
+    if (isMap(node)) {
+      const pair = node.items.find((item) => keyName(item) === String(part));
+      if (pair === undefined) return offset;
+      if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset;
+      node = pair.value;
+    } else if (isSeqNode(node) && typeof part === 'number') {
+      node = node.items[part];
+      if (hasRange(node)) offset = node.range[0];
+    } else return offset;
+  }
+  return offset;
+}
+
+function isSeqNode(node: unknown): node is { items: unknown[] } {
+  return typeof node === 'object' && node !== null && 'items' in node && Array.isArray(node.items);
+}
+
+function hasRange(node: unknown): node is { range: readonly number[] & { 0: number } } {
+  return typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range);
+}
