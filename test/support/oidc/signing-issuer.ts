@@ -1,0 +1,113 @@
+/**
+ * An issuer that signs whatever it is given: for the shapes of providers that cannot be run here, for tokens that
+ * no honest provider makes, and for documents that are broken.
+ */
+import type { ServerResponse } from 'node:http';
+import {
+  type CryptoKey,
+  exportJWK,
+  generateKeyPair,
+  type JWK,
+  type JWTHeaderParameters,
+  SignJWT,
+} from 'jose';
+import { startLoopbackServer } from './loopback-server.ts';
+
+interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: CryptoKey;
+  readonly publicKey: JWK;
+}
+
+type Page = 'discovery' | 'keys';
+/** Answers in place of the page. */
+type Fault = (response: ServerResponse) => void;
+
+export interface SigningIssuerOptions {
+  /** What it calls itself; by default, where it is. */
+  readonly url?: string;
+  readonly algorithm?: string;
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
+export interface SigningIssuer {
+  readonly url: string;
+  readonly discoveryURL: string;
+  /** How often each page was asked for. */
+  readonly requests: Record<Page, number>;
+  readonly faults: Partial<Record<Page, Fault>>;
+  /** Changes to what it publishes. */
+  publish(change: { discovery?: Record<string, unknown>; keys?: readonly unknown[] }): void;
+  /** The public keys at present. */
+  readonly keys: readonly JWK[];
+  /** `iss`, `iat` and `exp` are filled in where the payload does not say. */
+  sign(payload: Record<string, unknown>, header?: Partial<JWTHeaderParameters>): Promise<string>;
+  /** Signs with a new key from now on; the old ones stay published when asked for. */
+  rotate(options?: { keepOld: boolean }): Promise<void>;
+  down(): Promise<void>;
+  up(): Promise<void>;
+}
+
+export async function startSigningIssuer(options: SigningIssuerOptions = {}): Promise<SigningIssuer> {
+  const algorithm = options.algorithm ?? 'ES256';
+  const requests = { discovery: 0, keys: 0 };
+  const faults: Partial<Record<Page, Fault>> = {};
+  let count = 1;
+  let current = await makeKey(algorithm, `key-${count}`);
+  let published: readonly unknown[] = [current.publicKey];
+  let document: Record<string, unknown> = {};
+
+  const server = await startLoopbackServer((request, response) => {
+    const page = request.url === '/keys' ? 'keys' : 'discovery';
+    requests[page] += 1;
+    const fault = faults[page];
+    if (fault !== undefined) fault(response);
+    else sendJSON(response, page === 'keys' ? { keys: published } : document);
+  }, options);
+  const url = options.url ?? server.origin;
+  document = {
+    issuer: url,
+    jwks_uri: `${server.origin}/keys`,
+    authorization_endpoint: `${server.origin}/auth`,
+    response_types_supported: ['code'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [algorithm],
+  };
+
+  return {
+    url,
+    discoveryURL: `${server.origin}/.well-known/openid-configuration`,
+    requests,
+    faults,
+    get keys() {
+      return [current.publicKey];
+    },
+    publish(change) {
+      document = { ...document, ...change.discovery };
+      published = change.keys ?? published;
+    },
+    sign(payload, header = {}) {
+      const now = Math.floor(Date.now() / 1_000);
+      return new SignJWT({ iss: url, iat: now, exp: now + 3_600, ...payload })
+        .setProtectedHeader({ alg: algorithm, kid: current.kid, ...header })
+        .sign(current.privateKey);
+    },
+    async rotate({ keepOld } = { keepOld: false }) {
+      count += 1;
+      current = await makeKey(algorithm, `key-${count}`);
+      published = keepOld ? [...published, current.publicKey] : [current.publicKey];
+    },
+    down: server.down,
+    up: server.up,
+  };
+}
+
+async function makeKey(algorithm: string, kid: string): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair(algorithm);
+  return { kid, privateKey, publicKey: { ...(await exportJWK(publicKey)), kid, alg: algorithm, use: 'sig' } };
+}
+
+function sendJSON(response: ServerResponse, body: unknown): void {
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify(body));
+}
