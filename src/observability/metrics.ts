@@ -13,6 +13,8 @@ const VERBS: ReadonlySet<string> = new Set([
   ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'proxy'],
   ...['post', 'put', 'head', 'options'],
 ]);
+/** The event loop's delay is sampled by a timer: an idle process is not to be woken more than once a second. */
+const LOOP_SAMPLING_MS = 1_000;
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export interface Metrics extends Telemetry, RequestObserver {
@@ -29,7 +31,7 @@ export interface Metrics extends Telemetry, RequestObserver {
 export function createMetrics(now: () => number): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLING_MS });
   const requests = new Counter({
     name: 'stonegate_requests_total',
     help: 'Requests by what they asked for, who vouched, and the HTTP status they got.',

@@ -1,0 +1,107 @@
+/**
+ * A pipeline whose neighbours are simple enough to see through: one tenant, one person, an API server that
+ * answers what the test says and remembers what it was sent.
+ */
+import type { Identity, TenantName } from '../../src/api/identity.ts';
+import type { StatusAnswer } from '../../src/errors/to-status.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import type { ResponseWriter } from '../../src/pipeline/exchange.ts';
+import type { RequestRecord } from '../../src/pipeline/request-observer.ts';
+import type { Pipeline } from '../../src/pipeline/serve-request.ts';
+import type { UpstreamRequest } from '../../src/pipeline/upstream.ts';
+import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
+import { isTenantName } from '../../src/tenancy/tenant-name.ts';
+
+export const alice: Identity = {
+  authenticator: 'keystone',
+  subject: {
+    kind: 'keystone',
+    userName: 'alice',
+    userDomain: { id: 'd1', name: 'acme' },
+    scopeDomain: { id: 'd1', name: 'acme' },
+  },
+  tenantOrigin: { from: 'domain', domain: { id: 'd1', name: 'acme' } },
+  uid: 'u1',
+  groups: ['keystone:project:p1'],
+  extra: {},
+  expiresAt: Date.now() + 3_600_000,
+  auditAnnotations: { 'stonegate.dev/keystone-audit-id': 'k-1' },
+};
+
+function tenantName(name: string): TenantName {
+  if (isTenantName(name)) return name;
+  throw new TypeError(`${name} is no tenant's name`);
+}
+
+const acme = tenantName('acme');
+
+/** Everything goes on as it is. */
+export const openMode: TenancyMode = {
+  name: 'open',
+  readsTenantFromPath: false,
+  tenantOf: () => acme,
+  userOf: () => ({
+    username: 'acme:alice',
+    uid: 'u1',
+    groups: ['keystone:project:p1', 'system:authenticated'],
+    extra: {},
+  }),
+  route: (info) => ({ kind: 'forward', path: info.rawPath, query: info.rawQuery }),
+  reviewTenant: () => undefined,
+  isSystem: () => false,
+  hiddenResources: new Set(),
+};
+
+export interface Seen {
+  readonly sent: UpstreamRequest[];
+  readonly tunnelled: UpstreamRequest[];
+  /** `received ID`, `started ID`, `complete ID`, each with the record as it was then. */
+  readonly events: { readonly stage: string; readonly record: RequestRecord }[];
+}
+
+export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
+  const seen: Seen = { sent: [], tunnelled: [], events: [] };
+  const note = (stage: string) => (record: RequestRecord) =>
+    seen.events.push({ stage, record: { ...record } });
+  return {
+    ...seen,
+    clock: systemClock,
+    random: systemRandom,
+    trustedProxies: [],
+    observer: {
+      requestReceived: note('received'),
+      responseStarted: note('started'),
+      responseComplete: note('complete'),
+    },
+    authenticators: [{ name: 'fake', authenticate: async () => alice }],
+    mode: openMode,
+    authorizers: [],
+    admission: [],
+    limitTenant() {},
+    maxHeaderBytes: 1 << 20,
+    answerers: [],
+    forwarder: {
+      async forward(request, exchange, hooks) {
+        seen.sent.push(request);
+        hooks.onHead(200);
+        exchange.response.writeHead(200, []);
+        exchange.response.end('upstream');
+        return { status: 200, aborted: false };
+      },
+    },
+    tunneller: {
+      async tunnel(request) {
+        seen.tunnelled.push(request);
+        return { status: 101, aborted: false };
+      },
+    },
+    writeStatus,
+    ...changes,
+  };
+}
+
+function writeStatus(response: ResponseWriter, answer: StatusAnswer, auditID: string): void {
+  response.writeHead(answer.status.code, [...answer.headers, ['Audit-Id', auditID]]);
+  response.end(JSON.stringify(answer.status));
+}

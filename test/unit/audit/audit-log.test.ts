@@ -1,0 +1,100 @@
+import t from 'tap';
+import type { AuditEvent } from '../../../src/api/audit-v1.ts';
+import type { AuditedRequest } from '../../../src/audit/audit-event.ts';
+import { createAuditLog } from '../../../src/audit/audit-log.ts';
+import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { alice } from '../../support/fake-pipeline.ts';
+
+const target = '/api/v1/namespaces/web/pods/p1/log?follow=true';
+const known: AuditedRequest = {
+  auditID: 'a-1',
+  receivedAt: Date.UTC(2026, 0, 2, 3, 4, 5, 6),
+  method: 'GET',
+  target,
+  headers: [['User-Agent', 'kubectl/v1.32']],
+  sourceIPs: ['203.0.113.7', '10.0.0.1'],
+  info: parseRequestInfo('GET', target, { readsTenantFromPath: false }),
+  identity: alice,
+  tenant: 'acme',
+  user: { username: 'acme:alice', uid: 'u1', groups: ['system:authenticated'], extra: {} },
+  impersonated: true,
+};
+
+function written(request: AuditedRequest, stage: 'requestReceived' | 'responseComplete'): AuditEvent {
+  const lines: string[] = [];
+  const log = createAuditLog({
+    sink: { write: (line) => lines.push(line) },
+    clock: { now: () => Date.UTC(2026, 0, 2, 3, 4, 6), after: () => ({ cancel() {} }) },
+  });
+  log[stage](request);
+  const [line = ''] = lines;
+  return JSON.parse(line);
+}
+
+t.test('C058 an event says who, from where, what and when, as kube-apiserver would', async (t) => {
+  t.same(written({ ...known, outcome: { status: 200, aborted: false } }, 'responseComplete'), {
+    kind: 'Event',
+    apiVersion: 'audit.k8s.io/v1',
+    level: 'Metadata',
+    auditID: 'a-1',
+    stage: 'ResponseComplete',
+    requestURI: target,
+    verb: 'get',
+    user: { username: 'acme:alice', uid: 'u1', groups: ['system:authenticated'] },
+    impersonatedUser: { username: 'acme:alice', uid: 'u1', groups: ['system:authenticated'] },
+    sourceIPs: ['203.0.113.7', '10.0.0.1'],
+    userAgent: 'kubectl/v1.32',
+    objectRef: { resource: 'pods', namespace: 'web', name: 'p1', apiVersion: 'v1', subresource: 'log' },
+    responseStatus: { code: 200 },
+    requestReceivedTimestamp: '2026-01-02T03:04:05.006000Z',
+    stageTimestamp: '2026-01-02T03:04:06.000000Z',
+    annotations: {
+      'stonegate.dev/keystone-audit-id': 'k-1',
+      'stonegate.dev/tenant': 'acme',
+      'stonegate.dev/authenticator': 'keystone',
+    },
+  });
+});
+
+t.test('a request of nobody is recorded without a user', async (t) => {
+  const { auditID, receivedAt, method, headers, sourceIPs } = known;
+  const event = written({ auditID, receivedAt, method, target: '/x', headers, sourceIPs }, 'requestReceived');
+  t.same(event.user, {});
+  t.equal(event.impersonatedUser, undefined);
+  t.equal(event.verb, 'get');
+});
+
+t.test('a refusal is recorded with its code and message', async (t) => {
+  const outcome = { status: 403, code: 'TenantForbidden', message: 'pods is forbidden', aborted: false };
+  t.same(written({ ...known, impersonated: false, outcome }, 'responseComplete').responseStatus, {
+    code: 403,
+    reason: 'TenantForbidden',
+    message: 'pods is forbidden',
+  });
+});
+
+t.test('an answer that broke off says so', async (t) => {
+  const event = written({ ...known, outcome: { status: 200, aborted: true } }, 'responseComplete');
+  t.equal(event.annotations?.['stonegate.dev/aborted'], 'true');
+});
+
+t.test('C149 C245 a token in a URL or a user agent does not reach the audit log', async (t) => {
+  const fernet = `gAAAAA${'Bq3'.repeat(40)}`;
+  const jwt = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl';
+  for (const secret of [fernet, jwt, 'hunter2']) {
+    const event = written(
+      {
+        ...known,
+        target: `/api/v1/pods?access_token=${secret}`,
+        headers: [['User-Agent', `curl ${secret === 'hunter2' ? '' : secret}`]],
+      },
+      'requestReceived',
+    );
+    t.notMatch(JSON.stringify(event), secret);
+  }
+});
+
+t.test('a stranger’s endless text is cut', async (t) => {
+  const event = written({ ...known, target: `/${'a'.repeat(60_000)}` }, 'requestReceived');
+  t.ok(event.requestURI.length < 5_000);
+});

@@ -1,0 +1,186 @@
+import { once } from 'node:events';
+import { readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { createAuditFile } from '../../../src/observability/audit-sink.ts';
+import { createLogger } from '../../../src/observability/log.ts';
+import { aggregateMetrics, createMetrics } from '../../../src/observability/metrics.ts';
+import { observeAll } from '../../../src/observability/observers.ts';
+import { createRequestLog } from '../../../src/observability/request-log.ts';
+import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import type { Outcome, RequestRecord } from '../../../src/pipeline/request-observer.ts';
+import { alice } from '../../support/fake-pipeline.ts';
+
+function record(target: string, outcome: Outcome, method = 'GET'): RequestRecord {
+  return {
+    auditID: 'a-1',
+    receivedAt: 1_000,
+    method,
+    target,
+    httpVersion: '1.1',
+    headers: [],
+    sourceIPs: ['192.0.2.7'],
+    info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
+    identity: alice,
+    outcome,
+  };
+}
+
+const fine: Outcome = { status: 200, aborted: false };
+
+t.test('C251 every documented metric is there and counts', async (t) => {
+  const metrics = createMetrics(() => 2_000);
+  const request = record('/api/v1/pods', fine);
+  metrics.requestReceived(request);
+  metrics.responseStarted(request, 200);
+  metrics.responseComplete(request);
+  const refused = record('/api', { status: 401, code: 'CredentialInvalid', aborted: false });
+  metrics.requestReceived(refused);
+  metrics.responseComplete(refused);
+  metrics.cacheLookup('memory', 'hit');
+  metrics.backendCall('keystone', 'ok', 0.02);
+  metrics.unknownCredentialLimited('source');
+  metrics.reload('ok');
+  metrics.auditEventLost();
+  const text = await metrics.text();
+  t.match(text, 'stonegate_requests_total{verb="list",authenticator="keystone",status="200"} 1');
+  t.match(text, 'stonegate_refusals_total{code="CredentialInvalid"} 1');
+  const documented = (await readFile('docs/metrics.md', 'utf8')).match(/`stonegate_\w+`/g) ?? [];
+  const names = new Set(documented.map((name) => name.slice(1, -1)));
+  const exposed = new Set(
+    (text.match(/^# TYPE stonegate_\w+/gm) ?? []).map((line) => line.slice('# TYPE '.length)),
+  );
+  t.same([...exposed].sort(), [...names].sort(), 'docs/metrics.md names exactly these');
+  for (const name of names) t.match(text, new RegExp(`^${name}(_count)?(\\{[^}]*\\})? [0-9]`, 'm'), name);
+});
+
+t.test('C252 strangers cannot grow the number of series', async (t) => {
+  const metrics = createMetrics(() => 2_000);
+  for (let i = 0; i < 500; i++) {
+    const request: RequestRecord = {
+      ...record(`/api/v1/namespaces/n${i}/pods/p${i}`, fine),
+      sourceIPs: [`198.51.100.${i % 250}`],
+      headers: [['User-Agent', `agent-${i}`]],
+    };
+    metrics.requestReceived(request);
+    metrics.responseComplete(request);
+    const odd: RequestRecord = { ...record('/x', fine, `METHOD${i}`) };
+    metrics.responseComplete(odd);
+  }
+  const series = (await metrics.text())
+    .split('\n')
+    .filter((line) => line.startsWith('stonegate_requests_total'));
+  t.ok(series.length <= 2, series.join('\n'));
+});
+
+t.test('the metrics of several workers are added up', async (t) => {
+  const workers = [createMetrics(() => 0), createMetrics(() => 0)];
+  for (const worker of workers) worker.cacheLookup('redis', 'hit');
+  const documents = await Promise.all(workers.map((worker) => worker.json()));
+  t.match(await aggregateMetrics(documents), 'stonegate_cache_lookups_total{tier="redis",result="hit"} 2');
+});
+
+function captured() {
+  const lines: string[] = [];
+  const logger = createLogger('debug', { write: (line) => lines.push(line) });
+  return { logger, lines, last: (): Record<string, unknown> => JSON.parse(lines.at(-1) ?? '{}') };
+}
+
+t.test('C149 C245 no token is ever logged, whichever way it comes', async (t) => {
+  const { logger, lines } = captured();
+  const token = `gAAAAA${'x'.repeat(100)}`;
+  logger.debug({ token, authorization: `Bearer ${token}` }, 'fields of that name');
+  logger.debug({ nested: { token } }, 'nested');
+  logger.debug({ url: `/x?token=${token}` }, 'in a text');
+  logger.error({ error: new Error(`bad ${token}`, { cause: new Error(token) }) }, 'in an error');
+  t.equal(lines.length, 4);
+  t.notMatch(lines.join(''), token);
+});
+
+t.test('a log line is JSON with level, time and message', async (t) => {
+  const { logger, last } = captured();
+  logger.warn({ part: 'x' }, 'something');
+  t.match(last(), { level: 'warn', message: 'something', part: 'x', time: String });
+  logger.setLevel('error');
+  logger.info({}, 'not seen');
+  t.match(last(), { message: 'something' });
+});
+
+t.test('a refusal is logged with the cause that the client is not told', async (t) => {
+  const { logger, last } = captured();
+  const log = createRequestLog(logger);
+  const error = unauthorized(new Error('the token is expired'));
+  log.responseComplete(record('/api', { status: 401, code: error.code, error, aborted: false }));
+  t.match(last(), { level: 'info', auditID: 'a-1', code: 'CredentialInvalid', reason: /expired/ });
+  const down = new StatusError('KeystoneUnavailable', 'Keystone cannot be asked');
+  log.responseComplete(record('/api', { status: 503, code: down.code, error: down, aborted: false }));
+  t.match(last(), { level: 'error', reason: 'Keystone cannot be asked' });
+  log.responseComplete(
+    record('/api', { status: 500, code: 'InternalError', error: new TypeError('x'), aborted: false }),
+  );
+  t.match(last(), { reason: /TypeError: x\n/ });
+});
+
+t.test('what went well is not logged', async (t) => {
+  const { logger, lines } = captured();
+  createRequestLog(logger).responseComplete(record('/api', fine));
+  t.same(lines, []);
+});
+
+t.test('an observer that fails disturbs neither the request nor the others', async (t) => {
+  const { logger, lines } = captured();
+  const fails = () => {
+    throw new Error('broken');
+  };
+  let seen = 0;
+  const count = () => {
+    seen += 1;
+  };
+  const all = observeAll(
+    [
+      { requestReceived: fails, responseStarted: fails, responseComplete: fails },
+      { requestReceived: count, responseStarted: count, responseComplete: count },
+    ],
+    logger,
+  );
+  const request = record('/api', fine);
+  all.requestReceived(request);
+  all.responseStarted(request, 200);
+  all.responseComplete(request);
+  t.equal(seen, 3);
+  t.equal(lines.length, 3);
+});
+
+t.test(
+  'audit lines are on disk, in order, once the log is closed; a rotated file is opened anew',
+  async (t) => {
+    const folder = t.testdir({});
+    const file = join(folder, 'audit.log');
+    const audit = createAuditFile({ file, logger: silentLogger, lost: () => t.fail('lost') });
+    audit.write('one');
+    audit.write('two');
+    await t.resolves(eventually(async () => (await readFile(file, 'utf8')) === 'one\ntwo\n'));
+    await rename(file, `${file}.1`);
+    audit.reopen();
+    audit.write('three');
+    await audit.close();
+    t.equal(
+      (await readFile(`${file}.1`, 'utf8')) + (await readFile(file, 'utf8').catch(() => '')),
+      'one\ntwo\nthree\n',
+    );
+  },
+);
+
+t.test('an audit file that cannot be opened is said loudly', async (t) => {
+  const { logger, lines } = captured();
+  const audit = createAuditFile({ file: '/proc/nowhere/audit.log', logger, lost() {} });
+  audit.write('lost');
+  await eventually(async () => lines.length > 0);
+  t.match(lines[0], /the audit log cannot be written/);
+});
+
+async function eventually(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition().catch(() => false))) await once(AbortSignal.timeout(5), 'abort');
+}
