@@ -44,3 +44,28 @@ export interface SubjectAccessReview {
   readonly spec: SubjectAccessReviewSpec;
   readonly status?: SubjectAccessReviewStatus;
 }
+
+export interface ResourceRule {
+  readonly verbs: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+export interface NonResourceRule {
+  readonly verbs: readonly string[];
+  readonly nonResourceURLs?: readonly string[];
+}
+
+export interface SelfSubjectRulesReview {
+  readonly kind: 'SelfSubjectRulesReview';
+  readonly apiVersion: string;
+  readonly metadata?: ObjectMeta;
+  readonly spec: { readonly namespace?: string };
+  readonly status?: {
+    readonly resourceRules: readonly ResourceRule[];
+    readonly nonResourceRules: readonly NonResourceRule[];
+    readonly incomplete: boolean;
+    readonly evaluationError?: string;
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * Opening a connection into a pod is an act, whatever the method. A WebSocket can only be opened with GET, which
+ * RBAC reads as the verb `get`: a role meant for reading pods would open shells. So the right to create
+ * is asked first, and whatever cannot be asked is refused.
+ * RFC 6455 §4.1; https://kubernetes.io/docs/concepts/security/rbac-good-practices/
+ */
+import type { ResourceAttributes } from '../api/authorization-v1.ts';
+import type { TenantName } from '../api/identity.ts';
+import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
+import { forbidden } from '../errors/forbidden.ts';
+import type { AccessReviewer } from './access-reviewer.ts';
+import type { Authorizer } from './authorizer.ts';
+
+export interface ConnectCreateOptions {
+  readonly reviewer: AccessReviewer;
+  /** The tenant an access review names; undefined where the API server knows no tenants. */
+  readonly reviewTenant: (tenant: TenantName) => string | undefined;
+}
+
+const CONNECTIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
+
+export function createConnectCreate({ reviewer, reviewTenant }: ConnectCreateOptions): Authorizer {
+  return {
+    name: 'connect-create',
+    async authorize({ info, method, user, tenant, upgrade, signal }) {
+      if (method === 'POST' || upgrade === undefined || !isPodConnection(info)) return;
+      const resourceAttributes = attributesOf(info, info.tenant === '' ? reviewTenant(tenant) : info.tenant);
+      const { allowed, denied = false } = await reviewer.review(user, { resourceAttributes }, signal);
+      if (allowed && !denied) return;
+      throw forbidden('AccessDenied', { ...info, verb: 'create' }, user.username, resourceAttributes.tenant);
+    },
+  };
+}
+
+function isPodConnection(info: RequestInfo): info is ResourceRequest {
+  return (
+    info.isResourceRequest &&
+    info.apiGroup === '' &&
+    info.resource === 'pods' &&
+    CONNECTIONS.has(info.subresource)
+  );
+}
+
+function attributesOf(info: ResourceRequest, tenant: string | undefined): ResourceAttributes {
+  return {
+    ...(tenant === undefined ? {} : { tenant }),
+    namespace: info.namespace,
+    verb: 'create',
+    group: info.apiGroup,
+    version: info.apiVersion,
+    resource: info.resource,
+    subresource: info.subresource,
+    name: info.name,
+  };
+}

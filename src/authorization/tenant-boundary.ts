@@ -1,0 +1,22 @@
+/**
+ * Nobody reaches into another tenant by writing its full path, `tenants/all` included. The API server would say
+ * the same, in these very words; asking it would only tell whoever tries whether that tenant exists.
+ */
+import type { TenantName } from '../api/identity.ts';
+import { forbidden } from '../errors/forbidden.ts';
+import type { Authorizer } from './authorizer.ts';
+
+export interface TenantBoundaryOptions {
+  /** Whether a tenant's users may act in every other. */
+  readonly isSystem: (tenant: TenantName) => boolean;
+}
+
+export function createTenantBoundary({ isSystem }: TenantBoundaryOptions): Authorizer {
+  return {
+    name: 'tenant-boundary',
+    async authorize({ info, tenant, user }) {
+      if (!info.isResourceRequest || info.tenant === '' || info.tenant === tenant || isSystem(tenant)) return;
+      throw forbidden('TenantForbidden', info, user.username, info.tenant);
+    },
+  };
+}

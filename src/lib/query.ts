@@ -1,0 +1,43 @@
+/**
+ * Query strings read as Go's `net/url` reads them, since the API server behind us is written in Go: what we take
+ * from a query must be what the API server will take from it. https://pkg.go.dev/net/url#ParseQuery
+ */
+
+/**
+ * One name or value, percent- and plus-decoded.
+ *
+ * @returns undefined where an escape is broken or the bytes are no UTF-8
+ */
+export function decodeQueryText(text: string): string | undefined {
+  const spaced = text.replaceAll('+', ' ');
+  if (!spaced.includes('%')) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+/** The decoded name of a `name=value` pair; undefined where it cannot be decoded. */
+export function parameterName(pair: string): string | undefined {
+  const equals = pair.indexOf('=');
+  return decodeQueryText(equals === -1 ? pair : pair.slice(0, equals));
+}
+
+/**
+ * The first value of a parameter, as Go sees it: pairs with a semicolon or a broken escape do not exist.
+ *
+ * @param name decoded
+ * @returns the decoded value, empty for a bare `name`; undefined where the parameter is absent
+ */
+export function firstParameter(query: string, name: string): string | undefined {
+  if (query === '') return undefined;
+  for (const pair of query.split('&')) {
+    if (pair.includes(';') || parameterName(pair) !== name) continue;
+    const equals = pair.indexOf('=');
+    const value = equals === -1 ? '' : decodeQueryText(pair.slice(equals + 1));
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}

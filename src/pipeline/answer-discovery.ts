@@ -1,0 +1,121 @@
+/**
+ * Answers discovery: fetched as Stonegate itself, reduced to what the tenant may see, and kept for seconds, since
+ * a kubectl without a cache asks some forty documents in a row. The identity of the person is not on these
+ * requests, so their paths are a closed list (`tenancy/discovery-paths.ts`).
+ * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
+ */
+import type { APIResource, APIResourceList } from '../api/meta-v1.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { DocumentCache } from '../lib/document-cache.ts';
+import { type HeaderList, headerValue } from '../lib/header-list.ts';
+import { reduceResources } from '../tenancy/reduce-discovery.ts';
+import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
+import type { Answer, Answerer } from './answerer.ts';
+import type { Outgoing } from './request-state.ts';
+import type { UpstreamFetcher } from './upstream.ts';
+
+export interface DiscoveryOptions {
+  readonly fetcher: UpstreamFetcher;
+  /** Must keep answers with status 200 only. */
+  readonly cache: DocumentCache<Answer>;
+  readonly mode: Pick<TenancyMode, 'hiddenResources'>;
+}
+
+type DiscoveryRoute = Extract<Route, { kind: 'discovery' }>;
+
+/** Documents we have to read; of the others the client may choose the form. */
+const RESOURCE_DOCUMENT = /^\/apis?(?:\/|$)/;
+/** Whoever asks for somebody's health wants to know it now. */
+const HEALTH = /^\/(?:healthz|livez|readyz)$/;
+const JSON_TYPE = 'application/json';
+/** The rest is about the connection, or about a body that we may have changed. */
+const RELAYED: ReadonlySet<string> = new Set([
+  'content-type',
+  'cache-control',
+  'expires',
+  'location',
+  'retry-after',
+  'vary',
+  'warning',
+]);
+
+export function createDiscoveryAnswerer({ fetcher, cache, mode }: DiscoveryOptions): Answerer {
+  async function fetchDocument(route: DiscoveryRoute, accept: string): Promise<Answer> {
+    const target = route.query === '' ? route.path : `${route.path}?${route.query}`;
+    // Several people may be waiting for this one answer, so nobody's leaving ends it; the fetcher has its own time limit.
+    const { signal } = new AbortController();
+    const { status, headers, body } = await fetcher.fetch(
+      { method: 'GET', target, headers: [['Accept', accept]] },
+      signal,
+    );
+    const reduced = route.reduce === 'resources' && status === 200;
+    return {
+      status,
+      headers: headers.filter(([name]) => RELAYED.has(name.toLowerCase())),
+      body: reduced ? reduce(body, headers, mode.hiddenResources) : body,
+    };
+  }
+
+  return {
+    async answer(outgoing) {
+      const { route } = outgoing;
+      if (route.kind !== 'discovery') return undefined;
+      const accept = acceptOf(outgoing);
+      if (HEALTH.test(route.path)) return fetchDocument(route, accept);
+      const key = JSON.stringify([outgoing.tenant, route.path, route.query, accept]);
+      return cache.get(key, () => fetchDocument(route, accept));
+    },
+  };
+}
+
+function acceptOf({ route, exchange }: Outgoing): string {
+  return RESOURCE_DOCUMENT.test(route.path) ? JSON_TYPE : (headerValue(exchange.headers, 'accept') ?? '*/*');
+}
+
+/** @throws StatusError UpstreamUnavailable where the document cannot be read: what is not reduced is not shown */
+function reduce(body: Buffer, headers: HeaderList, hidden: ReadonlySet<string>): string {
+  const type = headerValue(headers, 'content-type') ?? '';
+  if (!type.startsWith(JSON_TYPE)) throw unreadable(`its type is ${JSON.stringify(type)}`);
+  const list = parseDocument(body);
+  if (!isResourceList(list)) throw unreadable('it is no APIResourceList');
+  return `${JSON.stringify(reduceResources(list, hidden))}\n`;
+}
+
+function parseDocument(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (cause) {
+    throw unreadable(cause);
+  }
+}
+
+function isResourceList(list: unknown): list is Pick<APIResourceList, 'groupVersion' | 'resources'> {
+  return (
+    typeof list === 'object' &&
+    list !== null &&
+    'groupVersion' in list &&
+    typeof list.groupVersion === 'string' &&
+    'resources' in list &&
+    Array.isArray(list.resources) &&
+    list.resources.every(isNamed)
+  );
+}
+
+function isNamed(resource: unknown): resource is Pick<APIResource, 'name'> {
+  return (
+    typeof resource === 'object' &&
+    resource !== null &&
+    'name' in resource &&
+    typeof resource.name === 'string'
+  );
+}
+
+function unreadable(cause: unknown): StatusError {
+  return new StatusError(
+    'UpstreamUnavailable',
+    'the API server answered discovery with something that cannot be read',
+    {
+      cause,
+    },
+  );
+}

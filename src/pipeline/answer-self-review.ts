@@ -1,0 +1,200 @@
+/**
+ * Answers what users ask about themselves. The API server is asked first, as the user; where it lets them ask
+ * nothing, Stonegate asks in their stead, since `kubectl auth can-i` is to tell the truth also to somebody
+ * without the right to put the question. Who they are Stonegate says itself: it knows exactly what it would send.
+ * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
+ */
+import type { UserInfo } from '../api/authentication-v1.ts';
+import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
+import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import { isGranted, withGrantedRules } from '../tenancy/granted-rules.ts';
+import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
+import type { Answer, Answerer } from './answerer.ts';
+import type { Outgoing } from './request-state.ts';
+import {
+  type AccessQuestion,
+  accessQuestion,
+  type BodyLimits,
+  readReviewSpec,
+  rulesNamespace,
+} from './review-body.ts';
+import type { UpstreamAnswer, UpstreamFetcher } from './upstream.ts';
+
+export interface SelfReviewOptions {
+  readonly fetcher: UpstreamFetcher;
+  readonly reviewer: AccessReviewer;
+  readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
+  readonly clock: Clock;
+  readonly limits: BodyLimits;
+}
+
+type ReviewRoute = Extract<Route, { kind: 'self-review' }>;
+type RulesStatus = NonNullable<SelfSubjectRulesReview['status']>;
+
+/** Fields of the client's that describe another body than the one we send. */
+const ABOUT_THE_BODY: ReadonlySet<string> = new Set([
+  'content-type',
+  'content-encoding',
+  'accept',
+  'accept-encoding',
+]);
+const METADATA = { creationTimestamp: null };
+
+export function createSelfReviewAnswerer(options: SelfReviewOptions): Answerer {
+  return {
+    async answer(outgoing) {
+      const { route } = outgoing;
+      if (route.kind !== 'self-review') return undefined;
+      const spec = await readReviewSpec(outgoing.exchange, options.limits, options.clock);
+      if (route.review === 'subject') return answerSubject(outgoing);
+      return route.review === 'access'
+        ? answerAccess(outgoing, route, accessQuestion(spec), options)
+        : answerRules(outgoing, route, rulesNamespace(spec), options);
+    },
+  };
+}
+
+function answerSubject(outgoing: Outgoing): Answer {
+  return created({
+    kind: 'SelfSubjectReview',
+    apiVersion: apiVersionOf(outgoing),
+    metadata: METADATA,
+    status: { userInfo: withoutEmpty(outgoing.user) },
+  });
+}
+
+function withoutEmpty({ username, uid, groups, extra }: UserInfo): Partial<UserInfo> {
+  return {
+    username,
+    ...(uid === '' ? {} : { uid }),
+    groups,
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+}
+
+async function answerAccess(
+  outgoing: Outgoing,
+  route: ReviewRoute,
+  asked: AccessQuestion,
+  { fetcher, reviewer, mode }: SelfReviewOptions,
+): Promise<Answer> {
+  const spec = inTenant(asked, outgoing, mode);
+  const review = {
+    kind: 'SelfSubjectAccessReview',
+    apiVersion: apiVersionOf(outgoing),
+    metadata: METADATA,
+    spec,
+  };
+  const answerWith = (status: SubjectAccessReviewStatus) => created({ ...review, status });
+  if (!mode.isSystem(outgoing.tenant) && isGranted(spec))
+    return answerWith({ allowed: true, reason: 'Stonegate does this for everybody' });
+  const answer = await askAsUser(outgoing, route, review, fetcher);
+  if (answer.status !== 403) return relayed(answer);
+  return answerWith(await reviewer.review(outgoing.user, spec, outgoing.exchange.signal));
+}
+
+/** Fills in the user's own tenant; only a user of the system tenant may name another. */
+function inTenant(
+  asked: AccessQuestion,
+  { tenant }: Outgoing,
+  mode: SelfReviewOptions['mode'],
+): AccessQuestion {
+  if (!('resourceAttributes' in asked)) return asked;
+  const { tenant: named = '', ...attributes } = asked.resourceAttributes;
+  const own = mode.reviewTenant(tenant);
+  const chosen = mode.isSystem(tenant) && named !== '' ? named : own;
+  return { resourceAttributes: chosen === undefined ? attributes : { ...attributes, tenant: chosen } };
+}
+
+async function answerRules(
+  outgoing: Outgoing,
+  route: ReviewRoute,
+  namespace: string,
+  { fetcher, mode }: SelfReviewOptions,
+): Promise<Answer> {
+  const review = { kind: 'SelfSubjectRulesReview', apiVersion: apiVersionOf(outgoing), metadata: METADATA };
+  const answer = await askAsUser(outgoing, route, { ...review, spec: { namespace } }, fetcher);
+  if (answer.status === 403) return created({ ...review, spec: {}, status: withGrantedRules(UNKNOWN_RULES) });
+  if (answer.status !== 201 || mode.isSystem(outgoing.tenant)) return relayed(answer);
+  return created({ ...review, spec: {}, status: withGrantedRules(rulesOf(answer)) });
+}
+
+const UNKNOWN_RULES: RulesStatus = {
+  resourceRules: [],
+  nonResourceRules: [],
+  incomplete: true,
+  evaluationError:
+    'this user may not create selfsubjectrulesreviews, so the API server does not tell its rules; the list holds only what Stonegate itself grants',
+};
+
+/** @throws StatusError UpstreamUnavailable for an answer that is no review */
+function rulesOf({ body }: UpstreamAnswer): RulesStatus {
+  const { status } = parsedReview(body);
+  if (!isRulesStatus(status))
+    throw new StatusError(
+      'UpstreamUnavailable',
+      'the API server answered a rules review with something else',
+    );
+  return status;
+}
+
+function parsedReview(body: Buffer): { readonly status?: unknown } {
+  try {
+    const review: unknown = JSON.parse(body.toString('utf8'));
+    return typeof review === 'object' && review !== null ? review : {};
+  } catch (cause) {
+    throw new StatusError(
+      'UpstreamUnavailable',
+      'the API server answered a rules review with something else',
+      { cause },
+    );
+  }
+}
+
+function isRulesStatus(status: unknown): status is RulesStatus {
+  return (
+    typeof status === 'object' &&
+    status !== null &&
+    'resourceRules' in status &&
+    Array.isArray(status.resourceRules) &&
+    'nonResourceRules' in status &&
+    Array.isArray(status.nonResourceRules)
+  );
+}
+
+function askAsUser(
+  { headers, exchange }: Outgoing,
+  { path, query }: ReviewRoute,
+  review: object,
+  fetcher: UpstreamFetcher,
+): Promise<UpstreamAnswer> {
+  return fetcher.fetch(
+    {
+      method: 'POST',
+      target: query === '' ? path : `${path}?${query}`,
+      headers: [
+        ...headers.filter(([name]) => !ABOUT_THE_BODY.has(name.toLowerCase())),
+        ['Content-Type', 'application/json'],
+        ['Accept', 'application/json'],
+      ],
+      body: JSON.stringify(review),
+    },
+    exchange.signal,
+  );
+}
+
+function apiVersionOf({ info }: Outgoing): string {
+  return info.isResourceRequest ? `${info.apiGroup}/${info.apiVersion}` : '';
+}
+
+function created(body: object): Answer {
+  return { status: 201, headers: [['Content-Type', 'application/json']], body: `${JSON.stringify(body)}\n` };
+}
+
+function relayed({ status, headers, body }: UpstreamAnswer): Answer {
+  return { status, headers: headers.filter(([name]) => RELAYED.has(name.toLowerCase())), body };
+}
+
+const RELAYED: ReadonlySet<string> = new Set(['content-type', 'cache-control', 'warning', 'retry-after']);

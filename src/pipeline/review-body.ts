@@ -1,0 +1,136 @@
+/**
+ * Reads the body of a self review and builds a new one of the fields that are allowed in it: the question is
+ * asked in somebody's name, so nothing passes that nobody has looked at.
+ */
+import type { NonResourceAttributes, ResourceAttributes } from '../api/authorization-v1.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import { headerValue } from '../lib/header-list.ts';
+import type { Exchange } from './exchange.ts';
+
+export interface BodyLimits {
+  readonly bodyBytes: number;
+  /** For the whole body, in milliseconds. */
+  readonly bodyTimeout: number;
+}
+
+/** What an access review asks: one of the two. */
+export type AccessQuestion =
+  | { readonly resourceAttributes: ResourceAttributes }
+  | { readonly nonResourceAttributes: NonResourceAttributes };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const RESOURCE_FIELDS = [
+  'tenant',
+  'namespace',
+  'verb',
+  'group',
+  'version',
+  'resource',
+  'subresource',
+  'name',
+] as const;
+const NON_RESOURCE_FIELDS = ['path', 'verb'] as const;
+
+/**
+ * @returns the review's `spec`, empty where there is none
+ * @throws StatusError MediaTypeUnsupported, BodyTooLarge, BodyTimeout, BodyMalformed
+ */
+export async function readReviewSpec(exchange: Exchange, limits: BodyLimits, clock: Clock): Promise<Fields> {
+  assertJSON(exchange);
+  const body = await readBody(exchange, limits, clock);
+  const { spec = {} } = fieldsOf(parse(body), 'the body');
+  return fieldsOf(spec, 'spec');
+}
+
+/** @throws StatusError BodyMalformed unless exactly one kind of attributes is given, all of them strings */
+export function accessQuestion(spec: Fields): AccessQuestion {
+  const { resourceAttributes, nonResourceAttributes } = spec;
+  if (isAbsent(resourceAttributes) === isAbsent(nonResourceAttributes)) {
+    throw malformed('exactly one of spec.resourceAttributes and spec.nonResourceAttributes must be given');
+  }
+  return isAbsent(resourceAttributes)
+    ? { nonResourceAttributes: strings(nonResourceAttributes, NON_RESOURCE_FIELDS) }
+    : { resourceAttributes: strings(resourceAttributes, RESOURCE_FIELDS) };
+}
+
+/** @throws StatusError BodyMalformed */
+export function rulesNamespace(spec: Fields): string {
+  return strings(spec, ['namespace']).namespace ?? '';
+}
+
+function assertJSON({ headers }: Exchange): void {
+  const [type = ''] = (headerValue(headers, 'content-type') ?? 'application/json').split(';', 1);
+  const encoding = headerValue(headers, 'content-encoding') ?? 'identity';
+  if (type.trim().toLowerCase() !== 'application/json' || encoding.toLowerCase() !== 'identity') {
+    throw new StatusError(
+      'MediaTypeUnsupported',
+      'the body of the request was in an unknown format - accepted media types include: application/json',
+    );
+  }
+}
+
+async function readBody({ body }: Exchange, limits: BodyLimits, clock: Clock): Promise<Buffer> {
+  const late = Promise.withResolvers<never>();
+  const timer = clock.after(limits.bodyTimeout, () =>
+    late.reject(new StatusError('BodyTimeout', 'the request body did not arrive in time')),
+  );
+  try {
+    return await Promise.race([collect(body, limits.bodyBytes), late.promise]);
+  } finally {
+    timer.cancel();
+  }
+}
+
+async function collect(body: Exchange['body'], limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Destroying the body would destroy the connection that the refusal has to travel on.
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.length;
+    if (size > limit) {
+      throw new StatusError(
+        'BodyTooLarge',
+        `Request entity too large: limit is ${limit} bytes for a review of oneself`,
+      );
+    }
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch (cause) {
+    throw malformed('the body is no JSON', cause);
+  }
+}
+
+function strings<K extends string>(source: unknown, keys: readonly K[]): Partial<Record<K, string>> {
+  const fields = fieldsOf(source, 'the attributes');
+  const result: Partial<Record<K, string>> = {};
+  for (const key of keys) {
+    const value = fields[key];
+    if (isAbsent(value)) continue;
+    if (typeof value !== 'string') throw malformed(`the field ${key} is no string`);
+    result[key] = value;
+  }
+  return result;
+}
+
+function fieldsOf(value: unknown, what: string): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw malformed(`${what} is no object`);
+  return Object.fromEntries(Object.entries(value));
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+function malformed(why: string, cause?: unknown): StatusError {
+  return new StatusError('BodyMalformed', `the review cannot be read: ${why}`, { cause });
+}

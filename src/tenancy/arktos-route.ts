@@ -1,0 +1,69 @@
+/**
+ * Where a request goes on an Arktos API server. An impersonated user's short path would be read in the tenant of
+ * the impersonator, so the tenant's full path is always written out; cluster-scoped resources have no full path.
+ * The tenant goes into the raw path, byte for byte, so that nothing is decoded and encoded anew.
+ */
+import type { UserInfo } from '../api/authentication-v1.ts';
+import type { TenantName } from '../api/identity.ts';
+import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
+import { forbidden } from '../errors/forbidden.ts';
+import { discoveryPath, discoveryQuery } from './discovery-paths.ts';
+import { selfReviewOf } from './self-review.ts';
+import type { Route } from './tenancy-mode.ts';
+
+/** All that Arktos keeps once for the whole cluster, as `group/resource`; everything else belongs to tenants. */
+export const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
+  '/nodes',
+  '/tenants',
+  '/componentstatuses',
+  '/storageclusters',
+  '/datapartitionconfigs',
+  '/controllerinstances',
+  'scheduling.k8s.io/priorityclasses',
+  'node.k8s.io/runtimeclasses',
+  'storage.k8s.io/csidrivers',
+  'storage.k8s.io/csinodes',
+  'admissionregistration.k8s.io/mutatingwebhookconfigurations',
+  'admissionregistration.k8s.io/validatingwebhookconfigurations',
+]);
+
+/** Behind `tenants/T/` these would name the Tenant object instead of a resource of the tenant. */
+const TENANT_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
+
+/** A user of the system tenant: nothing is rewritten, and RBAC decides. */
+export function systemRoute(info: RequestInfo): Route {
+  const target = { path: info.rawPath, query: info.rawQuery };
+  const review = selfReviewOf(info);
+  return review === undefined ? { kind: 'forward', ...target } : { kind: 'self-review', review, ...target };
+}
+
+/** @throws StatusError PathForbidden for what is no tenant's */
+export function tenantRoute(info: RequestInfo, method: string, tenant: TenantName, user: UserInfo): Route {
+  if (!info.isResourceRequest) return nonResourceRoute(info, method, tenant, user);
+  const path = fullPath(info, tenant, user);
+  const review = selfReviewOf(info);
+  return review === undefined
+    ? { kind: 'forward', path, query: info.rawQuery }
+    : { kind: 'self-review', review, path, query: info.rawQuery };
+}
+
+function fullPath(info: ResourceRequest, tenant: TenantName, user: UserInfo): string {
+  const { rawPath, tenantOffset, resource } = info;
+  const written = info.tenant !== '' || resource === '';
+  if (written || CLUSTER_SCOPED.has(`${info.apiGroup}/${resource}`)) return rawPath;
+  if (info.namespace === '' && TENANT_SUBRESOURCES.has(resource))
+    throw forbidden('PathForbidden', info, user.username, tenant);
+  return `${rawPath.slice(0, tenantOffset)}tenants/${tenant}/${rawPath.slice(tenantOffset)}`;
+}
+
+function nonResourceRoute(info: RequestInfo, method: string, tenant: TenantName, user: UserInfo): Route {
+  const discovery = discoveryPath(info.rawPath);
+  if (discovery === undefined || (method !== 'GET' && method !== 'HEAD'))
+    throw forbidden('PathForbidden', info, user.username, undefined);
+  return {
+    kind: 'discovery',
+    path: info.rawPath,
+    query: discoveryQuery(info.rawQuery, discovery.perTenant ? tenant : undefined),
+    reduce: discovery.reduce,
+  };
+}

@@ -1,0 +1,73 @@
+/**
+ * Tenancy mode `arktos`: a tenant is a path segment, and an impersonated user's tenant is what stands before the
+ * first colon of their name.
+ */
+import type { Identity, TenantName } from '../api/identity.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { CLUSTER_SCOPED, systemRoute, tenantRoute } from './arktos-route.ts';
+import { createTenantResolver } from './domains.ts';
+import { type Addition, finishedUser } from './finished-user.ts';
+import type { TenancyMode } from './tenancy-mode.ts';
+import { DELEGATION_WORDS, escapeNamePart, personalName } from './user-name.ts';
+
+export interface ArktosOptions {
+  /** Whose users act in every tenant. */
+  readonly systemTenant: string;
+  /** Keystone domain name → tenant. */
+  readonly domains: Readonly<Record<string, string>>;
+}
+
+/** To Arktos this is no tenant but the union of them all, RBAC bindings included: nobody ever gets it. */
+const EVERY_TENANT = 'all';
+
+/** @throws Error where `domains` gives two domains one tenant */
+export function createArktosMode({ systemTenant, domains }: ArktosOptions): TenancyMode {
+  const resolve = createTenantResolver({
+    domains,
+    reserved: new Set(['system', EVERY_TENANT, systemTenant]),
+  });
+  const isSystem = (tenant: TenantName) => tenant === systemTenant;
+
+  return {
+    name: 'arktos',
+    readsTenantFromPath: true,
+    hiddenResources: CLUSTER_SCOPED,
+    isSystem,
+    reviewTenant: (tenant) => tenant,
+    tenantOf(identity) {
+      const tenant = resolve(identity.tenantOrigin);
+      if (tenant === EVERY_TENANT)
+        throw new StatusError(
+          'TenantUnknown',
+          `the name "${EVERY_TENANT}" stands for every tenant and is none`,
+        );
+      return tenant;
+    },
+    userOf: (identity, tenant) => finishedUser(identity, nameIn(tenant, isSystem(tenant), identity)),
+    route: (info, method, tenant, user) =>
+      isSystem(tenant) ? systemRoute(info) : tenantRoute(info, method, tenant, user),
+  };
+}
+
+/** The second word of a system user's name keeps people apart from the cluster's own `system:` users. */
+function nameIn(tenant: TenantName, systemUser: boolean, identity: Identity): Addition {
+  const own = nameWithin(identity);
+  return { username: systemUser ? `${tenant}:stonegate:${own}` : `${tenant}:${own}`, systemUser };
+}
+
+function nameWithin({ subject }: Identity): string {
+  if (subject.kind === 'claim') return claimedName(subject.name);
+  const name = personalName(subject);
+  const atHome = subject.delegation !== undefined || subject.userDomain.id === subject.scopeDomain.id;
+  return atHome ? name : `${name}@${escapeNamePart(subject.userDomain.name)}`;
+}
+
+function claimedName(name: string): string {
+  const [word = ''] = name.split(':', 1);
+  if (DELEGATION_WORDS.has(word))
+    throw new StatusError(
+      'IdentityReserved',
+      `this identity is refused: names under "${word}:" are reserved`,
+    );
+  return name;
+}

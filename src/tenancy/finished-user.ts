@@ -1,0 +1,74 @@
+/**
+ * The last look at a user before the API server is told to believe in them, the same for every tenancy mode:
+ * nothing from outside may become one of the cluster's own users, groups or attributes. Refused, never silently
+ * dropped: a person who loses a group without a word loses rights at random.
+ * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects
+ */
+import type { Extra, UserInfo } from '../api/authentication-v1.ts';
+import type { Identity } from '../api/identity.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { assertSendable, assertUsable } from './user-name.ts';
+
+const AUTHENTICATED = 'system:authenticated';
+/** The domain of the extra keys and groups that only Stonegate itself may set. */
+const OWN_DOMAIN = 'stonegate.dev';
+/** Upper case is lost on the way: the API server lower-cases header names. */
+const EXTRA_KEY = /^[a-z0-9/._-]+$/;
+
+/** What a tenancy mode adds to an identity. */
+export interface Addition {
+  readonly username: string;
+  /** True for a name under `system:` that the mode itself has chosen. */
+  readonly systemUser?: boolean;
+  readonly groups?: readonly string[];
+  readonly extra?: Extra;
+}
+
+/**
+ * @throws StatusError IdentityReserved for what belongs to the cluster or to Stonegate, IdentityUnusable for what
+ *   would arrive as something else
+ */
+export function finishedUser(identity: Identity, addition: Addition): UserInfo {
+  assertUserName(identity, addition);
+  assertSendable(identity.uid, 'the user id');
+  for (const group of identity.groups) assertGroup(group, identity);
+  for (const [key, values] of Object.entries(identity.extra)) assertExtra(key, values);
+  return {
+    username: addition.username,
+    uid: identity.uid,
+    groups: [...new Set([...identity.groups, ...(addition.groups ?? []), AUTHENTICATED])],
+    extra: { ...identity.extra, ...addition.extra },
+  };
+}
+
+function assertUserName({ subject }: Identity, { username, systemUser = false }: Addition): void {
+  assertUsable(username, 'the user name');
+  const claimed = subject.kind === 'claim' && subject.name.startsWith('system:');
+  if (claimed || (username.startsWith('system:') && !systemUser))
+    throw reserved(`the user name ${JSON.stringify(username)}`);
+}
+
+function assertGroup(group: string, { subject }: Identity): void {
+  assertUsable(group, 'a group');
+  const fromClaim = subject.kind === 'claim' && group.startsWith('keystone:');
+  const ours = group.startsWith('stonegate:');
+  if (fromClaim || ours || (group.startsWith('system:') && group !== AUTHENTICATED))
+    throw reserved(`the group ${JSON.stringify(group)}`);
+}
+
+function assertExtra(key: string, values: readonly string[]): void {
+  if (!EXTRA_KEY.test(key)) {
+    throw new StatusError(
+      'IdentityUnusable',
+      `this identity cannot be used: the extra key ${JSON.stringify(key)} holds other characters than a-z, 0-9, "/", ".", "_" and "-"`,
+    );
+  }
+  const [domain = ''] = key.split('/', 1);
+  if (domain === OWN_DOMAIN || domain.endsWith(`.${OWN_DOMAIN}`))
+    throw reserved(`the extra key ${JSON.stringify(key)}`);
+  for (const value of values) assertSendable(value, `a value of the extra key ${JSON.stringify(key)}`);
+}
+
+function reserved(what: string): StatusError {
+  return new StatusError('IdentityReserved', `this identity is refused: ${what} is reserved`);
+}

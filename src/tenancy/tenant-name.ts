@@ -1,0 +1,21 @@
+/**
+ * What may be a tenant's name: a DNS-1123 label, since it stands in paths, user names and groups, where every
+ * other character means something else. https://www.rfc-editor.org/rfc/rfc1123#section-2
+ */
+import type { TenantName } from '../api/identity.ts';
+import { StatusError } from '../errors/status-error.ts';
+
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+export function isTenantName(name: string): name is TenantName {
+  return LABEL.test(name);
+}
+
+/** @throws StatusError TenantUnknown for what can be no tenant's name */
+export function toTenantName(name: string): TenantName {
+  if (isTenantName(name)) return name;
+  throw new StatusError(
+    'TenantUnknown',
+    `${JSON.stringify(name)} can be no tenant's name: lower-case letters, digits and "-", at most 63, are`,
+  );
+}

@@ -1,0 +1,59 @@
+/**
+ * Names that two people can never share. Keystone's names are free text, so their parts are escaped until `:` and
+ * `@` are ours alone; a delegated token gets a name of its own, so that it never inherits what its user holds by
+ * name.
+ */
+import type { Subject } from '../api/identity.ts';
+import { StatusError } from '../errors/status-error.ts';
+
+type KeystoneSubject = Extract<Subject, { kind: 'keystone' }>;
+
+/** Words that stand before an id in a delegated token's name; no claim may look like one. */
+export const DELEGATION_WORDS: ReadonlySet<string> = new Set(['application-credential', 'trust']);
+
+/**
+ * One free-text part of a name, with `%`, `:` and `@` percent-encoded.
+ *
+ * @throws StatusError IdentityUnusable where it cannot be told from another name once it is in a header
+ */
+export function escapeNamePart(part: string): string {
+  assertUsable(part, 'the user name');
+  return part.replaceAll('%', '%25').replaceAll(':', '%3A').replaceAll('@', '%40');
+}
+
+/**
+ * The person within their home: `alice`, or `application-credential:<id>`.
+ *
+ * @throws StatusError IdentityUnusable
+ */
+export function personalName({ userName, delegation }: KeystoneSubject): string {
+  return delegation === undefined
+    ? escapeNamePart(userName)
+    : `${delegation.kind}:${escapeNamePart(delegation.id)}`;
+}
+
+/**
+ * HTTP takes blanks off the ends of a header's value, and what is no well-formed text becomes a replacement
+ * character: either way two names would become one.
+ *
+ * @param what names it in the message
+ * @throws StatusError IdentityUnusable
+ */
+export function assertUsable(text: string, what: string): void {
+  if (text === '') throw unusable(what, 'is empty');
+  if (/^\s|\s$/u.test(text)) throw unusable(what, 'begins or ends with a blank');
+  assertSendable(text, what);
+}
+
+/**
+ * @param what names it in the message
+ * @throws StatusError IdentityUnusable for what cannot travel in a header
+ */
+export function assertSendable(text: string, what: string): void {
+  if (/\p{Cc}/u.test(text)) throw unusable(what, 'holds a control character');
+  if (!text.isWellFormed()) throw unusable(what, 'is no well-formed text');
+}
+
+function unusable(what: string, why: string): StatusError {
+  return new StatusError('IdentityUnusable', `this identity cannot be used: ${what} ${why}`);
+}
