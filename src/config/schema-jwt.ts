@@ -29,10 +29,15 @@ const prefixedClaim = z.strictObject({
     .describe("Put before the claim's value. `-` means none, as with kube-apiserver's flag."),
 });
 
-/** Domain-prefixed, lower case: the API server lower-cases what it gets in a header. */
-const extraKey = z.string().regex(/^[a-z0-9.-]+\.[a-z0-9.-]+\/[a-z0-9/._-]+$/, {
-  error: 'a lower-case, domain-prefixed key such as example.com/department',
-});
+/** Domain-prefixed, and lower case: the API server lower-cases what it gets in a header. */
+const extraKey = z
+  .string()
+  .regex(/^[a-z0-9.-]+\.[a-z0-9.-]+\/[a-z0-9/._-]+$/, {
+    error: 'a lower-case, domain-prefixed key such as example.com/department',
+  })
+  .refine((key) => !/^([^/]*\.)?(kubernetes\.io|k8s\.io|stonegate\.dev)\//.test(key), {
+    error: 'a key of a domain of your own: kubernetes.io, k8s.io and stonegate.dev are reserved',
+  });
 
 const tenantSchema = z
   .strictObject({

@@ -3,12 +3,13 @@
  */
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import { checkContent } from './content-checks.ts';
+import type { Path } from './problem.ts';
 import type { Finding } from './validate.ts';
 
 export function validateIssuers(jwt: readonly JWTConfiguration[]): Finding[] {
   const findings: Finding[] = [];
   const seen = new Map<string, number>();
-  for (const [index, { issuer }] of jwt.entries()) {
+  for (const [index, { issuer, claimMappings }] of jwt.entries()) {
     const path = ['authentication', 'jwt', index, 'issuer'];
     const earlier = seen.get(twinKey(issuer.url));
     if (earlier !== undefined) {
@@ -18,6 +19,9 @@ export function validateIssuers(jwt: readonly JWTConfiguration[]): Finding[] {
       });
     }
     seen.set(twinKey(issuer.url), earlier ?? index);
+    findings.push(
+      ...repeatedKeys(claimMappings.extra, ['authentication', 'jwt', index, 'claimMappings', 'extra']),
+    );
     if (issuer.caFile !== undefined && issuer.certificateAuthority !== undefined) {
       findings.push({
         path: [...path, 'certificateAuthority'],
@@ -30,6 +34,14 @@ export function validateIssuers(jwt: readonly JWTConfiguration[]): Finding[] {
     }
   }
   return findings;
+}
+
+function repeatedKeys(extra: readonly { readonly key: string }[], path: Path): Finding[] {
+  return extra.flatMap(({ key }, index) =>
+    extra.findIndex((other) => other.key === key) === index
+      ? []
+      : [{ path: [...path, index, 'key'], message: `expected each key once, found "${key}" again` }],
+  );
 }
 
 /** Equal for URLs a person would take for the same: host in any case, with or without a final slash. */

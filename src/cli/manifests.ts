@@ -1,0 +1,109 @@
+/**
+ * `stonegate manifests rbac`: what the API server must be given so that Stonegate may impersonate, and nothing more.
+ * Each extra key is named, since RBAC knows no `userextras/*`.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
+ */
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import { parseConfiguration } from '../config/parse.ts';
+import { formatProblem } from '../config/problem.ts';
+import { type ImpersonationNeeds, type Impersonator, rbacManifests } from './rbac-manifests.ts';
+import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
+
+const USAGE = `Usage: stonegate manifests rbac (--config FILE | --mode arktos|shared)
+                                [--service-account NAMESPACE/NAME | --user NAME]
+
+Prints the ClusterRole, its binding and the place of the credential, for: kubectl apply -f -
+
+  --config FILE            take tenancy mode and extra keys from this configuration
+  --mode MODE              arktos or shared, with every key Keystone tokens need
+  --service-account NS/N   Stonegate is this service account (shared: stonegate/stonegate)
+  --user NAME              Stonegate is this user, by client certificate (arktos: stonegate)
+  --help                   this text
+
+Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
+`;
+
+const OPTIONS = {
+  config: { type: 'string' },
+  mode: { type: 'string' },
+  'service-account': { type: 'string' },
+  user: { type: 'string' },
+} as const;
+
+/** @param argv what follows `manifests` */
+export function manifests(
+  argv: readonly string[],
+  io: CommandIO,
+  read: (name: string) => Promise<string> = (name) => readFile(name, 'utf8'),
+): Promise<number> {
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
+    if (positionals.length !== 1 || positionals[0] !== 'rbac')
+      throw new UsageError('expected: manifests rbac');
+    if ((values.config === undefined) === (values.mode === undefined)) {
+      throw new UsageError('expected either --config or --mode');
+    }
+    const needs =
+      values.config === undefined
+        ? needsOfMode(values.mode ?? '')
+        : await needsOfFile(values.config, io, read);
+    if (needs === undefined) return EXIT.failed;
+    io.stdout(rbacManifests(needs, impersonatorOf(values, needs.mode)));
+    return EXIT.fine;
+  });
+}
+
+function needsOfMode(mode: string): ImpersonationNeeds {
+  if (mode !== 'arktos' && mode !== 'shared') throw new UsageError('--mode is arktos or shared');
+  return { mode, keystone: true, extraKeys: [] };
+}
+
+/** The files it names are not read: the credential may not exist before these manifests are applied. */
+async function needsOfFile(
+  file: string,
+  io: CommandIO,
+  read: (name: string) => Promise<string>,
+): Promise<ImpersonationNeeds | undefined> {
+  let text: string;
+  try {
+    text = await read(file);
+  } catch (error) {
+    io.stderr(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}\n`);
+    return undefined;
+  }
+  const { configuration, problems } = parseConfiguration(text, dirname(resolve(file)));
+  if (configuration !== undefined && problems.length === 0) return needsOf(configuration);
+  for (const problem of problems) io.stderr(`${formatProblem(problem)}\n`);
+  return undefined;
+}
+
+function needsOf({ tenancy, authentication }: StonegateConfiguration): ImpersonationNeeds {
+  return {
+    mode: tenancy.mode,
+    keystone: authentication.keystone !== undefined,
+    extraKeys: authentication.jwt.flatMap(({ claimMappings }) => claimMappings.extra.map(({ key }) => key)),
+  };
+}
+
+function impersonatorOf(
+  values: { readonly user?: string | undefined; readonly 'service-account'?: string | undefined },
+  mode: ImpersonationNeeds['mode'],
+): Impersonator {
+  const { user, 'service-account': serviceAccount } = values;
+  if (user !== undefined && serviceAccount !== undefined) {
+    throw new UsageError('expected either --service-account or --user');
+  }
+  if (user !== undefined || (serviceAccount === undefined && mode === 'arktos')) {
+    const name = user ?? 'stonegate';
+    if (!/^[\w.@-]+$/.test(name))
+      throw new UsageError('--user expects a name of letters, digits and . _ @ -');
+    return { kind: 'User', name };
+  }
+  const [, namespace, name] =
+    /^([a-z0-9-]+)\/([a-z0-9.-]+)$/.exec(serviceAccount ?? 'stonegate/stonegate') ?? [];
+  if (namespace === undefined || name === undefined) {
+    throw new UsageError('--service-account expects NAMESPACE/NAME');
+  }
+  return { kind: 'ServiceAccount', namespace, name };
+}

@@ -1,0 +1,140 @@
+/**
+ * The RBAC manifests as text: comments are half of their worth to whoever has to approve them. Every value that is
+ * not ours has been checked to need no escaping, and is quoted.
+ */
+
+export interface ImpersonationNeeds {
+  readonly mode: 'arktos' | 'shared';
+  readonly keystone: boolean;
+  /** Of JWT claim mappings. */
+  readonly extraKeys: readonly string[];
+}
+
+export type Impersonator =
+  | { readonly kind: 'User'; readonly name: string }
+  | { readonly kind: 'ServiceAccount'; readonly namespace: string; readonly name: string };
+
+const KEYSTONE_EXTRA = ['roles', 'project/id', 'project/name', 'user/domain/id', 'user/domain/name'].map(
+  (key) => `alpha.kubernetes.io/identity/${key}`,
+);
+
+/** Fetched by Stonegate itself: tenants of Arktos may see none of these; elsewhere only its own health check. */
+const NON_RESOURCE_URLS = {
+  arktos: [
+    '/api',
+    '/api/v1',
+    '/apis',
+    '/apis/*',
+    '/openapi/v2',
+    '/openapi/v3',
+    '/openapi/v3/*',
+    '/version',
+    '/healthz',
+    '/livez',
+    '/readyz',
+  ],
+  shared: ['/version', '/healthz', '/livez', '/readyz'],
+} as const;
+
+/** @returns YAML documents for `kubectl apply -f -` */
+export function rbacManifests(needs: ImpersonationNeeds, impersonator: Impersonator): string {
+  const documents = [
+    ...(impersonator.kind === 'ServiceAccount' ? serviceAccount(impersonator) : []),
+    clusterRole(needs),
+    binding(impersonator),
+  ];
+  return `${credentialNotes(needs, impersonator)}\n${documents.join('---\n')}`;
+}
+
+function extraKeysOf({ mode, keystone, extraKeys }: ImpersonationNeeds): string[] {
+  return [
+    ...new Set([
+      ...(keystone ? KEYSTONE_EXTRA : []),
+      ...(mode === 'shared' ? ['stonegate.dev/tenant'] : []),
+      ...extraKeys,
+    ]),
+  ];
+}
+
+function clusterRole(needs: ImpersonationNeeds): string {
+  const extras = extraKeysOf(needs);
+  return `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: stonegate-impersonator
+rules:
+  # Forward requests as the person who sent them.
+  - apiGroups: [""]
+    resources: ["users", "groups"]
+    verbs: ["impersonate"]
+  - apiGroups: ["authentication.k8s.io"]
+    resources:
+      - "uids"
+${extras.map((key) => `      - "userextras/${key}"\n`).join('')}    verbs: ["impersonate"]
+  # Ask what a person may do: exec over WebSocket, and kubectl auth can-i.
+  - apiGroups: ["authorization.k8s.io"]
+    resources: ["subjectaccessreviews"]
+    verbs: ["create"]
+  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Health of the API server.'}
+  - nonResourceURLs:
+${NON_RESOURCE_URLS[needs.mode].map((url) => `      - "${url}"\n`).join('')}    verbs: ["get", "head"]
+`;
+}
+
+function binding(impersonator: Impersonator): string {
+  const subject =
+    impersonator.kind === 'User'
+      ? `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: "${impersonator.name}"\n`
+      : `  - kind: ServiceAccount\n    namespace: "${impersonator.namespace}"\n    name: "${impersonator.name}"\n`;
+  return `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: stonegate-impersonator
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: stonegate-impersonator
+subjects:
+${subject}`;
+}
+
+function serviceAccount({ namespace, name }: Impersonator & { kind: 'ServiceAccount' }): string[] {
+  return [
+    `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: "${namespace}"\n`,
+    `apiVersion: v1
+kind: ServiceAccount
+metadata:
+  namespace: "${namespace}"
+  name: "${name}"
+`,
+    `# A token that does not run out, for a Stonegate outside the cluster. Inside, mount a projected token instead.
+apiVersion: v1
+kind: Secret
+type: kubernetes.io/service-account-token
+metadata:
+  namespace: "${namespace}"
+  name: "${name}-token"
+  annotations:
+    kubernetes.io/service-account.name: "${name}"
+`,
+  ];
+}
+
+function credentialNotes({ mode }: ImpersonationNeeds, impersonator: Impersonator): string {
+  const place =
+    impersonator.kind === 'ServiceAccount'
+      ? `# Its token:
+#   kubectl -n ${impersonator.namespace} get secret ${impersonator.name}-token -o jsonpath='{.data.token}' | base64 -d
+# goes into the file that upstream.credential.tokenFile names.`
+      : `# Its client certificate (${mode === 'arktos' ? `subject CN=${impersonator.name}, O=tenant:system; exactly one O` : `subject CN=${impersonator.name}`}), signed by the API
+# server's client CA, goes into the files that upstream.credential.certFile and keyFile name.`;
+  const tenancy =
+    mode === 'arktos'
+      ? `# Arktos: apply as an administrator of the system tenant. Only a user of the system tenant may impersonate, and
+# a client certificate says which tenant its user is of; tokens of the TokenRequest API do not.`
+      : '# An ordinary Kubernetes cluster: apply as a cluster administrator.';
+  return `# What Stonegate needs at the API server (tenancy mode: ${mode}).
+${tenancy}
+${place}
+# Whoever holds this credential can act as anybody: keep it as you keep an administrator's.`;
+}
