@@ -1,0 +1,157 @@
+/**
+ * The API server's own resources that Stonegate uses as a client: access reviews, asked as itself about others,
+ * and the version document, by which it knows that the API server can be reached and accepts its credential.
+ * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
+ */
+import type { UserInfo } from '../api/authentication-v1.ts';
+import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
+import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { HeaderList } from '../lib/header-list.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
+
+const JSON_HEADERS: HeaderList = [
+  ['Content-Type', 'application/json'],
+  ['Accept', 'application/json'],
+];
+
+export interface AccessReviewerOptions {
+  readonly fetcher: UpstreamFetcher;
+  /** Where a review about this tenant is posted; undefined where the API server knows no tenants. */
+  readonly path: (tenant: string | undefined) => string;
+}
+
+/** Whatever is not plainly an answer is thrown: an error never becomes a permission. */
+export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): AccessReviewer {
+  return {
+    async review(user, attributes, signal) {
+      const tenant = 'resourceAttributes' in attributes ? attributes.resourceAttributes.tenant : undefined;
+      const review = {
+        kind: 'SubjectAccessReview',
+        apiVersion: 'authorization.k8s.io/v1',
+        spec: { ...subjectOf(user), ...attributes },
+      };
+      const answer = await fetcher.fetch(
+        { method: 'POST', target: path(tenant), headers: JSON_HEADERS, body: JSON.stringify(review) },
+        signal,
+      );
+      if (answer.status === 403) {
+        throw new StatusError(
+          'UpstreamRefusedCredential',
+          'the API server does not let Stonegate create subjectaccessreviews; its operator must grant that',
+        );
+      }
+      return statusOf(answer);
+    },
+  };
+}
+
+function subjectOf(user: UserInfo): SubjectAccessReviewSpec {
+  return {
+    user: user.username,
+    groups: user.groups,
+    ...(user.uid === '' ? {} : { uid: user.uid }),
+    ...(Object.keys(user.extra).length === 0 ? {} : { extra: user.extra }),
+  };
+}
+
+/** Exactly what a review answers, and nothing that merely looks like a yes. */
+function statusOf({ status: http, body }: UpstreamAnswer): SubjectAccessReviewStatus {
+  if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
+  const review = parse(body);
+  if (!isObject(review) || review['kind'] !== 'SubjectAccessReview') throw unusable('it is no review');
+  const status = review['status'];
+  if (!isObject(status)) throw unusable('it has no status');
+  const { allowed, denied, reason, evaluationError } = status;
+  if (typeof allowed !== 'boolean' || (denied !== undefined && typeof denied !== 'boolean')) {
+    throw unusable('its status says neither yes nor no');
+  }
+  return {
+    allowed: allowed && denied !== true,
+    ...(denied === undefined ? {} : { denied }),
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(typeof evaluationError === 'string' ? { evaluationError } : {}),
+  };
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (cause) {
+    throw unusable(cause);
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function unusable(cause: unknown): StatusError {
+  return new StatusError('UpstreamUnavailable', "the API server's answer to an access review is unusable", {
+    cause,
+  });
+}
+
+export interface ApiServerProbe extends ReadinessCheck {
+  /** Asks now and remembers the answer; never throws. */
+  probe(): Promise<void>;
+  /** Asks now and again after every interval. */
+  start(): void;
+  stop(): void;
+}
+
+export interface ApiServerProbeOptions {
+  /** Asked anew each time, since a reload makes a new one. */
+  readonly fetcher: () => UpstreamFetcher;
+  readonly clock: Clock;
+  /** Milliseconds from the end of one question to the next. */
+  readonly interval: number;
+}
+
+/**
+ * Asks for `/version`, which every API server has: Arktos knows no `/readyz`. Requests keep going through while
+ * the API server's own stores are in trouble; what it says then is its own to say.
+ */
+export function createApiServerProbe({ fetcher, clock, interval }: ApiServerProbeOptions): ApiServerProbe {
+  const stopped = new AbortController();
+  let problem: string | undefined = 'not asked yet';
+  let timer: Timer | undefined;
+
+  async function probe(): Promise<void> {
+    problem = await problemWith(fetcher(), stopped.signal);
+  }
+
+  function again(): void {
+    if (stopped.signal.aborted) return;
+    timer = clock.after(interval, start);
+  }
+
+  function start(): void {
+    void probe().then(again);
+  }
+
+  return {
+    name: 'upstream',
+    notReadyBecause: () => problem,
+    probe,
+    start,
+    stop() {
+      stopped.abort();
+      timer?.cancel();
+    },
+  };
+}
+
+async function problemWith(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const { status } = await fetcher.fetch(
+      { method: 'GET', target: '/version', headers: [['Accept', 'application/json']] },
+      signal,
+    );
+    return status === 200 ? undefined : `GET /version was answered with ${status}`;
+  } catch (error) {
+    return error instanceof StatusError ? error.message : 'the API server could not be asked';
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * How the API server is reached: its address, whom to believe, and what to prove ourselves with. Verification of
+ * its certificate is never off, and the name it must bear is the one in the configured URL.
+ */
+
+import net from 'node:net';
+import type { Duplex } from 'node:stream';
+import tls from 'node:tls';
+import { Pool } from 'undici';
+
+export type UpstreamCredential =
+  | { readonly token: string }
+  | { readonly cert: string | Buffer; readonly key: string | Buffer };
+
+export interface ConnectionOptions {
+  /** `https://host:port`; `http://` only where a test's server speaks it. */
+  readonly server: string;
+  /** PEM; without it the system's own authorities are believed. */
+  readonly ca?: string | Buffer;
+  readonly credential: UpstreamCredential;
+  /** Milliseconds for TCP and TLS together. */
+  readonly connectTimeout: number;
+}
+
+/** Long identities and 16 kB tokens exceed Node's default of 16 KiB; Go's servers send as much. */
+export const MAX_HEADER_BYTES = 64 * 1024;
+
+const KEEP_ALIVE_PROBE = 30_000;
+/** Below the 90 s after which a Kubernetes API server closes an idle connection. */
+const POOLED_IDLE = 60_000;
+
+/** One connection per request under way, kept for the next. HTTP/1.1, since a watch must not share its window. */
+export function createPool(options: ConnectionOptions): Pool {
+  return new Pool(origin(options.server), {
+    connections: null,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: POOLED_IDLE,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // The calls bring their own limits, which know a client that reads slowly from a server that is silent.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connectTimeout: options.connectTimeout,
+    connect: { ...tlsOptions(options), keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE },
+  });
+}
+
+export interface Address {
+  readonly secure: boolean;
+  readonly host: string;
+  readonly port: number;
+  /** As the Host field says it. */
+  readonly authority: string;
+}
+
+export function addressOf(server: string): Address {
+  const url = new URL(server);
+  const secure = url.protocol === 'https:';
+  return {
+    secure,
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port === '' ? (secure ? 443 : 80) : Number(url.port),
+    authority: url.host,
+  };
+}
+
+/**
+ * A connection of its own, for a tunnel. May be half closed, since each direction of a tunnel ends by itself.
+ *
+ * @param onReady called when the first byte may be sent
+ */
+export function connect(options: ConnectionOptions, onReady: () => void): Duplex {
+  const { secure, host, port } = addressOf(options.server);
+  const plain = { host, port, allowHalfOpen: true };
+  const secured = {
+    ...plain,
+    ...(net.isIP(host) === 0 ? { servername: host } : {}),
+    ALPNProtocols: ['http/1.1'],
+    ...tlsOptions(options),
+  };
+  const socket = secure ? tls.connect(secured, onReady) : net.connect(plain, onReady);
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, KEEP_ALIVE_PROBE);
+  return socket;
+}
+
+interface TLSOptions {
+  readonly rejectUnauthorized: true;
+  readonly minVersion: 'TLSv1.2';
+  readonly ca?: string | Buffer;
+  readonly cert?: string | Buffer;
+  readonly key?: string | Buffer;
+}
+
+function tlsOptions({ ca, credential }: ConnectionOptions): TLSOptions {
+  return {
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
+    ...(ca === undefined ? {} : { ca }),
+    ...('token' in credential ? {} : { cert: credential.cert, key: credential.key }),
+  };
+}
+
+function origin(server: string): string {
+  return new URL(server).origin;
+}

@@ -1,0 +1,57 @@
+/**
+ * What the errors of sockets, TLS and undici mean to a client. Their own words stay in the log: they hold
+ * addresses and certificates that are nobody's business.
+ */
+import { StatusError } from '../errors/status-error.ts';
+
+/** @param cause for the log */
+export function unavailable(cause: unknown): StatusError {
+  return new StatusError('UpstreamUnavailable', 'the API server cannot be reached at the moment', { cause });
+}
+
+/** @param cause for the log: which of the waits was too long */
+export function timedOut(cause: unknown): StatusError {
+  return new StatusError('UpstreamTimeout', 'the API server did not answer in time', { cause });
+}
+
+/** The API server's 401 concerns Stonegate, not its client: passed on, it would make clients throw their tokens away. */
+export function refusedCredential(): StatusError {
+  return new StatusError(
+    'UpstreamRefusedCredential',
+    "the API server refused Stonegate's own credential; only Stonegate's operator can mend that",
+  );
+}
+
+/** @returns the error itself where it is a refusal already */
+export function upstreamFailure(error: unknown): StatusError {
+  if (error instanceof StatusError) return error;
+  switch (codeOf(error)) {
+    case 'UND_ERR_INVALID_ARG':
+    case 'UND_ERR_NOT_SUPPORTED':
+      return new StatusError('InvariantBroken', 'Internal error occurred: the request cannot be sent on', {
+        cause: error,
+      });
+    case 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH':
+      return new StatusError('RequestMalformed', 'the request body is not as long as Content-Length says', {
+        cause: error,
+      });
+    default:
+      return unavailable(error);
+  }
+}
+
+/** The failure as the metrics count it. */
+export function callResultOf({ code }: StatusError): 'error' | 'timeout' | 'refused' {
+  if (code === 'UpstreamTimeout') return 'timeout';
+  return code === 'UpstreamRefusedCredential' ? 'refused' : 'error';
+}
+
+/** The connection went away; whether the request ever arrived is for the caller to know. */
+export function isConnectionLoss(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -1,0 +1,54 @@
+/**
+ * What Stonegate asks as itself: the whole answer in memory, bounded, since discovery documents and reviews are
+ * of known size and anything larger is not one.
+ */
+import type { HeaderField } from '../lib/header-list.ts';
+import type { UpstreamFetcher } from '../pipeline/upstream.ts';
+import { type CallContext, callUpstream } from './call.ts';
+import { unavailable } from './failure.ts';
+import { outgoingHeaders } from './outgoing-headers.ts';
+import { responseHeaders } from './response-headers.ts';
+
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+export interface FetcherOptions {
+  readonly context: CallContext;
+  readonly token: string | undefined;
+  readonly timeouts: { readonly response: number };
+}
+
+export function createFetcher({ context, token, timeouts }: FetcherOptions): UpstreamFetcher {
+  return {
+    async fetch({ method, target, headers, body }, signal) {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      let head: { status: number; headers: HeaderField[] } | undefined;
+      const { aborted } = await callUpstream(
+        context,
+        {
+          method,
+          target,
+          headers: outgoingHeaders(headers, token),
+          ...(body === undefined ? {} : { body: Buffer.from(body) }),
+          patience: timeouts.response,
+          signal,
+        },
+        {
+          head(status, received) {
+            head = { status, headers: responseHeaders(received) };
+          },
+          data(chunk) {
+            bytes += chunk.length;
+            if (bytes > MAX_ANSWER_BYTES) throw new Error(`the answer is over ${MAX_ANSWER_BYTES} bytes`);
+            chunks.push(chunk);
+          },
+          end() {},
+        },
+      );
+      if (aborted || head === undefined) {
+        throw unavailable(signal.aborted ? signal.reason : `the answer to ${method} ${target} broke off`);
+      }
+      return { ...head, body: Buffer.concat(chunks) };
+    },
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * Forwards one request and streams the answer back: chunk by chunk as it comes, so that a watch's event leaves
+ * at once, and no faster than the client reads. Redirects are the client's to follow, never ours: following one
+ * would carry our credential to wherever it points (CVE-2020-8559).
+ */
+import { StatusError } from '../errors/status-error.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+import type { Forwarder, RelayHooks, RelayResult } from '../pipeline/upstream.ts';
+import { type CallContext, type CallResult, callUpstream, type Sink } from './call.ts';
+import { framingOf, outgoingHeaders } from './outgoing-headers.ts';
+import { RequestBody } from './request-body.ts';
+import { responseHeaders } from './response-headers.ts';
+
+export interface ForwarderOptions {
+  readonly context: (longRunning: boolean) => CallContext;
+  readonly token: string | undefined;
+  readonly timeouts: { readonly response: number; readonly body: number };
+  readonly maxBodyBytes: number;
+}
+
+export function createForwarder(options: ForwarderOptions): Forwarder {
+  return {
+    async forward(request, exchange, hooks): Promise<RelayResult> {
+      const { longRunning } = request;
+      const context = options.context(longRunning);
+      const patience = longRunning ? 0 : options.timeouts.response;
+      const framing = framingOf(exchange);
+      const headers = outgoingHeaders(request.headers, options.token);
+      if (typeof framing === 'number') headers.push('Content-Length', String(framing));
+      const body = (onFault: (fault: Error) => void): RequestBody =>
+        new RequestBody(exchange.body, {
+          clock: context.clock,
+          maxBytes: options.maxBodyBytes,
+          clientStall: options.timeouts.body,
+          upstreamStall: patience,
+          onFault,
+        });
+      const result = await callUpstream(
+        context,
+        {
+          method: request.method,
+          target: request.target,
+          headers,
+          ...(framing === 'none' ? {} : { body }),
+          patience,
+          signal: longRunning ? endOf(exchange) : exchange.signal,
+        },
+        toClient(exchange, hooks),
+      );
+      return result.aborted ? breakOff(result, exchange) : result;
+    },
+  };
+}
+
+/** A watch has no end of its own: it ends with its client, or with the server it goes through. */
+function endOf({ signal, draining }: Exchange): AbortSignal {
+  return draining === undefined ? signal : AbortSignal.any([signal, draining]);
+}
+
+/**
+ * Ends the client's answer as the call ended: in good order where the server is stopping, so that the client
+ * watches on elsewhere; else by breaking the connection, since a second status line would be a lie (RFC 9112 §8).
+ */
+function breakOff(result: CallResult, { signal, draining, response }: Exchange): RelayResult {
+  if (draining?.aborted && !signal.aborted) {
+    if (result.status === 0) throw new StatusError('ShuttingDown', 'the server is shutting down; try again');
+    if (!response.closed) response.end();
+    return { status: result.status, aborted: false };
+  }
+  if (!response.closed) response.destroy();
+  return result;
+}
+
+function toClient({ response }: Exchange, hooks: RelayHooks): Sink {
+  let slowDown: () => void = () => {};
+  return {
+    head(status, headers, flow) {
+      slowDown = () => {
+        flow.pause();
+        response.onDrain(() => flow.resume());
+      };
+      response.writeHead(status, responseHeaders(headers));
+      hooks.onHead(status);
+    },
+    data(chunk) {
+      if (!response.closed && !response.write(chunk)) slowDown();
+    },
+    end() {
+      if (!response.closed) response.end();
+    },
+  };
+}

@@ -1,0 +1,160 @@
+/**
+ * Asks the API server to upgrade, and finds out what it says to it.
+ */
+import http from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import { fromRawHeaders } from '../lib/header-list.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
+import type { Upgrade } from '../pipeline/exchange.ts';
+import type { UpstreamRequest } from '../pipeline/upstream.ts';
+import { addressOf, type ConnectionOptions, connect, MAX_HEADER_BYTES } from './connection.ts';
+import { callResultOf, refusedCredential, timedOut, unavailable } from './failure.ts';
+import { outgoingHeaders } from './outgoing-headers.ts';
+import { concernsOurCredential } from './own-credential.ts';
+
+export interface UpgradeOptions {
+  readonly connection: ConnectionOptions;
+  readonly token: string | undefined;
+  /** Milliseconds from the request to the head of the answer. */
+  readonly timeouts: { readonly response: number };
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+export type Opened =
+  | {
+      readonly kind: 'upgraded';
+      readonly socket: Duplex;
+      /** The answer's head as the client is to see it, in latin1. */
+      readonly head: string;
+      /** What the API server sent behind it. */
+      readonly rest: Buffer;
+    }
+  | { readonly kind: 'refused'; readonly response: http.IncomingMessage }
+  /** The client went away first. */
+  | { readonly kind: 'left' };
+
+/** The spelling a protocol is registered with; some servers compare it as it is. */
+const PREFERRED: Readonly<Record<string, string>> = { 'spdy/3.1': 'SPDY/3.1' };
+
+/** @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential */
+export function openUpgrade(
+  options: UpgradeOptions,
+  request: UpstreamRequest,
+  upgrade: Upgrade,
+  signal: AbortSignal,
+): Promise<Opened> {
+  const { connection, clock, telemetry, logger, timeouts } = options;
+  const headers = upgradeHeaders(options, request, upgrade);
+  if (signal.aborted) return Promise.resolve({ kind: 'left' });
+  const startedAt = clock.now();
+  const { promise, resolve, reject } = Promise.withResolvers<Opened>();
+  let settled = false;
+  let timer = clock.after(connection.connectTimeout, () => fail(unavailable('connecting took too long')));
+  const outgoing = http.request({
+    method: request.method,
+    path: request.target,
+    headers,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    createConnection: () => connect(connection, onConnected),
+  });
+  signal.addEventListener('abort', onLeave, { once: true });
+  const unwatch = watchForLeaving(upgrade.socket, onLeave);
+  outgoing.on('upgrade', onUpgraded).on('response', onRefused).on('error', onError).end();
+  return promise;
+
+  function onConnected(): void {
+    if (settled) return;
+    timer.cancel();
+    timer = clock.after(timeouts.response, () => fail(timedOut('no answer to the upgrade')));
+  }
+
+  function onUpgraded(response: http.IncomingMessage, socket: Duplex, rest: Buffer): void {
+    // An error before anybody else listens would end the process.
+    socket.on('error', (error) => logger.debug({ err: error }, 'the API server broke a tunnel'));
+    if (settled) {
+      socket.destroy();
+      return;
+    }
+    settle('ok');
+    resolve({ kind: 'upgraded', socket, head: headOf(response), rest });
+  }
+
+  function onRefused(response: http.IncomingMessage): void {
+    const status = response.statusCode ?? 0;
+    if (concernsOurCredential(request.target, status, fromRawHeaders(response.rawHeaders))) {
+      logger.error({ status }, 'the API server refused the credential Stonegate was given');
+      fail(refusedCredential());
+      return;
+    }
+    settle('ok');
+    resolve({ kind: 'refused', response });
+  }
+
+  function onError(error: Error): void {
+    fail(unavailable(error));
+  }
+
+  function onLeave(): void {
+    if (settled) return;
+    settle(undefined);
+    outgoing.destroy();
+    resolve({ kind: 'left' });
+  }
+
+  function fail(error: StatusError): void {
+    if (settled) return;
+    settle(callResultOf(error));
+    outgoing.destroy();
+    reject(error);
+  }
+
+  function settle(result: 'ok' | 'error' | 'timeout' | 'refused' | undefined): void {
+    settled = true;
+    timer.cancel();
+    unwatch();
+    signal.removeEventListener('abort', onLeave);
+    if (result !== undefined) telemetry.backendCall('upstream', result, (clock.now() - startedAt) / 1000);
+  }
+}
+
+function upgradeHeaders(
+  { connection, token }: UpgradeOptions,
+  request: UpstreamRequest,
+  upgrade: Upgrade,
+): string[] {
+  return [
+    'Host',
+    addressOf(connection.server).authority,
+    'Connection',
+    'Upgrade',
+    'Upgrade',
+    PREFERRED[upgrade.protocol] ?? upgrade.protocol,
+    // A POST without it would be sent chunked.
+    ...(request.method === 'GET' ? [] : ['Content-Length', '0']),
+    ...outgoingHeaders(request.headers, token),
+  ];
+}
+
+/** The API server's own: Sec-WebSocket-Accept and X-Stream-Protocol-Version are between it and the client. */
+function headOf({ rawHeaders, statusMessage }: http.IncomingMessage): string {
+  const lines = fromRawHeaders(rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 101 ${statusMessage ?? 'Switching Protocols'}\r\n${lines.join('')}\r\n`;
+}
+
+/**
+ * Nobody reads from a connection that waits to be upgraded, and what is not read does not tell that it has
+ * ended. Reading nothing (`read(0)`) shows the end and leaves the bytes.
+ */
+function watchForLeaving(socket: Duplex, onLeave: () => void): () => void {
+  const look = (): void => {
+    socket.read(0);
+  };
+  // The error listener stays: without one an error would end the process.
+  socket.on('readable', look).on('end', onLeave).on('close', onLeave).on('error', onLeave);
+  return () => socket.off('readable', look).off('end', onLeave).off('close', onLeave);
+}

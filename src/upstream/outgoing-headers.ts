@@ -1,0 +1,68 @@
+/**
+ * The last step before a request leaves: framing, host and our own credential are put on, and nothing that
+ * belongs to the client's connection comes along.
+ * RFC 9110 §7.6.1; RFC 9112 §6.
+ */
+import { StatusError } from '../errors/status-error.ts';
+import { type HeaderList, headerTokens, headerValue, headerValues } from '../lib/header-list.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+
+/** What belongs to one connection, or is ours to say. */
+const NOT_FORWARDED: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Methods whose content means nothing (RFC 9110 §9.3.1, 9.3.2, 9.3.7, 9.3.8). */
+const WITHOUT_CONTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+
+/**
+ * @param headers complete but for the credential
+ * @param token our own; undefined where a client certificate speaks for us
+ * @returns names and values in turn, as Node and undici take them
+ * @throws StatusError InvariantBroken where somebody's Authorization is still there: it must never leave beside,
+ *   or instead of, our own identity
+ */
+export function outgoingHeaders(headers: HeaderList, token: string | undefined): string[] {
+  const flat: string[] = [];
+  for (const [name, value] of headers) {
+    const lower = name.toLowerCase();
+    if (lower === 'authorization') {
+      throw new StatusError(
+        'InvariantBroken',
+        'Internal error occurred: a credential was left on the request',
+      );
+    }
+    if (!NOT_FORWARDED.has(lower)) flat.push(name, value);
+  }
+  if (token !== undefined) flat.push('Authorization', `Bearer ${token}`);
+  return flat;
+}
+
+/** How long the body will be, from the head the client sent: `none`, a number of bytes, or unknown. */
+export type Framing = 'none' | 'chunked' | number;
+
+/**
+ * @returns `none` also for content of unknown length on an HTTP/2 request whose method gives content no meaning
+ */
+export function framingOf(exchange: Pick<Exchange, 'method' | 'headers' | 'httpVersion'>): Framing {
+  if (headerTokens(exchange.headers, 'transfer-encoding').length > 0) return 'chunked';
+  const length = headerValue(exchange.headers, 'content-length');
+  if (length === undefined) {
+    if (exchange.httpVersion.startsWith('1.')) return 'none';
+    return WITHOUT_CONTENT.has(exchange.method) ? 'none' : 'chunked';
+  }
+  if (!/^\d{1,15}$/.test(length) || headerValues(exchange.headers, 'content-length').length > 1) {
+    throw new StatusError('RequestMalformed', 'Content-Length is no single number');
+  }
+  return length === '0' ? 'none' : Number(length);
+}

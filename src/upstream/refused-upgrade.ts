@@ -1,0 +1,58 @@
+/**
+ * Relays what the API server says instead of upgrading: its Status, most often a 403. Then both sides close.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../lib/clock.ts';
+import { fromRawHeaders } from '../lib/header-list.ts';
+import type { ResponseWriter } from '../pipeline/exchange.ts';
+import type { RelayHooks, RelayResult } from '../pipeline/upstream.ts';
+import { startIdleTimer } from './idle-timer.ts';
+import { responseHeaders } from './response-headers.ts';
+
+export interface RefusalOptions {
+  readonly clock: Clock;
+  /** Milliseconds between two chunks of the answer. */
+  readonly patience: number;
+  readonly signal: AbortSignal;
+}
+
+export function relayRefusal(
+  answer: IncomingMessage,
+  response: ResponseWriter,
+  hooks: RelayHooks,
+  { clock, patience, signal }: RefusalOptions,
+): Promise<RelayResult> {
+  const { promise, resolve } = Promise.withResolvers<RelayResult>();
+  const status = answer.statusCode ?? 0;
+  const idle = startIdleTimer(clock, patience, () => answer.destroy());
+  const onLeave = (): void => {
+    answer.destroy();
+  };
+  signal.addEventListener('abort', onLeave, { once: true });
+  answer
+    .on('data', (chunk: Buffer) => {
+      idle.touch();
+      if (response.closed || response.write(chunk)) return;
+      answer.pause();
+      idle.hold();
+      response.onDrain(() => {
+        idle.release();
+        answer.resume();
+      });
+    })
+    .on('end', () => {
+      if (!response.closed) response.end();
+    })
+    // Its break is told by 'close' as well; unheard, it would end the process.
+    .on('error', onLeave)
+    .on('close', () => {
+      idle.stop();
+      signal.removeEventListener('abort', onLeave);
+      const aborted = !answer.complete || signal.aborted;
+      if (aborted && !response.closed) response.destroy();
+      resolve({ status, aborted });
+    });
+  response.writeHead(status, responseHeaders(fromRawHeaders(answer.rawHeaders)));
+  hooks.onHead(status);
+  return promise;
+}

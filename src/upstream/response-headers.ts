@@ -1,0 +1,69 @@
+/**
+ * Which fields of the API server's answer go on to the client: all but those of the connection it came over
+ * (RFC 9110 §7.6.1), and each single-value field once. A repeated one throws on an HTTP/2 stream and hangs it;
+ * the first is what Node itself would have kept.
+ */
+import type { HeaderField, HeaderList } from '../lib/header-list.ts';
+
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const SINGLE_VALUE: ReadonlySet<string> = new Set([
+  'access-control-allow-credentials',
+  'access-control-allow-origin',
+  'access-control-max-age',
+  'age',
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-location',
+  'content-md5',
+  'content-range',
+  'content-type',
+  'date',
+  'etag',
+  'expires',
+  'last-modified',
+  'location',
+  'retry-after',
+  'tk',
+  'x-content-type-options',
+]);
+
+/** What no field value may hold (RFC 9110 §5.5); a listener would throw on it. */
+const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+
+export function responseHeaders(received: HeaderList): HeaderField[] {
+  const dropped = connectionOptions(received);
+  const seen = new Set<string>();
+  const kept: HeaderField[] = [];
+  for (const field of received) {
+    const name = field[0].toLowerCase();
+    if (HOP_BY_HOP.has(name) || dropped?.has(name) || INVALID_VALUE.test(field[1])) continue;
+    if (SINGLE_VALUE.has(name)) {
+      if (seen.has(name)) continue;
+      seen.add(name);
+    }
+    kept.push(field);
+  }
+  return kept;
+}
+
+/** The fields that `Connection` names; undefined in the usual case, where there are none. */
+function connectionOptions(received: HeaderList): ReadonlySet<string> | undefined {
+  let options: Set<string> | undefined;
+  for (const [name, value] of received) {
+    if (name.length !== 10 || name.toLowerCase() !== 'connection') continue;
+    options ??= new Set();
+    for (const option of value.split(',')) options.add(option.trim().toLowerCase());
+  }
+  return options;
+}
