@@ -17,6 +17,11 @@ export interface Exchange {
   readonly response: ResponseWriter;
   /** Aborted when the client is gone before the answer is complete. */
   readonly signal: AbortSignal;
+  /**
+   * Aborted when the server is about to stop: an answer that has no end of its own (a watch, a followed log) is
+   * to be ended now, in good order. Others simply finish.
+   */
+  readonly draining?: AbortSignal;
   /** Present where the client asks to leave HTTP (RFC 9110 §7.8). */
   readonly upgrade?: Upgrade;
 }

@@ -1,0 +1,57 @@
+/**
+ * What is remembered of an HTTP/1 connection: who is at its other end and which answers it still owes. Node tells
+ * only the answer on the wire that its client left; the others are told here.
+ */
+import type { ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { AnswerState } from './answer-state.ts';
+
+interface Owed {
+  readonly state: AnswerState;
+  readonly response: ServerResponse;
+}
+
+export class Http1Connection {
+  readonly peerAddress: string | undefined;
+  /** In the order of their requests: the first is the one on the wire. */
+  readonly #owed: Owed[] = [];
+  /** True once its bytes were found to be no HTTP: nothing more is served on it. */
+  refused = false;
+
+  constructor(socket: Duplex) {
+    this.peerAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
+    socket.once('close', () => this.abandon());
+  }
+
+  get pending(): number {
+    return this.#owed.length;
+  }
+
+  /** Whether bytes of an unfinished answer are on the wire already. */
+  get midAnswer(): boolean {
+    return this.#owed[0]?.response.headersSent ?? false;
+  }
+
+  owe(state: AnswerState, response: ServerResponse): void {
+    const owed = { state, response };
+    this.#owed.push(owed);
+    response.once('finish', () => this.#owed.splice(this.#owed.indexOf(owed), 1));
+  }
+
+  abandon(): void {
+    for (const { state } of this.#owed) state.abandon();
+  }
+}
+
+/** The connection of each socket, made when it is first asked for. */
+export function createHttp1Connections(): (socket: Duplex) => Http1Connection {
+  const connections = new WeakMap<Duplex, Http1Connection>();
+  return (socket) => {
+    const known = connections.get(socket);
+    if (known) return known;
+    const connection = new Http1Connection(socket);
+    connections.set(socket, connection);
+    return connection;
+  };
+}

@@ -1,0 +1,35 @@
+/**
+ * What an HTTP/1 request head must be beyond what Node's strict parser already demands, so that no two servers
+ * can read two different requests out of it: one Host, and a body framed in the one way everybody understands.
+ * RFC 9112 §3.2, §6.1, §6.3.
+ */
+import { StatusError } from '../errors/status-error.ts';
+import { type HeaderList, headerTokens, headerValues } from '../lib/header-list.ts';
+
+/** @throws StatusError RequestMalformed */
+export function checkHttp1Head(httpVersion: string, headers: HeaderList): void {
+  const hosts = headerValues(headers, 'host').length;
+  if (hosts > 1 || (hosts === 0 && httpVersion !== '1.0'))
+    throw new StatusError('RequestMalformed', 'the request must carry exactly one Host field');
+  const encodings = headerValues(headers, 'transfer-encoding');
+  if (encodings.length === 0) return;
+  if (encodings.length > 1 || encodings[0]?.toLowerCase() !== 'chunked' || httpVersion === '1.0')
+    throw new StatusError(
+      'RequestMalformed',
+      'the only transfer encoding understood is chunked, on HTTP/1.1',
+    );
+}
+
+/**
+ * Behind a request to upgrade comes the new protocol, so a body would be read by nobody or by the wrong side. And
+ * one protocol is asked for, so that what is decided about is what the API server chooses.
+ *
+ * @throws StatusError RequestMalformed
+ */
+export function checkUpgradeHead(headers: HeaderList): void {
+  const framed = headerValues(headers, 'transfer-encoding').length > 0;
+  if (framed || headerValues(headers, 'content-length').some((length) => Number(length) !== 0))
+    throw new StatusError('RequestMalformed', 'a request to upgrade cannot carry a body');
+  if (headerTokens(headers, 'upgrade').length !== 1)
+    throw new StatusError('RequestMalformed', 'a request to upgrade must name exactly one protocol');
+}

@@ -1,0 +1,57 @@
+/**
+ * Answers to bytes that never became a request: a Status written straight to the socket, which then closes. The
+ * close lingers for a moment, since a reset would overtake the answer while the client is still sending.
+ * RFC 9112 §9.6.
+ */
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { StatusError } from '../errors/status-error.ts';
+import { toStatus } from '../errors/to-status.ts';
+import type { HeaderField } from '../lib/header-list.ts';
+import type { Http1Connection } from './http1-connection.ts';
+import type { ServeContext } from './serve-context.ts';
+import { encodeStatus } from './status-writer.ts';
+
+const LINGER = 2_000;
+
+/** Answers what Node's parser could not read, where an answer can still be told from the one on the wire. */
+export function refuseBytes(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  connection: Http1Connection,
+  { clock, random, logger }: ServeContext,
+): void {
+  if (connection.refused) return;
+  connection.refused = true;
+  const answerable = socket.writable && error.code !== 'ECONNRESET' && !connection.midAnswer;
+  connection.abandon();
+  if (!answerable) {
+    socket.destroy();
+    return;
+  }
+  const refusal = refusalOf(error);
+  const auditID = random.uuid();
+  logger.info({ auditID, code: refusal.code, cause: error.code }, `refused: ${refusal.message}`);
+  socket.end(encode(refusal, auditID));
+  socket.resume();
+  const timer = clock.after(LINGER, () => socket.destroy());
+  socket.once('close', () => timer.cancel());
+}
+
+function refusalOf({ code }: NodeJS.ErrnoException): StatusError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new StatusError('HeadersTooLarge', 'the request header fields are too large');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new StatusError('HeaderTimeout', 'the request head did not arrive in time');
+    default:
+      return new StatusError('RequestMalformed', 'the request is not well-formed HTTP');
+  }
+}
+
+function encode(refusal: StatusError, auditID: string): Buffer {
+  const { code, headers, body } = encodeStatus(toStatus(refusal, auditID), auditID);
+  const fields: HeaderField[] = [...headers, ['Connection', 'close']];
+  const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  return Buffer.concat([Buffer.from(`HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ''}\r\n${lines}\r\n`), body]);
+}

@@ -1,0 +1,127 @@
+/**
+ * HTTP/1.1 on the listener: Node's events become exchanges. Node's parser stays strict (`insecureHTTPParser` is
+ * never set): two lengths, folded fields and bare line feeds are refused before anything of ours sees them.
+ * RFC 9112.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { StatusError } from '../errors/status-error.ts';
+import { fromRawHeaders } from '../lib/header-list.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+import { AnswerState } from './answer-state.ts';
+import { continueOnRead } from './expect-continue.ts';
+import { createHttp1Connections, type Http1Connection } from './http1-connection.ts';
+import { checkHttp1Head } from './http1-head.ts';
+import { refuseBytes } from './http1-refusal.ts';
+import { Http1Response } from './http1-response.ts';
+import { serveHttp1Upgrades } from './http1-upgrade.ts';
+import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
+import { discardRest } from './unread-body.ts';
+
+/** No Kubernetes client pipelines; this many unanswered requests on one connection are an attack. */
+const MAX_PIPELINED = 32;
+
+interface Accepted {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly connection: Http1Connection;
+  readonly state: AnswerState;
+  readonly writer: Http1Response;
+}
+
+/** Serves what arrives on the server's connections, once they are given to it. */
+export function serveHttp1(server: Server, context: ServeContext): void {
+  const connectionOf = createHttp1Connections();
+  const acceptFrom = (request: IncomingMessage, response: ServerResponse): Accepted | undefined =>
+    accept(request, response, connectionOf(request.socket), context);
+
+  server.on('request', (request, response) => {
+    const accepted = acceptFrom(request, response);
+    if (accepted) void serveGuarded(exchangeOf(accepted, request), context);
+  });
+  server.on('checkContinue', (request, response) => {
+    const accepted = acceptFrom(request, response);
+    if (accepted) void serveGuarded(exchangeOf(accepted, awaitedBody(accepted)), context);
+  });
+  server.on('checkExpectation', (request, response) => {
+    const accepted = acceptFrom(request, response);
+    if (!accepted) return;
+    accepted.writer.closeAfter();
+    const refusal = new StatusError('ExpectationFailed', 'the only expectation understood is 100-continue');
+    refuse(accepted.writer, refusal, context);
+  });
+  server.on('clientError', (error, socket) => refuseBytes(error, socket, connectionOf(socket), context));
+  serveHttp1Upgrades(server, connectionOf, context);
+}
+
+/** @returns undefined where the request is not served: it is refused already, or its connection is broken off */
+function accept(
+  request: IncomingMessage,
+  response: ServerResponse,
+  connection: Http1Connection,
+  context: ServeContext,
+): Accepted | undefined {
+  const { socket } = request;
+  if (connection.refused || connection.pending >= MAX_PIPELINED) {
+    socket.destroy();
+    return undefined;
+  }
+  const state = new AnswerState(context.open, context.draining.aborted);
+  const writer = new Http1Response({
+    response,
+    socket,
+    state,
+    drains: response,
+    beforeHead: () => {
+      if (context.draining.aborted) writer.closeAfter();
+    },
+  });
+  connection.owe(state, response);
+  response.once('finish', () => settle(request, connection, context));
+  // A body that breaks off is told to the server by `signal`; without a listener it would be an uncaught error.
+  request.on('error', (error) => context.logger.debug({ error }, 'a request broke off'));
+  try {
+    checkHttp1Head(request.httpVersion, fromRawHeaders(request.rawHeaders));
+  } catch (error) {
+    writer.closeAfter();
+    refuse(writer, error, context);
+    return undefined;
+  }
+  return { request, response, connection, state, writer };
+}
+
+/** After an answer: what was not read is thrown away, and a listener that stops keeps no connection. */
+function settle(request: IncomingMessage, connection: Http1Connection, context: ServeContext): void {
+  const { socket } = request;
+  const close = () => {
+    if (context.draining.aborted && connection.pending === 0) socket.destroySoon();
+  };
+  if (request.complete) close();
+  else discardRest(request, socket, context.clock, context.timeouts.header, close);
+}
+
+/** The body of a client that waits for leave to send it; without the leave, the connection ends with the answer. */
+function awaitedBody({ request, response, writer }: Accepted): Readable {
+  writer.closeAfter();
+  return continueOnRead(request, () => {
+    if (writer.closed || response.headersSent) return;
+    response.shouldKeepAlive = true;
+    response.writeContinue();
+  });
+}
+
+function exchangeOf({ request, connection, state, writer }: Accepted, body: Readable): Exchange {
+  return {
+    method: request.method ?? '',
+    target: request.url ?? '',
+    headers: fromRawHeaders(request.rawHeaders),
+    httpVersion: request.httpVersion,
+    peerAddress: connection.peerAddress,
+    body,
+    response: writer,
+    signal: state.signal,
+    get draining() {
+      return state.draining;
+    },
+  };
+}

@@ -1,0 +1,76 @@
+/**
+ * Answers over HTTP/2: one stream each.
+ * RFC 9113 §8.
+ */
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { HeaderList } from '../lib/header-list.ts';
+import type { ResponseWriter } from '../pipeline/exchange.ts';
+import type { AnswerState } from './answer-state.ts';
+
+const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+export class Http2Response implements ResponseWriter {
+  readonly #stream: ServerHttp2Stream;
+  readonly #state: AnswerState;
+  #bodiless: boolean;
+
+  constructor(stream: ServerHttp2Stream, state: AnswerState, method: string) {
+    this.#stream = stream;
+    this.#state = state;
+    this.#bodiless = method === 'HEAD';
+    // What the client still uploads nobody reads: it is told to stop, after the answer (RFC 9113 §8.1).
+    stream.once('finish', () =>
+      setImmediate(() => {
+        if (!stream.readableEnded && !stream.closed) stream.close(NGHTTP2_NO_ERROR);
+      }),
+    );
+  }
+
+  get headersSent(): boolean {
+    return this.#stream.headersSent;
+  }
+
+  get closed(): boolean {
+    return this.#state.closed || this.#stream.destroyed;
+  }
+
+  writeHead(status: number, headers: HeaderList): void {
+    if (this.closed) return;
+    // Node itself ends the stream behind such a head.
+    if (WITHOUT_BODY.has(status)) this.#bodiless = true;
+    this.#stream.respond(fieldsOf(status, headers));
+  }
+
+  write(chunk: Uint8Array): boolean {
+    return this.closed || this.#bodiless || this.#stream.write(chunk);
+  }
+
+  onDrain(callback: () => void): void {
+    this.#stream.once('drain', callback);
+  }
+
+  end(chunk?: Uint8Array | string): void {
+    if (this.closed) return;
+    this.#state.complete();
+    if (!this.#bodiless) this.#stream.end(chunk);
+  }
+
+  destroy(): void {
+    this.#state.complete();
+    this.#stream.close(NGHTTP2_INTERNAL_ERROR);
+  }
+}
+
+/** Names in lower case, repeats as lists (RFC 9113 §8.2). */
+function fieldsOf(status: number, headers: HeaderList): OutgoingHttpHeaders {
+  const fields = new Map<string, string[]>();
+  for (const [name, value] of headers) {
+    const key = name.toLowerCase();
+    const values = fields.get(key);
+    if (values) values.push(value);
+    else fields.set(key, [value]);
+  }
+  const single = [...fields].map(([name, values]) => [name, values.length === 1 ? values[0] : values]);
+  return { ':status': status, ...Object.fromEntries(single) };
+}

@@ -1,0 +1,70 @@
+/**
+ * Ends HTTP/2 connections that Node's own limits let live for ever: one that never says the preface, one that
+ * begins a request head and does not finish it, one without a request for too long, and one that sends nothing
+ * but control frames. HTTP/2 connections escape `headersTimeout` and `keepAliveTimeout`.
+ * RFC 9113 §10.5.
+ */
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { ListenerTimeouts } from './serve-context.ts';
+
+/** PING and SETTINGS frames between two looks: clients send one PING in half a minute. */
+const MAX_CONTROL_FRAMES = 200;
+
+export interface SessionWatchOptions {
+  readonly timeouts: ListenerTimeouts;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Looks after the session until it closes. */
+export function watchSession(
+  session: ServerHttp2Session,
+  { timeouts, clock, logger }: SessionWatchOptions,
+): void {
+  let settled = false;
+  let controlFrames = 0;
+  let open = 0;
+  let lastStream = 0;
+  let unfinishedHead = 0;
+  let idleSince = clock.now();
+  let timer: Timer;
+
+  const breakOff = (reason: string, code: number) => {
+    logger.debug({ reason }, 'an HTTP/2 connection was broken off');
+    session.goaway(code);
+    session.destroy();
+  };
+  const control = () => {
+    controlFrames += 1;
+    if (controlFrames > MAX_CONTROL_FRAMES && !session.destroyed)
+      breakOff('flood of control frames', constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  };
+  const look = () => {
+    controlFrames = 0;
+    const begun = session.state.lastProcStreamID ?? 0;
+    const stuck = begun > lastStream && begun === unfinishedHead;
+    unfinishedHead = begun > lastStream ? begun : 0;
+    if (!settled) breakOff('no preface', constants.NGHTTP2_PROTOCOL_ERROR);
+    else if (stuck) breakOff('unfinished request head', constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    else if (open === 0 && clock.now() - idleSince >= timeouts.idle) session.close();
+    if (!session.destroyed) timer = clock.after(Math.min(timeouts.header, timeouts.idle), look);
+  };
+
+  session.on('remoteSettings', () => {
+    settled = true;
+    control();
+  });
+  session.on('ping', control);
+  session.on('stream', (stream: ServerHttp2Stream) => {
+    open += 1;
+    lastStream = stream.id ?? lastStream;
+    stream.once('close', () => {
+      open -= 1;
+      idleSince = clock.now();
+    });
+  });
+  timer = clock.after(timeouts.header, look);
+  session.once('close', () => timer.cancel());
+}

@@ -1,0 +1,108 @@
+/**
+ * HTTP/2 on the listener: each stream becomes an exchange. The bounds are those a peer is told of in SETTINGS and
+ * those it is not: resets per second (CVE-2023-44487), control frames, memory of a session. Extended CONNECT is not
+ * offered, so upgrades come over HTTP/1.1, as every Kubernetes client does them. Node older than its fix of
+ * CVE-2026-21714 keeps sessions whose window overflowed; `engines` and the image name a newer one.
+ * RFC 9113.
+ */
+import {
+  constants,
+  type IncomingHttpHeaders,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { Readable } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { StatusError } from '../errors/status-error.ts';
+import { fromRawHeaders, type HeaderList, headerValue } from '../lib/header-list.ts';
+import { AnswerState } from './answer-state.ts';
+import { continueOnRead } from './expect-continue.ts';
+import { Http2Response } from './http2-response.ts';
+import { watchSession } from './http2-watch.ts';
+import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
+
+/** As kube-apiserver offers them. */
+const MAX_CONCURRENT_STREAMS = 100;
+/** What one stream may send ahead, and what all of a connection together may. */
+const STREAM_WINDOW = 256 * 1024;
+const CONNECTION_WINDOW = 1024 * 1024;
+/** Streams a client may reset: so many at once, and so many a second from then on. */
+const STREAM_RESET_BURST = 200;
+const STREAM_RESET_RATE = 33;
+
+/** Speaks HTTP/2 on a socket whose client chose it by ALPN. */
+export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp2Session {
+  const session = performServerHandshake(socket, {
+    settings: {
+      maxConcurrentStreams: MAX_CONCURRENT_STREAMS,
+      initialWindowSize: STREAM_WINDOW,
+      // Twice the limit, so that a head just beyond it gets a Status instead of a reset.
+      maxHeaderListSize: 2 * context.headerBytes,
+    },
+    maxHeaderListPairs: 2_000,
+    streamResetBurst: STREAM_RESET_BURST,
+    streamResetRate: STREAM_RESET_RATE,
+  });
+  const peerAddress = socket.remoteAddress;
+  session.on('error', (error) => context.logger.debug({ error }, 'an HTTP/2 connection broke'));
+  session.on('stream', (stream, headers, _flags, rawHeaders) => {
+    serveStream(stream, headers, fromRawHeaders(rawHeaders), peerAddress, context);
+  });
+  session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW));
+  watchSession(session, context);
+  return session;
+}
+
+function serveStream(
+  stream: ServerHttp2Stream,
+  pseudo: IncomingHttpHeaders,
+  headers: HeaderList,
+  peerAddress: string | undefined,
+  context: ServeContext,
+): void {
+  const method = pseudo[':method'] ?? '';
+  const target = pseudo[':path'] ?? '';
+  const state = new AnswerState(context.open, context.draining.aborted);
+  const response = new Http2Response(stream, state, method);
+  stream.on('error', (error) => context.logger.debug({ error }, 'an HTTP/2 stream broke'));
+  stream.once('close', () => state.abandon());
+  try {
+    checkHead(method, target, headers, context.headerBytes);
+  } catch (error) {
+    refuse(response, error, context);
+    return;
+  }
+  const exchange = {
+    method,
+    target,
+    headers,
+    httpVersion: '2.0',
+    peerAddress,
+    body: bodyOf(stream, headers, response),
+    response,
+    signal: state.signal,
+    get draining() {
+      return state.draining;
+    },
+  };
+  void serveGuarded(exchange, context);
+}
+
+/** @throws StatusError MethodNotAllowed, ExpectationFailed or HeadersTooLarge */
+function checkHead(method: string, target: string, headers: HeaderList, limit: number): void {
+  if (method === constants.HTTP2_METHOD_CONNECT)
+    throw new StatusError('MethodNotAllowed', 'CONNECT is not supported');
+  const bytes = headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, target.length);
+  if (bytes > limit) throw new StatusError('HeadersTooLarge', 'the request header fields are too large');
+  const expectation = headerValue(headers, 'expect');
+  if (expectation !== undefined && expectation.toLowerCase() !== '100-continue')
+    throw new StatusError('ExpectationFailed', 'the only expectation understood is 100-continue');
+}
+
+function bodyOf(stream: ServerHttp2Stream, headers: HeaderList, response: Http2Response): Readable {
+  if (headerValue(headers, 'expect') === undefined) return stream;
+  return continueOnRead(stream, () => {
+    if (!response.closed && !response.headersSent) stream.additionalHeaders({ ':status': 100 });
+  });
+}

@@ -1,0 +1,144 @@
+/**
+ * The listener clients connect to: TLS, HTTP/1.1 and HTTP/2 on one port by ALPN. One `https.Server` accepts; what
+ * chose `h2` is taken from it after the handshake, everything else stays with Node's HTTP/1 server.
+ * RFC 7301 (ALPN), RFC 9113 §3.2.
+ */
+import type { ServerHttp2Session } from 'node:http2';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+import type { AnswerState } from './answer-state.ts';
+import { parseBindAddress } from './bind-address.ts';
+import { serveHttp1 } from './http1.ts';
+import { serveHttp2 } from './http2.ts';
+import { listen } from './listen.ts';
+import type { ListenerTimeouts, ServeContext } from './serve-context.ts';
+import { secureContextOptions, type TLSMaterial } from './tls-material.ts';
+
+export interface ListenerOptions {
+  /** `host:port`. */
+  readonly bind: string;
+  readonly tls: TLSMaterial;
+  readonly http2: boolean;
+  readonly timeouts: ListenerTimeouts;
+  readonly limits: { readonly headerBytes: number };
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly serve: (exchange: Exchange) => Promise<void>;
+}
+
+export interface Listener {
+  readonly address: AddressInfo;
+  /** Open connections, whatever they are doing. */
+  readonly activeConnections: number;
+  /**
+   * New connections get this certificate; those there are keep theirs.
+   *
+   * @throws Error where it cannot be used; the last good one stays
+   */
+  setTLS(material: TLSMaterial): void;
+  /**
+   * Stops accepting, lets answers come to their end, then closes what is left.
+   *
+   * @param grace milliseconds until open connections are broken off
+   */
+  close(grace: number): Promise<void>;
+}
+
+/** @throws Error where the address is taken or the certificate cannot be used */
+export async function createListener(options: ListenerOptions): Promise<Listener> {
+  const draining = new AbortController();
+  const open = new Set<AnswerState>();
+  const context: ServeContext = {
+    ...options,
+    headerBytes: options.limits.headerBytes,
+    draining: draining.signal,
+    open,
+  };
+  const server = createTLSServer(options);
+  const connections = trackConnections(server);
+  serveHttp1(server, context);
+  const sessions = takeHttp2(server, context);
+  const address = await listen(server, parseBindAddress(options.bind));
+  const mutual = options.tls.clientCA !== undefined;
+
+  return {
+    address,
+    get activeConnections() {
+      return connections.size;
+    },
+    setTLS(material) {
+      if ((material.clientCA !== undefined) !== mutual)
+        throw new Error('whether clients need a certificate can only be changed by a restart');
+      server.setSecureContext(secureContextOptions(material));
+    },
+    async close(grace) {
+      draining.abort();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const session of sessions) session.close();
+      for (const connection of connections) if (connection.bytesRead === 0) connection.destroy();
+      for (const answer of open) answer.drain();
+      const timer = options.clock.after(grace, () => {
+        options.logger.warn({ connections: connections.size }, 'the grace is over: connections broken off');
+        for (const connection of connections) connection.destroy();
+      });
+      await closed;
+      timer.cancel();
+    },
+  };
+}
+
+function createTLSServer({ tls, http2, timeouts, limits, logger }: ListenerOptions): Server {
+  const server = createServer({
+    ...secureContextOptions(tls),
+    ...(tls.clientCA === undefined ? {} : { requestCert: true, rejectUnauthorized: true }),
+    ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
+    handshakeTimeout: timeouts.header,
+    headersTimeout: timeouts.header,
+    connectionsCheckingInterval: Math.max(10, Math.min(1_000, timeouts.header / 2)),
+    // A body may take as long as it moves: whoever reads it decides.
+    requestTimeout: 0,
+    keepAliveTimeout: timeouts.idle,
+    maxHeaderSize: limits.headerBytes,
+    // Checked by us, for a Status in answer.
+    requireHostHeader: false,
+    noDelay: true,
+    keepAlive: true,
+  });
+  // By default Node drops fields beyond the 2000th in silence.
+  server.maxHeadersCount = 0;
+  server.on('tlsClientError', (error) => logger.debug({ error }, 'a TLS handshake failed'));
+  return server;
+}
+
+function trackConnections(server: Server): ReadonlySet<Socket> {
+  const connections = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
+  return connections;
+}
+
+/** Sends connections that chose HTTP/2 there; Node's own listener gets the rest. */
+function takeHttp2(server: Server, context: ServeContext): ReadonlySet<ServerHttp2Session> {
+  const sessions = new Set<ServerHttp2Session>();
+  const http1Listeners = server.listeners('secureConnection');
+  server.removeAllListeners('secureConnection');
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (socket.alpnProtocol !== 'h2') {
+      for (const listener of http1Listeners) listener.call(server, socket);
+      return;
+    }
+    const session = serveHttp2(socket, context);
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+    if (context.draining.aborted) session.close();
+  });
+  return sessions;
+}

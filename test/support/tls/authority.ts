@@ -1,0 +1,67 @@
+/**
+ * Certificates for tests and the demo, made in process: an authority, and what it signs. Elliptic keys, since
+ * they are made in a millisecond.
+ */
+import { generate } from 'selfsigned';
+
+export interface KeyPair {
+  /** PEM. */
+  readonly cert: string;
+  /** PEM. */
+  readonly key: string;
+}
+
+export interface Authority extends KeyPair {
+  /** A certificate for a server on loopback, under these names besides. */
+  server(commonName: string, names?: readonly string[]): Promise<KeyPair>;
+  /** A certificate for a client; `organizations` are its groups in Kubernetes. */
+  client(commonName: string, organizations?: readonly string[]): Promise<KeyPair>;
+}
+
+const SETTINGS = { keyType: 'ec', algorithm: 'sha256' } as const;
+
+export async function createAuthority(commonName = 'Stonegate test CA'): Promise<Authority> {
+  const own = await generate([{ name: 'commonName', value: commonName }], {
+    ...SETTINGS,
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+    ],
+  });
+  const ca = { cert: own.cert, key: own.private };
+
+  async function sign(
+    attributes: NonNullable<Parameters<typeof generate>[0]>,
+    extensions: NonNullable<NonNullable<Parameters<typeof generate>[1]>['extensions']>,
+  ): Promise<KeyPair> {
+    const made = await generate(attributes, { ...SETTINGS, ca, extensions });
+    return { cert: made.cert, key: made.private };
+  }
+
+  return {
+    ...ca,
+    server: (name, names = []) =>
+      sign(
+        [{ name: 'commonName', value: name }],
+        [
+          { name: 'extKeyUsage', serverAuth: true },
+          {
+            name: 'subjectAltName',
+            altNames: [
+              ...['localhost', ...names].map((value) => ({ type: 2 as const, value })),
+              { type: 7, ip: '127.0.0.1' },
+              { type: 7, ip: '::1' },
+            ],
+          },
+        ],
+      ),
+    client: (name, organizations = []) =>
+      sign(
+        [
+          ...organizations.map((value) => ({ name: 'organizationName', value })),
+          { name: 'commonName', value: name },
+        ],
+        [{ name: 'extKeyUsage', clientAuth: true }],
+      ),
+  };
+}
