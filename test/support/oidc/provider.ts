@@ -134,7 +134,7 @@ async function makeKey(count: number): Promise<JWK> {
 function createMapAdapter(): Adapter {
   const entries = new Map<string, AdapterPayload>();
   const findBy = (name: 'userCode' | 'uid', value: string): AdapterPayload | undefined =>
-    entries.values().find((entry) => entry[name] === value);
+    [...entries.values()].find((entry) => entry[name] === value);
   return {
     async upsert(id, payload) {
       entries.set(id, payload);

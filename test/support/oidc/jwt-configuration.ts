@@ -1,0 +1,40 @@
+/**
+ * An issuer's configuration as tests need it: complete, with only what matters written out.
+ */
+import type { JWTConfiguration } from '../../../src/api/config-v1alpha1.ts';
+import type { IssuerKeys } from '../../../src/authentication/issuer-keys.ts';
+import type { SigningIssuer } from './signing-issuer.ts';
+
+export const ISSUER = 'https://login.example.com';
+
+export function jwtConfiguration(changes: Partial<JWTConfiguration> = {}): JWTConfiguration {
+  return {
+    issuer: { url: ISSUER, audiences: ['kubernetes'] },
+    algorithms: ['RS256', 'ES256', 'PS256', 'EdDSA'],
+    claimValidationRules: [],
+    claimMappings: {
+      username: { claim: 'sub', prefix: 'oidc:' },
+      groups: { claim: 'groups', prefix: 'oidc:' },
+      extra: [],
+    },
+    tenant: { value: 'acme' },
+    clockTolerance: 30_000,
+    keysMaxAge: 3_600_000,
+    keysRefreshInterval: 10_000,
+    ...changes,
+  };
+}
+
+/** The keys an issuer publishes at the moment, without the way over the network. */
+export function directKeys(issuer: SigningIssuer): IssuerKeys {
+  const sets = new Map<string, { keys: SigningIssuer['keys'][number][] }>();
+  return {
+    initialized: true,
+    async keys() {
+      const name = JSON.stringify(issuer.keys);
+      const set = sets.get(name) ?? { keys: [...issuer.keys] };
+      sets.set(name, set);
+      return set;
+    },
+  };
+}
