@@ -1,0 +1,335 @@
+/**
+ * The stand-in Keystone against recorded exchanges: the same situation, built in the stand-in, gets the same status, the
+ * same header fields that matter and a body of the same shape. A stand-in that answers otherwise than the real one is
+ * a defect.
+ */
+import t from 'tap';
+import type { Target } from '../../support/keystone/directory.ts';
+import { recording } from '../../support/keystone/recordings.ts';
+import { createKeystoneStandIn } from '../../support/keystone/standin.ts';
+
+interface Asked {
+  readonly method?: string;
+  readonly query?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+}
+
+async function createScene() {
+  const keystone = await createKeystoneStandIn();
+  const { directory } = keystone;
+  const web = directory.project('acme', 'web');
+  const api = directory.project('acme', 'api');
+  const service = directory.project('Default', 'service');
+  const acme = directory.domain('acme');
+  const [alice, bob, nobody] = ['alice', 'bob', 'nobody'].map((name) => directory.user('acme', name));
+  const bridge = directory.user('Default', 'bridge');
+  const auditor = directory.user('Default', 'auditor');
+  const admin = directory.user('Default', 'admin');
+  if (!alice || !bob || !nobody) throw new Error('no users');
+  directory.assign(alice, 'member', { project: web });
+  directory.assign(alice, 'reader', { project: web });
+  directory.assign(bob, 'reader', { project: web });
+  directory.assign(alice, 'admin', { domain: acme });
+  directory.assign(bridge, 'service', { project: service });
+  directory.assign(auditor, 'reader', { system: true });
+  directory.assign(admin, 'admin', { project: service });
+  const own = keystone.issue(bridge, { project: service });
+  const aliceWeb = keystone.issue(alice, { project: web });
+
+  async function ask({ method = 'GET', query = '?nocatalog', headers = {}, body }: Asked) {
+    const response = await fetch(`${keystone.url}/auth/tokens${query}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      type: response.headers.get('content-type')?.split(';')[0],
+      challenged: response.headers.has('www-authenticate'),
+      token: response.headers.has('x-subject-token'),
+      body: text === '' ? null : JSON.parse(text),
+    };
+  }
+
+  const validate = (caller: string, subject: string, more: Omit<Asked, 'body'> = {}) =>
+    ask({ ...more, headers: { ...more.headers, 'X-Auth-Token': caller, 'X-Subject-Token': subject } });
+  const post = (identity: unknown, scope?: unknown, query = '?nocatalog') =>
+    ask({ method: 'POST', query, body: { auth: { identity, ...(scope !== undefined && { scope }) } } });
+  const password = (name: string, secret: string, scope?: unknown, query?: string) =>
+    post(
+      { methods: ['password'], password: { user: { name, domain: { name: 'acme' }, password: secret } } },
+      scope,
+      query,
+    );
+  const exchange = (id: string, scope?: unknown) => post({ methods: ['token'], token: { id } }, scope);
+  const by = (id: string, secret: string, scope?: unknown) =>
+    post({ methods: ['application_credential'], application_credential: { id, secret } }, scope);
+  return {
+    keystone,
+    directory,
+    web,
+    api,
+    acme,
+    alice,
+    bob,
+    nobody,
+    bridge,
+    auditor,
+    admin,
+    own,
+    aliceWeb,
+    service,
+    ask,
+    validate,
+    password,
+    exchange,
+    by,
+  };
+}
+
+type Scene = Awaited<ReturnType<typeof createScene>>;
+type Seen = Awaited<ReturnType<Scene['ask']>>;
+
+const WEB = { project: { name: 'web', domain: { name: 'acme' } } };
+const target = (scene: Scene): Target => ({ project: scene.web });
+
+const LOGINS: Record<string, (scene: Scene) => Promise<Seen>> = {
+  'auth-password-project': (s) => s.password('alice', 'alice-pass', WEB, ''),
+  'auth-password-project-nocatalog': (s) => s.password('alice', 'alice-pass', WEB),
+  'auth-password-domain': (s) => s.password('alice', 'alice-pass', { domain: { name: 'acme' } }, ''),
+  'auth-password-unscoped': (s) => s.password('alice', 'alice-pass', undefined, ''),
+  'auth-password-unscoped-no-roles': (s) => s.password('nobody', 'nobody-pass', undefined, ''),
+  'auth-password-wrong': (s) => s.password('alice', 'nope', WEB),
+  'auth-password-unknown-user': (s) => s.password('who', 'nope', WEB),
+  'auth-password-unknown-project': (s) =>
+    s.password('alice', 'alice-pass', { project: { name: 'none', domain: { name: 'acme' } } }),
+  'auth-password-project-without-role': (s) => s.password('nobody', 'nobody-pass', WEB),
+  'auth-password-system-without-role': (s) => s.password('alice', 'alice-pass', { system: { all: true } }),
+  'auth-password-disabled-project': (s) => {
+    s.web.enabled = false;
+    return s.password('alice', 'alice-pass', WEB);
+  },
+  'auth-password-disabled-user': (s) => {
+    s.alice.enabled = false;
+    return s.password('alice', 'alice-pass', WEB);
+  },
+  'auth-password-user-of-disabled-domain': (s) => {
+    s.acme.enabled = false;
+    return s.password('alice', 'alice-pass', WEB);
+  },
+  'auth-application-credential-by-id': (s) => {
+    const credential = s.directory.applicationCredential(s.alice, s.web);
+    return s.by(credential.id, credential.secret);
+  },
+  'auth-application-credential-wrong-secret': (s) =>
+    s.by(s.directory.applicationCredential(s.alice, s.web).id, 'nope'),
+  'auth-application-credential-unknown': (s) => s.by('0'.repeat(32), 'nope'),
+  'auth-application-credential-same-scope': (s) => {
+    const credential = s.directory.applicationCredential(s.alice, s.web);
+    return s.by(credential.id, credential.secret, WEB);
+  },
+  'auth-application-credential-token-rescoped': (s) => {
+    const applicationCredential = s.directory.applicationCredential(s.alice, s.web);
+    return s.exchange(s.keystone.issue(s.alice, target(s), { applicationCredential }), WEB);
+  },
+  'auth-token-unscoped-to-project': (s) => s.exchange(s.keystone.issue(s.alice), WEB),
+  'auth-token-project-to-unscoped': (s) => s.exchange(s.aliceWeb, 'unscoped'),
+  'auth-token-project-to-project-without-role': (s) => s.exchange(s.aliceWeb, { project: { id: s.api.id } }),
+  'auth-token-system-to-project': (s) => s.exchange(s.keystone.issue(s.auditor, { system: true }), WEB),
+  'auth-token-expired': (s) => s.exchange(s.keystone.issue(s.alice, target(s), { life: -1 }), WEB),
+  'auth-token-malformed': (s) => s.exchange('not-a-token', WEB),
+  'auth-trust-plain': (s) => trusted(s, false),
+  'auth-trust-impersonating': (s) => trusted(s, true),
+  'auth-trust-token-rescoped': (s) => s.exchange(trustToken(s, true), WEB),
+  'auth-empty-body': (s) => s.ask({ method: 'POST', body: '' }),
+  'auth-malformed-json': (s) => s.ask({ method: 'POST', body: '{"auth":' }),
+  'auth-json-not-object': (s) => s.ask({ method: 'POST', body: '[]' }),
+  'auth-unknown-method': (s) =>
+    s.ask({ method: 'POST', body: { auth: { identity: { methods: ['magic'], magic: {} } } } }),
+};
+
+const VALIDATIONS: Record<string, (scene: Scene) => Promise<Seen>> = {
+  'validate-self': (s) => s.validate(s.aliceWeb, s.aliceWeb),
+  'validate-self-head': (s) => s.validate(s.aliceWeb, s.aliceWeb, { method: 'HEAD' }),
+  'validate-self-unscoped': (s) => same(s, s.keystone.issue(s.alice)),
+  'validate-self-revoked': (s) => {
+    s.keystone.revoke(s.aliceWeb);
+    return same(s, s.aliceWeb);
+  },
+  'validate-expired-self': (s) => same(s, s.keystone.issue(s.alice, target(s), { life: -1 })),
+  'validate-by-service-user': (s) => s.validate(s.own, s.aliceWeb, { query: '' }),
+  'validate-by-service-user-nocatalog': (s) => s.validate(s.own, s.aliceWeb),
+  'validate-nocatalog-given-a-value': (s) => s.validate(s.own, s.aliceWeb, { query: '?nocatalog=false' }),
+  'validate-by-service-user-head': (s) => s.validate(s.own, s.aliceWeb, { method: 'HEAD' }),
+  'validate-by-system-reader': (s) => s.validate(s.keystone.issue(s.auditor, { system: true }), s.aliceWeb),
+  'validate-by-system-reader-head': (s) =>
+    s.validate(s.keystone.issue(s.auditor, { system: true }), s.aliceWeb, { method: 'HEAD' }),
+  'validate-by-admin-project-scoped': (s) =>
+    s.validate(s.keystone.issue(s.admin, { project: s.service }), s.aliceWeb),
+  'validate-own-other-token': (s) => s.validate(s.keystone.issue(s.alice), s.aliceWeb),
+  'validate-other-user-by-ordinary-user': (s) => s.validate(s.keystone.issue(s.bob, target(s)), s.aliceWeb),
+  'validate-service-user-unscoped-token': (s) => s.validate(s.keystone.issue(s.bridge), s.aliceWeb),
+  'validate-malformed-subject-token-by-ordinary-user': (s) => s.validate(s.aliceWeb, 'not-a-token'),
+  'validate-subject-unscoped': (s) => s.validate(s.own, s.keystone.issue(s.alice), { query: '' }),
+  'validate-subject-domain': (s) =>
+    s.validate(s.own, s.keystone.issue(s.alice, { domain: s.acme }), { query: '' }),
+  'validate-subject-system': (s) => s.validate(s.own, s.keystone.issue(s.auditor, { system: true })),
+  'validate-subject-application-credential': (s) => {
+    const applicationCredential = s.directory.applicationCredential(s.alice, s.web);
+    return s.validate(s.own, s.keystone.issue(s.alice, target(s), { applicationCredential }));
+  },
+  'validate-empty-access-rules-without-header': (s) => limited(s, []),
+  'validate-access-rules-without-header': (s) => limited(s, [RULE]),
+  'validate-access-rules-with-header': (s) => limited(s, [RULE], { 'OpenStack-Identity-Access-Rules': '1' }),
+  'validate-subject-ec2': (s) =>
+    s.validate(s.own, s.keystone.issue(s.alice, target(s), { methods: ['ec2credential'] })),
+  'validate-ec2-self': (s) => same(s, s.keystone.issue(s.alice, target(s), { methods: ['ec2credential'] })),
+  'validate-subject-trust': (s) => s.validate(s.own, trustToken(s, false)),
+  'validate-subject-trust-impersonating': (s) => s.validate(s.own, trustToken(s, true)),
+  'validate-trust-token-self-plain': (s) => same(s, trustToken(s, false)),
+  'validate-trust-token-self': (s) => same(s, trustToken(s, true)),
+  'validate-trust-token-by-trustee': (s) => s.validate(s.keystone.issue(s.bob), trustToken(s, true)),
+  'validate-trust-token-by-trustor': (s) => s.validate(s.keystone.issue(s.alice), trustToken(s, true)),
+  'validate-subject-trust-deleted': (s) => {
+    const token = trustToken(s, false);
+    for (const trust of s.directory.trusts) trust.deleted = true;
+    return s.validate(s.own, token);
+  },
+  'validate-expired': (s) => s.validate(s.own, s.keystone.issue(s.alice, target(s), { life: -1 })),
+  'validate-malformed-subject-token': (s) => s.validate(s.own, 'not-a-token'),
+  'validate-no-subject-token': (s) => s.ask({ headers: { 'X-Auth-Token': s.own } }),
+  'validate-no-auth-token': (s) => s.ask({ headers: { 'X-Subject-Token': s.aliceWeb } }),
+  'validate-bad-auth-token': (s) => s.validate('not-a-token', s.aliceWeb),
+  'validate-revoked': (s) => afterwards(s, () => s.keystone.revoke(s.aliceWeb)),
+  'validate-revoked-caller': (s) => afterwards(s, () => s.keystone.revoke(s.own)),
+  'validate-caller-deleted': (s) =>
+    afterwards(s, () => {
+      s.bridge.deleted = true;
+    }),
+  'validate-caller-project-disabled': (s) =>
+    afterwards(s, () => {
+      s.service.enabled = false;
+    }),
+  'validate-caller-lost-only-role': (s) =>
+    afterwards(s, () => s.directory.unassign(s.bridge, 'service', { project: s.service })),
+  'validate-caller-lost-service-role': (s) =>
+    afterwards(s, () => {
+      s.directory.assign(s.bridge, 'reader', { project: s.service });
+      s.directory.unassign(s.bridge, 'service', { project: s.service });
+    }),
+};
+
+const EFFECTS: Record<string, (scene: Scene) => Promise<Seen>> = {
+  'effect-one-of-two-roles-removed': (s) =>
+    afterwards(s, () => s.directory.unassign(s.alice, 'member', target(s))),
+  'effect-only-role-removed': (s) =>
+    afterwards(s, () => {
+      s.directory.unassign(s.alice, 'member', target(s));
+      s.directory.unassign(s.alice, 'reader', target(s));
+    }),
+  'effect-role-added': (s) => afterwards(s, () => s.directory.assign(s.alice, 'developer', target(s))),
+  'effect-project-disabled': (s) =>
+    afterwards(s, () => {
+      s.web.enabled = false;
+    }),
+  'effect-project-disabled-undone': (s) =>
+    afterwards(s, () => {
+      s.web.enabled = false;
+      s.web.enabled = true;
+    }),
+  'effect-project-deleted': (s) =>
+    afterwards(s, () => {
+      s.web.deleted = true;
+    }),
+  'effect-domain-disabled': (s) =>
+    afterwards(s, () => {
+      s.acme.enabled = false;
+    }),
+  'effect-user-disabled': (s) =>
+    afterwards(s, () => {
+      s.alice.enabled = false;
+    }),
+  'effect-user-deleted': (s) =>
+    afterwards(s, () => {
+      s.alice.deleted = true;
+    }),
+  'effect-user-renamed': (s) =>
+    afterwards(s, () => {
+      s.alice.name = 'alicia';
+    }),
+  'effect-application-credential-deleted': (s) => {
+    const applicationCredential = s.directory.applicationCredential(s.alice, s.web);
+    const token = s.keystone.issue(s.alice, target(s), { applicationCredential });
+    applicationCredential.deleted = true;
+    return s.validate(s.own, token);
+  },
+};
+
+const RULE = { id: '0'.repeat(32), path: '/v2.1/servers', method: 'GET', service: 'compute' };
+
+function limited(s: Scene, accessRules: unknown[], headers: Record<string, string> = {}) {
+  const applicationCredential = s.directory.applicationCredential(s.alice, s.web, { accessRules });
+  return s.validate(s.own, s.keystone.issue(s.alice, target(s), { applicationCredential }), { headers });
+}
+
+function same(s: Scene, token: string) {
+  return s.validate(token, token);
+}
+
+function afterwards(s: Scene, change: () => void) {
+  change();
+  return s.validate(s.own, s.aliceWeb);
+}
+
+function trusted(s: Scene, impersonation: boolean) {
+  const trust = s.directory.trust(s.alice, s.bob, s.web, { roles: ['reader'], impersonation });
+  return s.exchange(s.keystone.issue(s.bob), { 'OS-TRUST:trust': { id: trust.id } });
+}
+
+function trustToken(s: Scene, impersonation: boolean): string {
+  const trust = s.directory.trust(s.alice, s.bob, s.web, { roles: ['reader'], impersonation });
+  return s.keystone.issue(impersonation ? s.alice : s.bob, target(s), {
+    methods: ['password', 'token'],
+    trust,
+  });
+}
+
+/** A value's shape: the kinds of its fields; lists by their first member; errors by code and title, not message. */
+function shape(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? [] : [shape(value[0])];
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
+  if ('code' in value && 'title' in value) return { code: value.code, title: value.title };
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => !LOOSE.has(key))
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([key, each]) => [key, shape(each)]),
+  );
+}
+
+/** What varies from role to role, and from one deployment to the next. */
+const LOOSE = new Set(['options', 'endpoints']);
+
+for (const [kind, scenes] of Object.entries({
+  'a login': LOGINS,
+  'a validation': VALIDATIONS,
+  'a validation after a change': EFFECTS,
+})) {
+  t.test(`${kind} is answered as by a real Keystone`, async (t) => {
+    for (const [name, play] of Object.entries(scenes)) {
+      const scene = await createScene();
+      const { status, headers, body } = recording(name).response;
+      const seen = await play(scene).finally(() => scene.keystone.close());
+      const expected = {
+        status,
+        type: headers['Content-Type']?.split(';')[0],
+        challenged: 'WWW-Authenticate' in headers,
+        token: 'X-Subject-Token' in headers,
+        body: shape(body),
+      };
+      t.strictSame({ ...seen, body: shape(seen.body) }, expected, name);
+    }
+  });
+}

@@ -1,0 +1,276 @@
+/**
+ * A Keystone in this process, for tests and for the demo: login, validation and revocation of tokens, with the statuses
+ * and the shapes of a real one (`test/conformance/keystone` holds it to recorded exchanges), and faults on demand.
+ */
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTLSServer } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { createDirectory, type Directory, type Target, type User } from './directory.ts';
+import { login, Refusal } from './login.ts';
+import { createTokenStore, type IssueOptions, type TokenRecord } from './tokens.ts';
+
+/** What the stand-in does instead of answering; `hang` until `release()`. */
+export type Fault =
+  | 'hang'
+  | 'reset'
+  | 'half-body'
+  | 'html'
+  | 'garbage'
+  | 'wrong-shape'
+  | 'other-token'
+  | 'endless'
+  | 'redirect'
+  | 'error'
+  | 'front-end-404';
+
+export interface KeystoneStandInOptions {
+  readonly tls?: { readonly key: string; readonly cert: string };
+  readonly tokenProvider?: 'fernet' | 'jws';
+  /** Milliseconds since the epoch; the time of day without it. */
+  readonly now?: () => number;
+  /** 0, or absent, lets the system choose. */
+  readonly port?: number;
+}
+
+export interface KeystoneStandIn {
+  /** With `/v3`. */
+  readonly url: string;
+  readonly directory: Directory;
+  /** `METHOD /path` of each request so far, without query. */
+  readonly calls: string[];
+  fault: Fault | undefined;
+  /** How many requests hang at the moment. */
+  readonly hanging: number;
+  /** Answers those that hang, and ends the fault. */
+  release(): void;
+  /** A token without a login. */
+  issue(user: User, scope?: Target, options?: IssueOptions): string;
+  revoke(token: string): void;
+  /** Refuses connections until `listen()`. */
+  down(): Promise<void>;
+  listen(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly token?: string;
+}
+
+export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}): Promise<KeystoneStandIn> {
+  const directory = createDirectory();
+  const tokens = createTokenStore({
+    directory,
+    provider: options.tokenProvider ?? 'fernet',
+    now: options.now ?? Date.now,
+  });
+  const calls: string[] = [];
+  let held: (() => void)[] = [];
+  let fault: Fault | undefined;
+  let port = options.port ?? 0;
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path = '', query = ''] = (request.url ?? '').split('?');
+    calls.push(`${request.method} ${path}`);
+    const body = await text(request);
+    if (fault === 'hang') await new Promise<void>((resolve) => held.push(resolve));
+    else if (fault !== undefined) return misbehave(fault, response);
+    write(response, route(request, path, new URLSearchParams(query), body));
+  }
+
+  function route(request: IncomingMessage, path: string, query: URLSearchParams, body: string): Answer {
+    try {
+      if (path === '/v3' || path === '/v3/') return { status: 200, body: { version: VERSION } };
+      if (path !== '/v3/auth/tokens') throw new Refusal(404, 'Not Found');
+      if (request.method === 'POST') return signIn(body, query);
+      if (request.method === 'DELETE') return signOut(request);
+      return validate(request, query);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { status: error.status, body: errorBody(error.status, error.message) };
+    }
+  }
+
+  function signIn(body: string, query: URLSearchParams): Answer {
+    const record = login(directory, tokens, parse(body));
+    return { status: 201, token: record.string, body: tokens.bodyOf(record, !query.has('nocatalog')) };
+  }
+
+  function signOut(request: IncomingMessage): Answer {
+    const { caller, subject } = parties(request);
+    if (caller.user !== subject.user && !isReader(caller)) throw forbidden();
+    subject.revoked = true;
+    return { status: 204 };
+  }
+
+  function validate(request: IncomingMessage, query: URLSearchParams): Answer {
+    const { caller, subject } = parties(request);
+    if ((subject.applicationCredential?.accessRules?.length ?? 0) > 0) {
+      if (request.headers['openstack-identity-access-rules'] === undefined) throw notFound();
+    }
+    if (caller.methods.includes('ec2credential')) throw forbidden();
+    const owner = subject.trust?.trustee ?? subject.user;
+    if (owner !== caller.user && !isReader(caller)) {
+      if (request.method === 'HEAD' || !isService(caller)) throw forbidden();
+    }
+    return { status: 200, token: subject.string, body: tokens.bodyOf(subject, !query.has('nocatalog')) };
+  }
+
+  /** The subject comes before the permission: a 404 precedes a 403. */
+  function parties(request: IncomingMessage): { caller: TokenRecord; subject: TokenRecord } {
+    const caller = tokens.find(String(request.headers['x-auth-token'] ?? ''));
+    const state = caller && tokens.stateOf(caller);
+    if (!caller || state === 'dead')
+      throw new Refusal(401, 'The request you have made requires authentication.');
+    const subject = tokens.find(String(request.headers['x-subject-token'] ?? ''));
+    if (state === 'gone' || !subject || tokens.stateOf(subject) !== 'alive') throw notFound();
+    return { caller, subject };
+  }
+
+  const holds = (record: TokenRecord, name: string) =>
+    tokens.rolesOf(record).some((role) => role.name === name);
+  const isSystem = ({ scope }: TokenRecord) => scope !== undefined && 'system' in scope;
+  const isReader = (record: TokenRecord) =>
+    holds(record, 'admin') || (isSystem(record) && holds(record, 'reader'));
+  const isService = (record: TokenRecord) => holds(record, 'service');
+
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    serve(request, response).catch(() => response.destroy());
+  };
+  const limits = { maxHeaderSize: 128 * 1024 };
+  const server = options.tls
+    ? createTLSServer({ ...options.tls, ...limits }, listener)
+    : createServer(limits, listener);
+
+  async function listen(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, '127.0.0.1', resolve);
+    });
+    const address = server.address();
+    if (typeof address === 'object' && address !== null) port = address.port;
+  }
+
+  async function down(): Promise<void> {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeAllConnections();
+    await closed;
+  }
+
+  await listen();
+  return {
+    url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}/v3`,
+    directory,
+    calls,
+    get fault() {
+      return fault;
+    },
+    set fault(next) {
+      fault = next;
+    },
+    get hanging() {
+      return held.length;
+    },
+    release() {
+      fault = undefined;
+      for (const go of held) go();
+      held = [];
+    },
+    issue: (user, scope, given) => tokens.issue(user, scope, given).string,
+    revoke(token) {
+      const record = tokens.find(token);
+      if (record) record.revoked = true;
+    },
+    down,
+    listen,
+    close: down,
+  };
+}
+
+const VERSION = {
+  id: 'v3.14',
+  status: 'stable',
+  updated: '2020-04-07T00:00:00Z',
+  links: [{ rel: 'self', href: '/v3/' }],
+  'media-types': [{ base: 'application/json', type: 'application/vnd.openstack.identity-v3+json' }],
+};
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  500: 'Internal Server Error',
+};
+
+function errorBody(status: number, message: string) {
+  return { error: { code: status, message, title: TITLES[status] } };
+}
+
+function write(response: ServerResponse, { status, body, token }: Answer): void {
+  const json = body === undefined ? '' : JSON.stringify(body);
+  response.writeHead(status, {
+    ...(json !== '' && { 'Content-Type': 'application/json' }),
+    ...(status === 401 && { 'WWW-Authenticate': 'Keystone uri="http://127.0.0.1/v3"' }),
+    ...(token !== undefined && { 'X-Subject-Token': token }),
+    Vary: 'X-Auth-Token',
+    'x-openstack-request-id': `req-${randomUUID()}`,
+  });
+  response.end(json);
+}
+
+function misbehave(fault: Exclude<Fault, 'hang'>, response: ServerResponse): void {
+  const json = { 'Content-Type': 'application/json' };
+  const html = { 'Content-Type': 'text/html' };
+  switch (fault) {
+    case 'reset':
+      response.destroy();
+      return;
+    case 'half-body':
+      response.writeHead(200, { ...json, 'Content-Length': '1000' });
+      response.write('{"token":', () => response.destroy());
+      return;
+    case 'html':
+      response.writeHead(200, html).end('<html><body>Welcome to the guest network</body></html>');
+      return;
+    case 'garbage':
+      response.writeHead(200, json).end(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]));
+      return;
+    case 'wrong-shape':
+      response.writeHead(200, json).end('{"token":{"methods":["password"],"user":"root"}}');
+      return;
+    case 'other-token':
+      response.writeHead(200, { ...json, 'X-Subject-Token': 'gAAAAAsomebodyelses' }).end('{"token":{}}');
+      return;
+    case 'endless':
+      response.writeHead(200, json);
+      response.write(`{"token":"${'x'.repeat(2 * 1024 * 1024)}`);
+      return;
+    case 'redirect':
+      response.writeHead(302, { ...json, Location: 'http://127.0.0.1:1/v3/auth/tokens' }).end('{}');
+      return;
+    case 'error':
+      response.writeHead(500, json).end(JSON.stringify(errorBody(500, 'An unexpected error')));
+      return;
+    case 'front-end-404':
+      response.writeHead(404, html).end('<html><body>404 Not Found</body></html>');
+  }
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw new Refusal(400, 'Expecting to find valid JSON in request body.');
+  }
+}
+
+function notFound(): Refusal {
+  return new Refusal(404, 'Failed to validate token');
+}
+
+function forbidden(): Refusal {
+  return new Refusal(403, 'You are not authorized to perform the requested action: identity:validate_token.');
+}

@@ -1,0 +1,190 @@
+/**
+ * The stand-in Keystone's tokens: opaque strings to which it remembers whose they are. Roles are worked out at each
+ * validation, as the real one does; so a token dies and comes back with the roles of its scope.
+ */
+import { randomBytes } from 'node:crypto';
+import type { ApplicationCredential, Directory, Role, Target, Trust, User } from './directory.ts';
+
+export interface TokenRecord {
+  readonly string: string;
+  readonly user: User;
+  /** Undefined: unscoped. */
+  readonly scope: Target | undefined;
+  readonly methods: readonly string[];
+  readonly auditIDs: readonly string[];
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+  readonly applicationCredential?: ApplicationCredential;
+  readonly trust?: Trust;
+  revoked: boolean;
+}
+
+export interface IssueOptions {
+  readonly methods?: readonly string[];
+  /** Milliseconds; an hour without it. */
+  readonly life?: number;
+  /** The token this one was made from. */
+  readonly parent?: TokenRecord;
+  readonly applicationCredential?: ApplicationCredential;
+  readonly trust?: Trust;
+}
+
+/** `gone`: Keystone looks for its user or project in vain, which it reports otherwise than a dead token. */
+export type TokenState = 'alive' | 'dead' | 'gone';
+
+export type TokenStore = ReturnType<typeof createTokenStore>;
+
+export function createTokenStore(options: {
+  readonly directory: Directory;
+  readonly provider: 'fernet' | 'jws';
+  readonly now: () => number;
+}) {
+  const { directory, provider, now } = options;
+  const records = new Map<string, TokenRecord>();
+
+  function rolesOf(record: TokenRecord): Role[] {
+    const { scope, trust, applicationCredential } = record;
+    if (scope === undefined) return [];
+    const held = directory.rolesOf(trust?.trustor ?? record.user, scope);
+    const delegated = trust?.roles ?? applicationCredential?.roles;
+    return delegated === undefined ? held : held.filter((role) => delegated.includes(role));
+  }
+
+  return {
+    find: (string: string) => records.get(string),
+    rolesOf,
+    issue(user: User, scope: Target | undefined, given: IssueOptions = {}): TokenRecord {
+      // Keystone keeps whole seconds.
+      const issuedAt = Math.floor(now() / 1000) * 1000;
+      const auditID = randomBytes(16).toString('base64url');
+      const methods = given.methods ?? ['password'];
+      const expiresAt = given.parent?.expiresAt ?? issuedAt + (given.life ?? 3_600_000);
+      const record: TokenRecord = {
+        string: provider === 'jws' ? jws(user, scope, methods, auditID, issuedAt, expiresAt) : fernet(),
+        user,
+        scope,
+        methods,
+        auditIDs: [auditID, ...(given.parent?.auditIDs.slice(-1) ?? [])],
+        issuedAt,
+        expiresAt,
+        ...(given.applicationCredential && { applicationCredential: given.applicationCredential }),
+        ...(given.trust && { trust: given.trust }),
+        revoked: false,
+      };
+      records.set(record.string, record);
+      return record;
+    },
+    stateOf(record: TokenRecord): TokenState {
+      const { user, scope, trust, applicationCredential } = record;
+      if (record.revoked || record.expiresAt <= now() || !user.enabled) return 'dead';
+      if (trust?.deleted || applicationCredential?.deleted || trust?.trustor.enabled === false) return 'dead';
+      if (user.deleted || !user.domain.enabled) return 'gone';
+      if (scope === undefined) return 'alive';
+      if ('project' in scope) {
+        const { project } = scope;
+        if (project.deleted || !project.enabled || !project.domain.enabled) return 'gone';
+      }
+      if ('domain' in scope && !scope.domain.enabled) return 'gone';
+      return rolesOf(record).length > 0 ? 'alive' : 'dead';
+    },
+    /** As the answers to a login and to a validation show it. */
+    bodyOf(record: TokenRecord, withCatalog: boolean): unknown {
+      return { token: { ...facts(record, rolesOf(record)), ...(withCatalog && record.scope && CATALOG) } };
+    },
+  };
+}
+
+const CATALOG = {
+  catalog: [
+    {
+      id: randomBytes(16).toString('hex'),
+      type: 'identity',
+      name: 'keystone',
+      endpoints: ['public', 'internal', 'admin'].map((face) => ({
+        id: randomBytes(16).toString('hex'),
+        interface: face,
+        region_id: 'RegionOne',
+        region: 'RegionOne',
+        url: 'http://127.0.0.1/v3',
+      })),
+    },
+  ],
+};
+
+function fernet(): string {
+  return `gAAAAAB${randomBytes(132).toString('base64url')}`;
+}
+
+function jws(
+  user: User,
+  scope: Target | undefined,
+  methods: readonly string[],
+  auditID: string,
+  issuedAt: number,
+  expiresAt: number,
+): string {
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const claims = {
+    sub: user.id,
+    iat: issuedAt / 1000,
+    exp: expiresAt / 1000,
+    openstack_methods: methods,
+    openstack_audit_ids: [auditID],
+    ...(scope && 'project' in scope && { openstack_project_id: scope.project.id }),
+  };
+  return `${part({ alg: 'ES256', typ: 'JWT' })}.${part(claims)}.${randomBytes(64).toString('base64url')}`;
+}
+
+function facts(record: TokenRecord, roles: readonly Role[]): Record<string, unknown> {
+  const { user, scope, trust, applicationCredential } = record;
+  const domain = ({ id, name }: { id: string; name: string }) => ({ id, name });
+  const federation = {
+    'OS-FEDERATION': {
+      groups: user.federatedGroups.map((id) => ({ id })),
+      identity_provider: { id: 'idp' },
+      protocol: { id: 'openid' },
+    },
+  };
+  return {
+    methods: record.methods,
+    user: {
+      domain: domain(user.domain),
+      id: user.id,
+      name: user.name,
+      ...(user.federatedGroups.length > 0 ? federation : { password_expires_at: null }),
+    },
+    audit_ids: record.auditIDs,
+    expires_at: instant(record.expiresAt),
+    issued_at: instant(record.issuedAt),
+    ...(trust && {
+      'OS-TRUST:trust': {
+        id: trust.id,
+        trustor_user: { id: trust.trustor.id },
+        trustee_user: { id: trust.trustee.id },
+        impersonation: trust.impersonation,
+      },
+    }),
+    ...(scope &&
+      'project' in scope && { project: { ...domain(scope.project), domain: domain(scope.project.domain) } }),
+    ...(scope && 'project' in scope && !trust && { is_domain: false }),
+    ...(scope && 'domain' in scope && { domain: domain(scope.domain) }),
+    ...(scope && 'system' in scope && { system: { all: true } }),
+    ...(scope && { roles: roles.map((role) => (trust ? trustRole(role) : domain(role))) }),
+    ...(applicationCredential && {
+      application_credential: {
+        id: applicationCredential.id,
+        name: applicationCredential.name,
+        restricted: true,
+        ...(applicationCredential.accessRules?.length && { access_rules: applicationCredential.accessRules }),
+      },
+    }),
+  };
+}
+
+function trustRole({ id, name }: Role) {
+  return { id, name, domain_id: null, description: null, options: {} };
+}
+
+function instant(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
+}
