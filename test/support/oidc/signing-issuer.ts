@@ -3,14 +3,7 @@
  * no honest provider makes, and for documents that are broken.
  */
 import type { ServerResponse } from 'node:http';
-import {
-  type CryptoKey,
-  exportJWK,
-  generateKeyPair,
-  type JWK,
-  type JWTHeaderParameters,
-  SignJWT,
-} from 'jose';
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { startLoopbackServer } from './loopback-server.ts';
 
 interface SigningKey {
@@ -41,7 +34,7 @@ export interface SigningIssuer {
   /** The public keys at present. */
   readonly keys: readonly JWK[];
   /** `iss`, `iat` and `exp` are filled in where the payload does not say. */
-  sign(payload: Record<string, unknown>, header?: Partial<JWTHeaderParameters>): Promise<string>;
+  sign(payload: Record<string, unknown>, header?: Readonly<Record<string, unknown>>): Promise<string>;
   /** Signs with a new key from now on; the old ones stay published when asked for. */
   rotate(options?: { keepOld: boolean }): Promise<void>;
   down(): Promise<void>;
