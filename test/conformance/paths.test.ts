@@ -1,0 +1,71 @@
+/**
+ * Every row of `arktos/paths.tsv`, observed on a real Arktos API server: what becomes of a tenant's request.
+ */
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import type { UserInfo } from '../../src/api/authentication-v1.ts';
+import { authorize } from '../../src/authorization/authorizer.ts';
+import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
+import { StatusError } from '../../src/errors/status-error.ts';
+import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
+import { createArktosMode } from '../../src/tenancy/arktos.ts';
+import { toTenantName } from '../../src/tenancy/tenant-name.ts';
+
+interface Row {
+  readonly method: string;
+  readonly short: string;
+  readonly action: string;
+  readonly upstream: string;
+  /** What the real server answers the impersonated user, or us for discovery. */
+  readonly status: number;
+}
+
+const rows: Row[] = readFileSync(new URL('./arktos/paths.tsv', import.meta.url), 'utf8')
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'))
+  .map((line) => {
+    const [method = '', short = '', action = '', upstream = '', , status = ''] = line.split('\t');
+    return { method, short, action, upstream, status: Number(status) };
+  });
+
+const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+const boundary = createTenantBoundary({ isSystem: mode.isSystem });
+const tenant = toTenantName('tenant1');
+const user: UserInfo = { username: 'tenant1:root', uid: '', groups: ['system:authenticated'], extra: {} };
+
+/** What happens to the row's request: an action of the table, and where it goes. */
+async function outcome({ method, short }: Row): Promise<{ action: string; target: string }> {
+  try {
+    const info = parseRequestInfo(method, short, { readsTenantFromPath: true });
+    const signal = new AbortController().signal;
+    await authorize([boundary], { info, method, user, tenant, upgrade: undefined, signal });
+    const route = mode.route(info, method, tenant, user);
+    const target = route.query === '' ? route.path : `${route.path}?${route.query}`;
+    if (route.kind === 'discovery') return { action: 'D', target };
+    return { action: target === short ? '=' : 'R', target };
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    return { action: error.code, target: '' };
+  }
+}
+
+const FORBIDDEN = new Set(['/', '/swagger.json', '/metrics', '/logs/', '/servers']);
+
+t.equal(rows.length, 77, 'the whole table is there');
+
+for (const row of rows) {
+  const { method, short, action, upstream, status } = row;
+  t.test(`${method} ${short} is ${action}`, async (t) => {
+    const seen = await outcome(row);
+    if (action === 'X') {
+      t.equal(seen.action, FORBIDDEN.has(short) ? 'PathForbidden' : 'RequestMalformed');
+      return;
+    }
+    if (seen.action === 'TenantForbidden') {
+      t.match(short, /\/tenants\/(tenant2|all)\//);
+      t.equal(status, 403, 'the real server refuses it too');
+      return;
+    }
+    t.strictSame(seen, { action, target: upstream });
+  });
+}
