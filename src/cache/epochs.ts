@@ -1,0 +1,191 @@
+/**
+ * Epochs: how entries are dropped. Each tag (a user, a tenant) has an epoch, the time of its last drop or zero.
+ * An entry carries the epochs its tags had before its backend was asked, and is worth nothing once one of them
+ * has risen. So a drop needs to find no entries, and one that is written back later stays worthless.
+ *
+ * Epochs only go forward. Their records in Redis carry a proof made with the sealing key, and whoever knows a
+ * newer one than Redis writes it back. What remains: where somebody deletes the record and puts an old entry
+ * back, a replica that was started since the drop cannot know; that entry dies at its own sealed end. And who
+ * holds back Redis' messages holds up a drop for as long as an entry in memory lives.
+ * A record lives longer than any entry from before its drop, and may be forgotten then.
+ */
+import type { Clock } from '../lib/clock.ts';
+import { type Epoch, formatEpoch, MAX_RECORD_BYTES, parseEpoch } from './epoch-record.ts';
+import { createKnownEpochs } from './known-epochs.ts';
+import type { SealingKey } from './sealing-key.ts';
+import type { SharedStore } from './shared-store.ts';
+
+/** Covers clocks of replicas that do not agree. */
+const CLOCK_SLACK = 3_600_000;
+const MAX_MESSAGE_LENGTH = 4096;
+const MAX_TAGS = 100_000;
+
+/** A moment before a backend is asked. */
+export interface Mark {
+  readonly learned: number;
+  readonly gaps: number;
+}
+
+export interface StampedTag {
+  readonly tag: string;
+  /** The tag's names, one per sealing key. */
+  readonly ids: readonly string[];
+  readonly epoch: number;
+}
+
+/** The epochs of an entry's tags at its mark. */
+export interface Stamp {
+  readonly tags: readonly StampedTag[];
+  readonly generation: number;
+  /** How many gaps in the messages there had been when its epochs were last read. */
+  gaps: number;
+}
+
+export interface Epochs {
+  mark(): Mark;
+  /**
+   * @param mark taken before the facts were asked for
+   * @returns undefined where one of the tags was dropped since: the facts may be older than the drop
+   */
+  stamp(tags: readonly string[], mark: Mark): Stamp | undefined;
+  /**
+   * The stamp of an entry that some replica sealed, held against what Redis knows now.
+   *
+   * @param epochs each tag's epoch as sealed into the entry
+   * @returns undefined where one of the tags was dropped since, or Redis does not answer
+   */
+  restamp(epochs: Readonly<Record<string, number>>): Promise<Stamp | undefined>;
+  /** Whether nothing was dropped; asks Redis where messages may have been lost since it was last asked. */
+  confirm(stamp: Stamp): Promise<boolean>;
+  /** Whether nothing was dropped; always asks Redis. False where Redis does not answer. */
+  reconfirm(stamp: Stamp): Promise<boolean>;
+  /**
+   * Raises the tags' epochs, here and for all replicas.
+   *
+   * @throws Error where Redis does not take it
+   */
+  raise(tags: readonly string[]): Promise<void>;
+}
+
+export interface EpochsOptions {
+  readonly store: SharedStore;
+  readonly keys: readonly SealingKey[];
+  /** Before each record's name in Redis. */
+  readonly keyPrefix: string;
+  /** The longest life of an entry, in milliseconds. */
+  readonly longestLife: number;
+  readonly clock: Clock;
+}
+
+export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: EpochsOptions): Epochs {
+  const known = createKnownEpochs(clock, MAX_TAGS);
+  const life = longestLife + CLOCK_SLACK;
+  let gaps = 0;
+
+  const idsOf = (tag: string): string[] => keys.map((key) => key.mac('tag', [tag]));
+  const nameOf = (id: string): string => `${keyPrefix}epoch:${id}`;
+  const isCurrent = ({ generation, tags }: Stamp): boolean =>
+    generation === known.generation && tags.every(({ ids, epoch }) => known.newest(ids) <= epoch);
+
+  function keysAndIds(tags: readonly StampedTag[]): { key: SealingKey; id: string }[] {
+    return tags.flatMap(({ ids }) =>
+      ids.flatMap((id, index) => {
+        const key = keys[index];
+        return key === undefined ? [] : [{ key, id }];
+      }),
+    );
+  }
+
+  /** Writes back what Redis has lost, was robbed of, or was given an older copy of. */
+  async function heal(key: SealingKey, id: string, found: Epoch | undefined): Promise<void> {
+    const epoch = known.get(id);
+    if (epoch === undefined || epoch.value <= (found?.value ?? 0)) return;
+    const rest = epoch.until - clock.now();
+    if (rest > 0) await store.set(nameOf(id), formatEpoch(key, id, epoch), rest);
+  }
+
+  async function read(tags: readonly StampedTag[]): Promise<boolean> {
+    const pairs = keysAndIds(tags);
+    const names = pairs.map(({ id }) => nameOf(id));
+    const records = await store.get(names, MAX_RECORD_BYTES);
+    if (records === undefined) return false;
+    for (const [index, { key, id }] of pairs.entries()) {
+      const epoch = parseEpoch(keys, id, records[index]?.toString('latin1') ?? '');
+      if (epoch !== undefined) known.learn(id, epoch);
+      void heal(key, id, epoch);
+    }
+    return true;
+  }
+
+  async function reconfirm(stamp: Stamp): Promise<boolean> {
+    const gapsBefore = gaps;
+    if (!(await read(stamp.tags))) return false;
+    stamp.gaps = gapsBefore;
+    return isCurrent(stamp);
+  }
+
+  /** @returns the lines that tell the other replicas */
+  async function raiseOne({ ids }: StampedTag): Promise<string[]> {
+    const now = clock.now();
+    const epoch = { value: Math.max(now, known.newest(ids) + 1), until: now + life };
+    const lines: string[] = [];
+    for (const [index, key] of keys.entries()) {
+      const id = ids[index] ?? '';
+      const record = formatEpoch(key, id, epoch);
+      if (!(await store.set(nameOf(id), record, life))) throw refused(store);
+      known.learn(id, epoch);
+      lines.push(`${id} ${record}`);
+    }
+    return lines;
+  }
+
+  store.onGap(() => {
+    gaps += 1;
+  });
+  store.onMessage((message) => {
+    if (message.length > MAX_MESSAGE_LENGTH) return;
+    for (const line of message.split('\n')) {
+      const [id = '', record = ''] = line.split(' ');
+      const epoch = parseEpoch(keys, id, record);
+      if (epoch !== undefined) known.learn(id, epoch);
+    }
+  });
+
+  return {
+    mark: () => ({ learned: known.learned, gaps }),
+    stamp(tags, mark) {
+      const stamped = tags.map((tag) => {
+        const ids = idsOf(tag);
+        return { tag, ids, epoch: known.newest(ids) };
+      });
+      if (stamped.some(({ ids }) => known.changedSince(ids, mark.learned))) return undefined;
+      return { tags: stamped, generation: known.generation, gaps: mark.gaps };
+    },
+    async restamp(epochs) {
+      const tags = Object.entries(epochs).map(([tag, epoch]) => ({ tag, ids: idsOf(tag), epoch }));
+      const stamp = { tags, generation: known.generation, gaps };
+      if (!(await reconfirm(stamp))) return undefined;
+      // The entry knows of a drop that Redis has forgotten.
+      const until = clock.now() + life;
+      for (const { ids, epoch } of tags) for (const id of ids) known.learn(id, { value: epoch, until });
+      return stamp;
+    },
+    async confirm(stamp) {
+      // Without an answer the entry lives on: Redis being gone must not end what is in memory.
+      if (isCurrent(stamp) && stamp.gaps !== gaps) await reconfirm(stamp);
+      return isCurrent(stamp);
+    },
+    reconfirm,
+    async raise(tags) {
+      const stamped = tags.map((tag) => ({ tag, ids: idsOf(tag), epoch: 0 }));
+      if (!(await read(stamped))) throw refused(store);
+      const lines: string[] = [];
+      for (const tag of stamped) lines.push(...(await raiseOne(tag)));
+      if (!(await store.publish(lines.join('\n')))) throw refused(store);
+    },
+  };
+}
+
+function refused(store: SharedStore): Error {
+  return new Error(`Redis did not take the drop: ${store.problem() ?? 'it gave no answer'}`);
+}

@@ -1,0 +1,56 @@
+/**
+ * The epochs this process knows. They only go forward, whatever Redis says later. Bounded: too many to remember
+ * means that all entries are dropped rather than that one drop is forgotten.
+ */
+import type { Clock } from '../lib/clock.ts';
+import type { Epoch } from './epoch-record.ts';
+
+export interface KnownEpochs {
+  get(id: string): Epoch | undefined;
+  /** The newest of them; zero where none was ever dropped. */
+  newest(ids: readonly string[]): number;
+  /** Takes an epoch that is newer than the one known. */
+  learn(id: string, epoch: Epoch): void;
+  /** Grows with each epoch learned. */
+  readonly learned: number;
+  /** Whether any of them was learned after `learned` stood at this. */
+  changedSince(ids: readonly string[], learned: number): boolean;
+  /** Changes when all entries made so far are worth nothing. */
+  readonly generation: number;
+}
+
+export function createKnownEpochs(clock: Clock, maxTags: number): KnownEpochs {
+  const known = new Map<string, { readonly epoch: Epoch; readonly learned: number }>();
+  let learned = 0;
+  let generation = 0;
+
+  function makeRoom(): void {
+    const now = clock.now();
+    for (const [id, { epoch }] of known) if (epoch.until <= now) known.delete(id);
+    if (known.size < maxTags) return;
+    known.clear();
+    generation += 1;
+  }
+
+  return {
+    get: (id) => known.get(id)?.epoch,
+    newest(ids) {
+      let newest = 0;
+      for (const id of ids) newest = Math.max(newest, known.get(id)?.epoch.value ?? 0);
+      return newest;
+    },
+    learn(id, epoch) {
+      if (epoch.value <= (known.get(id)?.epoch.value ?? 0)) return;
+      if (known.size >= maxTags) makeRoom();
+      learned += 1;
+      known.set(id, { epoch, learned });
+    },
+    changedSince: (ids, mark) => ids.some((id) => (known.get(id)?.learned ?? 0) > mark),
+    get learned() {
+      return learned;
+    },
+    get generation() {
+      return generation;
+    },
+  };
+}

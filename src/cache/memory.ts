@@ -1,0 +1,53 @@
+/**
+ * The in-process tier: the least recently used entries go first, and none is handed out at or after its end.
+ * Time is asked at each look, so that no timer runs while nothing happens.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../lib/clock.ts';
+
+export interface MemoryTier<T> {
+  get(key: string): T | undefined;
+  /** @param until milliseconds since the epoch; an end that has passed stores nothing */
+  set(key: string, value: T, until: number): void;
+  delete(key: string): void;
+  clear(): void;
+  readonly size: number;
+  keys(): Iterable<string>;
+}
+
+export interface MemoryTierOptions {
+  readonly maxEntries: number;
+  readonly clock: Clock;
+}
+
+interface Slot<T> {
+  readonly value: T;
+  readonly until: number;
+}
+
+export function createMemoryTier<T>({ maxEntries, clock }: MemoryTierOptions): MemoryTier<T> {
+  const slots = new LRUCache<string, Slot<T>>({ max: maxEntries });
+  return {
+    get(key) {
+      const slot = slots.get(key);
+      if (slot === undefined) return undefined;
+      if (clock.now() < slot.until) return slot.value;
+      slots.delete(key);
+      return undefined;
+    },
+    set(key, value, until) {
+      if (clock.now() < until) slots.set(key, { value, until });
+      else slots.delete(key);
+    },
+    delete(key) {
+      slots.delete(key);
+    },
+    clear() {
+      slots.clear();
+    },
+    get size() {
+      return slots.size;
+    },
+    keys: () => slots.keys(),
+  };
+}

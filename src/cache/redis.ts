@@ -1,0 +1,214 @@
+/**
+ * The shared store on Redis 6.2 or newer, alone, behind Sentinels or as a Cluster. Two connections: one asks, one
+ * listens. Nothing is queued while Redis is away, and each round trip has a fixed time, after which the request
+ * goes on without it.
+ * https://redis.io/docs/latest/develop/reference/protocol-spec/
+ */
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
+import { createCircuit } from './circuit.ts';
+import { parseRedisURL } from './redis-address.ts';
+import { createRedisSubscription } from './redis-subscription.ts';
+import type { SharedStore } from './shared-store.ts';
+
+/** Milliseconds. */
+const CIRCUIT_PAUSE = 1_000;
+const CONNECT_TIMEOUT = 2_000;
+const SILENCE_TIMEOUT = 2_000;
+const FIRST_RETRY = 100;
+const LAST_RETRY = 2_000;
+/** Redis answers, but with nothing that could be used. */
+const AWAY = /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|READONLY|UNBLOCKED|TRYAGAIN)\b/;
+const CREDENTIAL_REFUSED = /^(?:NOAUTH|WRONGPASS|NOPERM)\b/;
+
+export interface RedisStoreOptions {
+  readonly url: string;
+  /** PEM, for `rediss:`. */
+  readonly ca?: string | Buffer;
+  /** What one lookup, of two round trips, may take, in milliseconds. */
+  readonly timeout: number;
+  /** Before the name of the channel. */
+  readonly keyPrefix: string;
+  readonly sentinels: readonly { readonly host: string; readonly port: number }[];
+  /** The name by which the Sentinels know the master. */
+  readonly sentinelName?: string;
+  readonly cluster: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+/** RESP2 shapes for replies, whichever protocol the server speaks. */
+type Connection = RedisOptions & { replyMapping: 'legacy' };
+
+/** @throws RangeError for a URL that is none of Redis */
+export function createRedisStore(options: RedisStoreOptions): SharedStore {
+  const { clock, logger, telemetry } = options;
+  const roundTrip = options.timeout / 2;
+  const channel = `${options.keyPrefix}drops`;
+  const connection = connectionOptions(options);
+  const client = connect(options, connection);
+  // A message published anywhere in a Cluster reaches every node: a plain connection to one of them will do.
+  const subscription = createRedisSubscription({
+    connection: new Redis(connection),
+    channel,
+    clock,
+    onProblem: (problem) => logger.warn({ problem }, 'Redis does not tell of drops'),
+  });
+  let refusal: string | undefined;
+
+  const circuit = createCircuit({
+    pause: CIRCUIT_PAUSE,
+    clock,
+    onOpen: (problem) => logger.warn({ problem }, 'Redis does not answer; going on without it'),
+    onClose: () => logger.info({}, 'Redis answers again'),
+  });
+  client.on('ready', () => circuit.succeeded());
+  client.on('error', (error: Error) => circuit.failed(error.message));
+
+  /** Redis answered, and refused: a full memory, a missing right. It is not away. */
+  function refused(message: string): void {
+    if (message !== refusal) logger.warn({ problem: message }, 'Redis refuses a command');
+    refusal = message;
+  }
+
+  function failed(error: unknown, seconds: number): void {
+    const message = error instanceof Error ? error.message : String(error);
+    const answered = error instanceof Error && error.name === 'ReplyError' && !AWAY.test(message);
+    if (answered) {
+      refused(message);
+      circuit.succeeded();
+      telemetry.backendCall('redis', CREDENTIAL_REFUSED.test(message) ? 'refused' : 'error', seconds);
+      return;
+    }
+    circuit.failed(message);
+    telemetry.backendCall('redis', error instanceof TimeoutError ? 'timeout' : 'error', seconds);
+  }
+
+  async function ask<T>(command: () => Promise<T>): Promise<T | undefined> {
+    if (!circuit.enter()) return undefined;
+    const startedAt = clock.now();
+    const seconds = (): number => (clock.now() - startedAt) / 1000;
+    try {
+      const answer = await within(command(), roundTrip, clock);
+      circuit.succeeded();
+      telemetry.backendCall('redis', 'ok', seconds());
+      return answer;
+    } catch (error) {
+      failed(error, seconds());
+      return undefined;
+    }
+  }
+
+  return {
+    get: (names, maxBytes) =>
+      ask(() =>
+        Promise.all(
+          names.map(async (name) => {
+            // What is no string, or not ours to read, is as good as absent; the others still count.
+            const value = await client.getrangeBuffer(name, 0, maxBytes - 1).catch(absentIfWrongType);
+            return value.length === 0 ? undefined : value;
+          }),
+        ),
+      ),
+    async set(name, value, ttl) {
+      const done = await ask(() => client.set(name, value, 'PX', Math.max(1, Math.floor(ttl))));
+      if (done !== undefined) refusal = undefined;
+      return done !== undefined;
+    },
+    // One name at a time: the names of a Cluster lie on several nodes.
+    delete: async (names) =>
+      (await ask(() => Promise.all(names.map((name) => client.del(name))))) !== undefined,
+    publish: async (message) => (await ask(() => client.publish(channel, message))) !== undefined,
+    onMessage: subscription.onMessage,
+    onGap: subscription.onGap,
+    whenReady: (milliseconds) => whenReady(client, milliseconds, clock),
+    problem: () => circuit.problem ?? refusal,
+    close() {
+      subscription.close();
+      client.disconnect();
+    },
+  };
+}
+
+function connectionOptions(options: RedisStoreOptions): Connection {
+  const { tls, ...address } = parseRedisURL(options.url);
+  const { host: _host, port: _port, path: _path, ...credential } = address;
+  const sentinels = options.sentinels.map((sentinel) => ({ ...sentinel }));
+  const tlsOptions = tls ? { tls: options.ca === undefined ? {} : { ca: options.ca } } : {};
+  return {
+    ...(sentinels.length > 0 ? credential : address),
+    ...tlsOptions,
+    ...(sentinels.length > 0 ? { sentinels, name: options.sentinelName ?? 'mymaster' } : {}),
+    ...(sentinels.length > 0 && tls ? { enableTLSForSentinelMode: true, sentinelTLS: tlsOptions.tls } : {}),
+    replyMapping: 'legacy',
+    enableOfflineQueue: false,
+    autoResubscribe: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: CONNECT_TIMEOUT,
+    socketTimeout: SILENCE_TIMEOUT,
+    retryStrategy: delay,
+    sentinelRetryStrategy: delay,
+    // A master that was demoted.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  };
+}
+
+function connect(options: RedisStoreOptions, connection: Connection): Redis | Cluster {
+  if (!options.cluster) return new Redis(connection);
+  const {
+    host,
+    port,
+    sentinels: _none,
+    retryStrategy: _delay,
+    enableOfflineQueue: _no,
+    ...node
+  } = connection;
+  return new Cluster([{ host: host ?? '127.0.0.1', port: port ?? 6379 }], {
+    redisOptions: node,
+    enableOfflineQueue: false,
+    clusterRetryStrategy: delay,
+    slotsRefreshTimeout: CONNECT_TIMEOUT,
+    // Certificates name hosts: an address in their place would not verify.
+    ...(connection.tls === undefined ? {} : { dnsLookup: (host, done) => done(null, host) }),
+  });
+}
+
+/** Milliseconds until connection attempt number `times`. */
+function delay(times: number): number {
+  return Math.min(FIRST_RETRY * 2 ** Math.min(times, 10), LAST_RETRY);
+}
+
+class TimeoutError extends Error {}
+
+function within<T>(answer: Promise<T>, milliseconds: number, clock: Clock): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(milliseconds, () =>
+      reject(new TimeoutError(`no answer within ${milliseconds} ms`)),
+    );
+    answer.then(resolve, reject).finally(() => timer.cancel());
+  });
+}
+
+function absentIfWrongType(error: unknown): Buffer {
+  if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return Buffer.alloc(0);
+  throw error;
+}
+
+function whenReady(client: Redis | Cluster, milliseconds: number, clock: Clock): Promise<boolean> {
+  if (client.status === 'ready') return Promise.resolve(true);
+  return new Promise((resolve) => {
+    const ready = (): void => {
+      timer.cancel();
+      resolve(true);
+    };
+    const timer = clock.after(milliseconds, () => {
+      client.off('ready', ready);
+      resolve(false);
+    });
+    client.once('ready', ready);
+  });
+}

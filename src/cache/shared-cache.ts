@@ -1,0 +1,155 @@
+/**
+ * The tier that replicas share: entries sealed into Redis. An entry opens only under the name and the
+ * configuration it was sealed for, ends at its own sealed end, and is held against its tags' epochs each time.
+ * Whatever does not open is no entry; no client ever hears of it.
+ */
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
+import { createEpochs, type Mark, type Stamp } from './epochs.ts';
+import { parseSealedEntry, type SealedEntry } from './sealed-entry.ts';
+import { createSealingKey } from './sealing-key.ts';
+import type { SharedStore } from './shared-store.ts';
+
+/** A longer entry is not written: hundreds of groups fit many times. */
+const MAX_ENTRY_BYTES = 65_536;
+const WARN_INTERVAL = 60_000;
+
+/** What an entry is found by. */
+export interface EntryKey {
+  /** The cache's name: one Redis serves several. */
+  readonly cache: string;
+  /** Of the credential. */
+  readonly digest: string;
+  /** Of the configuration under which the entry was made. */
+  readonly configurationDigest: string;
+}
+
+export interface SharedEntry {
+  readonly content: Omit<SealedEntry, 'epochs'>;
+  readonly stamp: Stamp;
+}
+
+export interface SharedCache {
+  /** To be taken before a backend is asked; see `stamp`. */
+  mark(): Mark;
+  /** @returns undefined where a drop came between mark and now: the facts may be older than the drop */
+  stamp(tags: readonly string[], mark: Mark): Stamp | undefined;
+  /** Whether an entry in memory has not been dropped. */
+  confirm(stamp: Stamp): Promise<boolean>;
+  find(key: EntryKey): Promise<SharedEntry | undefined>;
+  save(key: EntryKey, entry: SharedEntry): Promise<void>;
+  remove(key: EntryKey): Promise<void>;
+  /**
+   * Makes every entry with one of these tags worth nothing, for all replicas.
+   *
+   * @throws Error where Redis does not take it
+   */
+  drop(tags: readonly string[]): Promise<void>;
+  close(): void;
+}
+
+export interface SharedCacheOptions {
+  readonly store: SharedStore;
+  /** 32 bytes each: the first seals, all open. */
+  readonly sealingKeys: readonly Buffer[];
+  readonly keyPrefix: string;
+  /** The longest life of an entry in any cache, in milliseconds. */
+  readonly longestLife: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+/** @throws RangeError without a sealing key, or for one that has not 32 bytes */
+export function createSharedCache(options: SharedCacheOptions): SharedCache {
+  const { store, keyPrefix, longestLife, clock, random, logger, telemetry } = options;
+  const keys = options.sealingKeys.map((secret) => createSealingKey(secret, random));
+  const [sealingKey] = keys;
+  if (sealingKey === undefined) throw new RangeError('the shared cache needs a sealing key');
+  let quietUntil = 0;
+  const epochs = createEpochs({ store, keys, keyPrefix, longestLife, clock });
+
+  const namesOf = ({ cache, digest, configurationDigest }: EntryKey): string[] =>
+    keys.map((key) => `${keyPrefix}entry:${key.mac('entry', [cache, digest, configurationDigest])}`);
+
+  /** Each key opens what lies under its own name, and only what was sealed for that name. */
+  function open(
+    names: readonly string[],
+    values: readonly (Buffer | undefined)[],
+  ): SealedEntry | 'absent' | 'refused' {
+    let result: 'absent' | 'refused' = 'absent';
+    for (const [index, name] of names.entries()) {
+      const value = values[index];
+      if (value === undefined) continue;
+      const text = keys[index]?.open(value, [name]);
+      const entry = text === undefined ? undefined : parseSealedEntry(text);
+      if (entry !== undefined) return entry;
+      result = 'refused';
+    }
+    return result;
+  }
+
+  /** Whoever can write to Redis must not be able to fill the log. */
+  function warnOfRefusal(cache: string): void {
+    const now = clock.now();
+    if (now < quietUntil) return;
+    quietUntil = now + WARN_INTERVAL;
+    logger.warn({ cache }, 'an entry in Redis does not open and counts as absent');
+  }
+
+  return {
+    mark: epochs.mark,
+    stamp: epochs.stamp,
+    confirm: epochs.confirm,
+    async find(key) {
+      const names = namesOf(key);
+      const values = await store.get(names, MAX_ENTRY_BYTES);
+      if (values === undefined) {
+        telemetry.cacheLookup('redis', 'error');
+        return undefined;
+      }
+      const entry = open(names, values);
+      if (entry === 'refused') warnOfRefusal(key.cache);
+      if (entry === 'absent' || entry === 'refused') {
+        telemetry.cacheLookup('redis', entry === 'refused' ? 'error' : 'miss');
+        return undefined;
+      }
+      const stamp = entry.discardAt > clock.now() ? await epochs.restamp(entry.epochs) : undefined;
+      telemetry.cacheLookup('redis', stamp === undefined ? 'miss' : 'hit');
+      return stamp && { content: entry, stamp };
+    },
+    async save(key, { content, stamp }) {
+      const [name = ''] = namesOf(key);
+      const life = content.discardAt - clock.now();
+      if (life <= 0 || !(await epochs.reconfirm(stamp))) return;
+      const entry: SealedEntry = {
+        ...content,
+        epochs: Object.fromEntries(stamp.tags.map(({ tag, epoch }) => [tag, epoch])),
+      };
+      const sealed = sealingKey.seal(JSON.stringify(entry), [name]);
+      if (sealed.length < MAX_ENTRY_BYTES) await store.set(name, sealed, life);
+    },
+    async remove(key) {
+      await store.delete(namesOf(key));
+    },
+    drop: epochs.raise,
+    close: () => store.close(),
+  };
+}
+
+/** Where no Redis is configured: nothing is shared, and nothing dropped but by emptying the memory. */
+export const noSharedCache: SharedCache = {
+  mark: () => ({ learned: 0, gaps: 0 }),
+  stamp: () => ({ tags: [], generation: 0, gaps: 0 }),
+  confirm: async () => true,
+  find: async () => undefined,
+  save: async () => {},
+  remove: async () => {},
+  drop: async () => {
+    throw new Error('no Redis is configured: there is nothing shared to drop');
+  },
+  close() {},
+};

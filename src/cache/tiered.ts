@@ -1,0 +1,230 @@
+/**
+ * The credential cache: memory, then Redis, then the backend, one question per credential at a time. What it keeps
+ * are the backend's facts, never the credential: the key is a digest of it. Bad credentials are remembered for
+ * seconds, in memory only, so that nobody can fill Redis with them.
+ */
+import { hash } from 'node:crypto';
+import type { CredentialCache, Validated } from '../authentication/credential-cache.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import { SingleFlight } from '../lib/single-flight.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
+import { type EntryTimes, entryTimes, type Lifetimes } from './entry.ts';
+import type { Stamp } from './epochs.ts';
+import { createMemoryTier } from './memory.ts';
+import type { EntryKey, SharedCache } from './shared-cache.ts';
+
+/** Refreshes under way at once: they must leave room in the backend for people who wait. */
+const MAX_REFRESHES = 4;
+/** How long a backend that was down is not asked again for the same entry, in milliseconds. */
+const REST = 5_000;
+/** A drop during each of so many questions in a row: then the answer serves once and is not kept. */
+const MAX_ATTEMPTS = 3;
+
+export interface CredentialCacheOptions<V> extends Lifetimes {
+  /** Tells the entries of several caches in one Redis apart. */
+  readonly name: string;
+  /** How long a bad credential is remembered, in milliseconds; zero: not at all. */
+  readonly negativeTTL: number;
+  readonly maxEntries: number;
+  /** Of everything that decides what the facts mean; entries made under another are not found. */
+  readonly configurationDigest: string;
+  readonly shared: SharedCache;
+  readonly codec: Codec<V>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+/** How facts are written into Redis. */
+export interface Codec<V> {
+  encode(value: V): string;
+  /** @returns undefined for what is no such value */
+  decode(text: string): V | undefined;
+}
+
+export interface ClearableCredentialCache<V> extends CredentialCache<V> {
+  /** Forgets what is in memory; an answer under way is not kept either. */
+  clear(): void;
+  /** Entries in memory. */
+  readonly size: number;
+  /** Digests, as the entries in memory are found by. */
+  keys(): Iterable<string>;
+}
+
+interface Entry<V> extends EntryTimes {
+  readonly value: V;
+  readonly storedAt: number;
+  readonly stamp: Stamp;
+  /** The backend was down a moment ago: until then it is not asked again. */
+  restUntil: number;
+}
+
+type Load<V> = (reason: 'miss' | 'refresh') => Promise<Validated<V>>;
+
+export function createCredentialCache<V>(options: CredentialCacheOptions<V>): ClearableCredentialCache<V> {
+  const { shared, clock, codec, telemetry, maxEntries } = options;
+  const memory = createMemoryTier<Entry<V>>({ maxEntries, clock });
+  const bad = createMemoryTier<true>({ maxEntries, clock });
+  const flight = new SingleFlight<V | undefined>();
+  const refreshing = new Set<string>();
+  let generation = 0;
+
+  /** Who asks after `clear` must not share an answer from before. */
+  const flightKey = (digest: string): string => `${generation}:${digest}`;
+  const keyOf = (digest: string): EntryKey => ({
+    cache: options.name,
+    digest,
+    configurationDigest: options.configurationDigest,
+  });
+
+  function makeEntry(value: V, storedAt: number, credentialExpiresAt: number, stamp: Stamp): Entry<V> {
+    const times = entryTimes(storedAt, credentialExpiresAt, options, options.random.fraction());
+    return { value, storedAt, stamp, restUntil: 0, ...times };
+  }
+
+  /** The entry in memory, unless it was dropped. */
+  async function recall(digest: string): Promise<Entry<V> | undefined> {
+    const entry = memory.get(digest);
+    if (entry === undefined || (await shared.confirm(entry.stamp))) return entry;
+    memory.delete(digest);
+    return undefined;
+  }
+
+  /** The entry in Redis, taken into memory where it is newer than what is there. */
+  async function recallShared(digest: string, newerThan: number): Promise<Entry<V> | undefined> {
+    const began = generation;
+    const found = await shared.find(keyOf(digest));
+    if (found === undefined) return undefined;
+    const value = codec.decode(found.content.value);
+    if (value === undefined) return undefined;
+    // Another replica's clock may run ahead.
+    const storedAt = Math.min(found.content.storedAt, clock.now());
+    const made = makeEntry(value, storedAt, found.content.credentialExpiresAt, found.stamp);
+    const entry = { ...made, discardAt: Math.min(made.discardAt, found.content.discardAt) };
+    if (storedAt <= newerThan || entry.discardAt <= clock.now()) return undefined;
+    if (began === generation) memory.set(digest, entry, entry.discardAt);
+    return entry;
+  }
+
+  /** Asks the backend, and once more where a drop came in between: its answer may be older than the drop. */
+  async function ask(digest: string, load: Load<V>, reason: 'miss' | 'refresh'): Promise<V | undefined> {
+    for (let attempt = 1; ; attempt += 1) {
+      const began = generation;
+      const mark = shared.mark();
+      const storedAt = clock.now();
+      const validated = await load(reason);
+      if (validated === undefined) {
+        forget(digest);
+        return undefined;
+      }
+      if (validated.expiresAt <= clock.now()) return undefined;
+      const stamp = shared.stamp(validated.tags, mark);
+      if (stamp !== undefined) {
+        if (began === generation) keep(digest, validated, storedAt, stamp);
+        return validated.value;
+      }
+      if (attempt === MAX_ATTEMPTS) return validated.value;
+    }
+  }
+
+  function keep(digest: string, validated: NonNullable<Validated<V>>, storedAt: number, stamp: Stamp): void {
+    const entry = makeEntry(validated.value, storedAt, validated.expiresAt, stamp);
+    memory.set(digest, entry, entry.discardAt);
+    const content = {
+      value: codec.encode(validated.value),
+      storedAt,
+      credentialExpiresAt: validated.expiresAt,
+      discardAt: entry.discardAt,
+    };
+    void shared.save(keyOf(digest), { content, stamp });
+  }
+
+  function forget(digest: string): void {
+    const wasKnown = memory.get(digest) !== undefined;
+    memory.delete(digest);
+    bad.set(digest, true, clock.now() + options.negativeTTL);
+    // A flood of bad credentials must not become a flood of deletions.
+    if (wasKnown) void shared.remove(keyOf(digest));
+  }
+
+  async function find(digest: string, load: Load<V>, known: Entry<V> | undefined): Promise<V | undefined> {
+    const found = (await recallShared(digest, known?.storedAt ?? Number.NEGATIVE_INFINITY)) ?? known;
+    return found !== undefined && clock.now() < found.expiresAt ? found.value : ask(digest, load, 'miss');
+  }
+
+  /** What is kept for the time the backend is down. Anything else it threw is thrown on. */
+  async function serveStale(digest: string, error: unknown): Promise<V> {
+    const stale = isUnavailable(error) ? await recall(digest) : undefined;
+    if (stale === undefined) throw error;
+    stale.restUntil = clock.now() + REST;
+    telemetry.cacheLookup('memory', 'stale');
+    return stale.value;
+  }
+
+  function refresh(digest: string, entry: Entry<V>, load: Load<V>): void {
+    if (refreshing.has(digest) || refreshing.size >= MAX_REFRESHES) return;
+    refreshing.add(digest);
+    // Another replica may have done it already.
+    const work = async (): Promise<V | undefined> => {
+      const newer = await recallShared(digest, entry.storedAt);
+      return newer !== undefined && clock.now() < newer.refreshAt
+        ? newer.value
+        : ask(digest, load, 'refresh');
+    };
+    flight
+      .do(flightKey(digest), work)
+      .catch((error: unknown) => {
+        entry.restUntil = clock.now() + REST;
+        options.logger.info(
+          { cache: options.name, error },
+          'an entry could not be refreshed; it serves to its end',
+        );
+      })
+      .finally(() => refreshing.delete(digest));
+  }
+
+  return {
+    async lookup(credential, load) {
+      const digest = hash('sha256', credential, 'base64url');
+      if (bad.get(digest)) {
+        telemetry.cacheLookup('negative', 'hit');
+        return undefined;
+      }
+      const entry = await recall(digest);
+      const now = clock.now();
+      if (entry !== undefined && now < entry.expiresAt) {
+        telemetry.cacheLookup('memory', 'hit');
+        if (now >= entry.refreshAt && now >= entry.restUntil) refresh(digest, entry, load);
+        return entry.value;
+      }
+      if (entry !== undefined && now < entry.restUntil && now < entry.discardAt) {
+        telemetry.cacheLookup('memory', 'stale');
+        return entry.value;
+      }
+      telemetry.cacheLookup('memory', 'miss');
+      try {
+        return await flight.do(flightKey(digest), () => find(digest, load, entry));
+      } catch (error) {
+        return serveStale(digest, error);
+      }
+    },
+    clear() {
+      generation += 1;
+      memory.clear();
+      bad.clear();
+    },
+    get size() {
+      return memory.size;
+    },
+    keys: memory.keys,
+  };
+}
+
+/** The backend cannot be asked: not "no", and not "too many questions". */
+function isUnavailable(error: unknown): boolean {
+  return error instanceof StatusError && error.http === 503;
+}
