@@ -1,0 +1,55 @@
+/**
+ * The end of a process that serves: not ready at once, so that no new client is sent here; then the listener comes
+ * to its end; then the parts behind it, which nobody needs any more.
+ * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
+ */
+import type { EventEmitter } from 'node:events';
+import type { Logger } from '../lib/logger.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+
+export interface ShutdownOptions {
+  readonly listener: { close(grace: number): Promise<void> };
+  /** Milliseconds that requests in flight may still take. */
+  readonly grace: number;
+  /** What is closed after the last answer, in this order. */
+  readonly afterwards: readonly { readonly name: string; close(): void | Promise<void> }[];
+  readonly logger: Logger;
+}
+
+export interface Shutdown {
+  /** Not ready from the moment the end begins. */
+  readonly check: ReadinessCheck;
+  /** Resolves when everything is closed. A second call waits for the first. */
+  begin(): Promise<void>;
+}
+
+export function createShutdown(options: ShutdownOptions): Shutdown {
+  let begun: Promise<void> | undefined;
+  return {
+    check: {
+      name: 'shutdown',
+      notReadyBecause: () => (begun === undefined ? undefined : 'shutting down'),
+    },
+    begin() {
+      begun ??= shutDown(options);
+      return begun;
+    },
+  };
+}
+
+/** Calls back on the signals by which Kubernetes, systemd and a terminal end a process. */
+export function onStopSignal(process: EventEmitter, stop: (signal: string) => void): void {
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stop(signal));
+}
+
+async function shutDown({ listener, grace, afterwards, logger }: ShutdownOptions): Promise<void> {
+  logger.info({ grace }, 'shutting down');
+  for (const part of [{ name: 'listener', close: () => listener.close(grace) }, ...afterwards]) {
+    try {
+      await part.close();
+    } catch (error) {
+      logger.error({ error, part: part.name }, 'closing a part failed');
+    }
+  }
+  logger.info({}, 'shut down');
+}
