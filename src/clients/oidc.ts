@@ -113,12 +113,13 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
     );
   }
 
-  /** A refresh under way is as good as one of our own, and what strangers cause is spaced out. */
-  async function refreshOnDemand(): Promise<void> {
+  /** A refresh under way is as good as one of our own. Only those that found nothing are spaced out. */
+  async function refreshOnDemand(kid: string | undefined): Promise<void> {
     if (running) return running;
     if (closing.signal.aborted || clock.now() < nextOnDemand) return;
     nextOnDemand = clock.now() + options.refreshInterval;
     await refresh();
+    if (isKnown(kid)) nextOnDemand = Number.NEGATIVE_INFINITY;
   }
 
   return {
@@ -128,7 +129,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
     },
     notReadyBecause: () => (fetched === undefined ? failure : undefined),
     async keys(kid) {
-      if (!isKnown(kid)) await refreshOnDemand();
+      if (!isKnown(kid)) await refreshOnDemand(kid);
       const undecided = failure !== undefined && !isKnown(kid);
       if (fetched === undefined || fetched.set.keys.length === 0 || undecided) {
         throw new StatusError(

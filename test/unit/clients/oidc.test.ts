@@ -11,6 +11,7 @@ import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
 import { createFakeClock, type FakeClock } from '../../support/oidc/fake-clock.ts';
 import { startLoopbackServer } from '../../support/oidc/loopback-server.ts';
 import { type SigningIssuer, startSigningIssuer } from '../../support/oidc/signing-issuer.ts';
+import { createAuthority } from '../../support/tls/authority.ts';
 
 const MAX_AGE = 3_600_000;
 const INTERVAL = 10_000;
@@ -173,6 +174,14 @@ t.test('a new key is accepted at once', async (t) => {
   const { issuer, keys } = await started(t);
   await issuer.rotate({ keepOld: true });
   t.same(await kidsOf(keys, 'key-2'), ['key-1', 'key-2']);
+});
+
+t.test('a second new key right after the first is accepted at once, too', async (t) => {
+  const { issuer, keys } = await started(t);
+  await issuer.rotate();
+  t.same(await kidsOf(keys, 'key-2'), ['key-2']);
+  await issuer.rotate();
+  t.same(await kidsOf(keys, 'key-3'), ['key-3']);
 });
 
 t.test('a flood of unknown keys is one fetch per interval', async (t) => {
@@ -367,4 +376,18 @@ t.test('a server that is no issuer at all is an error', async (t) => {
   t.teardown(() => server.down());
   const { keys } = await scene(t, { url: server.origin });
   await unavailable(t, keys);
+});
+
+t.test('an issuer with a CA of its own is believed by that CA alone', async (t) => {
+  const authority = await createAuthority();
+  const secure = await startSigningIssuer({ tls: await authority.server('issuer') });
+  t.teardown(() => secure.down());
+  const right = await started(t, { url: secure.url, ca: authority.cert });
+  t.same(await kidsOf(right.keys, 'key-1'), ['key-1']);
+  const stranger = await createAuthority('another CA');
+  for (const ca of [undefined, stranger.cert]) {
+    const wrong = await started(t, { url: secure.url, ca });
+    await unavailable(t, wrong.keys, 'key-1');
+    t.match(wrong.keys.notReadyBecause(), /certificate|self.signed/);
+  }
 });
