@@ -82,29 +82,42 @@ export function jwtSchema(file: FileField) {
   const claimMappings = z.strictObject({
     username: prefixedClaim.describe("The user's name. `email` counts only if `email_verified` says so."),
     groups: prefixedClaim.exactOptional().describe('A string or a list of strings.'),
-    uid: z.strictObject({ claim: text }).exactOptional(),
+    uid: z
+      .strictObject({ claim: text.describe('A claim that never changes, such as `sub`.') })
+      .exactOptional()
+      .describe('Sent as `Impersonate-Uid`.'),
     extra: z
-      .array(z.strictObject({ key: extraKey, claim: text }))
+      .array(
+        z.strictObject({
+          key: extraKey.describe('Such as `example.com/department`.'),
+          claim: text.describe('A string or a list of strings.'),
+        }),
+      )
       .default([])
       .describe('Further claims, sent as `Impersonate-Extra-…`.'),
   });
   return z.strictObject({
-    issuer: issuerSchema(file),
+    issuer: issuerSchema(file).describe('Who signs the tokens.'),
     algorithms: z
       .array(z.enum(ALGORITHMS))
       .min(1)
       .default([...ALGORITHMS])
       .describe('What tokens may be signed with; asymmetric only.'),
     claimValidationRules: z
-      .array(z.strictObject({ claim: text, requiredValue: z.string() }))
+      .array(
+        z.strictObject({
+          claim: text.describe('Its name.'),
+          requiredValue: z.string().describe('A string; compared exactly.'),
+        }),
+      )
       .default([])
       .describe('Claims a token must have, with exactly this value.'),
-    claimMappings,
+    claimMappings: claimMappings.describe('From claims to a Kubernetes user.'),
     tenant: tenantSchema.describe('The tenant: fixed, or from a claim by a map or an allow-list.'),
-    clockTolerance: duration.default(5_000).describe("How far the issuer's clock may be off."),
-    keysMaxAge: period.default(3_600_000).describe('After which the keys are fetched anew.'),
+    clockTolerance: duration.prefault('5s').describe("How far the issuer's clock may be off."),
+    keysMaxAge: period.prefault('1h').describe('After which the keys are fetched anew.'),
     keysRefreshInterval: period
-      .default(10_000)
+      .prefault('10s')
       .describe('At most one fetch in this time for key ids nobody has seen.'),
   });
 }

@@ -11,9 +11,9 @@ import { type FileField, secretSource } from './schema-secret.ts';
 const scope = z
   .strictObject({
     projectName: text.exactOptional().describe('With `projectDomainName`.'),
-    projectDomainName: text.exactOptional(),
-    domainName: text.exactOptional(),
-    system: z.literal(true).exactOptional(),
+    projectDomainName: text.exactOptional().describe('The domain of that project.'),
+    domainName: text.exactOptional().describe('A domain.'),
+    system: z.literal(true).exactOptional().describe('The whole cloud.'),
   })
   .transform((given, context) => {
     const { projectName, projectDomainName, domainName, system } = given;
@@ -36,14 +36,14 @@ function serviceCredential(file: FileField) {
   return z
     .strictObject({
       applicationCredential: z
-        .strictObject({ id: text, secret: secretSource(file) })
+        .strictObject({ id: text.describe('Its id.'), secret: secretSource(file).describe('Its secret.') })
         .exactOptional()
         .describe('An application credential, by id.'),
       password: z
         .strictObject({
-          userName: text,
-          userDomainName: text,
-          password: secretSource(file),
+          userName: text.describe('The service user.'),
+          userDomainName: text.describe("The service user's domain."),
+          password: secretSource(file).describe('Its password.'),
           scope: scope.describe('What the service logs in to: Keystone refuses an unscoped service.'),
         })
         .exactOptional()
@@ -70,13 +70,13 @@ export function keystoneSchema(file: FileField) {
       .enum(['fernet', 'jws'])
       .default('fernet')
       .describe('`jws` tokens look like JWTs; only then does one go to Keystone.'),
-    timeout: period.default(5_000).describe('For one question to Keystone.'),
+    timeout: period.prefault('5s').describe('For one question to Keystone.'),
     cacheTTL: period
-      .default(60_000)
+      .prefault('1m')
       .describe('How long an answer is believed: the time until a revocation is seen.'),
-    negativeCacheTTL: duration.default(5_000).describe('How long a bad token is remembered.'),
+    negativeCacheTTL: duration.prefault('5s').describe('How long a bad token is remembered.'),
     staleIfUnavailable: duration
-      .default(0)
+      .prefault('0')
       .describe("How long beyond that while Keystone is down; never beyond the token's own expiry."),
   });
 }

@@ -13,11 +13,11 @@ const count = z.int().min(1);
 
 function serverSchema(file: FileField) {
   const timeouts = z.strictObject({
-    header: period.default(10_000).describe('For the TLS handshake and the whole request head.'),
+    header: period.prefault('10s').describe('For the TLS handshake and the whole request head.'),
     body: period
-      .default(60_000)
+      .prefault('1m')
       .describe('For the next bytes of a request body that the API server is waiting for.'),
-    idle: period.default(120_000).describe('For the next request on a kept connection.'),
+    idle: period.prefault('2m').describe('For the next request on a kept connection.'),
   });
   const limits = z.strictObject({
     headerBytes: z.int().min(8_192).default(65_536).describe('Bytes of a request head; tokens are large.'),
@@ -38,7 +38,7 @@ function serverSchema(file: FileField) {
       .union([z.int().min(1).max(256), z.literal('auto')], { error: '"auto" or a number from 1 to 256' })
       .default(1)
       .describe('Processes on the one port; `auto` is one per core.'),
-    shutdownGrace: duration.default(30_000).describe('How long requests in flight may take after SIGTERM.'),
+    shutdownGrace: duration.prefault('30s').describe('How long requests in flight may take after SIGTERM.'),
     timeouts: timeouts.prefault({}).describe('Against slow clients.'),
     limits: limits.prefault({}).describe('Against large requests.'),
   });
@@ -60,9 +60,9 @@ function upstreamSchema(file: FileField) {
       return z.NEVER;
     });
   const timeouts = z.strictObject({
-    connect: period.default(5_000).describe('For the connection and its TLS handshake.'),
+    connect: period.prefault('5s').describe('For the connection and its TLS handshake.'),
     response: period
-      .default(65_000)
+      .prefault('65s')
       .describe("From a request's last byte to the response's first; none for watches and the like."),
   });
   return z.strictObject({
@@ -76,7 +76,7 @@ function upstreamSchema(file: FileField) {
       .min(8_192)
       .default(1_048_576)
       .describe('What the API server takes of request headers; identities beyond it are refused.'),
-    timeouts: timeouts.prefault({}),
+    timeouts: timeouts.prefault({}).describe('Against a slow API server.'),
   });
 }
 
@@ -89,17 +89,24 @@ const tenancySchema = z.strictObject({
     .record(text, tenant)
     .default({})
     .describe('Keystone domain name → tenant, where the name is no DNS label or a reserved one.'),
-  discoveryTTL: duration.default(10_000).describe("How long a tenant's discovery documents are kept."),
+  discoveryTTL: duration.prefault('10s').describe("How long a tenant's discovery documents are kept."),
 });
 
 function cacheSchema(file: FileField) {
   const redis = z.strictObject({
     url: secretSource(file).describe('`redis://` or `rediss://`; a secret, since it may hold a password.'),
     caFile: file.exactOptional().describe("The CA of Redis' certificate."),
-    timeout: period.default(50).describe('How long a request waits for Redis before it goes on without.'),
+    timeout: period
+      .prefault('50ms')
+      .describe('How long a request waits for Redis before it goes on without.'),
     keyPrefix: text.default('stonegate:').describe("What this installation's keys begin with."),
     sentinels: z
-      .array(z.strictObject({ host: text, port: z.int().min(1).max(65_535).default(26_379) }))
+      .array(
+        z.strictObject({
+          host: text.describe('Name or address.'),
+          port: z.int().min(1).max(65_535).default(26_379).describe('Its port.'),
+        }),
+      )
       .default([])
       .describe('The Sentinels to ask for the primary.'),
     sentinelName: text.exactOptional().describe('The name of the primary at the Sentinels.'),
@@ -110,7 +117,7 @@ function cacheSchema(file: FileField) {
     redis: redis.exactOptional().describe('Shares identities between replicas; else in-process only.'),
     sealingKeys: z
       .array(secretSource(file))
-      .default([])
+      .prefault([])
       .describe('32 bytes in base64 each. The first seals, all open: put a new one first to rotate.'),
   });
 }
@@ -128,7 +135,7 @@ const limitsSchema = z.strictObject({
         .describe('Credentials no cache knows, per client address.'),
       concurrent: count.default(16).describe('Validations under way at once.'),
       queue: z.int().min(0).default(64).describe('How many more may wait.'),
-      queueTimeout: duration.default(2_000).describe('How long they wait.'),
+      queueTimeout: duration.prefault('2s').describe('How long they wait.'),
     })
     .prefault({})
     .describe('Stands between a flood of unknown credentials and Keystone.'),
@@ -147,7 +154,7 @@ export function configurationSchema(resolve: (name: string) => string) {
       .prefault({})
       .describe('`/livez`, `/readyz`, `/healthz` and `/metrics`: no secrets, no control.'),
     upstream: upstreamSchema(file).describe('The API server.'),
-    tenancy: tenancySchema,
+    tenancy: tenancySchema.describe('Which tenant somebody is of, and how the API server is told.'),
     authentication: z
       .strictObject({
         keystone: keystoneSchema(file).exactOptional().describe('Accept Keystone tokens.'),
@@ -158,8 +165,8 @@ export function configurationSchema(resolve: (name: string) => string) {
           .describe('Ready only when every issuer has been reached once, instead of any.'),
       })
       .describe('Who may log in: Keystone, at least one JWT issuer, or both.'),
-    cache: cacheSchema(file).prefault({}),
-    limits: limitsSchema.prefault({}),
+    cache: cacheSchema(file).prefault({}).describe('Remembers whom Keystone vouched for.'),
+    limits: limitsSchema.prefault({}).describe('What one client or tenant may ask for.'),
     audit: z
       .strictObject({
         file: z
@@ -170,7 +177,12 @@ export function configurationSchema(resolve: (name: string) => string) {
       .prefault({})
       .describe('The audit log, one `audit.k8s.io/v1` Event a line.'),
     log: z
-      .strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') })
+      .strictObject({
+        level: z
+          .enum(['debug', 'info', 'warn', 'error'])
+          .default('info')
+          .describe('What is logged at least.'),
+      })
       .prefault({})
       .describe("The program's own log, on standard error."),
   });

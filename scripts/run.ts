@@ -1,0 +1,88 @@
+/**
+ * Runs a program, or the tests. tap's output is parsed as it comes: a line for each file, and all of what failed.
+ */
+import { spawn } from 'node:child_process';
+import { Parser, type Result } from 'tap-parser';
+import { stringify } from 'yaml';
+
+export interface Totals {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+/** @returns the exit code */
+export async function run(command: string, args: readonly string[]): Promise<number> {
+  const child = spawn(command, args, { stdio: 'inherit' });
+  return await ended(child);
+}
+
+/**
+ * @param files all tests where it is empty
+ * @param coverage the folder for V8's raw coverage, of child processes too
+ */
+export async function runTap(files: readonly string[], coverage: string): Promise<Totals> {
+  const child = spawn('tap', ['--reporter=tap', ...files], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_V8_COVERAGE: coverage },
+  });
+  const totals: Totals = { passed: 0, failed: 0, skipped: 0 };
+  const parser = new Parser();
+  parser.on('child', (file: Parser) => follow(file, totals, []));
+  parser.on('assert', (result: Result) => {
+    if (!result.closingTestPoint) count(result, totals, []);
+  });
+  parser.on('bailout', (reason: string) => {
+    console.log(`bail out: ${reason}`);
+    totals.failed += 1;
+  });
+  child.stdout.pipe(parser);
+  const code = await ended(child);
+  if (code !== 0 && totals.failed === 0) {
+    console.log(`tap ended with ${code}`);
+    totals.failed += 1;
+  }
+  return totals;
+}
+
+/** A test file, or a test within one. */
+function follow(parser: Parser, totals: Totals, above: readonly string[]): void {
+  const names = [...above, parser.name];
+  const before = { ...totals };
+  parser.on('child', (child: Parser) => follow(child, totals, names));
+  parser.on('assert', (result: Result) => {
+    if (!result.closingTestPoint) count(result, totals, names);
+  });
+  parser.on('complete', (results) => {
+    // A test that failed although nothing in it did: it timed out, died, or held no assertion.
+    if (!results.ok && totals.failed === before.failed) {
+      console.log(`not ok: ${names.join(' > ')}`);
+      totals.failed += 1;
+    }
+    if (results.plan.skipAll) {
+      console.log(`skipped: ${names.join(' > ')}: ${results.plan.skipReason}`);
+      totals.skipped += 1;
+    }
+    if (above.length === 0) console.log(`${results.ok ? 'ok' : 'NOT OK'} ${parser.name}`);
+  });
+}
+
+function count(result: Result, totals: Totals, names: readonly string[]): void {
+  const name = [...names, result.name].join(' > ');
+  if (result.skip || result.todo) {
+    totals.skipped += 1;
+    console.log(`skipped: ${name}: ${String(result.skip || result.todo)}`);
+  } else if (result.ok) totals.passed += 1;
+  else {
+    totals.failed += 1;
+    console.log(`not ok: ${name}`);
+    if (result.diag) console.log(stringify(result.diag).replace(/^/gm, '    '));
+  }
+}
+
+async function ended(child: ReturnType<typeof spawn>): Promise<number> {
+  return await new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve(code ?? 1));
+  });
+}

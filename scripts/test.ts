@@ -1,0 +1,47 @@
+/**
+ * `npm test`: types, style, unused code, then every test with the coverage of all of `src/`. Its last line counts the
+ * single assertions, and each of these checks as one. With `CI=true` a skipped test is a failure.
+ *
+ * With file names (`npm test -- test/unit/config/load.test.ts`) it runs those tests alone.
+ */
+import { rmSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { reportCoverage } from './coverage.ts';
+import { run, runTap } from './run.ts';
+
+/** Absolute, since child processes of the tests may run elsewhere. */
+const COVERAGE_FOLDER = resolve('coverage');
+const files = process.argv.slice(2);
+const complete = files.length === 0;
+
+const checks: { readonly name: string; readonly ok: boolean }[] = [];
+if (complete) {
+  for (const [name, command, ...args] of [
+    ['types', 'tsc'],
+    ['style', 'biome', 'check', '--error-on-warnings', '.'],
+    ['unused code', 'knip'],
+  ] as const) {
+    console.log(`# ${name}`);
+    checks.push({ name, ok: (await run(command, args)) === 0 });
+  }
+}
+
+console.log('# tests');
+rmSync(COVERAGE_FOLDER, { recursive: true, force: true });
+const totals = await runTap(files, `${COVERAGE_FOLDER}/raw`);
+
+if (complete) {
+  console.log('# coverage');
+  checks.push({ name: 'coverage', ok: await reportCoverage(COVERAGE_FOLDER) });
+}
+
+const broken = checks.filter((check) => !check.ok);
+for (const { name } of broken) console.log(`not ok: ${name}`);
+const skipsFail = process.env.CI === 'true' && totals.skipped > 0;
+if (skipsFail) console.log('not ok: tests were skipped, and CI allows none');
+
+const passed = totals.passed + checks.length - broken.length;
+const failed = totals.failed + broken.length + (skipsFail ? totals.skipped : 0);
+const skipped = skipsFail || totals.skipped === 0 ? '' : `, ${totals.skipped} skipped`;
+console.log(`${passed} passed, ${failed} failed${skipped}`);
+process.exitCode = failed === 0 ? 0 : 1;
