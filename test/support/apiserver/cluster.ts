@@ -1,0 +1,153 @@
+/**
+ * The cluster behind the stand-in: its objects, the kinds it serves (those of custom resource definitions
+ * included), its users and its pods. Everything that changes an object goes through here, so that tenants,
+ * defaults and custom kinds follow from one place.
+ */
+import { fillIn } from './defaults.ts';
+import { ensureObject, type JsonObject, objectAt, objectsAt, textAt, textsAt } from './json.ts';
+import { builtInKinds, customKind, type Flavour, groupsOf, type Kind } from './kinds.ts';
+import { createPods, type Pods } from './pods.ts';
+import { createRbac, type Rbac } from './rbac.ts';
+import { type Location, newHashKey, ObjectStore } from './store.ts';
+import type { TokenUser } from './users.ts';
+
+const DEFINITIONS = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
+
+export interface Cluster {
+  readonly flavour: Flavour;
+  /** Whether a pod that is created over HTTP gets a node, and so runs at once. */
+  readonly schedulesPods: boolean;
+  readonly store: ObjectStore;
+  readonly rbac: Rbac;
+  readonly pods: Pods;
+  readonly tokens: Map<string, TokenUser>;
+  /** The kind that a tenant sees under a group, version and resource. */
+  kind(group: string, version: string, resource: string, tenant: string): Kind | undefined;
+  /** Every kind that a tenant sees. */
+  kinds(tenant: string): Kind[];
+  /** The groups that a tenant sees, in the server's order. */
+  groups(tenant: string): { name: string; versions: readonly string[] }[];
+  locate(kind: Kind, tenant: string, namespace: string, name: string): Location;
+  /** Keeps an object, new or changed, with its defaults. */
+  write(kind: Kind, location: Location, object: JsonObject): JsonObject;
+  /** Removes an object, and with a namespace or a tenant what lives in it. */
+  remove(location: Location): JsonObject | undefined;
+  close(): void;
+}
+
+export function createCluster(flavour: Flavour, { schedulesPods }: { schedulesPods: boolean }): Cluster {
+  const store = new ObjectStore();
+  const builtIn = builtInKinds(flavour);
+  const tokens = new Map<string, TokenUser>();
+  const pods = createPods();
+  const customKinds = (tenant: string): Kind[] =>
+    store
+      .list({ ...DEFINITIONS, tenant: flavour === 'arktos' ? tenant : '' })
+      .map(({ object }) => kindDefinedBy(object));
+  const kinds = (tenant: string): Kind[] => [...builtIn, ...customKinds(tenant)];
+
+  const cluster: Cluster = {
+    flavour,
+    schedulesPods,
+    store,
+    rbac: createRbac(store, flavour),
+    pods,
+    tokens,
+    kinds,
+    kind: (group, version, resource, tenant) =>
+      kinds(tenant).find(
+        (one) => one.group === group && one.resource === resource && one.versions.includes(version),
+      ),
+    groups(tenant) {
+      const groups = groupsOf(flavour);
+      for (const { group, versions } of customKinds(tenant))
+        if (!groups.some(({ name }) => name === group)) groups.push({ name: group, versions });
+      return groups;
+    },
+    locate: (kind, tenant, namespace, name) => ({
+      tenant: flavour === 'kubernetes' || kind.scope === 'cluster' ? '' : tenant,
+      group: kind.storageGroup,
+      resource: kind.resource,
+      namespace: kind.scope === 'namespaced' ? namespace : '',
+      name,
+    }),
+    write(kind, location, object) {
+      const draft = structuredClone(object);
+      const metadata = ensureObject(draft, 'metadata');
+      metadata.name = location.name;
+      if (location.namespace !== '') metadata.namespace = location.namespace;
+      if (flavour === 'arktos') markTenant(store, kind, location, metadata);
+      fillIn(kind, draft);
+      const isNew = store.get(location) === undefined;
+      const kept = store.put(location, draft);
+      if (isNew && kind.resource === 'tenants' && kind.group === '') furnishTenant(cluster, location.name);
+      return kept;
+    },
+    remove(location) {
+      if (location.group === '' && location.resource === 'namespaces')
+        for (const inside of store.list({ tenant: location.tenant, namespace: location.name }))
+          cluster.remove(inside.location);
+      if (location.group === '' && location.resource === 'tenants')
+        for (const inside of store.list({ tenant: location.name })) cluster.remove(inside.location);
+      if (location.group === '' && location.resource === 'pods') pods.forget(location);
+      return store.delete(location);
+    },
+    close: () => pods.close(),
+  };
+  return cluster;
+}
+
+/** Arktos' own members: whose the object is, where it is found, and a hash to spread work by. */
+function markTenant(store: ObjectStore, kind: Kind, location: Location, metadata: JsonObject): void {
+  const before = objectAt(store.get(location), 'metadata');
+  metadata.hashKey = before.hashKey ?? newHashKey();
+  if (location.tenant !== '') metadata.tenant = location.tenant;
+  metadata.selfLink = `${collectionPath(kind, kind.versions[0] ?? '', location)}/${location.name}`;
+}
+
+/** The path of the list that an object belongs to: the full path for a tenant, the short one for the system. */
+export function collectionPath(kind: Kind, version: string, location: Omit<Location, 'name'>): string {
+  const root = kind.group === '' ? `/api/${version}` : `/apis/${kind.group}/${version}`;
+  const tenant = location.tenant === '' || location.tenant === 'system' ? '' : `/tenants/${location.tenant}`;
+  const namespace = location.namespace === '' ? '' : `/namespaces/${location.namespace}`;
+  return `${root}${tenant}${namespace}/${kind.resource}`;
+}
+
+function kindDefinedBy(definition: JsonObject): Kind {
+  const spec = objectAt(definition, 'spec');
+  const names = objectAt(spec, 'names');
+  const versions = objectsAt(spec, 'versions');
+  const plural = textAt(names, 'plural');
+  return customKind({
+    group: textAt(spec, 'group'),
+    versions: versions.length > 0 ? versions.map((one) => textAt(one, 'name')) : [textAt(spec, 'version')],
+    plural,
+    singular: textAt(names, 'singular') || textAt(names, 'kind').toLowerCase(),
+    kind: textAt(names, 'kind'),
+    shortNames: textsAt(names, 'shortNames'),
+    namespaced: textAt(spec, 'scope') === 'Namespaced',
+    hasStatus:
+      'status' in objectAt(spec, 'subresources') ||
+      versions.some((one) => 'status' in objectAt(one, 'subresources')),
+  });
+}
+
+/** What the tenant controller makes for a new tenant. */
+export function furnishTenant(cluster: Cluster, tenant: string): void {
+  const make = (group: string, resource: string, name: string, object: JsonObject) => {
+    const kind = cluster.kind(group, 'v1', resource, tenant);
+    if (kind !== undefined) cluster.write(kind, cluster.locate(kind, tenant, '', name), object);
+  };
+  for (const name of ['default', 'kube-system', 'kube-public']) make('', 'namespaces', name, {});
+  const group = 'rbac.authorization.k8s.io';
+  make(group, 'clusterroles', 'admin-role', {
+    rules: [
+      { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+      { verbs: ['*'], nonResourceURLs: ['*'] },
+    ],
+  });
+  make(group, 'clusterrolebindings', 'admin-role-binding', {
+    subjects: [{ kind: 'User', apiGroup: group, name: 'admin' }],
+    roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'admin-role' },
+  });
+}

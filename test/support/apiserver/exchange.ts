@@ -1,0 +1,50 @@
+/** One request inside the stand-in after everything about it is known, and the few ways to answer it. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Cluster } from './cluster.ts';
+import type { JsonObject } from './json.ts';
+import type { RequestPath } from './request-path.ts';
+import type { User } from './users.ts';
+
+export interface Upgraded {
+  readonly socket: Duplex;
+  readonly head: Buffer;
+}
+
+export interface Exchange {
+  readonly cluster: Cluster;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly path: RequestPath;
+  /** After impersonation. */
+  readonly user: User;
+  /** The path's tenant, or on a short path the tenant of whoever sent the request. */
+  readonly tenant: string;
+  /** Present where the client asks to leave HTTP. */
+  readonly upgrade: Upgraded | undefined;
+  /** The server's own address, for discovery. */
+  readonly address: string;
+  /** Aborted when watches are to end. */
+  readonly ending: AbortSignal;
+}
+
+export function sendJSON(response: ServerResponse, code: number, body: JsonObject): void {
+  const bytes = Buffer.from(`${JSON.stringify(body)}\n`);
+  response.writeHead(code, { 'Content-Type': 'application/json', 'Content-Length': bytes.length });
+  response.end(bytes);
+}
+
+export function sendText(response: ServerResponse, code: number, text: string): void {
+  response.writeHead(code, {
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Length': Buffer.byteLength(text),
+  });
+  response.end(text);
+}
+
+/** The whole body as text. */
+export async function readText(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}

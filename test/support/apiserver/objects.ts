@@ -1,0 +1,255 @@
+/**
+ * Create, read, list, watch, update, patch and delete: the same for every kind that is kept in the store.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/
+ */
+import { admit, admitDeletion } from './admission.ts';
+import { collectionPath } from './cluster.ts';
+import { type Exchange, readText, sendJSON } from './exchange.ts';
+import { ensureObject, isObject, type JsonObject, objectAt, textAt } from './json.ts';
+import type { Kind } from './kinds.ts';
+import { applyPatch, parseBody } from './patches.ts';
+import { ApiError, alreadyExists, badRequest, conflict, methodNotAllowed, notFound } from './statuses.ts';
+import type { Location, Selection } from './store.ts';
+import { tableOf, tableWanted } from './tables.ts';
+import { selectorOf, serveWatch } from './watches.ts';
+
+/** Answers a request for objects of a kind, its `status` and `finalize` subresources included. */
+export async function serveObjects(exchange: Exchange, kind: Kind): Promise<void> {
+  const { path, request } = exchange;
+  switch (path.verb) {
+    case 'list':
+      return list(exchange, kind);
+    case 'watch':
+      return watch(exchange, kind);
+    case 'get':
+      return get(exchange, kind);
+    case 'create':
+      if (path.name !== '') throw methodNotAllowed();
+      return create(exchange, kind, await readObject(exchange, kind));
+    case 'update':
+      return update(exchange, kind, await readObject(exchange, kind));
+    case 'patch':
+      return patch(exchange, kind, request.headers['content-type'] ?? '', await readText(request));
+    case 'delete':
+      return remove(exchange, kind);
+    case 'deletecollection':
+      return removeMany(exchange, kind);
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+/** @throws ApiError 400 where the body is no object of this kind, 415 where it is not JSON */
+async function readObject({ request }: Exchange, kind: Kind): Promise<JsonObject> {
+  const type = (request.headers['content-type'] ?? 'application/json').split(';')[0]?.trim();
+  if (type !== 'application/json')
+    throw new ApiError(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format', {});
+  const object = parseBody(await readText(request));
+  if (!isObject(object) || (object.kind !== undefined && object.kind !== kind.kind))
+    throw badRequest(`the object provided is unrecognized: it is no ${kind.kind}`);
+  return object;
+}
+
+function locationOf({ cluster, tenant, path }: Exchange, kind: Kind, name = path.name): Location {
+  return cluster.locate(kind, tenant, path.namespace, name);
+}
+
+function selectionOf(exchange: Exchange, kind: Kind): Selection {
+  const { path, tenant, cluster } = exchange;
+  const location = locationOf(exchange, kind, '');
+  return {
+    group: location.group,
+    resource: location.resource,
+    ...(cluster.flavour === 'arktos' && tenant === 'all' ? {} : { tenant: location.tenant }),
+    ...(location.namespace === '' ? {} : { namespace: location.namespace }),
+    ...(path.name === '' ? {} : { name: path.name }),
+  };
+}
+
+/** As it goes out: in the version that was asked for, and in lists of built-in kinds without kind and version. */
+function present({ path }: Exchange, object: JsonObject): JsonObject {
+  const { kind, apiVersion: _stored, ...rest } = object;
+  return { kind, apiVersion: groupVersion(path.group, path.version), ...rest };
+}
+
+const groupVersion = (group: string, version: string): string =>
+  group === '' ? version : `${group}/${version}`;
+
+function existing(exchange: Exchange, kind: Kind): { location: Location; object: JsonObject } {
+  const location = locationOf(exchange, kind);
+  const object = exchange.cluster.store.get(location);
+  if (object === undefined) throw notFound(kind.group, kind.resource, exchange.path.name);
+  return { location, object };
+}
+
+function list(exchange: Exchange, kind: Kind): void {
+  const { cluster, path, response, request, tenant } = exchange;
+  const selects = selectorOf(path.query);
+  const found = cluster.store.list(selectionOf(exchange, kind)).map(({ object }) => object);
+  const objects = found.filter(selects).map((object) => present(exchange, object));
+  const { group, resource, namespace } = locationOf(exchange, kind, '');
+  const selfLink = collectionPath(kind, path.version, {
+    tenant: kind.scope === 'cluster' ? '' : tenant,
+    group,
+    resource,
+    namespace,
+  });
+  const metadata = {
+    ...(cluster.flavour === 'arktos' ? { selfLink } : {}),
+    resourceVersion: String(cluster.store.revision),
+  };
+  const table = tableWanted(request.headers.accept ?? '');
+  if (table !== undefined) {
+    sendJSON(
+      response,
+      200,
+      tableOf(kind, cluster.flavour, table, objects, metadata, path.query.get('includeObject')),
+    );
+    return;
+  }
+  const items = kind.custom ? objects : objects.map(({ kind: _kind, apiVersion: _version, ...item }) => item);
+  sendJSON(response, 200, {
+    kind: `${kind.kind}List`,
+    apiVersion: groupVersion(path.group, path.version),
+    metadata,
+    items,
+  });
+}
+
+function watch(exchange: Exchange, kind: Kind): void {
+  const { cluster, path, request, response, ending } = exchange;
+  const table = tableWanted(request.headers.accept ?? '');
+  serveWatch(response, {
+    store: cluster.store,
+    selection: selectionOf(exchange, kind),
+    selects: selectorOf(path.query),
+    query: path.query,
+    signal: ending,
+    present(object, first) {
+      const presented = present(exchange, object);
+      if (table === undefined) return presented;
+      const row = tableOf(kind, cluster.flavour, table, [presented], {}, path.query.get('includeObject'));
+      return first ? row : { ...row, columnDefinitions: null };
+    },
+  });
+}
+
+function get(exchange: Exchange, kind: Kind): void {
+  const { cluster, path, request, response } = exchange;
+  if (path.subresource === 'finalize') throw methodNotAllowed();
+  const object = present(exchange, existing(exchange, kind).object);
+  const table = tableWanted(request.headers.accept ?? '');
+  if (table === undefined) sendJSON(response, 200, object);
+  else
+    sendJSON(
+      response,
+      200,
+      tableOf(
+        kind,
+        cluster.flavour,
+        table,
+        [object],
+        { resourceVersion: textAt(objectAt(object, 'metadata'), 'resourceVersion') },
+        path.query.get('includeObject'),
+      ),
+    );
+}
+
+function create(exchange: Exchange, kind: Kind, object: JsonObject): void {
+  const { cluster, response, tenant, path } = exchange;
+  const metadata = ensureObject(object, 'metadata');
+  if (textAt(metadata, 'name') === '' && textAt(metadata, 'generateName') !== '')
+    metadata.name = textAt(metadata, 'generateName') + Math.random().toString(36).slice(2, 7).padEnd(5, 'x');
+  const name = textAt(metadata, 'name');
+  admit({ cluster, kind, tenant, namespace: path.namespace, object, isNew: true });
+  const location = locationOf(exchange, kind, name);
+  if (cluster.store.get(location) !== undefined) throw alreadyExists(kind.group, kind.resource, name);
+  if (kind.kind === 'Pod' && cluster.schedulesPods) ensureObject(object, 'spec').nodeName ??= 'n1';
+  for (const key of ['uid', 'resourceVersion', 'selfLink', 'creationTimestamp']) delete metadata[key];
+  const kept = path.query.has('dryRun') ? object : cluster.write(kind, location, object);
+  sendJSON(response, 201, present(exchange, kept));
+}
+
+function update(exchange: Exchange, kind: Kind, object: JsonObject): void {
+  const { path, cluster, tenant } = exchange;
+  const before = existing(exchange, kind);
+  const metadata = ensureObject(object, 'metadata');
+  if (textAt(metadata, 'name') !== path.name)
+    throw badRequest(
+      `the name of the object (${textAt(metadata, 'name')}) does not match the name on the URL (${path.name})`,
+    );
+  const version = textAt(metadata, 'resourceVersion');
+  if (version !== '' && version !== textAt(objectAt(before.object, 'metadata'), 'resourceVersion'))
+    throw conflict(kind.group, kind.resource, path.name);
+  admit({ cluster, kind, tenant, namespace: path.namespace, object, isNew: false });
+  replace(exchange, kind, before, object);
+}
+
+function patch(exchange: Exchange, kind: Kind, contentType: string, body: string): void {
+  const { cluster, tenant, path } = exchange;
+  const isApply = contentType.startsWith('application/apply-patch');
+  const location = locationOf(exchange, kind);
+  if (isApply && cluster.store.get(location) === undefined) {
+    create(exchange, kind, applyPatch(contentType, {}, body));
+    return;
+  }
+  const before = existing(exchange, kind);
+  const object = applyPatch(contentType, present(exchange, before.object), body);
+  admit({ cluster, kind, tenant, namespace: path.namespace, object, isNew: false });
+  replace(exchange, kind, before, object);
+}
+
+/** The status is written through its own subresource only, and nothing else through that. */
+function replace(
+  exchange: Exchange,
+  kind: Kind,
+  before: { location: Location; object: JsonObject },
+  object: JsonObject,
+): void {
+  const { cluster, path, response } = exchange;
+  const hasStatus = kind.subresources.some(({ name }) => name === 'status');
+  const next =
+    path.subresource === 'status'
+      ? { ...before.object, status: object.status ?? {} }
+      : hasStatus
+        ? { ...object, status: before.object.status ?? {} }
+        : object;
+  const unchanged = JSON.stringify(withoutRevision(next)) === JSON.stringify(withoutRevision(before.object));
+  const kept = unchanged || path.query.has('dryRun') ? next : cluster.write(kind, before.location, next);
+  sendJSON(response, 200, present(exchange, kept));
+}
+
+function withoutRevision(object: JsonObject): JsonObject {
+  const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = object;
+  const { resourceVersion: _revision, ...marks } = isObject(metadata) ? metadata : {};
+  return { metadata: marks, ...rest };
+}
+
+function remove(exchange: Exchange, kind: Kind): void {
+  const { cluster, path, response } = exchange;
+  const { location, object } = existing(exchange, kind);
+  admitDeletion(kind, location);
+  if (!path.query.has('dryRun')) cluster.remove(location);
+  if (kind.resource === 'pods' || kind.resource === 'namespaces') {
+    sendJSON(response, 200, present(exchange, object));
+    return;
+  }
+  const uid = textAt(objectAt(object, 'metadata'), 'uid');
+  const group = kind.group === '' ? {} : { group: kind.group };
+  const details = { name: path.name, ...group, kind: kind.resource, uid };
+  sendJSON(response, 200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
+}
+
+function removeMany(exchange: Exchange, kind: Kind): void {
+  const { cluster, path, response } = exchange;
+  const selects = selectorOf(path.query);
+  const found = cluster.store.list(selectionOf(exchange, kind)).filter(({ object }) => selects(object));
+  for (const { location } of found) admitDeletion(kind, location);
+  for (const { location } of found) cluster.remove(location);
+  sendJSON(response, 200, {
+    kind: `${kind.kind}List`,
+    apiVersion: groupVersion(path.group, path.version),
+    metadata: { resourceVersion: String(cluster.store.revision) },
+    items: found.map(({ object }) => object),
+  });
+}

@@ -1,0 +1,140 @@
+/**
+ * The four ways to patch an object: JSON Patch (RFC 6902), merge patch (RFC 7396), strategic merge patch by the
+ * merge keys of the core types, and server-side apply, here a strategic merge without field ownership.
+ */
+import { parse as parseYAML } from 'yaml';
+import { isObject, type Json, type JsonObject } from './json.ts';
+import { ApiError, badRequest } from './statuses.ts';
+
+/** By which member the items of a list are told apart. Other lists are replaced as a whole. */
+const MERGE_KEYS: Readonly<Record<string, string>> = {
+  containers: 'name',
+  initContainers: 'name',
+  env: 'name',
+  volumes: 'name',
+  imagePullSecrets: 'name',
+  ports: 'containerPort',
+  volumeMounts: 'mountPath',
+  conditions: 'type',
+};
+
+/**
+ * @param body as it was sent
+ * @returns the object as patched; `object` itself stays
+ * @throws ApiError 400 for a body that is no patch, 415 for an unknown kind, 422 where a JSON patch does not apply
+ */
+export function applyPatch(contentType: string, object: JsonObject, body: string): JsonObject {
+  const copy = structuredClone(object);
+  switch (contentType.split(';')[0]?.trim()) {
+    case 'application/json-patch+json':
+      return jsonPatch(copy, parseBody(body));
+    case 'application/merge-patch+json':
+      return mergeInto(copy, objectOf(parseBody(body)), false);
+    case 'application/strategic-merge-patch+json':
+      return mergeInto(copy, objectOf(parseBody(body)), true);
+    case 'application/apply-patch+yaml':
+      return mergeInto(copy, objectOf(parseYAML(body)), true);
+    default:
+      throw new ApiError(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format', {});
+  }
+}
+
+export function parseBody(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw badRequest('the object provided is unrecognized: the body is not JSON');
+  }
+}
+
+function objectOf(value: unknown): JsonObject {
+  if (!isObject(value)) throw badRequest('the object provided is unrecognized: it is not an object');
+  return value;
+}
+
+function mergeInto(target: JsonObject, patch: JsonObject, strategic: boolean): JsonObject {
+  if (strategic && patch.$patch === 'replace') {
+    const { $patch: _directive, ...rest } = patch;
+    return rest;
+  }
+  for (const [key, value] of Object.entries(patch)) {
+    if (strategic && key.startsWith('$deleteFromPrimitiveList/')) removeItems(target, key, value);
+    else if (strategic && key.startsWith('$')) continue;
+    else if (value === null) delete target[key];
+    else if (isObject(value)) {
+      const before = target[key];
+      target[key] = mergeInto(isObject(before) ? before : {}, value, strategic);
+    } else if (strategic && Array.isArray(value)) target[key] = mergeLists(key, target[key], value);
+    else target[key] = value;
+  }
+  return target;
+}
+
+function removeItems(target: JsonObject, directive: string, gone: Json | undefined): void {
+  const key = directive.slice('$deleteFromPrimitiveList/'.length);
+  const list = target[key];
+  if (Array.isArray(list) && Array.isArray(gone)) target[key] = list.filter((item) => !gone.includes(item));
+}
+
+function mergeLists(name: string, before: Json | undefined, patch: Json[]): Json[] {
+  const mergeKey = MERGE_KEYS[name];
+  if (mergeKey === undefined || !Array.isArray(before)) {
+    return patch.filter((item) => !(isObject(item) && '$patch' in item));
+  }
+  let items = [...before];
+  for (const item of patch) {
+    if (!isObject(item)) continue;
+    const isSame = (other: Json): boolean => isObject(other) && other[mergeKey] === item[mergeKey];
+    const known = items.find(isSame);
+    if (item.$patch === 'delete') items = items.filter((other) => !isSame(other));
+    else if (isObject(known)) mergeInto(known, item, true);
+    else items.push(item);
+  }
+  return items;
+}
+
+function jsonPatch(object: JsonObject, operations: unknown): JsonObject {
+  if (!Array.isArray(operations)) throw badRequest('a JSON patch is a list of operations');
+  for (const operation of operations) {
+    if (!isObject(operation) || typeof operation.path !== 'string')
+      throw badRequest('an operation needs a path');
+    const pointer = operation.path.split('/').slice(1).map(unescapePointer);
+    const last = pointer.pop() ?? '';
+    const parent = pointer.reduce<Json | undefined>(
+      (at, step) => (at === undefined ? at : child(at, step)),
+      object,
+    );
+    applyOperation(String(operation.op), parent, last, operation);
+  }
+  return object;
+}
+
+const unescapePointer = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');
+
+function child(parent: Json | undefined, step: string): Json | undefined {
+  if (Array.isArray(parent)) return parent[Number(step)];
+  return isObject(parent) ? parent[step] : undefined;
+}
+
+function applyOperation(op: string, parent: Json | undefined, step: string, operation: JsonObject): void {
+  const refuse = (): never => {
+    throw new ApiError(422, 'Invalid', `the server rejected our request due to an error in our request`, {});
+  };
+  const { value = null } = operation;
+  const exists = child(parent, step) !== undefined;
+  if (op === 'test') {
+    if (JSON.stringify(child(parent, step)) !== JSON.stringify(value)) refuse();
+  } else if (Array.isArray(parent)) {
+    const index = step === '-' ? parent.length : Number(step);
+    if (op === 'add') parent.splice(index, 0, value);
+    else if (!exists) refuse();
+    else if (op === 'replace') parent[index] = value;
+    else if (op === 'remove') parent.splice(index, 1);
+    else refuse();
+  } else if (isObject(parent)) {
+    if (op !== 'add' && !exists) refuse();
+    if (op === 'add' || op === 'replace') parent[step] = value;
+    else if (op === 'remove') delete parent[step];
+    else refuse();
+  } else refuse();
+}

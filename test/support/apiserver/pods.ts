@@ -1,0 +1,111 @@
+/**
+ * What runs inside the stand-in's pods: a log that tests append to, a folder of its own for files, and a small
+ * HTTP server (port 7 echoes bytes instead). Nothing of it listens on the network.
+ */
+import { EventEmitter } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import type { Location } from './store.ts';
+
+export const ECHO_PORT = 7;
+
+export class PodLog {
+  readonly lines: { readonly at: string; readonly text: string }[] = [];
+  readonly #emitter = new EventEmitter().setMaxListeners(0);
+
+  append(text: string): void {
+    const line = { at: new Date().toISOString(), text };
+    this.lines.push(line);
+    this.#emitter.emit('line', line);
+  }
+
+  /** Ends every `logs -f`. */
+  end(): void {
+    this.#emitter.emit('end');
+  }
+
+  /** @returns ends the subscription */
+  follow(onLine: (line: { at: string; text: string }) => void, onEnd: () => void): () => void {
+    this.#emitter.on('line', onLine);
+    this.#emitter.once('end', onEnd);
+    return () => {
+      this.#emitter.off('line', onLine);
+      this.#emitter.off('end', onEnd);
+    };
+  }
+
+  get followers(): number {
+    return this.#emitter.listenerCount('line');
+  }
+}
+
+export interface Pod {
+  readonly name: string;
+  readonly log: PodLog;
+  /** The pod's own root folder on this machine, made on first use. */
+  directory(): string;
+  /** Hands a connection to what listens on a port inside the pod. */
+  connect(port: number, connection: Duplex): void;
+  /** Answers one request as the HTTP server inside the pod does. */
+  answer(request: IncomingMessage, response: ServerResponse, path: string): void;
+}
+
+export interface Pods {
+  at(location: Location): Pod;
+  forget(location: Location): void;
+  close(): void;
+}
+
+export function createPods(): Pods {
+  const pods = new Map<string, ReturnType<typeof createPod>>();
+  const keyOf = ({ tenant, namespace, name }: Location): string => [tenant, namespace, name].join('/');
+  return {
+    at(location) {
+      const key = keyOf(location);
+      const known = pods.get(key) ?? createPod(location.name);
+      pods.set(key, known);
+      return known;
+    },
+    forget(location) {
+      pods.get(keyOf(location))?.stop();
+      pods.delete(keyOf(location));
+    },
+    close() {
+      for (const pod of pods.values()) pod.stop();
+      pods.clear();
+    },
+  };
+}
+
+function createPod(name: string): Pod & { stop(): void } {
+  const log = new PodLog();
+  let folder: string | undefined;
+  const answer: Pod['answer'] = (request, response, path) => {
+    response.setHeader('Content-Type', 'text/plain');
+    response.setHeader('X-Pod', name);
+    if (request.method === 'POST' || request.method === 'PUT') request.pipe(response);
+    else response.end(`${request.method} ${path} answered by ${name}\n`);
+  };
+  const server: Server = createServer((request, response) => answer(request, response, request.url ?? '/'));
+  return {
+    name,
+    log,
+    directory() {
+      folder ??= mkdtempSync(join(tmpdir(), `pod-${name}-`));
+      return folder;
+    },
+    connect(port, connection) {
+      if (port === ECHO_PORT) connection.pipe(connection);
+      else server.emit('connection', connection);
+    },
+    answer,
+    stop() {
+      log.end();
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+      folder = undefined;
+    },
+  };
+}

@@ -1,0 +1,131 @@
+/**
+ * Reads a request line the way the API server does: on the decoded path, with the `watch/` and `proxy/` prefixes,
+ * and in Arktos with the tenant segment. Written apart from the bridge's own parser, so that the two can disagree.
+ * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/request#RequestInfo
+ */
+import { PlainError } from './statuses.ts';
+
+export interface RequestPath {
+  readonly isResourceRequest: boolean;
+  /** Decoded, without query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  /** As the path names it; empty on a short path. */
+  readonly tenant: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly name: string;
+  readonly subresource: string;
+  /** What follows the subresource, as sent: the path below `proxy/`. */
+  readonly tail: string;
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  HEAD: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+const OWN_SUBRESOURCES = new Set(['status', 'finalize']);
+
+/**
+ * @param readsTenant false for an ordinary cluster, where `tenants` is a resource like any other
+ * @throws PlainError 400 for a path that cannot be decoded, 500 where a prefix names nothing
+ */
+export function parseRequestPath(method: string, target: string, readsTenant: boolean): RequestPath {
+  const mark = target.indexOf('?');
+  const rawPath = mark < 0 ? target : target.slice(0, mark);
+  const query = new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+  const path = decode(rawPath);
+  const parts = path.replace(/^\/+|\/+$/g, '').split('/');
+  const prefixLength = parts[0] === 'api' ? 2 : parts[0] === 'apis' ? 3 : Number.POSITIVE_INFINITY;
+  if (parts.length <= prefixLength) return nonResource(method, path, query);
+  const group = prefixLength === 3 ? (parts[1] ?? '') : '';
+  const version = parts[prefixLength - 1] ?? '';
+  let verb = VERBS[method] ?? '';
+  let rest = parts.slice(prefixLength);
+  const special = rest[0] === 'watch' || rest[0] === 'proxy' ? rest[0] : undefined;
+  if (special !== undefined) {
+    if (rest.length < 2)
+      throw new PlainError(
+        500,
+        `Internal Server Error: ${JSON.stringify(path)}: nothing named behind ${special}`,
+      );
+    verb = special;
+    rest = rest.slice(1);
+  }
+  let tenant = '';
+  if (readsTenant && rest[0] === 'tenants' && rest.length > 2 && !OWN_SUBRESOURCES.has(rest[2] ?? '')) {
+    tenant = rest[1] ?? '';
+    rest = rest.slice(2);
+  }
+  let namespace = '';
+  if (rest[0] === 'namespaces' && rest.length > 1) {
+    namespace = rest[1] ?? '';
+    if (rest.length > 2 && !OWN_SUBRESOURCES.has(rest[2] ?? '')) rest = rest.slice(2);
+  }
+  const [resource = '', segment = '', subresource = ''] = rest;
+  const name = segment === '' ? nameSelected(query, method) : segment;
+  if (segment === '' && verb === 'get') verb = 'list';
+  if (verb === 'list' && wantsWatch(query)) verb = 'watch';
+  if (segment === '' && verb === 'delete') verb = 'deletecollection';
+  return {
+    isResourceRequest: true,
+    path,
+    query,
+    verb,
+    group,
+    version,
+    tenant,
+    namespace,
+    resource,
+    name,
+    subresource: special === 'proxy' ? '' : subresource,
+    tail: tailBehind(rawPath, subresource),
+  };
+}
+
+function decode(rawPath: string): string {
+  try {
+    return decodeURIComponent(rawPath);
+  } catch {
+    throw new PlainError(400, 'Bad Request: the path is not well-formed');
+  }
+}
+
+function nonResource(method: string, path: string, query: URLSearchParams): RequestPath {
+  const nothing = {
+    group: '',
+    version: '',
+    tenant: '',
+    namespace: '',
+    resource: '',
+    name: '',
+    subresource: '',
+    tail: '',
+  };
+  return { isResourceRequest: false, path, query, verb: method.toLowerCase(), ...nothing };
+}
+
+/** A list of exactly one name is authorized as that one. */
+function nameSelected(query: URLSearchParams, method: string): string {
+  if (method === 'POST') return '';
+  const selector = query.get('fieldSelector') ?? '';
+  return /^metadata\.name=([^,]+)$/.exec(selector)?.[1] ?? '';
+}
+
+export function wantsWatch(query: URLSearchParams): boolean {
+  const value = query.get('watch');
+  return value !== null && !['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(value);
+}
+
+function tailBehind(rawPath: string, subresource: string): string {
+  if (subresource !== 'proxy') return '';
+  const at = rawPath.indexOf('/proxy', rawPath.indexOf('/namespaces/'));
+  return rawPath.slice(at + '/proxy'.length);
+}

@@ -1,0 +1,137 @@
+/** Fills the cluster without going through HTTP: what a test or the demo needs to be there. */
+import { type Cluster, furnishTenant } from './cluster.ts';
+import type { JsonObject } from './json.ts';
+import type { PodLog } from './pods.ts';
+import type { TokenUser } from './users.ts';
+
+const RBAC_GROUP = 'rbac.authorization.k8s.io';
+
+export interface Place {
+  /** Left out in a cluster without tenants; `system` where left out in Arktos. */
+  readonly tenant?: string;
+  /** `default` where left out. */
+  readonly namespace?: string;
+}
+
+export type Subject = `user:${string}` | `group:${string}`;
+
+export interface PolicyRule {
+  readonly verbs: string[];
+  readonly apiGroups?: string[];
+  readonly resources?: string[];
+  readonly resourceNames?: string[];
+  readonly nonResourceURLs?: string[];
+}
+
+export interface Seed {
+  /** A static token; `system:authenticated` comes by itself. */
+  token(token: string, user: TokenUser): void;
+  /** A tenant as its controller leaves it: three namespaces, an admin role and its binding. */
+  tenant(name: string): void;
+  namespace(name: string, place?: Place): void;
+  /** A pod that runs, unless `running` is false: then no node is assigned to it. */
+  pod(
+    name: string,
+    place?: Place & { readonly running?: boolean; readonly labels?: Record<string, string> },
+  ): PodLog;
+  configMap(name: string, data: Record<string, string>, place?: Place): void;
+  clusterRole(name: string, rules: readonly PolicyRule[], place?: Place): void;
+  clusterRoleBinding(name: string, role: string, subjects: readonly Subject[], place?: Place): void;
+  /** Binds a ClusterRole in one namespace. */
+  roleBinding(name: string, role: string, subjects: readonly Subject[], place?: Place): void;
+  customResource(
+    definition: { group: string; plural: string; kind: string; scope: 'Namespaced' | 'Cluster' },
+    place?: Place,
+  ): void;
+  /**
+   * An object of any kind that the cluster serves.
+   *
+   * @param resource with its group and version: `apps/v1/deployments`, `v1/nodes`
+   */
+  object(resource: string, name: string, object: JsonObject, place?: Place): void;
+}
+
+export function createSeed(cluster: Cluster): Seed {
+  const object: Seed['object'] = (resource, name, body, place = {}) => {
+    const parts = resource.split('/');
+    const [group = '', version = '', plural = ''] = parts.length === 2 ? ['', ...parts] : parts;
+    const tenant = place.tenant ?? (cluster.flavour === 'arktos' ? 'system' : '');
+    const kind = cluster.kind(group, version, plural, tenant);
+    if (kind === undefined) throw new Error(`the cluster serves no ${resource}`);
+    cluster.write(kind, cluster.locate(kind, tenant, place.namespace ?? 'default', name), body);
+  };
+  const binding = (role: string, subjects: readonly Subject[]): JsonObject => ({
+    subjects: subjects.map((subject) => {
+      const [kind, ...rest] = subject.split(':');
+      return { kind: kind === 'user' ? 'User' : 'Group', apiGroup: RBAC_GROUP, name: rest.join(':') };
+    }),
+    roleRef: { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name: role },
+  });
+  return {
+    object,
+    token: (token, user) => cluster.tokens.set(token, user),
+    tenant: (name) => object('v1/tenants', name, { spec: { storageClusterId: '0' } }),
+    namespace: (name, place) => object('v1/namespaces', name, {}, place),
+    pod(name, place = {}) {
+      const { running = true, labels, ...where } = place;
+      const spec = { containers: [{ name: 'c', image: 'nginx' }], ...(running ? { nodeName: 'n1' } : {}) };
+      object('v1/pods', name, { ...(labels ? { metadata: { labels } } : {}), spec }, where);
+      const tenant = where.tenant ?? (cluster.flavour === 'arktos' ? 'system' : '');
+      return cluster.pods.at({
+        tenant,
+        group: '',
+        resource: 'pods',
+        namespace: where.namespace ?? 'default',
+        name,
+      }).log;
+    },
+    configMap: (name, data, place) => object('v1/configmaps', name, { data }, place),
+    clusterRole: (name, rules, place) =>
+      object(`${RBAC_GROUP}/v1/clusterroles`, name, { rules: rules.map((rule) => ({ ...rule })) }, place),
+    clusterRoleBinding: (name, role, subjects, place) =>
+      object(`${RBAC_GROUP}/v1/clusterrolebindings`, name, binding(role, subjects), place),
+    roleBinding: (name, role, subjects, place) =>
+      object(`${RBAC_GROUP}/v1/rolebindings`, name, binding(role, subjects), place),
+    customResource({ group, plural, kind, scope }, place) {
+      const names = { plural, singular: kind.toLowerCase(), kind };
+      const spec = {
+        group,
+        version: 'v1',
+        versions: [{ name: 'v1', subresources: { status: {} } }],
+        names,
+        scope,
+      };
+      object('apiextensions.k8s.io/v1/customresourcedefinitions', `${plural}.${group}`, { spec }, place);
+    },
+  };
+}
+
+const DISCOVERY_PATHS = [
+  '/api',
+  '/api/*',
+  '/apis',
+  '/apis/*',
+  '/healthz',
+  '/livez',
+  '/readyz',
+  '/openapi',
+  '/openapi/*',
+  '/version',
+  '/version/',
+];
+
+/** What a new cluster holds before anybody has done anything. */
+export function furnishCluster(cluster: Cluster, seed: Seed): void {
+  const everybody: Subject[] = ['group:system:authenticated'];
+  if (cluster.flavour === 'arktos') seed.tenant('system');
+  else furnishTenant(cluster, '');
+  seed.object('v1/nodes', 'n1', { status: { nodeInfo: { kubeletVersion: 'v0.0.0' } } });
+  seed.clusterRole('system:discovery', [{ verbs: ['get'], nonResourceURLs: DISCOVERY_PATHS }]);
+  seed.clusterRoleBinding('system:discovery', 'system:discovery', everybody);
+  const reviews = ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'];
+  seed.clusterRole('system:basic-user', [
+    { verbs: ['create'], apiGroups: ['authorization.k8s.io'], resources: reviews },
+    { verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] },
+  ]);
+  seed.clusterRoleBinding('system:basic-user', 'system:basic-user', everybody);
+}

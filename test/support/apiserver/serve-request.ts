@@ -1,0 +1,92 @@
+/** The way of a request through the stand-in, in the order of Arktos' own filters. */
+import type { Exchange } from './exchange.ts';
+import { readText, sendJSON } from './exchange.ts';
+import { isObject } from './json.ts';
+import type { Kind } from './kinds.ts';
+import { serveNonResource } from './non-resource.ts';
+import { serveObjects } from './objects.ts';
+import { parseBody } from './patches.ts';
+import { parseRequestPath, type RequestPath } from './request-path.ts';
+import { answerReview } from './reviews.ts';
+import { badRequest, forbidden, forbiddenPath, methodNotAllowed, PlainError } from './statuses.ts';
+import { sendUnknownRoute, serveSubresource } from './subresources.ts';
+import { authenticate, impersonate, type User } from './users.ts';
+
+const OWN_SUBRESOURCES = new Set(['', 'status', 'finalize']);
+
+/**
+ * @param onUser told who the request acts as, once that is known
+ * @throws ApiError or PlainError: what the client is to be told
+ */
+export async function serveRequest(
+  raw: Omit<Exchange, 'path' | 'user' | 'tenant'>,
+  onUser: (user: User) => void,
+): Promise<void> {
+  const { cluster, request, response } = raw;
+  const arktos = cluster.flavour === 'arktos';
+  const path = parseRequestPath(request.method ?? '', request.url ?? '', arktos);
+  const sender = authenticate(request, cluster.tokens, cluster.flavour);
+  if (arktos && sender.tenant === '')
+    throw new PlainError(
+      500,
+      `Internal Server Error: The tenant in the user info of ${sender.username} is empty.`,
+    );
+  // The short path is the sender's own tenant; impersonation comes later and changes it no more.
+  const tenant = arktos && path.tenant === '' ? sender.tenant : path.tenant;
+  const user = impersonate(request, sender, cluster.rbac, cluster.flavour);
+  onUser(user);
+  authorize(raw.cluster, user, path, tenant);
+  const exchange: Exchange = { ...raw, path, user, tenant };
+  if (!path.isResourceRequest) {
+    serveNonResource(exchange);
+    return;
+  }
+  const kind = cluster.kind(path.group, path.version, path.resource, tenant);
+  if (kind === undefined || !isRouted(kind, path)) {
+    sendUnknownRoute(response);
+    return;
+  }
+  await serveResource(exchange, kind);
+}
+
+function authorize(cluster: Exchange['cluster'], user: User, path: RequestPath, tenant: string): void {
+  const { isResourceRequest, verb, group, resource, subresource, namespace, name } = path;
+  const target = { verb, group, resource, subresource, namespace, name, tenant };
+  if (cluster.rbac.authorize({ ...target, user, isResourceRequest, path: path.path }).allowed) return;
+  throw isResourceRequest
+    ? forbidden({ ...target, userName: user.username })
+    : forbiddenPath(user.username, verb, path.path);
+}
+
+/** Whether the server has a route of this form for the kind. */
+function isRouted(kind: Kind, path: RequestPath): boolean {
+  if (path.verb === 'proxy') return false;
+  if (kind.scope === 'cluster' && path.tenant !== '') return false;
+  const isNamespaceItself = kind.group === '' && kind.resource === 'namespaces';
+  if (kind.scope !== 'namespaced' && path.namespace !== '' && !isNamespaceItself) return false;
+  if (path.subresource !== '' && !kind.subresources.some(({ name }) => name === path.subresource))
+    return false;
+  const spansNamespaces = kind.scope === 'namespaced' && path.namespace === '';
+  return !spansNamespaces || path.verb === 'list' || path.verb === 'watch' || path.verb === 'create';
+}
+
+async function serveResource(exchange: Exchange, kind: Kind): Promise<void> {
+  const { path, cluster, user, request, response } = exchange;
+  if (!kind.verbs.includes('get')) {
+    if (path.verb !== 'create') throw methodNotAllowed();
+    const review = parseBody(await readText(request));
+    if (!isObject(review) || review.kind !== kind.kind)
+      throw badRequest(`the object provided is unrecognized: it is no ${kind.kind}`);
+    const answer = answerReview(cluster, user, kind.kind, path.namespace, review);
+    if (answer === undefined) throw methodNotAllowed();
+    sendJSON(response, 201, answer);
+    return;
+  }
+  if (!OWN_SUBRESOURCES.has(path.subresource)) {
+    await serveSubresource(exchange, kind);
+    return;
+  }
+  if (kind.scope === 'namespaced' && path.namespace === '' && path.verb === 'create')
+    throw methodNotAllowed();
+  await serveObjects(exchange, kind);
+}

@@ -1,0 +1,144 @@
+/**
+ * Lists as tables, which is what `kubectl get` asks for. Columns and cells are those of the real servers, in Arktos
+ * with its own columns (hash key, tenant); the descriptions are short ones of our own.
+ */
+import { type JsonObject, objectAt, objectsAt, textAt } from './json.ts';
+import type { Flavour, Kind } from './kinds.ts';
+
+type Cell = string | number;
+
+interface Column {
+  readonly name: string;
+  readonly type: 'string' | 'integer';
+  /** 1 shows with `-o wide` only. */
+  readonly priority: 0 | 1;
+  cell(object: JsonObject): Cell;
+}
+
+const text = (name: string, cell: Column['cell'], priority: 0 | 1 = 0): Column => ({
+  name,
+  type: 'string',
+  priority,
+  cell,
+});
+const integer = (name: string, cell: Column['cell']): Column => ({
+  name,
+  type: 'integer',
+  priority: 0,
+  cell,
+});
+
+const NAME = text('Name', (object) => textAt(objectAt(object, 'metadata'), 'name'));
+const AGE = text('Age', (object) => age(textAt(objectAt(object, 'metadata'), 'creationTimestamp')));
+const HASH_KEY = integer('HashKey', (object) => numberAt(objectAt(object, 'metadata'), 'hashKey'));
+const TENANT = text('Tenant', (object) => textAt(objectAt(object, 'metadata'), 'tenant'));
+const PHASE = text('Status', (object) => textAt(objectAt(object, 'status'), 'phase'));
+
+const POD = [
+  text('Ready', (pod) => {
+    const statuses = objectsAt(objectAt(pod, 'status'), 'containerStatuses');
+    const ready = statuses.filter((one) => one.ready === true).length;
+    return `${ready}/${objectsAt(objectAt(pod, 'spec'), 'containers').length}`;
+  }),
+  PHASE,
+  integer('Restarts', () => 0),
+  AGE,
+  text('IP', (pod) => textAt(objectAt(pod, 'status'), 'podIP') || '<none>', 1),
+  text('Node', (pod) => textAt(objectAt(pod, 'spec'), 'nodeName') || '<none>', 1),
+  text('Nominated Node', () => '<none>', 1),
+  text('Readiness Gates', () => '<none>', 1),
+];
+
+const COUNT_DATA = (object: JsonObject): Cell => Object.keys(objectAt(object, 'data')).length;
+
+function columnsOf(kind: Kind, flavour: Flavour): Column[] {
+  const arktos = flavour === 'arktos';
+  switch (`${kind.storageGroup}/${kind.resource}`) {
+    case '/namespaces':
+      return [NAME, PHASE, AGE, ...(arktos ? [TENANT] : [])];
+    case '/pods':
+      return [NAME, ...(arktos ? [HASH_KEY] : []), ...POD];
+    case '/configmaps':
+      return [NAME, integer('Data', COUNT_DATA), AGE];
+    case '/secrets':
+      return [NAME, text('Type', (secret) => textAt(secret, 'type')), integer('Data', COUNT_DATA), AGE];
+    case '/tenants':
+      return [
+        NAME,
+        text('StorageCluster', (tenant) => textAt(objectAt(tenant, 'spec'), 'storageClusterId')),
+        PHASE,
+        AGE,
+      ];
+    default:
+      return [NAME, AGE];
+  }
+}
+
+/**
+ * @param version `v1` or `v1beta1` of meta.k8s.io
+ * @param include what each row carries along: `Metadata` (the default), `Object` or `None`
+ */
+export function tableOf(
+  kind: Kind,
+  flavour: Flavour,
+  version: string,
+  objects: readonly JsonObject[],
+  metadata: JsonObject,
+  include: string | null,
+): JsonObject {
+  const columns = columnsOf(kind, flavour);
+  return {
+    kind: 'Table',
+    apiVersion: `meta.k8s.io/${version}`,
+    metadata,
+    columnDefinitions: columns.map(({ name, type, priority }) => ({
+      name,
+      type,
+      format: name === 'Name' ? 'name' : '',
+      description: `${name} of the ${kind.kind}`,
+      priority,
+    })),
+    rows: objects.map((object) => ({
+      cells: columns.map((column) => column.cell(object)),
+      ...(include === 'None' ? {} : { object: include === 'Object' ? object : partialOf(object, version) }),
+    })),
+  };
+}
+
+function partialOf(object: JsonObject, version: string): JsonObject {
+  return {
+    kind: 'PartialObjectMetadata',
+    apiVersion: `meta.k8s.io/${version}`,
+    metadata: objectAt(object, 'metadata'),
+  };
+}
+
+/** The table version that an Accept header asks for, or undefined where it wants objects. */
+export function tableWanted(accept: string): string | undefined {
+  for (const part of accept.split(',')) {
+    const parameters = new Set(part.split(';').map((one) => one.trim()));
+    if (!parameters.has('as=Table')) {
+      if (parameters.has('application/json') || parameters.has('*/*')) return undefined;
+      continue;
+    }
+    if (!parameters.has('application/json')) continue;
+    if (parameters.has('v=v1')) return 'v1';
+    if (parameters.has('v=v1beta1')) return 'v1beta1';
+  }
+  return undefined;
+}
+
+function numberAt(object: JsonObject, key: string): number {
+  const value = object[key];
+  return typeof value === 'number' ? value : 0;
+}
+
+function age(born: string): string {
+  const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(born)) / 1000));
+  if (seconds < 120) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 10) return seconds % 60 === 0 ? `${minutes}m` : `${minutes}m${seconds % 60}s`;
+  if (minutes < 180) return `${minutes}m`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours}h` : `${Math.floor(hours / 24)}d`;
+}

@@ -1,0 +1,187 @@
+/**
+ * Who a request comes from: static tokens, client certificates, and impersonation with the rights it needs. The
+ * tenant of an impersonated user is the text before the first colon of the name, as in Arktos.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
+ */
+import type { IncomingMessage } from 'node:http';
+import { type PeerCertificate, TLSSocket } from 'node:tls';
+import type { Flavour } from './kinds.ts';
+import type { Rbac } from './rbac.ts';
+import { ApiError, forbidden, unauthorized } from './statuses.ts';
+
+export interface User {
+  readonly username: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+  /** Empty in a cluster without tenants. */
+  readonly tenant: string;
+}
+
+/** A user of the static token list. */
+export interface TokenUser {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups?: readonly string[];
+  /** Defaults to `system`. */
+  readonly tenant?: string;
+}
+
+const AUTHENTICATED = 'system:authenticated';
+const AUTHENTICATION_GROUP = 'authentication.k8s.io';
+
+/** The user of a static token, as a token review would answer it. */
+export function userOfToken(
+  tokens: ReadonlyMap<string, TokenUser>,
+  token: string,
+  flavour: Flavour,
+): User | undefined {
+  const known = tokens.get(token);
+  if (known === undefined) return undefined;
+  return {
+    username: known.username,
+    uid: known.uid ?? '',
+    groups: [...(known.groups ?? []), AUTHENTICATED],
+    extra: {},
+    tenant: flavour === 'arktos' ? (known.tenant ?? 'system') : '',
+  };
+}
+
+/** @throws ApiError 401 where the request carries no credential that holds */
+export function authenticate(
+  request: IncomingMessage,
+  tokens: ReadonlyMap<string, TokenUser>,
+  flavour: Flavour,
+): User {
+  const header = request.headers.authorization;
+  if (header !== undefined) {
+    const token = /^bearer +(\S+)$/i.exec(header)?.[1];
+    const user = token === undefined ? undefined : userOfToken(tokens, token, flavour);
+    if (user === undefined) throw unauthorized();
+    return user;
+  }
+  const { socket } = request;
+  if (socket instanceof TLSSocket && socket.authorized)
+    return userOfCertificate(socket.getPeerCertificate(), flavour);
+  throw unauthorized();
+}
+
+/** Arktos reads `O=tenant:T` with the groups in OU, else the tenant from the name before the first colon. */
+function userOfCertificate({ subject }: PeerCertificate, flavour: Flavour): User {
+  const list = (value: string | string[] | undefined): string[] =>
+    value === undefined ? [] : Array.isArray(value) ? value : [value];
+  const username = list(subject.CN)[0] ?? '';
+  const organizations = list(subject.O);
+  const base = { username, uid: '', extra: {} };
+  if (flavour === 'kubernetes') return { ...base, groups: [...organizations, AUTHENTICATED], tenant: '' };
+  const tenant = /^tenant:(.+)$/.exec(organizations[0] ?? '')?.[1];
+  if (tenant === undefined)
+    return { ...base, groups: [...organizations, AUTHENTICATED], tenant: tenantOfName(username) };
+  if (organizations.length > 1) throw unauthorized();
+  return { ...base, groups: [...list(subject.OU), AUTHENTICATED], tenant };
+}
+
+/** The tenant that Arktos reads out of a user name; empty where it holds no colon. */
+export function tenantOfName(username: string): string {
+  const colon = username.indexOf(':');
+  return colon < 0 ? '' : username.slice(0, colon);
+}
+
+interface Wish {
+  readonly user: string | undefined;
+  readonly uid: string | undefined;
+  readonly groups: readonly string[];
+  readonly extra: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Every header that asks for impersonation; UTF-8 as Go reads it, extra keys lower-cased and unescaped. */
+function readWish(request: IncomingMessage, flavour: Flavour): Wish {
+  let user: string | undefined;
+  let uid: string | undefined;
+  const groups: string[] = [];
+  const extra = new Map<string, string[]>();
+  for (let i = 0; i + 1 < request.rawHeaders.length; i += 2) {
+    const name = (request.rawHeaders[i] ?? '').toLowerCase();
+    const value = Buffer.from(request.rawHeaders[i + 1] ?? '', 'latin1').toString('utf8');
+    if (name === 'impersonate-user') user ??= value;
+    else if (name === 'impersonate-uid' && flavour === 'kubernetes') uid ??= value;
+    else if (name === 'impersonate-group') groups.push(value);
+    else if (name.startsWith('impersonate-extra-')) {
+      const key = unescapeKey(name.slice('impersonate-extra-'.length));
+      extra.set(key, [...(extra.get(key) ?? []), value]);
+    }
+  }
+  return { user, uid, groups, extra };
+}
+
+function unescapeKey(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch (error) {
+    if (error instanceof URIError) return key;
+    throw error;
+  }
+}
+
+/**
+ * @returns who the request acts as: the user itself where no header asks for another
+ * @throws ApiError 403 where a right to impersonate is missing, 500 where groups come without a user
+ */
+export function impersonate(
+  request: IncomingMessage,
+  impersonator: User,
+  rbac: Rbac,
+  flavour: Flavour,
+): User {
+  const wish = readWish(request, flavour);
+  if (wish.user === undefined) {
+    if (wish.groups.length === 0 && wish.extra.size === 0 && wish.uid === undefined) return impersonator;
+    throw new ApiError(
+      500,
+      'InternalError',
+      'Internal error occurred: impersonation was asked for without a user',
+      {},
+    );
+  }
+  const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(wish.user);
+  const require = (group: string, resource: string, subresource: string, name: string, namespace = '') => {
+    const target = { group, resource, subresource, name, namespace, tenant: '' };
+    const attributes = {
+      ...target,
+      user: impersonator,
+      verb: 'impersonate',
+      isResourceRequest: true,
+      path: '',
+    };
+    if (!rbac.authorize(attributes).allowed)
+      throw forbidden({ ...target, userName: impersonator.username, verb: 'impersonate' });
+  };
+  if (account) require('', 'serviceaccounts', '', account[2] ?? '', account[1] ?? '');
+  else require('', 'users', '', wish.user);
+  for (const group of wish.groups) require('', 'groups', '', group);
+  for (const [key, values] of wish.extra)
+    for (const value of values) require(AUTHENTICATION_GROUP, 'userextras', key, value);
+  if (wish.uid !== undefined) require(AUTHENTICATION_GROUP, 'uids', '', wish.uid);
+  const tenant = flavour === 'kubernetes' ? '' : tenantOfName(wish.user);
+  return {
+    username: wish.user,
+    uid: wish.uid ?? '',
+    groups: groupsOf(wish.groups, account?.[1], flavour),
+    extra: Object.fromEntries(wish.extra),
+    tenant,
+  };
+}
+
+/** Arktos adds the group of everybody only where no group was asked for; newer servers add it always. */
+function groupsOf(
+  asked: readonly string[],
+  accountNamespace: string | undefined,
+  flavour: Flavour,
+): string[] {
+  const groups =
+    accountNamespace !== undefined && asked.length === 0
+      ? ['system:serviceaccounts', `system:serviceaccounts:${accountNamespace}`]
+      : [...asked];
+  const add = flavour === 'kubernetes' ? !groups.includes(AUTHENTICATED) : asked.length === 0;
+  return add ? [...groups, AUTHENTICATED] : groups;
+}

@@ -1,0 +1,89 @@
+/**
+ * Watches: what exists or what changed since a revision, then every change as it happens, one JSON event per line,
+ * as objects or as table rows.
+ */
+import type { ServerResponse } from 'node:http';
+import { type JsonObject, objectAt, textAt } from './json.ts';
+import { type Change, matches, type ObjectStore, type Selection } from './store.ts';
+
+export interface WatchOptions {
+  readonly store: ObjectStore;
+  readonly selection: Selection;
+  /** Tells by labels and fields whether an object is meant. */
+  readonly selects: (object: JsonObject) => boolean;
+  /** How an object goes out; the first event of a watch is told, since only it names a table's columns. */
+  readonly present: (object: JsonObject, first: boolean) => JsonObject;
+  readonly query: URLSearchParams;
+  /** Ends the watch in good order. */
+  readonly signal: AbortSignal;
+}
+
+/** Answers with the events; ends after `timeoutSeconds`, when the client leaves, or on the signal. */
+export function serveWatch(response: ServerResponse, options: WatchOptions): void {
+  const { store, selection, selects, query, signal } = options;
+  response.writeHead(200, { 'Content-Type': 'application/json' });
+  response.flushHeaders();
+  let first = true;
+  const send = (type: string, object: JsonObject): void => {
+    response.write(`${JSON.stringify({ type, object: options.present(object, first) })}\n`);
+    first = false;
+  };
+  const onChange = (change: Change): void => {
+    if (!matches(change.location, selection)) return;
+    const wasSelected = change.before !== undefined && selects(change.before);
+    const isSelected = change.type !== 'DELETED' && selects(change.object);
+    if (isSelected) send(wasSelected ? 'MODIFIED' : 'ADDED', change.object);
+    else if (wasSelected) send('DELETED', change.object);
+  };
+  const revision = Number(query.get('resourceVersion') ?? '0');
+  if (revision === 0) {
+    for (const { object } of store.list(selection)) if (selects(object)) send('ADDED', object);
+  } else store.changesSince(revision).forEach(onChange);
+
+  const unsubscribe = store.onChange(onChange);
+  const end = (): void => {
+    response.end();
+  };
+  const seconds = Number(query.get('timeoutSeconds') ?? '0');
+  const timer = seconds > 0 ? setTimeout(end, seconds * 1000) : undefined;
+  signal.addEventListener('abort', end);
+  response.once('close', () => {
+    clearTimeout(timer);
+    unsubscribe();
+    signal.removeEventListener('abort', end);
+  });
+}
+
+/** @returns tells whether an object has the labels and fields that a query selects; equality, sets and presence */
+export function selectorOf(query: URLSearchParams): (object: JsonObject) => boolean {
+  const terms = splitTerms(query.get('labelSelector') ?? '').map(labelTerm);
+  const fields = splitTerms(query.get('fieldSelector') ?? '').map(fieldTerm);
+  return (object) => {
+    const labels = objectAt(objectAt(object, 'metadata'), 'labels');
+    return terms.every((term) => term(labels)) && fields.every((field) => field(object));
+  };
+}
+
+const splitTerms = (selector: string): string[] =>
+  selector.split(/,(?![^(]*\))/).filter((term) => term !== '');
+
+function labelTerm(term: string): (labels: JsonObject) => boolean {
+  const set = /^\s*(\S+)\s+(in|notin)\s+\(([^)]*)\)\s*$/.exec(term);
+  if (set) {
+    const values = (set[3] ?? '').split(',').map((value) => value.trim());
+    return (labels) => values.includes(textAt(labels, set[1] ?? '')) === (set[2] === 'in');
+  }
+  const [, key = '', operator, value = ''] = /^([^=!]+)(!=|==?)(.*)$/.exec(term) ?? [];
+  if (operator !== undefined) return (labels) => (textAt(labels, key) === value) === (operator !== '!=');
+  return term.startsWith('!') ? (labels) => !(term.slice(1) in labels) : (labels) => term in labels;
+}
+
+function fieldTerm(term: string): (object: JsonObject) => boolean {
+  const [, path = '', operator = '=', value = ''] = /^([^=!]+)(!=|==?)(.*)$/.exec(term) ?? [];
+  const steps = path.split('.');
+  const last = steps.pop() ?? '';
+  return (object) => {
+    const parent = steps.reduce(objectAt, object);
+    return (textAt(parent, last) === value) === (operator !== '!=');
+  };
+}
