@@ -4,11 +4,10 @@
  * requests, so their paths are a closed list (`tenancy/discovery-paths.ts`).
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
-import type { APIResource, APIResourceList } from '../api/meta-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { DocumentCache } from '../lib/document-cache.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
-import { reduceResources } from '../tenancy/reduce-discovery.ts';
+import { type ResourceNames, reduceResources } from '../tenancy/reduce-discovery.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Answer, Answerer } from './answerer.ts';
 import type { Outgoing } from './request-state.ts';
@@ -89,7 +88,7 @@ function parseDocument(body: Buffer): unknown {
   }
 }
 
-function isResourceList(list: unknown): list is Pick<APIResourceList, 'groupVersion' | 'resources'> {
+function isResourceList(list: unknown): list is ResourceNames {
   return (
     typeof list === 'object' &&
     list !== null &&
@@ -101,7 +100,7 @@ function isResourceList(list: unknown): list is Pick<APIResourceList, 'groupVers
   );
 }
 
-function isNamed(resource: unknown): resource is Pick<APIResource, 'name'> {
+function isNamed(resource: unknown): resource is ResourceNames['resources'][number] {
   return (
     typeof resource === 'object' &&
     resource !== null &&

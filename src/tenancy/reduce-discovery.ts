@@ -2,13 +2,15 @@
  * Takes out of a discovery document what a tenant can never have. Only named resources go: a tenant's own
  * cluster-scoped custom resources look just like the cluster's.
  */
-import type { APIResourceList } from '../api/meta-v1.ts';
+
+/** What of an APIResourceList matters here. */
+export interface ResourceNames {
+  readonly groupVersion: string;
+  readonly resources: readonly { readonly name: string }[];
+}
 
 /** @param hidden as `group/resource`; a hidden resource takes its subresources along */
-export function reduceResources<T extends Pick<APIResourceList, 'groupVersion' | 'resources'>>(
-  list: T,
-  hidden: ReadonlySet<string>,
-): T {
+export function reduceResources<T extends ResourceNames>(list: T, hidden: ReadonlySet<string>): T {
   const slash = list.groupVersion.indexOf('/');
   const group = slash === -1 ? '' : list.groupVersion.slice(0, slash);
   const visible = list.resources.filter(({ name }) => !hidden.has(`${group}/${name.split('/', 1)[0] ?? ''}`));

@@ -1,0 +1,47 @@
+/**
+ * People for tests, of Keystone and of an issuer.
+ */
+import type { Identity, Subject } from '../../src/api/identity.ts';
+
+type KeystoneSubject = Extract<Subject, { kind: 'keystone' }>;
+
+/** A Keystone user at home in `home`, whose token is scoped to `scope`. */
+export function keystoneIdentity(
+  userName: string,
+  { home = 'acme', scope = home, ...changes }: { home?: string; scope?: string } & Partial<Identity> = {},
+  delegation?: KeystoneSubject['delegation'],
+): Identity {
+  const scopeDomain = { id: `id-of-${scope}`, name: scope };
+  return {
+    authenticator: 'keystone',
+    subject: {
+      kind: 'keystone',
+      userName,
+      userDomain: { id: `id-of-${home}`, name: home },
+      scopeDomain,
+      ...(delegation === undefined ? {} : { delegation }),
+    },
+    tenantOrigin: { from: 'domain', domain: scopeDomain },
+    uid: `uid-of-${userName}`,
+    groups: [],
+    extra: {},
+    expiresAt: 0,
+    auditAnnotations: {},
+    ...changes,
+  };
+}
+
+/** @param name the issuer's prefix and the claim */
+export function claimIdentity(name: string, tenant = 'acme', changes: Partial<Identity> = {}): Identity {
+  return {
+    authenticator: 'jwt',
+    subject: { kind: 'claim', name },
+    tenantOrigin: { from: 'issuer', tenant },
+    uid: '',
+    groups: [],
+    extra: {},
+    expiresAt: 0,
+    auditAnnotations: {},
+    ...changes,
+  };
+}

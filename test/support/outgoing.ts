@@ -1,0 +1,62 @@
+/**
+ * A request at the last stage, for what Stonegate answers itself: parsed and routed as the pipeline does.
+ */
+import type { Identity } from '../../src/api/identity.ts';
+import { impersonationHeaders } from '../../src/pipeline/impersonate.ts';
+import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
+import type { Outgoing } from '../../src/pipeline/request-state.ts';
+import type { UpstreamAnswer, UpstreamFetcher } from '../../src/pipeline/upstream.ts';
+import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
+import { type FakeExchange, fakeExchange } from './fake-exchange.ts';
+
+type ExchangeOptions = NonNullable<Parameters<typeof fakeExchange>[0]>;
+
+export function outgoingOf(
+  mode: TenancyMode,
+  identity: Identity,
+  options: ExchangeOptions | FakeExchange,
+): Outgoing {
+  const exchange = 'response' in options ? options : fakeExchange(options);
+  const info = parseRequestInfo(exchange.method, exchange.target, mode);
+  const tenant = mode.tenantOf(identity);
+  const user = mode.userOf(identity, tenant);
+  return {
+    exchange,
+    auditID: 'audit-1',
+    receivedAt: 0,
+    sourceIPs: ['192.0.2.7'],
+    info,
+    identity,
+    tenant,
+    user,
+    authorized: true,
+    route: mode.route(info, exchange.method, tenant, user),
+    headers: [...exchange.headers, ...impersonationHeaders(user)],
+  };
+}
+
+type Asked = Parameters<UpstreamFetcher['fetch']>[0];
+
+/** An API server that answers what the test says and remembers what it was asked. */
+export function fakeFetcher(
+  answer: (asked: Asked) => { status: number; body: unknown; type?: string } | Error,
+) {
+  const asked: Asked[] = [];
+  return {
+    asked,
+    async fetch(request: Asked): Promise<UpstreamAnswer> {
+      asked.push(request);
+      const given = answer(request);
+      if (given instanceof Error) throw given;
+      const { status, body, type = 'application/json' } = given;
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      const headers = [
+        ['Content-Type', type],
+        ['Date', 'today'],
+        ['Content-Length', String(text.length)],
+        ['Etag', '"1"'],
+      ] as const;
+      return { status, headers, body: Buffer.from(text) };
+    },
+  };
+}

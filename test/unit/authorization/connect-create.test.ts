@@ -1,0 +1,116 @@
+import t from 'tap';
+import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
+import { createConnectCreate } from '../../../src/authorization/connect-create.ts';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+
+const EXEC = '/api/v1/namespaces/ns/pods/p/exec?command=sh';
+
+interface Options {
+  readonly method?: string;
+  readonly upgrade?: string | undefined;
+  readonly answer?: SubjectAccessReviewStatus | Error;
+  readonly reviewTenant?: string | undefined;
+}
+
+/** Asks the authorizer, and tells what it asked the API server. */
+async function ask(target: string, options: Options = {}) {
+  const { method = 'GET', answer = { allowed: false } } = options;
+  const asked: unknown[] = [];
+  const authorizer = createConnectCreate({
+    reviewTenant: () => ('reviewTenant' in options ? options.reviewTenant : 'acme'),
+    reviewer: {
+      async review(user, attributes) {
+        asked.push({ user: user.username, ...attributes });
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+    },
+  });
+  const refusal: unknown = await authorizer
+    .authorize({
+      info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
+      method,
+      user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
+      tenant: toTenantName('acme'),
+      upgrade: 'upgrade' in options ? options.upgrade : 'websocket',
+      signal: new AbortController().signal,
+    })
+    .then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  return { asked, refusal };
+}
+
+t.test('a WebSocket into a pod asks for the right to create the connection', async (t) => {
+  const { asked, refusal } = await ask(EXEC, { answer: { allowed: true } });
+  t.equal(refusal, undefined);
+  t.strictSame(asked, [
+    {
+      user: 'acme:alice',
+      resourceAttributes: {
+        tenant: 'acme',
+        namespace: 'ns',
+        verb: 'create',
+        group: '',
+        version: 'v1',
+        resource: 'pods',
+        subresource: 'exec',
+        name: 'p',
+      },
+    },
+  ]);
+});
+
+for (const subresource of ['exec', 'attach', 'portforward']) {
+  t.test(
+    `without the right to create, a WebSocket to ${subresource} is refused in the API server’s words`,
+    async (t) => {
+      const { refusal } = await ask(`/api/v1/namespaces/ns/pods/p/${subresource}`);
+      t.match(refusal, {
+        code: 'AccessDenied',
+        message: `pods "p" is forbidden: User "acme:alice" cannot create resource "pods/${subresource}" in API group "" in the namespace "ns"`,
+        details: { name: 'p', kind: 'pods' },
+      });
+    },
+  );
+}
+
+t.test('C027 an answer that both allows and denies is a denial', async (t) => {
+  t.match((await ask(EXEC, { answer: { allowed: true, denied: true } })).refusal, { code: 'AccessDenied' });
+});
+
+t.test('C027 C128 where the API server cannot be asked, nothing is opened', async (t) => {
+  const down = new StatusError('UpstreamUnavailable', 'down');
+  t.equal((await ask(EXEC, { answer: down })).refusal, down);
+});
+
+t.test('the tenant of a full path is the one asked about', async (t) => {
+  const { asked } = await ask('/api/v1/tenants/globex/namespaces/ns/pods/p/exec');
+  t.match(asked, [{ resourceAttributes: { tenant: 'globex' } }]);
+});
+
+t.test('where the cluster knows no tenants, none is named', async (t) => {
+  const { asked } = await ask(EXEC, { reviewTenant: undefined });
+  t.notMatch(asked, [{ resourceAttributes: { tenant: /.*/ } }]);
+});
+
+t.test('a GET that upgrades to SPDY is asked about too', async (t) => {
+  t.equal((await ask(EXEC, { upgrade: 'spdy/3.1' })).asked.length, 1);
+});
+
+for (const [method, target, upgrade] of [
+  ['POST', EXEC, 'spdy/3.1'],
+  ['GET', EXEC, undefined],
+  ['GET', '/api/v1/namespaces/ns/pods?watch=1', 'websocket'],
+  ['GET', '/api/v1/namespaces/ns/services/s/proxy/ws', 'websocket'],
+  ['GET', '/apis/example.com/v1/namespaces/ns/pods/p/exec', 'websocket'],
+  ['GET', '/version', 'websocket'],
+] as const) {
+  t.test(`${method} ${target} with upgrade ${upgrade} is the API server’s own decision`, async (t) => {
+    const { asked, refusal } = await ask(target, { method, upgrade });
+    t.strictSame({ asked, refusal }, { asked: [], refusal: undefined });
+  });
+}

@@ -1,0 +1,326 @@
+import { Readable } from 'node:stream';
+import t from 'tap';
+import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import type { HeaderList } from '../../../src/lib/header-list.ts';
+import { createSelfReviewAnswerer } from '../../../src/pipeline/answer-self-review.ts';
+import { createArktosMode } from '../../../src/tenancy/arktos.ts';
+import { createSharedMode } from '../../../src/tenancy/shared.ts';
+import type { TenancyMode } from '../../../src/tenancy/tenancy-mode.ts';
+import { fakeExchange } from '../../support/fake-exchange.ts';
+import { keystoneIdentity } from '../../support/identities.ts';
+import { fakeFetcher, outgoingOf } from '../../support/outgoing.ts';
+
+const arktos = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' } });
+const ACCESS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+const RULES = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
+const WHOAMI = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+const FORBIDDEN = { status: 403, body: { kind: 'Status', code: 403 } };
+const listPods = { resourceAttributes: { namespace: 'ns', verb: 'list', resource: 'pods' } };
+const standingClock: Clock = { now: () => 0, after: () => ({ cancel() {} }) };
+
+interface Options {
+  readonly target?: string;
+  readonly home?: string;
+  readonly mode?: TenancyMode;
+  readonly clock?: Clock;
+  readonly headers?: HeaderList;
+  readonly body?: string | Readable;
+  readonly upstream?: Parameters<typeof fakeFetcher>[0];
+  readonly review?: SubjectAccessReviewStatus | Error;
+}
+
+/** Posts a review of oneself and tells what was answered and what the API server was asked. */
+async function post(spec: unknown, options: Options = {}) {
+  const { target = ACCESS, home = 'acme', mode = arktos, headers = [], clock = standingClock } = options;
+  const {
+    upstream = () => FORBIDDEN,
+    review = { allowed: false },
+    body = JSON.stringify({ spec }),
+  } = options;
+  const fetcher = fakeFetcher(upstream);
+  const reviewed: unknown[] = [];
+  const reviewer = {
+    async review(user: { username: string }, attributes: object) {
+      reviewed.push({ user: user.username, ...attributes });
+      if (review instanceof Error) throw review;
+      return review;
+    },
+  };
+  const limits = { bodyBytes: 1024, bodyTimeout: 1000 };
+  const answerer = createSelfReviewAnswerer({ fetcher, reviewer, mode, clock, limits });
+  const exchange = {
+    ...fakeExchange({ method: 'POST', target, headers }),
+    body: typeof body === 'string' ? Readable.from([Buffer.from(body)]) : body,
+  };
+  const answer = await answerer.answer(outgoingOf(mode, keystoneIdentity('alice', { home }), exchange));
+  const sent = fetcher.asked.map(({ body: text, ...rest }) => ({ ...rest, body: JSON.parse(String(text)) }));
+  return { status: answer?.status, json: JSON.parse(String(answer?.body)), answer, sent, reviewed };
+}
+
+t.test('the API server is asked as the user, with the tenant filled in', async (t) => {
+  const upstream = () => ({ status: 201, body: { status: { allowed: true } } });
+  const { sent, reviewed, status, json } = await post(listPods, { upstream });
+  t.match(sent, [
+    {
+      method: 'POST',
+      target: '/apis/authorization.k8s.io/v1/tenants/acme/selfsubjectaccessreviews',
+      body: {
+        kind: 'SelfSubjectAccessReview',
+        apiVersion: 'authorization.k8s.io/v1',
+        spec: { resourceAttributes: { ...listPods.resourceAttributes, tenant: 'acme' } },
+      },
+    },
+  ]);
+  t.ok(sent[0]?.headers.some(([name, value]) => name === 'Impersonate-User' && value === 'acme:alice'));
+  t.strictSame(
+    { status, json, reviewed },
+    { status: 201, json: { status: { allowed: true } }, reviewed: [] },
+  );
+});
+
+t.test('the client’s words about its body are replaced by ours', async (t) => {
+  const headers: HeaderList = [
+    ['Content-Type', 'Application/JSON; charset=utf-8'],
+    ['accept', 'application/x'],
+    ['X-Other', 'stays'],
+  ];
+  const { sent } = await post(listPods, { headers });
+  const fields = (sent[0]?.headers ?? []).filter(([name]) => /^(content-type|accept|x-other)$/i.test(name));
+  t.strictSame(fields, [
+    ['X-Other', 'stays'],
+    ['Content-Type', 'application/json'],
+    ['Accept', 'application/json'],
+  ]);
+});
+
+t.test('a user who may not ask gets the truth all the same, in the kind and version asked', async (t) => {
+  const review = { allowed: true, reason: 'RBAC: allowed by …' };
+  const target = ACCESS.replace('/v1/', '/v1beta1/');
+  const { status, json, reviewed } = await post(listPods, { review, target });
+  const resourceAttributes = { ...listPods.resourceAttributes, tenant: 'acme' };
+  t.strictSame(reviewed, [{ user: 'acme:alice', resourceAttributes }]);
+  t.equal(status, 201);
+  t.strictSame(json, {
+    kind: 'SelfSubjectAccessReview',
+    apiVersion: 'authorization.k8s.io/v1beta1',
+    metadata: { creationTimestamp: null },
+    spec: { resourceAttributes },
+    status: review,
+  });
+});
+
+t.test('C132 what the user may not is not granted', async (t) => {
+  t.match((await post({ resourceAttributes: { verb: 'list', resource: 'pods' } })).json, {
+    status: { allowed: false },
+  });
+});
+
+t.test('C214 another tenant in the body widens nothing: the user’s own is asked about', async (t) => {
+  const { sent, reviewed } = await post({
+    resourceAttributes: { verb: 'get', resource: 'pods', tenant: 'globex' },
+  });
+  t.match(sent, [{ body: { spec: { resourceAttributes: { tenant: 'acme' } } } }]);
+  t.match(reviewed, [{ resourceAttributes: { tenant: 'acme' } }]);
+});
+
+t.test('C214 nothing of the body passes but the fields that are looked at', async (t) => {
+  const spec = {
+    user: 'system:admin',
+    groups: ['system:masters'],
+    resourceAttributes: { verb: 'get', resource: 'pods', target: 'x', user_id: 'y' },
+  };
+  const { sent, json } = await post(spec);
+  const only = { resourceAttributes: { verb: 'get', resource: 'pods', tenant: 'acme' } };
+  t.strictSame(sent[0]?.body.spec, only);
+  t.strictSame(json.spec, only);
+});
+
+t.test('a user of the system tenant may ask about any tenant, and else about their own', async (t) => {
+  const named = { resourceAttributes: { verb: 'get', resource: 'pods', tenant: 'globex' } };
+  t.match((await post(named, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'globex' } }]);
+  t.match((await post(listPods, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'system' } }]);
+});
+
+t.test('the right to a path is asked without a tenant', async (t) => {
+  const spec = { nonResourceAttributes: { path: '/metrics', verb: 'get' } };
+  const { reviewed, json } = await post(spec);
+  t.strictSame(reviewed, [{ user: 'acme:alice', ...spec }]);
+  t.strictSame(json.spec, spec);
+});
+
+for (const spec of [
+  { nonResourceAttributes: { path: '/apis/apps/v1', verb: 'get' } },
+  {
+    resourceAttributes: {
+      verb: 'create',
+      group: 'authorization.k8s.io',
+      resource: 'selfsubjectaccessreviews',
+    },
+  },
+  { resourceAttributes: { verb: 'create', group: 'authentication.k8s.io', resource: 'selfsubjectreviews' } },
+]) {
+  t.test(`what Stonegate does for everybody is allowed: ${JSON.stringify(spec)}`, async (t) => {
+    const { json, sent } = await post(spec);
+    t.equal(json.status.allowed, true);
+    t.strictSame(sent, []);
+  });
+}
+
+for (const spec of [
+  { nonResourceAttributes: { path: '/apis/*', verb: 'get' } },
+  { nonResourceAttributes: { path: '/version', verb: 'post' } },
+  {
+    resourceAttributes: {
+      verb: 'delete',
+      group: 'authorization.k8s.io',
+      resource: 'selfsubjectaccessreviews',
+    },
+  },
+  { resourceAttributes: { verb: 'create', resource: 'selfsubjectaccessreviews' } },
+]) {
+  t.test(`only that is granted, not ${JSON.stringify(spec)}`, async (t) => {
+    t.equal((await post(spec)).json.status.allowed, false);
+  });
+}
+
+t.test('to a user of the system tenant Stonegate grants nothing of its own', async (t) => {
+  const spec = { nonResourceAttributes: { path: '/version', verb: 'get' } };
+  t.equal((await post(spec, { home: 'ops' })).json.status.allowed, false);
+});
+
+t.test('C073 any other answer of the API server is passed on', async (t) => {
+  const { status, json, answer } = await post(listPods, {
+    upstream: () => ({ status: 422, body: { kind: 'Status' } }),
+  });
+  t.strictSame({ status, json }, { status: 422, json: { kind: 'Status' } });
+  t.strictSame(answer?.headers, [['Content-Type', 'application/json']]);
+});
+
+t.test('C027 where Stonegate cannot ask in the user’s stead either, the request fails', async (t) => {
+  const review = new StatusError('UpstreamUnavailable', 'down');
+  await t.rejects(post(listPods, { review }), { code: 'UpstreamUnavailable' });
+});
+
+t.test('C131 the API server’s rules are kept, and those that Stonegate grants come behind', async (t) => {
+  const theirs = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
+  const status = { resourceRules: [theirs], nonResourceRules: [], incomplete: false };
+  const { sent, json } = await post(
+    { namespace: 'ns' },
+    {
+      target: RULES,
+      upstream: () => ({ status: 201, body: { kind: 'SelfSubjectRulesReview', spec: {}, status } }),
+    },
+  );
+  t.match(sent, [{ body: { kind: 'SelfSubjectRulesReview', spec: { namespace: 'ns' } } }]);
+  t.strictSame(json.status.resourceRules[0], theirs);
+  t.match(json.status.resourceRules.slice(1), [
+    { verbs: ['create'], apiGroups: ['authorization.k8s.io'] },
+    { verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] },
+  ]);
+  t.match(json.status, { nonResourceRules: [{ nonResourceURLs: ['/api', '/api/v1'] }], incomplete: false });
+});
+
+t.test('C131 a user who may not ask for rules is told so, and what Stonegate grants', async (t) => {
+  const { status, json } = await post({ namespace: 'ns' }, { target: RULES });
+  t.equal(status, 201);
+  t.match(json, {
+    kind: 'SelfSubjectRulesReview',
+    apiVersion: 'authorization.k8s.io/v1',
+    status: { incomplete: true, evaluationError: /may not create selfsubjectrulesreviews/ },
+  });
+  t.equal(json.status.resourceRules.length, 2);
+});
+
+t.test('a refusal other than 403 of a rules review is passed on', async (t) => {
+  t.equal((await post({}, { target: RULES, upstream: () => ({ status: 500, body: {} }) })).status, 500);
+});
+
+for (const body of ['no json', 'null', '{}', '{"status":{"resourceRules":[]}}']) {
+  t.test(`rules that cannot be read (${body}) are a 503`, async (t) => {
+    await t.rejects(post({}, { target: RULES, upstream: () => ({ status: 201, body }) }), {
+      code: 'UpstreamUnavailable',
+    });
+  });
+}
+
+t.test('whoami says exactly what would be sent', async (t) => {
+  const { status, json, sent } = await post({}, { target: WHOAMI.replace('/v1/', '/v1beta1/') });
+  t.equal(status, 201);
+  t.strictSame(json, {
+    kind: 'SelfSubjectReview',
+    apiVersion: 'authentication.k8s.io/v1beta1',
+    metadata: { creationTimestamp: null },
+    status: { userInfo: { username: 'acme:alice', uid: 'uid-of-alice', groups: ['system:authenticated'] } },
+  });
+  t.strictSame(sent, []);
+});
+
+t.test('whoami names the tenant in shared mode too', async (t) => {
+  const mode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
+  const { json } = await post({}, { target: WHOAMI, mode });
+  t.match(json.status.userInfo, {
+    username: 'acme:alice',
+    groups: ['stonegate:tenant:acme', 'system:authenticated'],
+    extra: { 'stonegate.dev/tenant': ['acme'] },
+  });
+});
+
+for (const [why, body] of [
+  ['no JSON', '{"spec"'],
+  ['no UTF-8', Readable.from([Buffer.from([0x22, 0xff, 0x22])])],
+  ['no object', '[]'],
+  ['null', 'null'],
+  ['a spec that is no object', '{"spec":"x"}'],
+  ['no attributes', '{"spec":{}}'],
+  ['both attributes', '{"spec":{"resourceAttributes":{},"nonResourceAttributes":{}}}'],
+  ['attributes that are a list', '{"spec":{"resourceAttributes":[]}}'],
+  ['a verb that is no string', '{"spec":{"resourceAttributes":{"verb":["get"]}}}'],
+  ['nothing', ''],
+] as const) {
+  t.test(`C243 a review with ${why} is a 400`, async (t) => {
+    await t.rejects(post(undefined, { body }), { code: 'BodyMalformed', http: 400 });
+  });
+}
+
+for (const headers of [
+  [['Content-Type', 'application/vnd.kubernetes.protobuf']],
+  [['Content-Encoding', 'gzip']],
+] as const) {
+  t.test(`a review with ${headers[0].join(': ')} is a 415`, async (t) => {
+    await t.rejects(post(listPods, { headers }), { code: 'MediaTypeUnsupported', http: 415 });
+  });
+}
+
+t.test('a review larger than the limit is a 413, and its connection is left alive to say so', async (t) => {
+  const body = Readable.from([Buffer.alloc(1000), Buffer.alloc(1000)]);
+  await t.rejects(post(undefined, { body }), { code: 'BodyTooLarge', http: 413 });
+  t.equal(body.destroyed, false);
+});
+
+t.test('a review that does not arrive in time is a 408', async (t) => {
+  const clock: Clock = {
+    now: () => 0,
+    after(milliseconds, action) {
+      t.equal(milliseconds, 1000);
+      setImmediate(action);
+      return { cancel() {} };
+    },
+  };
+  const body = new Readable({ read() {} });
+  await t.rejects(post(undefined, { body, clock }), { code: 'BodyTimeout', http: 408 });
+  body.destroy();
+});
+
+t.test('other requests are left to others', async (t) => {
+  const answerer = createSelfReviewAnswerer({
+    fetcher: fakeFetcher(() => FORBIDDEN),
+    reviewer: { review: async () => ({ allowed: true }) },
+    mode: arktos,
+    clock: standingClock,
+    limits: { bodyBytes: 1, bodyTimeout: 1 },
+  });
+  const outgoing = outgoingOf(arktos, keystoneIdentity('alice'), { target: '/api/v1/pods' });
+  t.equal(await answerer.answer(outgoing), undefined);
+});

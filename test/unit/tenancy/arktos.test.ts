@@ -1,0 +1,209 @@
+import t from 'tap';
+import type { Identity } from '../../../src/api/identity.ts';
+import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { createArktosMode } from '../../../src/tenancy/arktos.ts';
+import { claimIdentity, keystoneIdentity } from '../../support/identities.ts';
+
+const mode = createArktosMode({
+  systemTenant: 'system',
+  domains: { Default: 'default-tenant', ops: 'system', everyone: 'all' },
+});
+const nameOf = (identity: Identity) => mode.userOf(identity, mode.tenantOf(identity)).username;
+
+function routeOf(target: string, { method = 'GET', as = keystoneIdentity('alice') } = {}) {
+  const tenant = mode.tenantOf(as);
+  const info = parseRequestInfo(method, target, { readsTenantFromPath: mode.readsTenantFromPath });
+  return mode.route(info, method, tenant, mode.userOf(as, tenant));
+}
+
+t.test('a user at home is the tenant and the name', async (t) => {
+  t.equal(nameOf(keystoneIdentity('alice')), 'acme:alice');
+});
+
+t.test('C220 alice of another domain carries her home: two alices share no name', async (t) => {
+  t.equal(nameOf(keystoneIdentity('alice', { home: 'globex', scope: 'acme' })), 'acme:alice@globex');
+  t.not(
+    nameOf(keystoneIdentity('alice')),
+    nameOf(keystoneIdentity('alice', { home: 'globex', scope: 'acme' })),
+  );
+});
+
+t.test('separators in Keystone’s free text are escaped', async (t) => {
+  t.equal(nameOf(keystoneIdentity('a:b@c%d')), 'acme:a%3Ab%40c%25d');
+  t.equal(nameOf(keystoneIdentity('bob', { home: 'x@y', scope: 'acme' })), 'acme:bob@x%40y');
+});
+
+t.test('a user of the system tenant has a second word that the cluster’s own users lack', async (t) => {
+  t.equal(nameOf(keystoneIdentity('root', { home: 'ops' })), 'system:stonegate:root');
+  t.equal(nameOf(claimIdentity('oidc:eve', 'system')), 'system:stonegate:oidc:eve');
+});
+
+t.test('a delegated token has a name of its own', async (t) => {
+  const delegation = { kind: 'application-credential', id: 'c0ffee' } as const;
+  t.equal(nameOf(keystoneIdentity('alice', {}, delegation)), 'acme:application-credential:c0ffee');
+  const trust = { kind: 'trust', id: 't1' } as const;
+  t.equal(nameOf(keystoneIdentity('alice', { home: 'globex', scope: 'acme' }, trust)), 'acme:trust:t1');
+});
+
+t.test('a claimed user is the issuer’s prefix and the claim as it is', async (t) => {
+  t.equal(nameOf(claimIdentity('oidc:carol@example.com')), 'acme:oidc:carol@example.com');
+});
+
+t.test('C046 a claimed name cannot be one of the cluster’s, nor look like a delegated token', async (t) => {
+  t.throws(() => nameOf(claimIdentity('system:masters')), { code: 'IdentityReserved' });
+  t.throws(() => nameOf(claimIdentity('trust:t1')), { code: 'IdentityReserved' });
+  t.throws(() => nameOf(claimIdentity('application-credential:c0ffee')), { code: 'IdentityReserved' });
+});
+
+t.test('an empty Keystone name is refused', async (t) => {
+  t.throws(() => nameOf(keystoneIdentity('')), { code: 'IdentityUnusable' });
+});
+
+t.test('nobody gets the union of all tenants, not even by an entry', async (t) => {
+  t.throws(() => mode.tenantOf(keystoneIdentity('x', { home: 'everyone' })), { code: 'TenantUnknown' });
+  t.throws(() => mode.tenantOf(claimIdentity('o:x', 'all')), { code: 'TenantUnknown' });
+});
+
+t.test('a system tenant of another name is reserved too', async (t) => {
+  const other = createArktosMode({ systemTenant: 'root', domains: {} });
+  t.throws(() => other.tenantOf(keystoneIdentity('x', { home: 'root' })), { code: 'TenantUnknown' });
+  const tenant = other.tenantOf(claimIdentity('o:x', 'root'));
+  t.equal(other.userOf(claimIdentity('o:x', 'root'), tenant).username, 'root:stonegate:o:x');
+});
+
+t.test('access reviews name the tenant', async (t) => {
+  t.equal(mode.reviewTenant(mode.tenantOf(keystoneIdentity('alice'))), 'acme');
+});
+
+t.test(
+  'the query of a resource goes on untouched, tenant parameter and all: Arktos ignores it',
+  async (t) => {
+    t.strictSame(routeOf('/api/v1/pods?tenant=globex&limit=5'), {
+      kind: 'forward',
+      path: '/api/v1/tenants/acme/pods',
+      query: 'tenant=globex&limit=5',
+    });
+  },
+);
+
+for (const target of [
+  '/api/v1/nodes/n1/proxy/logs',
+  '/api/v1/storageclusters/1',
+  '/api/v1/datapartitionconfigs',
+  '/api/v1/controllerinstances',
+  '/apis/storage.k8s.io/v1/csinodes',
+  '/apis/admissionregistration.k8s.io/v1beta1/mutatingwebhookconfigurations/x',
+  '/api/v1/watch/tenants',
+]) {
+  t.test(`${target} has no full path and is left alone`, async (t) => {
+    t.match(routeOf(target), { kind: 'forward', path: target });
+  });
+}
+
+t.test('a custom resource named like a cluster-scoped one belongs to the tenant', async (t) => {
+  t.match(routeOf('/apis/example.com/v1/nodes'), { path: '/apis/example.com/v1/tenants/acme/nodes' });
+  t.match(routeOf('/apis/example.com/v1/tenants/x'), { path: '/apis/example.com/v1/tenants/acme/tenants/x' });
+});
+
+for (const target of ['/api/v1/status', '/api/v1/finalize/x', '/apis/example.com/v1/watch/status']) {
+  t.test(`${target} is refused: behind the tenant it would name the Tenant object`, async (t) => {
+    t.throws(() => routeOf(target), { code: 'PathForbidden' });
+  });
+}
+
+for (const [query, expected] of [
+  ['tenant=globex', 'tenant=acme'],
+  ['timeout=32s', 'timeout=32s&tenant=acme'],
+  ['%74enant=globex&timeout=32s', 'timeout=32s&tenant=acme'],
+  ['a=1;tenant=globex', 'a=1&tenant=acme'],
+  ['tenant&ten%61nt=x&&TENANT=y', 'TENANT=y&tenant=acme'],
+  ['tenant%zz=globex', 'tenant=acme'],
+] as const) {
+  t.test(`discovery with ?${query} is asked with ?${expected}`, async (t) => {
+    t.strictSame(routeOf(`/apis?${query}`), {
+      kind: 'discovery',
+      path: '/apis',
+      query: expected,
+      reduce: 'none',
+    });
+  });
+}
+
+t.test('a client’s tenant parameter is removed where Arktos is told none, too', async (t) => {
+  t.match(routeOf('/api/v1?tenant=globex&timeout=1s'), { kind: 'discovery', query: 'timeout=1s' });
+});
+
+t.test('lists of resources are reduced, other documents are not', async (t) => {
+  t.match(routeOf('/api/v1'), { reduce: 'resources' });
+  t.match(routeOf('/apis/apps/v1'), { reduce: 'resources' });
+  t.match(routeOf('/apis/apps'), { reduce: 'none' });
+  t.match(routeOf('/openapi/v3/apis/apps/v1?hash=x'), { reduce: 'none', query: 'hash=x' });
+});
+
+for (const target of [
+  '/apis/apps/',
+  '/version/x',
+  '/openapi',
+  '/openapi/v4',
+  '/livez/ping',
+  '/api/v2',
+  '/apis/%3Fx',
+  '/logs',
+]) {
+  t.test(`${target} is no tenant’s`, async (t) => {
+    t.throws(() => routeOf(target), {
+      code: 'PathForbidden',
+      message: /^forbidden: User "acme:alice" cannot get path /,
+    });
+  });
+}
+
+t.test('discovery is only ever read', async (t) => {
+  t.match(routeOf('/version', { method: 'HEAD' }), { kind: 'discovery' });
+  t.throws(() => routeOf('/version', { method: 'POST' }), { code: 'PathForbidden' });
+});
+
+for (const [target, review] of [
+  ['/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', 'access'],
+  ['/apis/authorization.k8s.io/v1beta1/selfsubjectrulesreviews', 'rules'],
+  ['/apis/authentication.k8s.io/v1/selfsubjectreviews', 'subject'],
+  ['/apis/authentication.k8s.io/v1alpha1/selfsubjectreviews', 'subject'],
+] as const) {
+  t.test(`POST ${target} is a question about oneself, short and full`, async (t) => {
+    const full = target.replace(/\/(?=[^/]*$)/, '/tenants/acme/');
+    t.match(routeOf(target, { method: 'POST' }), { kind: 'self-review', review, path: full });
+    t.match(routeOf(full, { method: 'POST' }), { kind: 'self-review', review, path: full });
+  });
+}
+
+for (const [method, target] of [
+  ['GET', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'],
+  ['POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews'],
+  ['POST', '/apis/authorization.k8s.io/v1/namespaces/x/selfsubjectaccessreviews'],
+  ['POST', '/apis/example.com/v1/selfsubjectaccessreviews'],
+] as const) {
+  t.test(`${method} ${target} is forwarded like any other`, async (t) => {
+    t.match(routeOf(target, { method }), { kind: 'forward' });
+  });
+}
+
+const operator = keystoneIdentity('root', { home: 'ops' });
+
+for (const target of [
+  '/api/v1/pods?x=1',
+  '/api/v1/tenants/acme/pods',
+  '/metrics',
+  '/api/v1',
+  '/apis?tenant=acme',
+  '/api/v1/status',
+]) {
+  t.test(`${target} of a user of the system tenant is forwarded as it is`, async (t) => {
+    const [path, query = ''] = target.split('?');
+    t.strictSame(routeOf(target, { as: operator }), { kind: 'forward', path, query });
+  });
+}
+
+t.test('a user of the system tenant may ask about themselves too', async (t) => {
+  const target = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+  t.match(routeOf(target, { method: 'POST', as: operator }), { kind: 'self-review', path: target });
+});

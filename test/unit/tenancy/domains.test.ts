@@ -1,0 +1,66 @@
+import t from 'tap';
+import { createTenantResolver } from '../../../src/tenancy/domains.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+
+const resolve = createTenantResolver({
+  domains: { Default: 'default-tenant', 'Big Corp': 'bigcorp', ops: 'system' },
+  reserved: new Set(['system', 'all']),
+});
+const ofDomain = (name: string) => resolve({ from: 'domain', domain: { id: 'd', name } });
+
+t.test('a domain whose name is a DNS-1123 label is the tenant', async (t) => {
+  t.equal(ofDomain('acme'), 'acme');
+});
+
+t.test('a domain with an entry is the tenant it says', async (t) => {
+  t.equal(ofDomain('Default'), 'default-tenant');
+  t.equal(ofDomain('Big Corp'), 'bigcorp');
+});
+
+t.test('an explicit entry may name the system tenant', async (t) => {
+  t.equal(ofDomain('ops'), 'system');
+});
+
+for (const name of [
+  'Acme',
+  'acme corp',
+  '',
+  '-acme',
+  'acme.corp',
+  'a'.repeat(64),
+  'constructor ',
+  '__proto__',
+  'café',
+]) {
+  t.test(`the domain ${JSON.stringify(name)} without an entry has no tenant`, async (t) => {
+    t.throws(() => ofDomain(name), { code: 'TenantUnknown', message: /tenancy\.domains/ });
+  });
+}
+
+for (const name of ['system', 'all']) {
+  t.test(`the domain "${name}" becomes no tenant without an entry`, async (t) => {
+    t.throws(() => ofDomain(name), { code: 'TenantUnknown' });
+  });
+}
+
+t.test('a domain never takes the tenant that another one was given', async (t) => {
+  t.throws(() => ofDomain('bigcorp'), { code: 'TenantUnknown' });
+});
+
+t.test('a domain named like a property of every object has no hidden entry', async (t) => {
+  t.equal(ofDomain('constructor'), 'constructor');
+});
+
+t.test('two domains with one tenant are a mistake of the configuration', async (t) => {
+  t.throws(() => createTenantResolver({ domains: { a: 'x', b: 'x' }, reserved: new Set() }), /two domains/);
+});
+
+t.test('the tenant an issuer is given must be fit for one', async (t) => {
+  t.equal(resolve({ from: 'issuer', tenant: 'acme' }), 'acme');
+  t.throws(() => resolve({ from: 'issuer', tenant: 'acme/../x' }), { code: 'TenantUnknown' });
+});
+
+t.test('a tenant name has at most 63 characters', async (t) => {
+  t.equal(toTenantName('a'.repeat(63)).length, 63);
+  t.throws(() => toTenantName('a'.repeat(64)), { code: 'TenantUnknown' });
+});

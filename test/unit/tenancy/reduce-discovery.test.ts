@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { CLUSTER_SCOPED } from '../../../src/tenancy/arktos-route.ts';
+import { type ResourceNames, reduceResources } from '../../../src/tenancy/reduce-discovery.ts';
+
+/** A recorded document's resources, as [name, tenanted]. */
+function recorded(file: string): { groupVersion: string; resources: { name: string; tenanted: boolean }[] } {
+  const url = new URL(`../../conformance/arktos/recorded/${file}.json`, import.meta.url);
+  return JSON.parse(readFileSync(url, 'utf8')).response.body;
+}
+
+t.test('the named cluster-scoped resources go, with their subresources', async (t) => {
+  const list = {
+    groupVersion: 'v1',
+    resources: ['pods', 'nodes', 'nodes/status', 'nodesx'].map((name) => ({ name })),
+  };
+  t.strictSame(names(list), ['pods', 'nodesx']);
+});
+
+t.test('a resource of the same name in another group stays', async (t) => {
+  t.strictSame(names({ groupVersion: 'example.com/v1', resources: [{ name: 'nodes' }] }), ['nodes']);
+});
+
+t.test('everything else of the document stays as it was', async (t) => {
+  const list = { kind: 'APIResourceList', groupVersion: 'v1', resources: [{ name: 'pods', kind: 'Pod' }] };
+  t.strictSame(reduceResources(list, CLUSTER_SCOPED), list);
+});
+
+t.test('what a real server calls cluster-scoped in the core group goes, and nothing else', async (t) => {
+  const list = recorded('discovery-api-v1');
+  const tenanted = list.resources.filter((resource) => resource.tenanted).map(({ name }) => name);
+  t.strictSame(names(list), tenanted);
+});
+
+t.test('a tenant’s own cluster-scoped custom resource stays, although it says tenanted: false', async (t) => {
+  t.match(names(recorded('discovery-example-com-v1')), [
+    'widgets',
+    'widgets/status',
+    'gadgets',
+    'gadgets/status',
+  ]);
+});
+
+function names(list: ResourceNames): string[] {
+  return reduceResources(list, CLUSTER_SCOPED).resources.map(({ name }) => name);
+}

@@ -1,0 +1,94 @@
+import t from 'tap';
+import type { Identity } from '../../../src/api/identity.ts';
+import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { createSharedMode } from '../../../src/tenancy/shared.ts';
+import { claimIdentity, keystoneIdentity } from '../../support/identities.ts';
+
+const mode = createSharedMode({
+  domains: { Default: 'home' },
+  reservedNamePrefixes: ['oidc:', 'corp:eu:', 'gh-'],
+});
+const userOf = (identity: Identity) => mode.userOf(identity, mode.tenantOf(identity));
+
+function routeOf(method: string, target: string) {
+  const identity = keystoneIdentity('alice');
+  const info = parseRequestInfo(method, target, { readsTenantFromPath: mode.readsTenantFromPath });
+  return mode.route(info, method, mode.tenantOf(identity), userOf(identity));
+}
+
+t.test('C220 a user is their home domain and the name, wherever the token is scoped', async (t) => {
+  t.equal(userOf(keystoneIdentity('alice')).username, 'acme:alice');
+  t.equal(userOf(keystoneIdentity('alice', { home: 'globex', scope: 'acme' })).username, 'globex:alice');
+});
+
+t.test('the tenant shows in a group and in extra', async (t) => {
+  const { groups, extra } = userOf(
+    keystoneIdentity('alice', { home: 'globex', scope: 'Default', groups: ['g'] }),
+  );
+  t.strictSame(groups, ['g', 'stonegate:tenant:home', 'system:authenticated']);
+  t.strictSame(extra, { 'stonegate.dev/tenant': ['home'] });
+});
+
+t.test('nobody brings the group of another tenant along', async (t) => {
+  const identity = claimIdentity('oidc:carol', 'acme', { groups: ['stonegate:tenant:globex'] });
+  t.throws(() => userOf(identity), { code: 'IdentityReserved' });
+});
+
+t.test('a delegated token is named by its id under the user’s domain', async (t) => {
+  const delegation = { kind: 'application-credential', id: 'c0ffee' } as const;
+  t.equal(userOf(keystoneIdentity('alice', {}, delegation)).username, 'acme:application-credential:c0ffee');
+});
+
+t.test('domain and name are escaped', async (t) => {
+  t.equal(
+    userOf(keystoneIdentity('a:b', { home: 'Big: Corp', scope: 'acme' })).username,
+    'Big%3A Corp:a%3Ab',
+  );
+});
+
+t.test('a claimed user is the issuer’s prefix and the claim', async (t) => {
+  t.equal(userOf(claimIdentity('oidc:carol@example.com')).username, 'oidc:carol@example.com');
+});
+
+for (const home of ['oidc', 'corp', 'gh-acme', 'gh-']) {
+  t.test(
+    `a Keystone user of the domain "${home}" is refused: an issuer's user could bear the name`,
+    async (t) => {
+      t.throws(() => userOf(keystoneIdentity('x', { home, scope: 'acme' })), { code: 'IdentityReserved' });
+    },
+  );
+}
+
+t.test('a domain that only begins like a prefix is fine', async (t) => {
+  t.equal(userOf(keystoneIdentity('x', { home: 'oidc2' })).username, 'oidc2:x');
+});
+
+t.test('a Keystone domain named system cannot make a user of the cluster’s', async (t) => {
+  t.throws(() => userOf(keystoneIdentity('admin', { home: 'system', scope: 'acme' })), {
+    code: 'IdentityReserved',
+  });
+});
+
+t.test('paths stay as they are, tenants in them included', async (t) => {
+  t.strictSame(routeOf('GET', '/api/v1/tenants/x/pods?a=b'), {
+    kind: 'forward',
+    path: '/api/v1/tenants/x/pods',
+    query: 'a=b',
+  });
+  t.match(routeOf('GET', '/metrics'), { kind: 'forward', path: '/metrics' });
+});
+
+t.test('who one is, Stonegate says itself; what one may, the cluster says', async (t) => {
+  t.match(routeOf('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews'), { review: 'subject' });
+  t.match(routeOf('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'), { kind: 'forward' });
+});
+
+t.test(
+  'the cluster knows no tenants: none is hidden, none is above the others, reviews name none',
+  async (t) => {
+    const tenant = mode.tenantOf(keystoneIdentity('alice'));
+    t.equal(mode.hiddenResources.size, 0);
+    t.equal(mode.isSystem(tenant), false);
+    t.equal(mode.reviewTenant(tenant), undefined);
+  },
+);
