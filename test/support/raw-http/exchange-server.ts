@@ -1,0 +1,90 @@
+/**
+ * The thinnest listener there can be: an Exchange over Node's own HTTP/1.1 server, so that what relays an answer
+ * is tried with real sockets and real backpressure.
+ */
+import { once } from 'node:events';
+import http from 'node:http';
+import net from 'node:net';
+import type { Duplex } from 'node:stream';
+import { fromRawHeaders } from '../../../src/lib/header-list.ts';
+import type { Exchange, ResponseWriter, Upgrade } from '../../../src/pipeline/exchange.ts';
+
+export interface ExchangeServer {
+  readonly port: number;
+  /** Says to every exchange that the server is about to stop. */
+  drain(): void;
+  close(): Promise<void>;
+}
+
+export async function startExchangeServer(serve: (exchange: Exchange) => void): Promise<ExchangeServer> {
+  const draining = new AbortController();
+  const server = http.createServer({ keepAliveTimeout: 60_000 });
+  server.on('request', (request, response) => serve(toExchange(request, response, draining.signal)));
+  server.on('upgrade', (request, socket, head) => {
+    const response = new http.ServerResponse(request);
+    response.shouldKeepAlive = false;
+    if (socket instanceof net.Socket) response.assignSocket(socket);
+    response.once('finish', () => socket.end());
+    const protocol = (request.headers.upgrade ?? '').toLowerCase();
+    serve(toExchange(request, response, draining.signal, { protocol, socket, head }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    port: address.port,
+    drain: () => draining.abort(),
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function toExchange(
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+  draining: AbortSignal,
+  upgrade?: Upgrade,
+): Exchange {
+  const gone = new AbortController();
+  const connection: Duplex = upgrade?.socket ?? request.socket;
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort(new Error('the client left'));
+  });
+  return {
+    method: request.method ?? '',
+    target: request.url ?? '',
+    headers: fromRawHeaders(request.rawHeaders),
+    httpVersion: request.httpVersion,
+    peerAddress: request.socket.remoteAddress,
+    body: request,
+    response: toWriter(response, connection),
+    signal: gone.signal,
+    draining,
+    ...(upgrade === undefined ? {} : { upgrade }),
+  };
+}
+
+function toWriter(response: http.ServerResponse, connection: Duplex): ResponseWriter {
+  return {
+    get headersSent() {
+      return response.headersSent;
+    },
+    get closed() {
+      return response.writableEnded || response.destroyed;
+    },
+    writeHead(status, headers) {
+      response.writeHead(status, headers.flat());
+      // The head now, as latin1; `flushHeaders` would send it as UTF-8.
+      response.write('', 'latin1');
+    },
+    write: (chunk) => response.write(chunk),
+    onDrain: (callback) => response.once('drain', callback),
+    end: (chunk) => response.end(chunk),
+    destroy: () => connection.destroy(),
+  };
+}

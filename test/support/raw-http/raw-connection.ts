@@ -1,0 +1,80 @@
+/**
+ * One end of a TCP connection under a test's thumb: what arrived is text to wait for, what is sent is exactly
+ * what the test says. Bytes are latin1.
+ */
+import { once } from 'node:events';
+import net from 'node:net';
+
+export class RawConnection {
+  readonly socket: net.Socket;
+  readonly closed: Promise<void>;
+  #received = '';
+  #changed = Promise.withResolvers<void>();
+  #ended = false;
+
+  constructor(socket: net.Socket) {
+    this.socket = socket;
+    this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
+    socket
+      .setEncoding('latin1')
+      .on('data', (text: string) => {
+        this.#received += text;
+        this.#notify();
+      })
+      .on('end', () => {
+        this.#ended = true;
+        this.#notify();
+      })
+      // A reset is one of the things tests look for; 'close' tells it.
+      .on('error', () => this.#notify())
+      .on('close', () => this.#notify());
+  }
+
+  /** All that has arrived. */
+  get received(): string {
+    return this.#received;
+  }
+
+  /** The other end has sent its FIN. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  send(text: string): void {
+    this.socket.write(text, 'latin1');
+  }
+
+  /** Everything received, once it holds `part`; throws where the connection closes first. */
+  async until(part: string): Promise<string> {
+    for (;;) {
+      if (this.#received.includes(part)) return this.#received;
+      if (this.socket.destroyed) {
+        throw new Error(`closed before ${JSON.stringify(part)} came; got ${JSON.stringify(this.#received)}`);
+      }
+      await this.#changed.promise;
+    }
+  }
+
+  /** Everything received once the other end has finished or broken off. */
+  async untilEnd(): Promise<string> {
+    while (!this.#ended && !this.socket.destroyed) await this.#changed.promise;
+    return this.#received;
+  }
+
+  /** Breaks off with a TCP reset. */
+  reset(): void {
+    this.socket.resetAndDestroy();
+  }
+
+  #notify(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}
+
+/** Connects to loopback. */
+export async function connectRaw(port: number): Promise<RawConnection> {
+  const socket = net.connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+  await once(socket, 'connect');
+  return new RawConnection(socket);
+}

@@ -1,0 +1,58 @@
+/**
+ * A server that speaks whatever a test writes: half a body, garbage, or nothing at all.
+ */
+import { once } from 'node:events';
+import net from 'node:net';
+import { RawConnection } from './raw-connection.ts';
+
+export interface RawServer {
+  readonly url: string;
+  readonly port: number;
+  /** Every connection so far. */
+  readonly connections: readonly RawConnection[];
+  /** How many are open now. */
+  readonly open: number;
+  /** The next connection nobody has asked for yet. */
+  next(): Promise<RawConnection>;
+  /** Breaks every connection and listens no more. */
+  close(): Promise<void>;
+}
+
+/** @param port for a server that comes back on its old port */
+export async function startRawServer(port = 0): Promise<RawServer> {
+  const connections: RawConnection[] = [];
+  let taken = 0;
+  let arrived = Promise.withResolvers<void>();
+  const server = net.createServer({ allowHalfOpen: true }, (socket) => {
+    connections.push(new RawConnection(socket));
+    arrived.resolve();
+    arrived = Promise.withResolvers();
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    port: address.port,
+    connections,
+    get open() {
+      return connections.filter(({ socket }) => !socket.destroyed).length;
+    },
+    async next() {
+      for (;;) {
+        const connection = connections[taken];
+        if (connection !== undefined) {
+          taken += 1;
+          return connection;
+        }
+        await arrived.promise;
+      }
+    },
+    async close() {
+      server.close();
+      for (const { socket } of connections) socket.destroy();
+      await Promise.all(connections.map(({ closed }) => closed));
+    },
+  };
+}

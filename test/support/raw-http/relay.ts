@@ -1,0 +1,170 @@
+/**
+ * Client, relay and API server in one: a raw server as the API server, the upstream adapter before it, and the
+ * thinnest listener before that. Tests play both ends.
+ */
+
+import { StatusError } from '../../../src/errors/status-error.ts';
+import { toStatus } from '../../../src/errors/to-status.ts';
+import type { HeaderList } from '../../../src/lib/header-list.ts';
+import type { LogFields, Logger } from '../../../src/lib/logger.ts';
+import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import type { Exchange } from '../../../src/pipeline/exchange.ts';
+import type { RelayResult } from '../../../src/pipeline/upstream.ts';
+import type { UpstreamCredential } from '../../../src/upstream/connection.ts';
+import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
+import { createFakeClock, type FakeClock } from '../oidc/fake-clock.ts';
+import { startExchangeServer } from './exchange-server.ts';
+import { connectRaw, type RawConnection } from './raw-connection.ts';
+import { type RawServer, startRawServer } from './raw-server.ts';
+
+export const TIMEOUTS = { connect: 5_000, response: 60_000, body: 30_000 };
+
+/** How one request ended; `heads` are the statuses told to `onHead`. */
+export interface Ending {
+  readonly result?: RelayResult;
+  readonly error?: unknown;
+  readonly heads: readonly number[];
+}
+
+export interface Relay {
+  readonly upstream: RawServer;
+  readonly adapter: Upstream;
+  readonly clock: FakeClock;
+  readonly log: readonly { readonly level: string; readonly fields: LogFields; readonly message: string }[];
+  /** `backendCall` results in order. */
+  readonly calls: readonly string[];
+  /** Opens a connection to the relay. */
+  client(): Promise<RawConnection>;
+  /** Opens one and sends this. */
+  request(text: string): Promise<RawConnection>;
+  /** How the next request nobody has asked for ended. */
+  ending(): Promise<Ending>;
+  drain(): void;
+  close(): Promise<void>;
+}
+
+export interface RelayOptions {
+  readonly longRunning?: boolean;
+  readonly maxBodyBytes?: number;
+  readonly credential?: UpstreamCredential;
+  /** Instead of the raw server's. */
+  readonly server?: string;
+  readonly ca?: string;
+  /** What the pipeline would have made of the client's headers. */
+  readonly headers?: (exchange: Exchange) => HeaderList;
+  readonly onExchange?: (exchange: Exchange) => void;
+}
+
+export async function startRelay(options: RelayOptions = {}): Promise<Relay> {
+  const upstream = await startRawServer();
+  const clock = createFakeClock();
+  const log: { level: string; fields: LogFields; message: string }[] = [];
+  const calls: string[] = [];
+  const endings: Ending[] = [];
+  let taken = 0;
+  let ended = Promise.withResolvers<void>();
+  const adapter = createUpstream({
+    server: options.server ?? upstream.url,
+    ...(options.ca === undefined ? {} : { ca: options.ca }),
+    credential: options.credential ?? { token: 'our-token' },
+    timeouts: TIMEOUTS,
+    maxBodyBytes: options.maxBodyBytes ?? 1024 * 1024 * 1024,
+    clock,
+    logger: recordingLogger(log),
+    telemetry: { ...noTelemetry, backendCall: (_backend, result) => calls.push(result) },
+  });
+  const server = await startExchangeServer(async (exchange) => {
+    options.onExchange?.(exchange);
+    const heads: number[] = [];
+    try {
+      const result = await relay(adapter, exchange, options, heads);
+      endings.push({ result, heads });
+    } catch (error) {
+      endings.push({ error, heads });
+      answer(exchange, error);
+    }
+    ended.resolve();
+    ended = Promise.withResolvers();
+  });
+  const clients: RawConnection[] = [];
+  const connect = async (): Promise<RawConnection> => {
+    const connection = await connectRaw(server.port);
+    clients.push(connection);
+    return connection;
+  };
+  return {
+    upstream,
+    adapter,
+    clock,
+    log,
+    calls,
+    client: connect,
+    async request(text) {
+      const connection = await connect();
+      connection.send(text);
+      return connection;
+    },
+    async ending() {
+      for (;;) {
+        const ending = endings[taken];
+        if (ending !== undefined) {
+          taken += 1;
+          return ending;
+        }
+        await ended.promise;
+      }
+    },
+    drain: server.drain,
+    async close() {
+      for (const { socket } of clients) socket.destroy();
+      await adapter.destroy();
+      await upstream.close();
+      await server.close();
+    },
+  };
+}
+
+function relay(
+  adapter: Upstream,
+  exchange: Exchange,
+  options: RelayOptions,
+  heads: number[],
+): Promise<RelayResult> {
+  const request = {
+    method: exchange.method,
+    target: exchange.target,
+    headers: options.headers?.(exchange) ?? [['Accept', 'application/json']],
+    longRunning: options.longRunning ?? false,
+  };
+  const hooks = { onHead: (status: number) => void heads.push(status) };
+  return exchange.upgrade === undefined
+    ? adapter.forward(request, exchange, hooks)
+    : adapter.tunnel(request, exchange, exchange.upgrade, hooks);
+}
+
+function answer({ response }: Exchange, error: unknown): void {
+  if (response.closed) return;
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const { status } = toStatus(error, 'audit-id');
+  const body = JSON.stringify(status);
+  response.writeHead(status.code, [
+    ['Content-Type', 'application/json'],
+    ['Content-Length', String(body.length)],
+  ]);
+  response.end(body);
+}
+
+function recordingLogger(log: { level: string; fields: LogFields; message: string }[]): Logger {
+  const at = (level: string) => (fields: LogFields, message: string) => {
+    log.push({ level, fields, message });
+  };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** The code of a refusal, for assertions. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof StatusError ? error.code : undefined;
+}

@@ -1,0 +1,629 @@
+import type { Socket } from 'node:net';
+import t, { type Test } from 'tap';
+import { fromRawHeaders, headerValues } from '../../../src/lib/header-list.ts';
+import { eventually } from '../../support/eventually.ts';
+import { codeOf, type Relay, type RelayOptions, startRelay, TIMEOUTS } from '../../support/raw-http/relay.ts';
+
+const GET = 'GET /api/v1/tenants/acme/pods HTTP/1.1\r\nHost: stonegate\r\n\r\n';
+const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
+const WATCH_HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+async function relayFor(test: Test, options: RelayOptions = {}): Promise<Relay> {
+  const relay = await startRelay(options);
+  test.teardown(() => relay.close());
+  return relay;
+}
+
+/** Waits until a number that was growing no longer does. */
+async function stuck(measure: () => number): Promise<void> {
+  let before = 0;
+  await eventually(() => {
+    const now = measure();
+    const same = now > 0 && now === before;
+    before = now;
+    return same;
+  });
+}
+
+const MEGABYTE = Buffer.alloc(1024 * 1024, 'x');
+
+/** Sends so many megabytes, as fast as the other end takes them; returns how many are on their way. */
+function pump(socket: Socket, megabytes: number): () => number {
+  let sent = 0;
+  const more = (): void => {
+    while (sent < megabytes) {
+      sent += 1;
+      if (socket.write(MEGABYTE)) continue;
+      socket.once('drain', more);
+      return;
+    }
+  };
+  more();
+  return () => sent;
+}
+
+t.test('the request', async (t) => {
+  t.test('goes out with method, target and headers as given, and our credential last', async (t) => {
+    const relay = await relayFor(t, {
+      headers: () => [
+        ['Accept', 'application/json'],
+        ['Impersonate-User', 'acme:alice'],
+        ['Impersonate-Group', 'a'],
+        ['Impersonate-Group', 'b, c'],
+      ],
+    });
+    await relay.request('GET /api/v1/x/%41?a=b&c=%2F HTTP/1.1\r\nHost: stonegate\r\n\r\n');
+    const connection = await relay.upstream.next();
+    const received = await connection.until('\r\n\r\n');
+    t.equal(
+      received,
+      [
+        'GET /api/v1/x/%41?a=b&c=%2F HTTP/1.1',
+        `host: 127.0.0.1:${relay.upstream.port}`,
+        'connection: keep-alive',
+        'Accept: application/json',
+        'Impersonate-User: acme:alice',
+        'Impersonate-Group: a',
+        'Impersonate-Group: b, c',
+        'Authorization: Bearer our-token',
+        '\r\n',
+      ].join('\r\n'),
+    );
+  });
+
+  t.test("C088 is not sent where somebody else's credential is still on it", async (t) => {
+    const relay = await relayFor(t, { headers: () => [['authorization', 'Bearer theirs']] });
+    const client = await relay.request(GET);
+    t.match(await client.until('InvariantBroken'), /^HTTP\/1\.1 500 /);
+    t.equal(relay.upstream.connections.length, 0);
+  });
+
+  t.test('C197 with a Trailer header does no harm', async (t) => {
+    const relay = await relayFor(t, { headers: (exchange) => exchange.headers });
+    const client = await relay.request(GET.replace('\r\n\r\n', '\r\nTrailer: x\r\nTE: trailers\r\n\r\n'));
+    const connection = await relay.upstream.next();
+    t.notMatch(await connection.until('\r\n\r\n'), /trailer/i);
+    connection.send(OK);
+    t.match(await client.until('{}'), /^HTTP\/1\.1 200 /);
+  });
+
+  for (const expect of ['', 'Expect: 100-continue\r\n']) {
+    t.test(
+      `C198 with a body of over 1 KiB ${expect === '' ? 'without' : 'with'} Expect arrives`,
+      async (t) => {
+        const relay = await relayFor(t, { headers: (exchange) => exchange.headers });
+        const body = 'x'.repeat(5000);
+        const client = await relay.request(
+          `POST /x HTTP/1.1\r\nHost: s\r\n${expect}Content-Length: 5000\r\n\r\n`,
+        );
+        if (expect !== '') await client.until('100 Continue');
+        client.send(body);
+        const connection = await relay.upstream.next();
+        const received = await connection.until(body);
+        t.match(received, /\r\ncontent-length: 5000\r\n/i);
+        t.notMatch(received, /expect/i);
+        connection.send(OK);
+        await client.until('200 OK');
+      },
+    );
+  }
+
+  t.test('of unknown length is sent in chunks as they come', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request('PUT /x HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n');
+    client.send(chunk('one'));
+    const connection = await relay.upstream.next();
+    t.match(await connection.until('one'), /transfer-encoding: chunked/);
+    client.send(chunk('two'));
+    await connection.until('two');
+    client.send('0\r\n\r\n');
+    await connection.until('0\r\n\r\n');
+    connection.send(OK);
+    await client.until('{}');
+  });
+
+  t.test('without a body that a POST announces as empty says so', async (t) => {
+    const relay = await relayFor(t);
+    await relay.request('POST /x HTTP/1.1\r\nHost: s\r\nContent-Length: 0\r\n\r\n');
+    const connection = await relay.upstream.next();
+    t.match(await connection.until('\r\n\r\n'), /content-length: 0/);
+  });
+
+  t.test('uses the connection of the one before, after a DELETE with a body and a HEAD too', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.client();
+    client.send('DELETE /one HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\n\r\n{}');
+    const connection = await relay.upstream.next();
+    await connection.until('/one');
+    connection.send(OK);
+    await relay.ending();
+    client.send('HEAD /two HTTP/1.1\r\nHost: s\r\n\r\n');
+    await connection.until('/two');
+    connection.send('HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n');
+    await relay.ending();
+    client.send(GET);
+    await connection.until('/pods');
+    connection.send(OK);
+    await relay.ending();
+    t.equal(relay.upstream.connections.length, 1);
+  });
+});
+
+t.test('the answer', async (t) => {
+  t.test('C073 of 404 passes unchanged', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send('HTTP/1.1 404 Not Found\r\nX-Thing: 1\r\nContent-Length: 9\r\n\r\nnot there');
+    const received = await client.until('not there');
+    t.match(received, /^HTTP\/1\.1 404 /);
+    t.match(received, /\r\nX-Thing: 1\r\n/);
+    t.same(await relay.ending(), { result: { status: 404, aborted: false }, heads: [404] });
+  });
+
+  t.test('C203 that redirects passes and is not followed', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(
+      `HTTP/1.1 307 Temporary Redirect\r\nLocation: ${relay.upstream.url}/else\r\nContent-Length: 0\r\n\r\n`,
+    );
+    t.match(await client.until('\r\n\r\n'), /^HTTP\/1\.1 307 .*\r\nLocation: /s);
+    await relay.ending();
+    t.equal(relay.upstream.connections.length, 1);
+    t.notMatch(connection.received, /\/else/);
+  });
+
+  t.test('loses hop-by-hop fields, those Connection names, and repeats of single-value fields', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(
+      'HTTP/1.1 200 OK\r\nConnection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=9\r\nProxy-Connection: x\r\n' +
+        'Content-Type: a/b\r\nContent-Type: c/d\r\nWarning: 299 - "one"\r\nWarning: 299 - "two"\r\n' +
+        'Content-Length: 2\r\n\r\n{}',
+    );
+    const head = (await client.until('{}')).split('\r\n\r\n')[0] ?? '';
+    const fields = fromRawHeaders(
+      head
+        .split('\r\n')
+        .slice(1)
+        .flatMap((line) => line.split(/: (.*)/, 2)),
+    );
+    t.same(headerValues(fields, 'content-type'), ['a/b']);
+    t.same(headerValues(fields, 'warning'), ['299 - "one"', '299 - "two"']);
+    t.same(headerValues(fields, 'x-hop'), []);
+    t.same(headerValues(fields, 'proxy-connection'), []);
+    t.notMatch(head, /timeout=9/);
+  });
+
+  t.test('of bytes beyond ASCII in a field passes as it is', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send('HTTP/1.1 200 OK\r\nWarning: 299 - "\xc3\xa9"\r\nContent-Length: 2\r\n\r\n{}');
+    t.match(await client.until('{}'), 'Warning: 299 - "\xc3\xa9"\r\n');
+  });
+
+  for (const status of ['204 No Content', '304 Not Modified']) {
+    t.test(`of ${status} has no body`, async (t) => {
+      const relay = await relayFor(t);
+      const client = await relay.request(GET);
+      const connection = await relay.upstream.next();
+      connection.send(`HTTP/1.1 ${status}\r\nEtag: "x"\r\n\r\n`);
+      t.match(await client.until('\r\n\r\n'), `HTTP/1.1 ${status}`);
+      t.match(await relay.ending(), { result: { aborted: false } });
+    });
+  }
+
+  t.test('to HEAD keeps its length and has no body', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request('HEAD /x HTTP/1.1\r\nHost: s\r\n\r\n');
+    const connection = await relay.upstream.next();
+    connection.send('HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n');
+    t.match(await client.until('\r\n\r\n'), /\r\nContent-Length: 1234\r\n/);
+    t.match(await relay.ending(), { result: { status: 200, aborted: false } });
+  });
+
+  t.test('that follows an interim one is the answer', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(`HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${OK}`);
+    t.match(await client.until('{}'), /^HTTP\/1\.1 200 /);
+    t.same((await relay.ending()).heads, [200]);
+  });
+
+  t.test('of a watch leaves event by event', async (t) => {
+    const relay = await relayFor(t, { longRunning: true });
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(WATCH_HEAD);
+    await client.until('\r\n\r\n');
+    for (const event of ['{"type":"ADDED"}\n', '{"type":"MODIFIED"}\n', '{"type":"DELETED"}\n']) {
+      connection.send(chunk(event));
+      await client.until(event.trim());
+    }
+    connection.send('0\r\n\r\n');
+    t.same(await relay.ending(), { result: { status: 200, aborted: false }, heads: [200] });
+  });
+
+  t.test('of a watch may be silent for a day', async (t) => {
+    const relay = await relayFor(t, { longRunning: true });
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(WATCH_HEAD);
+    await client.until('\r\n\r\n');
+    relay.clock.advance(24 * 3_600_000);
+    connection.send(chunk('still here'));
+    await client.until('still here');
+    t.equal(relay.clock.pending, 0);
+  });
+
+  t.test('of a watch ends in good order when the server stops', async (t) => {
+    const relay = await relayFor(t, { longRunning: true });
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(WATCH_HEAD + chunk('event'));
+    await client.until('event');
+    relay.drain();
+    await client.until('0\r\n\r\n');
+    await connection.untilEnd();
+    t.same(await relay.ending(), { result: { status: 200, aborted: false }, heads: [200] });
+  });
+
+  t.test('of a watch not yet begun when the server stops is a 503', async (t) => {
+    const relay = await relayFor(t, { longRunning: true });
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    await connection.until('\r\n\r\n');
+    relay.drain();
+    t.match(await client.until('ShuttingDown'), /^HTTP\/1\.1 503 /);
+  });
+});
+
+t.test('backpressure', async (t) => {
+  t.test('a client that reads slowly makes the API server wait', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.client();
+    client.socket.pause();
+    client.send(GET);
+    const connection = await relay.upstream.next();
+    connection.send(`HTTP/1.1 200 OK\r\nContent-Length: ${64 * MEGABYTE.length}\r\n\r\n`);
+    const sent = pump(connection.socket, 64);
+    await stuck(sent);
+    t.ok(sent() < 64, 'the API server was stopped before it had sent all');
+    relay.clock.advance(10 * TIMEOUTS.response);
+    client.socket.resume();
+    t.match(await relay.ending(), { result: { status: 200, aborted: false } });
+    t.equal(sent(), 64);
+  });
+
+  t.test('an API server that reads slowly makes the client wait', async (t) => {
+    const relay = await relayFor(t, { longRunning: true });
+    const client = await relay.client();
+    client.send(`POST /x HTTP/1.1\r\nHost: s\r\nContent-Length: ${64 * MEGABYTE.length}\r\n\r\n`);
+    const sent = pump(client.socket, 64);
+    const connection = await relay.upstream.next();
+    connection.socket.pause();
+    await stuck(sent);
+    t.ok(sent() < 64, 'the client was stopped before it had sent all');
+    connection.socket.resume();
+    await eventually(() => connection.socket.bytesRead > 64 * MEGABYTE.length);
+    connection.send(OK);
+    await client.until('200 OK');
+  });
+});
+
+t.test('refusals', async (t) => {
+  t.test('an API server that refuses our credential is a 503 and a loud log line', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(
+      'HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\nnope',
+    );
+    const received = await client.until('UpstreamRefusedCredential');
+    t.match(received, /^HTTP\/1\.1 503 /);
+    t.notMatch(received, /nope|our-token/);
+    t.match(relay.log, [{ level: 'error', message: /refused the credential/ }]);
+    t.notMatch(JSON.stringify(relay.log), 'our-token');
+    t.same(relay.calls, ['refused']);
+  });
+
+  t.test('a 401 of a workload behind a service proxy passes', async (t) => {
+    const relay = await relayFor(t, { longRunning: true });
+    const client = await relay.request(
+      'GET /api/v1/namespaces/n/services/s/proxy/login HTTP/1.1\r\nHost: s\r\n\r\n',
+    );
+    const connection = await relay.upstream.next();
+    connection.send(
+      'HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm="grafana"\r\nContent-Length: 4\r\n\r\nauth',
+    );
+    t.match(await client.until('auth'), /^HTTP\/1\.1 401 /);
+  });
+
+  t.test('our own 401 behind a service proxy is a 503 all the same', async (t) => {
+    const relay = await relayFor(t, { longRunning: true });
+    const client = await relay.request(
+      'GET /api/v1/namespaces/n/services/s/proxy HTTP/1.1\r\nHost: s\r\n\r\n',
+    );
+    const connection = await relay.upstream.next();
+    connection.send('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n');
+    t.match(await client.until('UpstreamRefusedCredential'), /^HTTP\/1\.1 503 /);
+  });
+
+  t.test('a body over the limit is a 413', async (t) => {
+    const relay = await relayFor(t, { maxBodyBytes: 10 });
+    const client = await relay.request('POST /x HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n');
+    client.send(chunk('12345678'));
+    const connection = await relay.upstream.next();
+    await connection.until('12345678');
+    client.send(chunk('90ab'));
+    t.match(await client.until('BodyTooLarge'), /^HTTP\/1\.1 413 /);
+    await connection.untilEnd();
+    t.notMatch(connection.received, '90ab');
+  });
+
+  t.test('a client that does not send the rest of its body is a 408', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request('POST /x HTTP/1.1\r\nHost: s\r\nContent-Length: 10\r\n\r\nhalf.');
+    const connection = await relay.upstream.next();
+    await connection.until('half.');
+    await eventually(() => relay.clock.pending === 1);
+    relay.clock.advance(TIMEOUTS.body);
+    t.match(await client.until('BodyTimeout'), /^HTTP\/1\.1 408 /);
+    await connection.untilEnd();
+  });
+});
+
+t.test('faults of the API server', async (t) => {
+  t.test('not listening is a 503', async (t) => {
+    const relay = await relayFor(t, { server: 'http://127.0.0.1:1' });
+    const client = await relay.request(GET);
+    const received = await client.until('UpstreamUnavailable');
+    t.match(received, /^HTTP\/1\.1 503 /);
+    t.notMatch(received, /127\.0\.0\.1|ECONNREFUSED/);
+    t.same(relay.calls, ['error']);
+  });
+
+  t.test('a connection that is accepted and reset, time and again, is a 503', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    for (const _attempt of ['first', 'second']) {
+      const connection = await relay.upstream.next();
+      await connection.until('\r\n\r\n');
+      connection.reset();
+    }
+    t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);
+    t.equal(relay.upstream.connections.length, 2);
+  });
+
+  t.test('a pooled connection that turns out to be closed is replaced once for a GET', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.client();
+    client.send(GET);
+    const first = await relay.upstream.next();
+    first.send(OK);
+    await relay.ending();
+    client.send(GET.replace('/pods', '/again'));
+    await first.until('/again');
+    first.socket.end();
+    const second = await relay.upstream.next();
+    await second.until('/again');
+    second.send(OK);
+    t.match(await relay.ending(), { result: { status: 200 } });
+  });
+
+  t.test('a POST is never sent twice', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request('POST /x HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\n\r\n{}');
+    const connection = await relay.upstream.next();
+    await connection.until('{}');
+    connection.reset();
+    t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);
+    t.equal(relay.upstream.connections.length, 1);
+  });
+
+  t.test('a GET whose answer had begun is not sent twice', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send('HTTP/1.1 200 OK\r\nContent-');
+    connection.socket.end();
+    t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);
+    t.equal(relay.upstream.connections.length, 1);
+  });
+
+  t.test('silence is a 504', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    await connection.until('\r\n\r\n');
+    await eventually(() => relay.clock.pending === 1);
+    relay.clock.advance(TIMEOUTS.response);
+    t.match(await client.until('UpstreamTimeout'), /^HTTP\/1\.1 504 /);
+    await connection.untilEnd();
+    t.same(relay.calls, ['timeout']);
+  });
+
+  t.test('no longer reading the body is a 504', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.client();
+    client.send('POST /x HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n');
+    client.send(chunk('x'.repeat(64 * 1024 * 1024)));
+    const connection = await relay.upstream.next();
+    connection.socket.pause();
+    await stuck(() => client.socket.bytesWritten);
+    relay.clock.advance(TIMEOUTS.response);
+    t.match(await client.until('UpstreamTimeout'), /^HTTP\/1\.1 504 /);
+  });
+
+  t.test('silence in the midst of a short answer breaks it off', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
+    await client.until('half');
+    relay.clock.advance(TIMEOUTS.response - 1);
+    connection.send('more');
+    await client.until('more');
+    relay.clock.advance(TIMEOUTS.response - 1);
+    t.notOk(client.socket.destroyed);
+    relay.clock.advance(1);
+    await client.untilEnd();
+    await connection.untilEnd();
+    t.same(await relay.ending(), { result: { status: 200, aborted: true }, heads: [200] });
+  });
+
+  for (const [name, head] of [
+    ['with a length', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'],
+    ['in chunks', `${WATCH_HEAD}${chunk('half')}`],
+  ] as const) {
+    t.test(
+      `C135 half a body ${name} breaks the client's connection, without a second status line`,
+      async (t) => {
+        const relay = await relayFor(t);
+        const client = await relay.request(GET);
+        const connection = await relay.upstream.next();
+        connection.send(head);
+        await client.until('half');
+        connection.reset();
+        const received = await client.untilEnd();
+        t.equal(received.match(/HTTP\/1\.1 /g)?.length, 1);
+        t.notMatch(received, /\r\n0\r\n/);
+        t.same(await relay.ending(), { result: { status: 200, aborted: true }, heads: [200] });
+        t.match(relay.log, [{ level: 'warn', message: /broke off/ }]);
+      },
+    );
+  }
+
+  t.test(
+    'a restart in the midst of a watch ends the watch, and the next one reaches the new server',
+    async (t) => {
+      const relay = await relayFor(t, { longRunning: true });
+      const client = await relay.request(GET);
+      const connection = await relay.upstream.next();
+      connection.send(WATCH_HEAD + chunk('event'));
+      await client.until('event');
+      connection.reset();
+      await client.untilEnd();
+      const again = await relay.request(GET);
+      const second = await relay.upstream.next();
+      second.send(WATCH_HEAD + chunk('anew'));
+      await again.until('anew');
+    },
+  );
+
+  for (const [name, garbage] of [
+    ['a garbage status line', 'SSH-2.0-OpenSSH_9.6\r\n\r\n'],
+    ['headers beyond all measure', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`],
+    ['an upgrade nobody asked for', 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'],
+    ['a control character in a field', 'HTTP/1.1 200 OK\r\nX-Bad: a\x01b\r\nContent-Length: 0\r\n\r\n'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+  ] as const) {
+    t.test(`${name} does not end the process`, async (t) => {
+      const relay = await relayFor(t);
+      const client = await relay.request(GET);
+      const connection = await relay.upstream.next();
+      connection.send(garbage);
+      const received = await client.until('\r\n\r\n');
+      t.match(received, /^HTTP\/1\.1 503 /);
+      t.match(codeOf((await relay.ending()).error), 'UpstreamUnavailable');
+    });
+  }
+
+  t.test('an answer before the body has come is relayed', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request('POST /x HTTP/1.1\r\nHost: s\r\nContent-Length: 10\r\n\r\nhalf.');
+    const connection = await relay.upstream.next();
+    await connection.until('half.');
+    connection.send('HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig');
+    t.match(await client.until('big'), /^HTTP\/1\.1 413 /);
+    t.match(await relay.ending(), { result: { status: 413, aborted: false } });
+    client.send('rest.');
+    client.send(GET);
+    const second = await relay.upstream.next();
+    second.send(OK);
+    await client.until('{}');
+    t.equal(relay.clock.pending, 0);
+  });
+});
+
+t.test('a client that leaves ends its request at once', async (t) => {
+  t.test('in the midst of its body', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request('POST /x HTTP/1.1\r\nHost: s\r\nContent-Length: 10\r\n\r\nhalf.');
+    const connection = await relay.upstream.next();
+    await connection.until('half.');
+    client.reset();
+    await connection.untilEnd();
+    t.same(await relay.ending(), { result: { status: 0, aborted: true }, heads: [] });
+    t.equal(relay.clock.pending, 0);
+  });
+
+  t.test('while the API server is thinking', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    await connection.until('\r\n\r\n');
+    client.reset();
+    await connection.untilEnd();
+    t.same(await relay.ending(), { result: { status: 0, aborted: true }, heads: [] });
+    t.equal(relay.clock.pending, 0);
+  });
+
+  t.test('in the midst of a watch', async (t) => {
+    const relay = await relayFor(t, { longRunning: true });
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(WATCH_HEAD);
+    await client.until('\r\n\r\n');
+    client.socket.destroy();
+    await connection.untilEnd();
+    t.same(await relay.ending(), { result: { status: 200, aborted: true }, heads: [200] });
+  });
+
+  t.test('while it does not read', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.client();
+    client.socket.pause();
+    client.send(GET);
+    const connection = await relay.upstream.next();
+    connection.send(`HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n${'x'.repeat(10_000_000)}`);
+    await eventually(() => connection.socket.writableNeedDrain);
+    client.reset();
+    await connection.untilEnd();
+    t.match(await relay.ending(), { result: { aborted: true } });
+    t.equal(relay.clock.pending, 0);
+  });
+});
+
+t.test('giving up the adapter', async (t) => {
+  t.test('close waits for what is under way and then leaves no connection', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    await connection.until('\r\n\r\n');
+    const closed = relay.adapter.close();
+    connection.send(OK);
+    await client.until('{}');
+    await closed;
+    await eventually(() => relay.upstream.connections[0]?.ended === true);
+    const later = await relay.request(GET);
+    t.match(await later.until('\r\n\r\n'), /^HTTP\/1\.1 503 /);
+  });
+
+  t.test('destroy breaks off what is under way', async (t) => {
+    const relay = await relayFor(t, { longRunning: true });
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(WATCH_HEAD);
+    await client.until('\r\n\r\n');
+    await relay.adapter.destroy();
+    await client.untilEnd();
+    await connection.untilEnd();
+    t.match(await relay.ending(), { result: { status: 200, aborted: true } });
+  });
+});
