@@ -1,0 +1,78 @@
+/**
+ * A shared store in memory, to be seen through and tampered with by a test: what replicas see of a Redis, without
+ * one. Entries are not forgotten in time: whoever relies on Redis to forget is found out.
+ */
+import type { SharedStore } from '../../../src/cache/shared-store.ts';
+
+export interface StoreConnection extends SharedStore {
+  /** Answers nothing while true. */
+  away: boolean;
+  /** Refuses writes while true, as a full Redis does. */
+  full: boolean;
+  /** Misses messages while true. */
+  deaf: boolean;
+  /** Tells that messages may have been lost. */
+  gap(): void;
+  reads: number;
+}
+
+export interface MemoryStore {
+  readonly values: Map<string, Buffer>;
+  connect(): StoreConnection;
+  publish(message: string): void;
+}
+
+export function createMemoryStore(): MemoryStore {
+  const values = new Map<string, Buffer>();
+  const receivers: ((message: string) => void)[] = [];
+  const publish = (message: string): void => {
+    for (const receive of receivers) receive(message);
+  };
+  return { values, publish, connect: () => connect(values, receivers, publish) };
+}
+
+function connect(
+  values: Map<string, Buffer>,
+  receivers: ((message: string) => void)[],
+  publish: (message: string) => void,
+): StoreConnection {
+  const gapListeners: (() => void)[] = [];
+  const connection: StoreConnection = {
+    away: false,
+    full: false,
+    deaf: false,
+    reads: 0,
+    async get(names, maxBytes) {
+      connection.reads += 1;
+      return connection.away ? undefined : names.map((name) => values.get(name)?.subarray(0, maxBytes));
+    },
+    async set(name, value) {
+      if (connection.away || connection.full) return false;
+      values.set(name, Buffer.from(value));
+      return true;
+    },
+    async delete(names) {
+      for (const name of connection.away ? [] : names) values.delete(name);
+      return !connection.away;
+    },
+    async publish(message) {
+      if (!connection.away) publish(message);
+      return !connection.away;
+    },
+    onMessage(listener) {
+      receivers.push((message) => {
+        if (!connection.deaf) listener(message);
+      });
+    },
+    onGap: (listener) => {
+      gapListeners.push(listener);
+    },
+    gap() {
+      for (const listener of gapListeners) listener();
+    },
+    whenReady: async () => !connection.away,
+    problem: () => (connection.away ? 'connection refused' : connection.full ? 'OOM' : undefined),
+    close() {},
+  };
+  return connection;
+}

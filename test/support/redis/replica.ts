@@ -1,0 +1,88 @@
+/**
+ * One replica's caches over a shared store, with a backend that a test fills: which credential is whose.
+ */
+
+import type { Validated } from '../../../src/authentication/credential-cache.ts';
+import { createSharedCache, noSharedCache, type SharedCache } from '../../../src/cache/shared-cache.ts';
+import type { SharedStore } from '../../../src/cache/shared-store.ts';
+import { type CredentialCacheOptions, createCredentialCache } from '../../../src/cache/tiered.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
+import { systemRandom } from '../../../src/lib/random.ts';
+import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
+
+/** The facts a test's backend knows of a credential. */
+export interface Facts {
+  readonly name: string;
+}
+
+export const sealingKey = (seed: number): Buffer => Buffer.alloc(32, seed);
+
+/** Milliseconds: as the defaults of the configuration. */
+export const TTL = 60_000;
+
+export interface ReplicaOptions extends Partial<CredentialCacheOptions<Facts>> {
+  readonly clock: Clock;
+  readonly store?: SharedStore;
+  readonly sealingKeys?: readonly Buffer[];
+  readonly logger?: Logger;
+  readonly telemetry?: Telemetry;
+}
+
+export function createReplica(options: ReplicaOptions) {
+  const { clock, store, logger = silentLogger, telemetry = noTelemetry, random = systemRandom } = options;
+  const shared: SharedCache =
+    store === undefined
+      ? noSharedCache
+      : createSharedCache({
+          store,
+          sealingKeys: options.sealingKeys ?? [sealingKey(1)],
+          keyPrefix: 'stonegate:',
+          longestLife: TTL + (options.staleIfUnavailable ?? 0),
+          clock,
+          random,
+          logger,
+          telemetry,
+        });
+  const cache = createCredentialCache<Facts>({
+    name: 'keystone',
+    ttl: TTL,
+    negativeTTL: 5_000,
+    staleIfUnavailable: 0,
+    maxEntries: 100,
+    configurationDigest: 'configuration',
+    codec: { encode: (facts) => JSON.stringify(facts), decode },
+    random,
+    logger,
+    telemetry,
+    shared,
+    ...options,
+    clock,
+  });
+  return { shared, cache };
+}
+
+function decode(text: string): Facts | undefined {
+  const facts: unknown = JSON.parse(text);
+  if (typeof facts !== 'object' || facts === null || !('name' in facts)) return undefined;
+  return typeof facts.name === 'string' ? { name: facts.name } : undefined;
+}
+
+/** A backend that counts what it is asked, and answers as it is told to. */
+export function createBackend(clock: Clock) {
+  const backend = {
+    asked: [] as string[],
+    /** Lives so long, in milliseconds. */
+    credentialLife: 3_600_000,
+    tags: (name: string): readonly string[] => [`user:${name}`, 'tenant:acme'],
+    /** The user's name, or undefined for a bad credential; may throw or wait. */
+    answer: async (): Promise<string | undefined> => 'alice',
+    load: async (reason: 'miss' | 'refresh'): Promise<Validated<Facts>> => {
+      backend.asked.push(reason);
+      const expiresAt = clock.now() + backend.credentialLife;
+      const name = await backend.answer();
+      return name === undefined ? undefined : { value: { name }, expiresAt, tags: backend.tags(name) };
+    },
+  };
+  return backend;
+}

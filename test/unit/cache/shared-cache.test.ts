@@ -1,0 +1,366 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import t from 'tap';
+import { createSharedCache, noSharedCache } from '../../../src/cache/shared-cache.ts';
+import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
+import { systemRandom } from '../../../src/lib/random.ts';
+import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createMemoryStore } from '../../support/redis/memory-store.ts';
+import {
+  createBackend,
+  createReplica,
+  type ReplicaOptions,
+  sealingKey,
+  TTL,
+} from '../../support/redis/replica.ts';
+
+const TOKEN = 'gAAAAABvery-secret-token';
+const HOUR = 3_600_000;
+
+/** Replicas over one store and one backend. */
+function setUp() {
+  const clock = createFakeClock();
+  const backend = createBackend(clock);
+  const store = createMemoryStore();
+  function join(options: Partial<ReplicaOptions> = {}) {
+    const connection = store.connect();
+    const { cache, shared } = createReplica({ store: connection, ...options, clock });
+    const lookup = async (token = TOKEN) => {
+      const facts = await cache.lookup(token, backend.load);
+      // What is written to Redis is written behind the answer.
+      await turn();
+      return facts?.name;
+    };
+    return { connection, cache, shared, lookup };
+  }
+  const entryNames = () => [...store.values.keys()].filter((name) => name.includes('entry:'));
+  return { clock, backend, store, join, entryNames };
+}
+
+t.test('a second replica finds what the first was told', async (t) => {
+  const { backend, join } = setUp();
+  await join().lookup();
+  t.equal(await join().lookup(), 'alice');
+  t.equal(backend.asked.length, 1);
+});
+
+t.test('C186 neither the credential nor the user stands in Redis', async (t) => {
+  const { store, join } = setUp();
+  const { lookup, shared } = join();
+  await lookup();
+  await shared.drop(['user:alice']);
+  for (const [name, value] of store.values) {
+    for (const text of [name, value.toString('latin1')]) t.notMatch(text, /very-secret|alice|acme/);
+  }
+});
+
+t.test('an entry in Redis ends with the entry it was made from', async (t) => {
+  const { clock, backend, join } = setUp();
+  await join().lookup();
+  clock.advance(TTL);
+  await join().lookup();
+  t.equal(backend.asked.length, 2);
+});
+
+t.test('an entry of a replica whose clock runs ahead lives longer by no more than that', async (t) => {
+  const { clock, backend, store } = setUp();
+  const ahead = createFakeClock(clock.now() + 30_000);
+  const one = createReplica({ clock: ahead, store: store.connect() });
+  await one.cache.lookup(TOKEN, backend.load);
+  await turn();
+  const two = createReplica({ clock, store: store.connect() });
+  await two.cache.lookup(TOKEN, backend.load);
+  clock.advance(TTL + 30_000);
+  await two.cache.lookup(TOKEN, backend.load);
+  await turn();
+  t.equal(backend.asked.length, 2);
+});
+
+t.test('an entry somebody else made up is absent, and the log says so once a minute', async (t) => {
+  const warnings: string[] = [];
+  const logger: Logger = { ...silentLogger, warn: (_fields, message) => warnings.push(message) };
+  const { clock, backend, store, join, entryNames } = setUp();
+  await join().lookup();
+  const forge = (): void => {
+    for (const name of entryNames())
+      store.values.set(name, Buffer.from('{"value":"{\\"name\\":\\"root\\"}"}'));
+  };
+  forge();
+  t.equal(await join({ logger }).lookup(), 'alice');
+  t.equal(backend.asked.length, 2);
+  t.equal(warnings.length, 1);
+  const victim = join({ logger });
+  for (const token of ['one', 'two']) {
+    await victim.lookup(token);
+    forge();
+    victim.cache.clear();
+    await victim.lookup(token);
+  }
+  t.equal(warnings.length, 2);
+  clock.advance(TTL);
+  await victim.lookup('one');
+  forge();
+  victim.cache.clear();
+  await victim.lookup('one');
+  t.equal(warnings.length, 3);
+});
+
+t.test('an entry changed in one bit is absent', async (t) => {
+  const { backend, store, join, entryNames } = setUp();
+  await join().lookup();
+  const [name = ''] = entryNames();
+  const sealed = store.values.get(name) ?? Buffer.alloc(0);
+  for (const position of [0, 5, 20, sealed.length - 1]) {
+    const forged = Buffer.from(sealed);
+    forged.writeUInt8(forged.readUInt8(position) ^ 1, position);
+    store.values.set(name, forged);
+    await join().lookup();
+  }
+  t.equal(backend.asked.length, 5);
+});
+
+t.test("an entry copied under another credential's name is absent", async (t) => {
+  const { backend, store, join, entryNames } = setUp();
+  const one = join();
+  await one.lookup('token of alice');
+  const [alice = ''] = entryNames();
+  backend.answer = async () => 'mallory';
+  await one.lookup('token of mallory');
+  const mallory = entryNames().find((name) => name !== alice) ?? '';
+  store.values.set(mallory, store.values.get(alice) ?? Buffer.alloc(0));
+  t.equal(await join().lookup('token of mallory'), 'mallory');
+});
+
+t.test('C258 an entry copied from another configuration or another cache is absent', async (t) => {
+  const { backend, store, join, entryNames } = setUp();
+  await join({ configurationDigest: 'before' }).lookup();
+  const [before = ''] = entryNames();
+  const sealed = store.values.get(before) ?? Buffer.alloc(0);
+  for (const other of [{ configurationDigest: 'after' }, { name: 'token-review' }]) {
+    await join(other).lookup();
+    for (const name of entryNames()) store.values.set(name, sealed);
+    await join(other).lookup();
+  }
+  t.equal(backend.asked.length, 5);
+});
+
+t.test('all replicas follow the drop of a user', async (t) => {
+  const { backend, join } = setUp();
+  const [one, two] = [join(), join()];
+  await one.lookup();
+  await two.lookup();
+  backend.answer = async () => 'alice without rights';
+  await one.shared.drop(['user:alice']);
+  t.equal(await one.lookup(), 'alice without rights');
+  t.equal(await two.lookup(), 'alice without rights');
+});
+
+t.test('a drop of one user leaves the others alone; a drop of their tenant does not', async (t) => {
+  const { backend, join } = setUp();
+  const { lookup, shared } = join();
+  await lookup();
+  await shared.drop(['user:bob', 'tenant:globex']);
+  await lookup();
+  t.equal(backend.asked.length, 1);
+  await shared.drop(['tenant:acme']);
+  await lookup();
+  t.equal(backend.asked.length, 2);
+});
+
+t.test('an old entry written back after a drop is worth nothing', async (t) => {
+  const { backend, store, join, entryNames } = setUp();
+  const one = join();
+  await one.lookup();
+  const before = new Map(store.values);
+  await one.shared.drop(['user:alice']);
+  for (const name of entryNames()) store.values.delete(name);
+  for (const [name, value] of before) store.values.set(name, value);
+  backend.answer = async () => 'alice without rights';
+  t.equal(await one.lookup(), 'alice without rights');
+  for (const [name, value] of before) store.values.set(name, value);
+  t.equal(await join().lookup(), 'alice without rights', 'nor to a replica that was not there');
+});
+
+t.test('what is asked for after a drop is shared again', async (t) => {
+  const { backend, join } = setUp();
+  const one = join();
+  await one.shared.drop(['user:alice']);
+  await one.lookup();
+  await join().lookup();
+  t.equal(backend.asked.length, 1);
+});
+
+t.test('a second drop in the same millisecond is a drop', async (t) => {
+  const { backend, join } = setUp();
+  const { lookup, shared } = join();
+  for (let i = 0; i < 2; i += 1) {
+    await shared.drop(['user:alice']);
+    await lookup();
+  }
+  t.equal(backend.asked.length, 2);
+});
+
+t.test('the record of a drop that Redis lost is written back by a replica that knows', async (t) => {
+  const { store, join, entryNames } = setUp();
+  const one = join();
+  await one.lookup();
+  const old = new Map(store.values);
+  await one.shared.drop(['user:alice']);
+  await one.lookup();
+  store.values.clear();
+  one.cache.clear();
+  for (const [name, value] of old) store.values.set(name, value);
+  await one.lookup();
+  const records = [...store.values.keys()].filter((name) => name.includes('epoch:'));
+  t.equal(records.length, 1);
+  t.equal(entryNames().length, 1);
+});
+
+t.test('an epoch nobody vouches for changes nothing, as record or as message', async (t) => {
+  const { clock, backend, store, join } = setUp();
+  const one = join();
+  await one.lookup();
+  await one.shared.drop(['user:bob']);
+  const [name = '', record = Buffer.alloc(0)] =
+    [...store.values].find(([each]) => each.includes('epoch:')) ?? [];
+  const forged = record.toString().replace(/^\d+/, String(clock.now() + HOUR));
+  store.values.set(name, Buffer.from(forged));
+  store.publish(`${name.replace('stonegate:epoch:', '')} ${forged}`);
+  store.publish('x'.repeat(5_000));
+  store.publish('\n \n');
+  await one.lookup();
+  await one.shared.drop(['user:bob']);
+  t.equal(backend.asked.length, 1);
+  t.not(store.values.get(name)?.toString(), forged, 'and does not hinder the next drop');
+});
+
+t.test("a user's epoch copied to another user's name changes nothing", async (t) => {
+  const { store, join } = setUp();
+  const one = join();
+  await one.lookup('token of alice');
+  await one.shared.drop(['user:alice']);
+  const [alice = '', record = Buffer.alloc(0)] =
+    [...store.values].find(([each]) => each.includes('epoch:')) ?? [];
+  await one.shared.drop(['user:bob']);
+  const bob = [...store.values.keys()].find((each) => each.includes('epoch:') && each !== alice) ?? '';
+  store.values.set(bob, record);
+  await one.shared.drop(['user:bob']);
+  t.notSame(store.values.get(bob), record);
+});
+
+t.test('after a gap in the messages the epochs are asked for before an entry serves again', async (t) => {
+  const { backend, join } = setUp();
+  const [one, two] = [join(), join()];
+  await two.lookup();
+  two.connection.deaf = true;
+  await one.shared.drop(['user:alice']);
+  backend.answer = async () => 'alice without rights';
+  t.equal(await two.lookup(), 'alice', 'nobody told it');
+  two.connection.gap();
+  t.equal(await two.lookup(), 'alice without rights');
+});
+
+t.test('after a gap each entry asks once', async (t) => {
+  const { join } = setUp();
+  const { lookup, connection } = join();
+  await lookup();
+  connection.gap();
+  await lookup();
+  const { reads } = connection;
+  await lookup();
+  t.equal(connection.reads, reads);
+});
+
+t.test('with Redis away the entries in memory serve on, and ask when it is back', async (t) => {
+  const { backend, join } = setUp();
+  const [one, two] = [join(), join()];
+  await two.lookup();
+  two.connection.away = true;
+  two.connection.deaf = true;
+  two.connection.gap();
+  t.equal(await two.lookup(), 'alice');
+  await one.shared.drop(['user:alice']);
+  backend.answer = async () => 'alice without rights';
+  two.connection.away = false;
+  t.equal(await two.lookup(), 'alice without rights');
+});
+
+t.test('with Redis away the backend is asked, and nobody notices', async (t) => {
+  const { join } = setUp();
+  const { lookup, connection } = join();
+  connection.away = true;
+  t.equal(await lookup(), 'alice');
+});
+
+t.test('an entry is not shared while Redis cannot say whether it was dropped', async (t) => {
+  const { join, entryNames } = setUp();
+  const { connection, lookup } = join();
+  connection.away = true;
+  await lookup();
+  connection.away = false;
+  t.same(entryNames(), []);
+});
+
+t.test('a replica that misses a drop while it asks neither shares nor keeps what it was told', async (t) => {
+  const { backend, join, entryNames } = setUp();
+  const one = join();
+  const two = join();
+  two.connection.deaf = true;
+  const { promise, resolve } = Promise.withResolvers<string>();
+  backend.answer = () => promise;
+  const lookup = two.lookup();
+  await turn();
+  await one.shared.drop(['user:alice']);
+  resolve('alice');
+  await lookup;
+  t.same(entryNames(), []);
+  backend.answer = async () => 'alice without rights';
+  t.equal(await two.lookup(), 'alice without rights');
+});
+
+t.test('a drop that Redis does not take is an error that says why', async (t) => {
+  const { join } = setUp();
+  const { connection, shared } = join();
+  connection.full = true;
+  await t.rejects(shared.drop(['user:alice']), { message: /did not take the drop: OOM/ });
+  connection.away = true;
+  await t.rejects(shared.drop(['user:alice']), { message: /connection refused/ });
+});
+
+t.test('key rotation: what the old key sealed serves while it is configured', async (t) => {
+  const { backend, join } = setUp();
+  const [oldKey, newKey] = [sealingKey(1), sealingKey(2)];
+  await join({ sealingKeys: [oldKey] }).lookup();
+  await join({ sealingKeys: [newKey, oldKey] }).lookup();
+  t.equal(backend.asked.length, 1);
+  await join({ sealingKeys: [newKey] }).lookup();
+  t.equal(backend.asked.length, 2);
+});
+
+t.test('key rotation: replicas between two keys follow a drop by any of them', async (t) => {
+  const { backend, join } = setUp();
+  const [oldKey, newKey] = [sealingKey(1), sealingKey(2)];
+  const replicas = [join({ sealingKeys: [oldKey] }), join({ sealingKeys: [newKey, oldKey] })];
+  for (const dropper of [...replicas, join({ sealingKeys: [oldKey, newKey] })]) {
+    for (const { lookup } of replicas) await lookup();
+    const before = backend.asked.length;
+    await dropper.shared.drop(['tenant:acme']);
+    for (const { lookup } of replicas) await lookup();
+    t.ok(backend.asked.length > before);
+  }
+});
+
+t.test('a sealing key of another length is refused, and so is none', (t) => {
+  const clock = createFakeClock();
+  const store = createMemoryStore().connect();
+  const parts = { store, clock, random: systemRandom, logger: silentLogger, telemetry: noTelemetry };
+  const create = (sealingKeys: Buffer[]) =>
+    createSharedCache({ ...parts, keyPrefix: '', longestLife: TTL, sealingKeys });
+  t.throws(() => create([]), { message: 'the shared cache needs a sealing key' });
+  t.throws(() => create([Buffer.alloc(16)]), { message: 'a sealing key has 32 bytes, not 16' });
+  t.end();
+});
+
+t.test('without Redis there is nothing shared to drop', async (t) => {
+  await t.rejects(noSharedCache.drop(['user:alice']), { message: /no Redis is configured/ });
+});

@@ -1,0 +1,303 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import t from 'tap';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import type { Telemetry } from '../../../src/lib/telemetry.ts';
+import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createMemoryStore } from '../../support/redis/memory-store.ts';
+import { createBackend, createReplica, type ReplicaOptions, TTL } from '../../support/redis/replica.ts';
+
+const TOKEN = 'gAAAAABvery-secret-token';
+const down = (): Promise<never> =>
+  Promise.reject(new StatusError('KeystoneUnavailable', 'the identity service is not available'));
+
+function setUp(options: Partial<ReplicaOptions> = {}) {
+  const clock = createFakeClock();
+  const backend = createBackend(clock);
+  return { clock, backend, ...createReplica({ ...options, clock }) };
+}
+
+/** A promise to be settled by the test. */
+function held<T>() {
+  return Promise.withResolvers<T>();
+}
+
+t.test('a known credential is not asked about again', async (t) => {
+  const { cache, backend } = setUp();
+  t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' });
+  t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' });
+  t.same(backend.asked, ['miss']);
+});
+
+t.test('C119 a thousand requests with one unknown credential ask once', async (t) => {
+  const { cache, backend } = setUp();
+  await Promise.all(Array.from({ length: 1000 }, () => cache.lookup(TOKEN, backend.load)));
+  t.same(backend.asked, ['miss']);
+});
+
+t.test('C186 the keys in memory are digests', async (t) => {
+  const { cache, backend } = setUp();
+  await cache.lookup(TOKEN, backend.load);
+  const [key = ''] = cache.keys();
+  t.match(key, /^[\w-]{43}$/);
+  t.notMatch(key, TOKEN);
+});
+
+t.test('C188 an error of the backend is not remembered', async (t) => {
+  const { cache, backend } = setUp();
+  backend.answer = down;
+  await t.rejects(cache.lookup(TOKEN, backend.load), { code: 'KeystoneUnavailable' });
+  backend.answer = async () => 'alice';
+  t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' });
+});
+
+t.test('C189 two users whose uid is empty have entries of their own', async (t) => {
+  const { cache, backend } = setUp();
+  backend.tags = () => ['user:', 'tenant:acme'];
+  await cache.lookup('token of alice', backend.load);
+  backend.answer = async () => 'bob';
+  t.same(await cache.lookup('token of bob', backend.load), { name: 'bob' });
+  t.same(await cache.lookup('token of alice', backend.load), { name: 'alice' });
+});
+
+t.test('C211 an entry ends with its credential', async (t) => {
+  const { cache, backend, clock } = setUp({ ttl: 300_000, staleIfUnavailable: 600_000 });
+  backend.credentialLife = 30_000;
+  await cache.lookup(TOKEN, backend.load);
+  clock.advance(29_999);
+  await cache.lookup(TOKEN, backend.load);
+  t.equal(backend.asked.length, 1);
+  backend.answer = down;
+  clock.advance(1);
+  await t.rejects(cache.lookup(TOKEN, backend.load), { code: 'KeystoneUnavailable' });
+});
+
+t.test('a credential that is already dead is bad', async (t) => {
+  const { cache, backend } = setUp();
+  backend.credentialLife = 0;
+  t.equal(await cache.lookup(TOKEN, backend.load), undefined);
+});
+
+t.test('C244 a bad credential is remembered for seconds', async (t) => {
+  const { cache, backend, clock } = setUp();
+  backend.answer = async () => undefined;
+  t.equal(await cache.lookup(TOKEN, backend.load), undefined);
+  clock.advance(4_999);
+  t.equal(await cache.lookup(TOKEN, backend.load), undefined);
+  t.equal(backend.asked.length, 1);
+  clock.advance(1);
+  await cache.lookup(TOKEN, backend.load);
+  t.equal(backend.asked.length, 2);
+});
+
+t.test('C244 a flood of bad credentials takes bounded memory and nothing of Redis', async (t) => {
+  const store = createMemoryStore();
+  const { cache, backend } = setUp({ store: store.connect(), maxEntries: 10 });
+  await cache.lookup(TOKEN, backend.load);
+  await turn();
+  const before = store.values.size;
+  backend.answer = async () => undefined;
+  for (let i = 0; i < 100; i += 1) await cache.lookup(`bad ${i}`, backend.load);
+  t.same(
+    await cache.lookup(TOKEN, backend.load),
+    { name: 'alice' },
+    'people who are known are not pushed out',
+  );
+  t.equal(cache.size, 1);
+  t.equal(store.values.size, before);
+});
+
+t.test('C258 an entry made under another configuration is not found', async (t) => {
+  const store = createMemoryStore();
+  const clock = createFakeClock();
+  const backend = createBackend(clock);
+  const old = createReplica({ clock, store: store.connect() });
+  await old.cache.lookup(TOKEN, backend.load);
+  await turn();
+  const next = createReplica({ clock, store: store.connect(), configurationDigest: 'another' });
+  await next.cache.lookup(TOKEN, backend.load);
+  t.equal(backend.asked.length, 2);
+});
+
+t.test('C164 what changed at the backend shows within the TTL', async (t) => {
+  const { cache, backend, clock } = setUp();
+  await cache.lookup(TOKEN, backend.load);
+  backend.answer = async () => undefined;
+  clock.advance(TTL);
+  t.equal(await cache.lookup(TOKEN, backend.load), undefined);
+});
+
+t.test('an entry is refreshed ahead of its end while its facts serve', async (t) => {
+  const { cache, backend, clock } = setUp();
+  await cache.lookup(TOKEN, backend.load);
+  clock.advance(TTL * 0.9);
+  backend.answer = async () => 'alice, renamed';
+  t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' });
+  await turn();
+  t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice, renamed' });
+  t.same(backend.asked, ['miss', 'refresh']);
+});
+
+t.test('a refresh that finds the credential bad ends the entry at once', async (t) => {
+  const store = createMemoryStore();
+  const { cache, backend, clock } = setUp({ store: store.connect() });
+  await cache.lookup(TOKEN, backend.load);
+  await turn();
+  t.equal(store.values.size, 1);
+  clock.advance(TTL * 0.9);
+  backend.answer = async () => undefined;
+  await cache.lookup(TOKEN, backend.load);
+  await turn();
+  t.equal(await cache.lookup(TOKEN, backend.load), undefined);
+  t.equal(store.values.size, 0, 'for the other replicas too');
+});
+
+t.test('a refresh that another replica has made is taken over', async (t) => {
+  const clock = createFakeClock();
+  const store = createMemoryStore();
+  const backend = createBackend(clock);
+  const one = createReplica({ clock, store: store.connect() });
+  const two = createReplica({ clock, store: store.connect() });
+  for (const { cache } of [one, two]) {
+    await cache.lookup(TOKEN, backend.load);
+    await turn();
+  }
+  clock.advance(TTL * 0.9);
+  for (const { cache } of [one, two]) {
+    await cache.lookup(TOKEN, backend.load);
+    await turn();
+  }
+  t.same(backend.asked, ['miss', 'refresh']);
+});
+
+t.test('a refresh that fails is tried again only after a rest', async (t) => {
+  const { cache, backend, clock } = setUp();
+  await cache.lookup(TOKEN, backend.load);
+  clock.advance(TTL * 0.9);
+  backend.answer = down;
+  for (let i = 0; i < 3; i += 1) {
+    t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' });
+    await turn();
+  }
+  t.equal(backend.asked.length, 2);
+  clock.advance(5_000);
+  await cache.lookup(TOKEN, backend.load);
+  await turn();
+  t.equal(backend.asked.length, 3);
+});
+
+t.test('refreshes leave room for people who wait: four at a time', async (t) => {
+  const { cache, backend, clock } = setUp();
+  for (let i = 0; i < 10; i += 1) await cache.lookup(`token ${i}`, backend.load);
+  clock.advance(TTL * 0.9);
+  const answer = held<string>();
+  backend.answer = () => answer.promise;
+  for (let i = 0; i < 10; i += 1) await cache.lookup(`token ${i}`, backend.load);
+  await turn();
+  t.equal(backend.asked.filter((reason) => reason === 'refresh').length, 4);
+  answer.resolve('alice');
+});
+
+t.test('a credential that ends before its entry would is not refreshed', async (t) => {
+  const { cache, backend, clock } = setUp();
+  backend.credentialLife = TTL;
+  await cache.lookup(TOKEN, backend.load);
+  clock.advance(TTL - 1);
+  await cache.lookup(TOKEN, backend.load);
+  await turn();
+  t.same(backend.asked, ['miss']);
+});
+
+t.test('with the backend down a cached identity lives to the end of its entry, and not longer', async (t) => {
+  const { cache, backend, clock } = setUp();
+  await cache.lookup(TOKEN, backend.load);
+  backend.answer = down;
+  clock.advance(TTL - 1);
+  t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' });
+  await turn();
+  clock.advance(1);
+  await t.rejects(cache.lookup(TOKEN, backend.load), { code: 'KeystoneUnavailable' });
+});
+
+t.test('staleIfUnavailable lets it live longer while the backend is down', async (t) => {
+  const lookups: string[] = [];
+  const telemetry: Telemetry = {
+    ...noTelemetry,
+    cacheLookup: (tier, result) => lookups.push(`${tier} ${result}`),
+  };
+  const { cache, backend, clock } = setUp({ staleIfUnavailable: 600_000, telemetry });
+  await cache.lookup(TOKEN, backend.load);
+  backend.answer = down;
+  clock.advance(TTL);
+  t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' });
+  t.match(lookups, [/./, 'memory miss', 'memory stale']);
+  t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' });
+  t.equal(backend.asked.length, 2, 'a backend that is down is not asked for each request');
+  clock.advance(600_000);
+  await t.rejects(cache.lookup(TOKEN, backend.load), { code: 'KeystoneUnavailable' });
+});
+
+t.test('staleIfUnavailable does not make a refused question an identity', async (t) => {
+  const { cache, backend, clock } = setUp({ staleIfUnavailable: 600_000 });
+  await cache.lookup(TOKEN, backend.load);
+  clock.advance(TTL);
+  backend.answer = () => Promise.reject(new StatusError('CredentialRateExceeded', 'Too many requests'));
+  await t.rejects(cache.lookup(TOKEN, backend.load), { code: 'CredentialRateExceeded' });
+});
+
+t.test('staleIfUnavailable does not outlive a plain no', async (t) => {
+  const { cache, backend, clock } = setUp({ staleIfUnavailable: 600_000 });
+  await cache.lookup(TOKEN, backend.load);
+  clock.advance(TTL);
+  backend.answer = async () => undefined;
+  t.equal(await cache.lookup(TOKEN, backend.load), undefined);
+  backend.answer = down;
+  clock.advance(10_000);
+  await t.rejects(cache.lookup(TOKEN, backend.load), { code: 'KeystoneUnavailable' });
+});
+
+t.test('emptied, it asks again, and an answer under way is not kept', async (t) => {
+  const { cache, backend } = setUp();
+  const answer = held<string>();
+  backend.answer = () => answer.promise;
+  const before = cache.lookup(TOKEN, backend.load);
+  await turn();
+  cache.clear();
+  answer.resolve('alice');
+  t.same(await before, { name: 'alice' });
+  t.equal(cache.size, 0);
+  await cache.lookup(TOKEN, backend.load);
+  t.equal(backend.asked.length, 2);
+});
+
+t.test('facts from Redis that the codec does not know are no facts', async (t) => {
+  const clock = createFakeClock();
+  const store = createMemoryStore();
+  const backend = createBackend(clock);
+  const codec = { encode: () => '{"other":"shape"}', decode: () => undefined };
+  const { cache } = createReplica({ clock, store: store.connect(), codec });
+  await cache.lookup(TOKEN, backend.load);
+  await turn();
+  const two = createReplica({ clock, store: store.connect(), codec });
+  t.same(await two.cache.lookup(TOKEN, backend.load), { name: 'alice' });
+  t.equal(backend.asked.length, 2);
+});
+
+t.test(
+  'a drop while the backend is asked: it is asked again, and the older answer is not kept',
+  async (t) => {
+    const clock = createFakeClock();
+    const store = createMemoryStore();
+    const backend = createBackend(clock);
+    const { cache, shared } = createReplica({ clock, store: store.connect() });
+    const first = held<string>();
+    backend.answer = () => first.promise;
+    const lookup = cache.lookup(TOKEN, backend.load);
+    await turn();
+    await shared.drop(['user:alice']);
+    backend.answer = async () => undefined;
+    first.resolve('alice');
+    t.equal(await lookup, undefined);
+    t.equal(cache.size, 0);
+  },
+);
