@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
@@ -11,6 +10,7 @@ import { observeAll } from '../../../src/observability/observers.ts';
 import { createRequestLog } from '../../../src/observability/request-log.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
 import type { Outcome, RequestRecord } from '../../../src/pipeline/request-observer.ts';
+import { eventually } from '../../support/eventually.ts';
 import { alice } from '../../support/fake-pipeline.ts';
 
 function record(target: string, outcome: Outcome, method = 'GET'): RequestRecord {
@@ -175,12 +175,8 @@ t.test(
 
 t.test('an audit file that cannot be opened is said loudly', async (t) => {
   const { logger, lines } = captured();
-  const audit = createAuditFile({ file: '/proc/nowhere/audit.log', logger, lost() {} });
+  const audit = createAuditFile({ file: '/dev/null/nowhere/audit.log', logger, lost() {} });
   audit.write('lost');
   await eventually(async () => lines.length > 0);
   t.match(lines[0], /the audit log cannot be written/);
 });
-
-async function eventually(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition().catch(() => false))) await once(AbortSignal.timeout(5), 'abort');
-}
