@@ -113,9 +113,16 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
     );
   }
 
-  /** A refresh under way is as good as one of our own. Only those that found nothing are spaced out. */
+  /**
+   * A refresh under way is joined; it may have begun before the key was published, so that it need not be the last
+   * word. Only refreshes that find nothing are spaced out.
+   */
   async function refreshOnDemand(kid: string | undefined): Promise<void> {
-    if (running) return running;
+    if (running) {
+      await running;
+      if (isKnown(kid) || failure !== undefined) return;
+      if (running) return running;
+    }
     if (closing.signal.aborted || clock.now() < nextOnDemand) return;
     nextOnDemand = clock.now() + options.refreshInterval;
     await refresh();
@@ -135,9 +142,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
         throw new StatusError(
           'IssuerUnavailable',
           `the keys of the issuer ${url} cannot be fetched: try again later`,
-          {
-            cause: failure,
-          },
+          { cause: failure ?? 'the issuer publishes no key' },
         );
       }
       return fetched.set;

@@ -184,6 +184,22 @@ t.test('a second new key right after the first is accepted at once, too', async 
   t.same(await kidsOf(keys, 'key-3'), ['key-3']);
 });
 
+t.test('a key published while an older answer is still on its way is accepted at once', async (t) => {
+  const made = await started(t);
+  const stale = JSON.stringify({ keys: made.issuer.keys });
+  const asked = new Promise<() => void>((resolve) => {
+    made.issuer.faults.keys = (response) => resolve(() => response.end(stale));
+  });
+  made.clock.advance(MAX_AGE);
+  const answer = await asked;
+  await made.issuer.rotate();
+  delete made.issuer.faults.keys;
+  const found = Promise.all([kidsOf(made.keys, 'key-2'), kidsOf(made.keys, 'key-2')]);
+  answer();
+  t.same(await found, [['key-2'], ['key-2']]);
+  t.equal(made.issuer.requests.keys, 3);
+});
+
 t.test('a flood of unknown keys is one fetch per interval', async (t) => {
   const { issuer, keys, clock } = await started(t);
   await Promise.all(Array.from({ length: 50 }, (_, index) => keys.keys(`unknown-${index}`)));
