@@ -1,0 +1,85 @@
+/**
+ * No two people share a name: whatever Keystone's free text and an issuer's claims hold, different identities
+ * become different Kubernetes users, or are refused.
+ */
+import fc from 'fast-check';
+import t from 'tap';
+import type { Identity } from '../../src/api/identity.ts';
+import { StatusError } from '../../src/errors/status-error.ts';
+import { createArktosMode } from '../../src/tenancy/arktos.ts';
+import { createSharedMode } from '../../src/tenancy/shared.ts';
+import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
+import { claimIdentity, keystoneIdentity } from '../support/identities.ts';
+
+/** Characters that mean something in a name, and pieces of their escapes. */
+const text = fc.string({
+  unit: fc.constantFrom('a', ':', '@', '%', '%3A', '%40', '%25', '3', ' ', '\u0000', 'é', '\ud800', '\udc00'),
+  minLength: 0,
+  maxLength: 4,
+});
+const domain = fc.oneof(fc.constantFrom('acme', 'globex', 'a', 'oidc', 'system'), text);
+const id = fc.constantFrom('a', 'b');
+
+/** An identity and who it is. */
+interface Person {
+  readonly identity: Identity;
+  readonly who: string;
+}
+
+const person: fc.Arbitrary<Person> = fc.oneof(
+  fc.tuple(text, domain, fc.constantFrom('acme', 'globex')).map(([name, home, scope]) => ({
+    identity: keystoneIdentity(name, { home, scope }),
+    who: JSON.stringify(['keystone', home, name]),
+  })),
+  fc.tuple(fc.constantFrom('application-credential', 'trust'), id, domain).map(([kind, key, home]) => ({
+    identity: keystoneIdentity('alice', { home, scope: 'acme' }, { kind, id: key }),
+    who: JSON.stringify([kind, key]),
+  })),
+  fc
+    .tuple(fc.constantFrom('oidc:', 'a:', 'trust:'), text, fc.constantFrom('acme', 'globex'))
+    .map(([prefix, claim, tenant]) => ({
+      identity: claimIdentity(`${prefix}${claim}`, tenant),
+      who: JSON.stringify(['claim', prefix, claim]),
+    })),
+);
+
+function nameOf(mode: TenancyMode, { identity }: Person): string | undefined {
+  try {
+    return mode.userOf(identity, mode.tenantOf(identity)).username;
+  } catch (error) {
+    if (error instanceof StatusError) return undefined;
+    throw error;
+  }
+}
+
+const modes = [
+  createArktosMode({ systemTenant: 'system', domains: {} }),
+  createSharedMode({ domains: {}, reservedNamePrefixes: ['oidc:', 'a:', 'trust:'] }),
+];
+
+for (const mode of modes) {
+  t.test(`${mode.name}: different people never become one user`, async (t) => {
+    const known = new Map<string, string>();
+    fc.assert(
+      fc.property(person, (candidate) => {
+        const name = nameOf(mode, candidate);
+        if (name === undefined) return true;
+        // As the server reads a header's value: UTF-8, blanks taken off the ends.
+        const received = Buffer.from(name, 'utf8').toString('utf8').trim();
+        const before = known.get(received) ?? candidate.who;
+        known.set(received, candidate.who);
+        return before === candidate.who;
+      }),
+      { numRuns: 20_000 },
+    );
+    t.ok(known.size > 100, 'enough of them have a name');
+  });
+
+  t.test(`${mode.name}: nobody becomes one of the cluster's own users`, async (t) => {
+    fc.assert(
+      fc.property(person, (candidate) => !(nameOf(mode, candidate) ?? '').startsWith('system:')),
+      { numRuns: 2_000 },
+    );
+    t.pass();
+  });
+}

@@ -1,0 +1,103 @@
+/**
+ * The one parse agrees with the table of a real server and with another reading of the same paths, and nothing on
+ * a request line makes it fail otherwise than with a Status.
+ */
+import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import t from 'tap';
+import type { RequestInfo } from '../../src/api/request-info.ts';
+import { StatusError } from '../../src/errors/status-error.ts';
+import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
+import { readAsArktos } from '../support/arktos-reading.ts';
+import { requestTarget } from '../support/request-lines.ts';
+
+const parse = (method: string, target: string) =>
+  parseRequestInfo(method, target, { readsTenantFromPath: true });
+
+const rewritten = readFileSync(new URL('../conformance/arktos/paths.tsv', import.meta.url), 'utf8')
+  .split('\n')
+  .map((line) => line.split('\t'))
+  .filter(([, , action]) => action === 'R')
+  .map(([method = '', short = '', , full = '']) => ({ method, short, full }));
+
+const tenantName = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?$/);
+
+/** What a request asks for, wherever its tenant is written. */
+function meaning(info: RequestInfo) {
+  const { rawPath, rawQuery, ...rest } = info;
+  return rest.isResourceRequest ? { ...rest, tenant: '', tenantOffset: 0 } : rest;
+}
+
+t.test(
+  'a full path means what its short path means, for every row of the table and any tenant',
+  async (t) => {
+    t.ok(rewritten.length > 30, 'the table is there');
+    fc.assert(
+      fc.property(fc.constantFrom(...rewritten), tenantName, ({ method, short, full }, tenant) => {
+        const info = parse(method, short);
+        const other = parse(method, full.replace('tenants/tenant1/', `tenants/${tenant}/`));
+        const named = other.isResourceRequest && other.tenant === tenant;
+        return named && isDeepStrictEqual(meaning(other), meaning(info));
+      }),
+      { numRuns: 300 },
+    );
+  },
+);
+
+t.test('the offset of the tenant is where the real server has it, for every row of the table', async (t) => {
+  for (const { method, short, full } of rewritten) {
+    const info = parse(method, short);
+    const offset = info.isResourceRequest ? info.tenantOffset : -1;
+    t.equal(`${short.slice(0, offset)}tenants/tenant1/${short.slice(offset)}`, full);
+  }
+});
+
+t.test('whatever is not refused is read as Arktos reads it', async (t) => {
+  let read = 0;
+  fc.assert(
+    fc.property(requestTarget, (target) => {
+      const info = unlessRefused(() => parse('GET', target));
+      if (info === undefined) return true;
+      const reading = readAsArktos(info.rawPath);
+      if (!info.isResourceRequest) return reading === undefined;
+      read += 1;
+      if (reading === undefined) return false;
+      const { tenant, namespace, resource, subresource } = info;
+      const named = info.verb === 'list' || info.verb === 'watch' || info.name === reading.name;
+      return (
+        named &&
+        tenant === reading.tenant &&
+        namespace === reading.namespace &&
+        info.apiGroup === reading.group &&
+        resource === reading.resource &&
+        subresource === reading.subresource
+      );
+    }),
+    { numRuns: 5_000 },
+  );
+  t.ok(read > 200, 'enough of them named a resource');
+});
+
+t.test('nothing on a request line is answered otherwise than with a Status', async (t) => {
+  const anything = fc.oneof(
+    requestTarget,
+    fc.string({ unit: 'binary' }).map((text) => `/${text}`),
+  );
+  fc.assert(
+    fc.property(fc.string(), anything, fc.boolean(), (method, target, readsTenantFromPath) => {
+      unlessRefused(() => parseRequestInfo(method, target, { readsTenantFromPath }));
+    }),
+    { numRuns: 3_000 },
+  );
+  t.pass('every refusal was a StatusError');
+});
+
+function unlessRefused<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof StatusError) return undefined;
+    throw error;
+  }
+}

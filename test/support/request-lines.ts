@@ -1,0 +1,98 @@
+/**
+ * Request targets as somebody would write them who wants to leave their tenant.
+ */
+import fc from 'fast-check';
+
+const WORDS = [
+  'api',
+  'apis',
+  'v1',
+  'apps',
+  'watch',
+  'proxy',
+  'tenants',
+  'acme',
+  'globex',
+  'all',
+  'system',
+  'namespaces',
+  'ns',
+  'pods',
+  'nodes',
+  'p1',
+  'status',
+  'finalize',
+  'exec',
+  'log',
+  'selfsubjectaccessreviews',
+  'authorization.k8s.io',
+  'openapi',
+  'v2',
+  'v3',
+  'version',
+];
+const TRAPS = [
+  '',
+  '.',
+  '..',
+  '%2e',
+  '%2E%2e',
+  '.%2e',
+  '%2F',
+  'a%2Ftenants%2Fglobex',
+  '%74enants',
+  't%65nants',
+  '%5C',
+  '\\',
+  '..\\',
+  '%25',
+  '%252e%252e',
+  '%00',
+  '%0a',
+  '%zz',
+  '%',
+  '%ff',
+  '%C3%A9',
+  '%20',
+  'Tenants',
+  'tenants;x',
+  '*',
+  '#',
+  '?tenant=globex',
+];
+
+const segment = fc.oneof(
+  { weight: 12, arbitrary: fc.constantFrom(...WORDS) },
+  { weight: 3, arbitrary: fc.constantFrom(...TRAPS) },
+  { weight: 1, arbitrary: fc.string({ maxLength: 6 }) },
+);
+const start = fc.constantFrom('/api/v1/', '/apis/apps/v1/', '/api/v1/watch/', '/apis/', '/', '', '//');
+const query = fc.constantFrom(
+  '',
+  '?tenant=globex',
+  '?%74enant=globex&watch=1',
+  '?timeout=1s;tenant=all',
+  '?tenant&tenant=x&ten%61nt=y',
+  '?watch=true&fieldSelector=metadata.name%3Dx',
+);
+
+/** Mostly paths an API server knows, spiced with traps; now and then anything at all. */
+export const requestTarget: fc.Arbitrary<string> = fc.oneof(
+  {
+    weight: 9,
+    arbitrary: fc
+      .tuple(start, fc.array(segment, { maxLength: 9 }), query)
+      .map(([first, segments, last]) => `${first}${segments.join('/')}${last}`),
+  },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) },
+);
+
+export const method: fc.Arbitrary<string> = fc.constantFrom(
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+);
