@@ -69,7 +69,9 @@ export function readToken(body: Fields): ReadToken {
  * @throws Error where it is none
  */
 export function readInstant(value: unknown, what: string): number {
-  const [, seconds, fraction = '', zone = 'Z'] = INSTANT.exec(text(value, what)) ?? [];
+  const match = INSTANT.exec(text(value, what));
+  if (match === null) throw new Error(`${what} is no instant`);
+  const [, seconds, fraction = '', zone = 'Z'] = match;
   const instant = Date.parse(`${seconds}.${fraction.padEnd(3, '0').slice(0, 3)}${zone}`);
   if (Number.isNaN(instant)) throw new Error(`${what} is no instant`);
   return instant;

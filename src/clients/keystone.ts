@@ -59,9 +59,10 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
   }
 
   const alive = createLivenessCheck(async (own: string) => {
-    const { status } = await ask(own, own, [401, 404]);
-    if (status !== 200 && status !== 401 && status !== 404) throw unexpected(status);
-    return status === 200;
+    const answer = await ask(own, own, [401, 404]);
+    if (answer.status === 200) return true;
+    if (isRefusal(answer, [401, 404])) return false;
+    throw unexpected(answer.status);
   });
 
   function believe(answer: KeystoneAnswer, subject: string): KeystoneToken | undefined {

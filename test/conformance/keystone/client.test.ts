@@ -117,3 +117,13 @@ t.test('an end of life without a zone is UTC', async (t) => {
   const { token } = await verdict(one, CREDENTIAL);
   t.equal(token?.expiresAt, Date.parse('2026-11-21T00:28:08Z'));
 });
+
+t.test('every login that Keystone refused is a 503 for whoever waits for it', async (t) => {
+  const refusals = recordings(/^auth-/).filter(({ response }) => response.status >= 400);
+  for (const one of refusals) {
+    const asked = { ...one, request: { ...one.request, headers: { 'X-Subject-Token': 'gAAAAABsomebodys' } } };
+    const { verdict: found, requests } = await verdict(asked, CREDENTIAL);
+    t.equal(found, 'unavailable', `${one.name} (${one.response.status})`);
+    t.equal(requests.length, 1, 'and nothing is asked without a login');
+  }
+});

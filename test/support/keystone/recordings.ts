@@ -47,17 +47,22 @@ export interface Replay {
 }
 
 /**
- * Answers validations with the recording; a login, and what `ownToken` asks about itself, with success.
+ * Answers with the recording what it was recorded for: a login, or a validation. Otherwise a login succeeds, and so
+ * does what `ownToken` asks about itself.
  *
  * @param ownToken what a login yields
  */
-export async function replay({ response: given }: Recording, ownToken: string): Promise<Replay> {
+export async function replay(
+  { request: asked, response: given }: Recording,
+  ownToken: string,
+): Promise<Replay> {
   const requests: { method: string; url: string; headers: object }[] = [];
   const login = recording('auth-password-service-user').response;
   const server = createServer((request, response) => {
     request.resume();
     requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers });
-    const own = request.method === 'POST' || request.headers['x-subject-token'] === ownToken;
+    const recorded = (request.method === 'POST') === (asked.method === 'POST');
+    const own = !recorded || request.headers['x-subject-token'] === ownToken;
     const answer = own ? { ...login, status: request.method === 'POST' ? 201 : 200 } : given;
     const fields = Object.entries(answer.headers).filter(([name]) => !OWN_FIELDS.has(name.toLowerCase()));
     const headers = Object.fromEntries(fields);

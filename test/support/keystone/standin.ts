@@ -47,6 +47,8 @@ export interface KeystoneStandIn {
   /** A token without a login. */
   issue(user: User, scope?: Target, options?: IssueOptions): string;
   revoke(token: string): void;
+  /** What a reset of the password does. */
+  revokeAllOf(user: User): void;
   /** Refuses connections until `listen()`. */
   down(): Promise<void>;
   listen(): Promise<void>;
@@ -183,6 +185,7 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
       const record = tokens.find(token);
       if (record) record.revoked = true;
     },
+    revokeAllOf: (user) => tokens.revokeAllOf(user),
     down,
     listen,
     close: down,

@@ -74,6 +74,9 @@ export function createTokenStore(options: {
       records.set(record.string, record);
       return record;
     },
+    revokeAllOf(user: User): void {
+      for (const record of records.values()) if (record.user === user) record.revoked = true;
+    },
     stateOf(record: TokenRecord): TokenState {
       const { user, scope, trust, applicationCredential } = record;
       if (record.revoked || record.expiresAt <= now() || !user.enabled) return 'dead';

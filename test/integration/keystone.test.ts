@@ -1,0 +1,278 @@
+/**
+ * Client and authenticator against a real Keystone.
+ */
+import t, { type Test } from 'tap';
+import type { KeystoneServiceCredential } from '../../src/api/config-v1alpha1.ts';
+import type { Validated } from '../../src/authentication/credential-cache.ts';
+import { createKeystoneAuthenticator } from '../../src/authentication/keystone.ts';
+import { createKeystoneClient, type KeystoneClient } from '../../src/clients/keystone.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { noTelemetry } from '../../src/lib/telemetry.ts';
+import {
+  idOf,
+  missingKeystone,
+  passwordOf,
+  type RealKeystone,
+  startRealKeystone,
+} from '../support/keystone/real-keystone.ts';
+
+const unavailable = { code: 'KeystoneUnavailable', http: 503 };
+const WEB = { project: { name: 'web', domain: { name: 'acme' } } };
+const ALICE = passwordOf('alice', 'acme', 'alice-pass');
+const BOB = passwordOf('bob', 'acme', 'bob-pass');
+const BRIDGE: KeystoneServiceCredential = {
+  password: {
+    userName: 'bridge',
+    userDomainName: 'Default',
+    password: { fromEnv: 'BRIDGE' },
+    scope: { projectName: 'service', projectDomainName: 'Default' },
+  },
+};
+
+/** What the tests need: alice and bob of acme, a project, and a service user. */
+async function seed(keystone: RealKeystone) {
+  const acme = await keystone.make('domains', { name: 'acme' });
+  const web = await keystone.make('projects', { name: 'web', domain_id: acme });
+  const service = await keystone.make('projects', { name: 'service', domain_id: 'default' });
+  const user = (name: string, domain: string) =>
+    keystone.make('users', { name, domain_id: domain, password: `${name}-pass` });
+  const [alice, bob, bridge] = [
+    await user('alice', acme),
+    await user('bob', acme),
+    await user('bridge', 'default'),
+  ];
+  // Bootstrap made these.
+  const { body } = await keystone.call('GET', '/roles');
+  const existing = Array.isArray(body.roles) ? body.roles : [];
+  const role = async (name: string) => {
+    const found: unknown = existing.find((each: { name?: unknown }) => each.name === name);
+    return found === undefined ? keystone.make('roles', { name }) : idOf(found);
+  };
+  const roles = {
+    member: await role('member'),
+    reader: await role('reader'),
+    service: await role('service'),
+  };
+  const grant = (place: string, who: string, what: string) =>
+    keystone.call('PUT', `${place}/users/${who}/roles/${what}`);
+  const withdraw = (place: string, who: string, what: string) =>
+    keystone.call('DELETE', `${place}/users/${who}/roles/${what}`);
+  await grant(`/projects/${web}`, alice, roles.member);
+  await grant(`/projects/${web}`, bob, roles.reader);
+  await grant(`/domains/${acme}`, alice, roles.reader);
+  await grant('/system', alice, roles.reader);
+  await grant(`/projects/${service}`, bridge, roles.service);
+  return { acme, web, service, alice, bob, bridge, roles, grant, withdraw };
+}
+
+function clientOf(
+  keystone: RealKeystone,
+  credential?: KeystoneServiceCredential,
+  clock: Clock = systemClock,
+) {
+  return createKeystoneClient({
+    url: keystone.url,
+    ...(credential && { credential }),
+    readSecret: () => 'bridge-pass',
+    timeout: 30_000,
+    clock,
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  });
+}
+
+function authenticatorOf(client: KeystoneClient) {
+  const authenticator = createKeystoneAuthenticator({
+    identity: client,
+    cache: {
+      async lookup<V>(_credential: string, load: (reason: 'miss') => Promise<Validated<V>>) {
+        return (await load('miss'))?.value;
+      },
+    },
+    gate: { enter: (_source, work) => work() },
+    tokenProvider: 'fernet',
+    clock: systemClock,
+    tagsOf: () => [],
+  });
+  const context = { source: '127.0.0.1', signal: new AbortController().signal };
+  return (token: string) => authenticator.authenticate({ kind: 'bearer', token }, context);
+}
+
+t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
+  const keystone = await startRealKeystone();
+  t.teardown(() => keystone.stop());
+  const { acme, web, service, alice, bob, bridge, roles, grant, withdraw } = await seed(keystone);
+  const asService = clientOf(keystone, BRIDGE);
+  const byItself = clientOf(keystone);
+  t.teardown(() => Promise.all([asService.close(), byItself.close()]));
+  const both = Object.entries({ asService, byItself });
+
+  async function seenByBoth(t: Test, token: string) {
+    const seen = await Promise.all(both.map(([, client]) => client.validate(token)));
+    t.strictSame(seen[0], seen[1], 'a service and the token itself see the same');
+    return seen[0];
+  }
+
+  await t.test('it answers the probe and takes our login', async (t) => {
+    await t.resolves(asService.probe());
+    await t.resolves(byItself.probe());
+  });
+
+  await t.test('tokens of each scope are validated', async (t) => {
+    t.match(await seenByBoth(t, await keystone.login(ALICE, WEB)), {
+      user: { id: alice, name: 'alice', domain: { id: acme, name: 'acme' } },
+      scope: { kind: 'project', project: { id: web, name: 'web', domain: { id: acme } } },
+      roles: [{ name: String }, { name: String }],
+      methods: ['password'],
+    });
+    t.match(await seenByBoth(t, await keystone.login(ALICE, { domain: { name: 'acme' } })), {
+      scope: { kind: 'domain', domain: { id: acme, name: 'acme' } },
+      roles: [{ name: 'reader' }],
+    });
+    t.match(await seenByBoth(t, await keystone.login(ALICE, { system: { all: true } })), {
+      scope: { kind: 'system' },
+    });
+    t.match(await seenByBoth(t, await keystone.login(ALICE, 'unscoped')), {
+      scope: { kind: 'unscoped' },
+      roles: [],
+    });
+  });
+
+  await t.test('a person with a token becomes an identity', async (t) => {
+    const authenticate = authenticatorOf(asService);
+    const identity = await authenticate(await keystone.login(ALICE, WEB));
+    t.match(identity, {
+      subject: { userName: 'alice', userDomain: { name: 'acme' }, scopeDomain: { name: 'acme' } },
+      uid: alice,
+      extra: { 'alpha.kubernetes.io/identity/project/id': [web] },
+    });
+    t.strictSame(
+      new Set(identity?.groups),
+      new Set([
+        `keystone:project:${web}`,
+        `keystone:project:${web}:role:member`,
+        `keystone:project:${web}:role:reader`,
+      ]),
+    );
+    await t.rejects(authenticate('gAAAAABnobodys-token'), { code: 'CredentialInvalid' });
+  });
+
+  await t.test('a revoked token is bad', async (t) => {
+    const token = await keystone.login(ALICE, WEB);
+    await keystone.call('DELETE', '/auth/tokens', undefined, { 'X-Subject-Token': token });
+    t.equal(await seenByBoth(t, token), undefined);
+  });
+
+  await t.test('a token that Keystone still takes is dead when our clock says so', async (t) => {
+    const token = await keystone.login(ALICE, WEB);
+    const later = { ...systemClock, now: () => Date.now() + 2 * 3_600_000 };
+    const client = clientOf(keystone, undefined, later);
+    t.teardown(() => client.close());
+    t.equal(await client.validate(token), undefined);
+  });
+
+  await t.test('a token of a disabled project is bad, and good again with the project', async (t) => {
+    const token = await keystone.login(ALICE, WEB);
+    await keystone.call('PATCH', `/projects/${web}`, { project: { enabled: false } });
+    t.equal(await seenByBoth(t, token), undefined);
+    await keystone.call('PATCH', `/projects/${web}`, { project: { enabled: true } });
+    t.match(await seenByBoth(t, token), { user: { name: 'alice' } });
+  });
+
+  await t.test('a role that was withdrawn is gone at once', async (t) => {
+    const token = await keystone.login(BOB, WEB);
+    await grant(`/projects/${web}`, bob, roles.member);
+    t.equal((await asService.validate(token))?.roles.length, 2);
+    await withdraw(`/projects/${web}`, bob, roles.member);
+    t.equal((await asService.validate(token))?.roles.length, 1);
+  });
+
+  await t.test('an application credential is delegated and keeps to its own roles', async (t) => {
+    const own = await keystone.login(ALICE, WEB);
+    const create = async (fields: object) => {
+      const path = `/users/${alice}/application_credentials`;
+      const { body } = await keystone.call(
+        'POST',
+        path,
+        { application_credential: fields },
+        { 'X-Auth-Token': own },
+      );
+      return idOf(body.application_credential);
+    };
+    const login = (id: string) =>
+      keystone.login({
+        methods: ['application_credential'],
+        application_credential: { id, secret: 'ci-pass' },
+      });
+    const id = await create({ name: 'ci', secret: 'ci-pass', roles: [{ id: roles.reader }] });
+    t.match(await seenByBoth(t, await login(id)), {
+      delegation: { kind: 'application-credential', id },
+      roles: [{ name: 'reader' }],
+    });
+    const rules = [{ path: '/v2.1/servers', method: 'GET', service: 'compute' }];
+    const limited = await create({ name: 'limited', secret: 'ci-pass', access_rules: rules });
+    t.equal(await seenByBoth(t, await login(limited)), undefined, 'one with access rules is refused');
+  });
+
+  await t.test('a trust is delegated, with and without impersonation', async (t) => {
+    for (const impersonation of [false, true]) {
+      const fields = {
+        trustor_user_id: alice,
+        trustee_user_id: bob,
+        project_id: web,
+        impersonation,
+        roles: [{ id: roles.reader }],
+      };
+      const own = { 'X-Auth-Token': await keystone.login(ALICE, WEB) };
+      const { body } = await keystone.call('POST', '/OS-TRUST/trusts', { trust: fields }, own);
+      const id = idOf(body.trust);
+      const token = await keystone.login(
+        { methods: ['token'], token: { id: await keystone.login(BOB, 'unscoped') } },
+        { 'OS-TRUST:trust': { id } },
+      );
+      t.match(await asService.validate(token), {
+        user: { name: impersonation ? 'alice' : 'bob' },
+        delegation: { kind: 'trust', id, trusteeUserID: bob, impersonation },
+        roles: [{ name: 'reader' }],
+      });
+    }
+  });
+
+  await t.test('a service user that lost its role is a 503, until it has it again', async (t) => {
+    const token = await keystone.login(ALICE, WEB);
+    await grant(`/projects/${service}`, bridge, roles.reader);
+    await withdraw(`/projects/${service}`, bridge, roles.service);
+    await t.rejects(asService.validate(token), unavailable);
+    await grant(`/projects/${service}`, bridge, roles.service);
+    t.match(await asService.validate(token), { user: { name: 'alice' } });
+  });
+
+  await t.test('a service whose tokens were revoked logs in again', async (t) => {
+    const token = await keystone.login(ALICE, WEB);
+    await keystone.call('PATCH', `/users/${bridge}`, { user: { password: 'bridge-pass' } });
+    // Keystone remembers the revocation by the second, so that a login within the same second is dead too.
+    let seen: unknown;
+    while (seen === undefined) {
+      seen = await asService.validate(token).catch((error: unknown) => {
+        t.match(error, unavailable);
+        return undefined;
+      });
+    }
+    t.match(seen, { user: { name: 'alice' } });
+  });
+
+  await t.test('a disabled service project is a 503: it logs nobody out', async (t) => {
+    const token = await keystone.login(ALICE, WEB);
+    await keystone.call('PATCH', `/projects/${service}`, { project: { enabled: false } });
+    await t.rejects(asService.validate(token), unavailable);
+    await t.rejects(asService.validate('gAAAAABnobodys-token'), unavailable, 'nor is a bad token called bad');
+    await keystone.call('PATCH', `/projects/${service}`, { project: { enabled: true } });
+  });
+
+  await t.test('a disabled user is bad', async (t) => {
+    const token = await keystone.login(ALICE, WEB);
+    await keystone.call('PATCH', `/users/${alice}`, { user: { enabled: false } });
+    t.equal(await byItself.validate(token), undefined);
+  });
+});

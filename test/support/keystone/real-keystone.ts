@@ -1,0 +1,107 @@
+/**
+ * A real Keystone for a test file, from Debian's packages, thrown away afterwards. See `keystone-dev`.
+ */
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const SCRIPT = fileURLToPath(new URL('keystone-dev', import.meta.url));
+const run = promisify(execFile);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface KeystoneReply {
+  readonly status: number;
+  readonly body: Fields;
+  /** Of `X-Subject-Token`; empty where there is none. */
+  readonly token: string;
+}
+
+export interface RealKeystone {
+  readonly url: string;
+  /** As its administrator, or with another token. */
+  call(method: string, path: string, body?: unknown, headers?: Fields): Promise<KeystoneReply>;
+  /** Makes one of `projects`, `users`, …; returns its id. */
+  make(kind: string, fields: Fields): Promise<string>;
+  login(identity: Fields, scope?: unknown): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Why tests against a real Keystone cannot run here; false where they can. */
+export function missingKeystone(): string | false {
+  if (spawnSync(SCRIPT, ['installed']).status === 0) return false;
+  return 'no Keystone here: on Debian, run test/support/keystone/keystone-dev install as root';
+}
+
+export async function startRealKeystone(): Promise<RealKeystone> {
+  const dir = await mkdtemp(join(tmpdir(), 'keystone-'));
+  const port = await freePort();
+  await run(SCRIPT, ['start', dir, String(port)]).catch(async (error: unknown) => {
+    await rm(dir, { recursive: true, force: true });
+    throw error;
+  });
+  const url = `http://127.0.0.1:${port}/v3`;
+  let admin = '';
+
+  async function call(method: string, path: string, body?: unknown, headers: Fields = {}) {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { 'Content-Type': 'application/json', 'X-Auth-Token': admin, ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const reply: Fields = text === '' ? {} : JSON.parse(text);
+    return { status: response.status, body: reply, token: response.headers.get('x-subject-token') ?? '' };
+  }
+
+  async function expectSuccess(what: string, reply: KeystoneReply): Promise<KeystoneReply> {
+    if (reply.status < 300) return reply;
+    throw new Error(`${what}: ${reply.status} ${JSON.stringify(reply.body)}`);
+  }
+
+  async function login(identity: Fields, scope?: unknown): Promise<string> {
+    const body = { auth: { identity, ...(scope !== undefined && { scope }) } };
+    const reply = await call('POST', '/auth/tokens?nocatalog', body, { 'X-Auth-Token': '' });
+    return (await expectSuccess('login', reply)).token;
+  }
+
+  const scope = { project: { name: 'admin', domain: { name: 'Default' } } };
+  admin = await login(passwordOf('admin', 'Default', 'admin-pass'), scope);
+  return {
+    url,
+    call: async (method, path, body, headers) =>
+      expectSuccess(`${method} ${path}`, await call(method, path, body, headers)),
+    async make(kind, fields) {
+      const one = kind.slice(0, -1);
+      const { body } = await expectSuccess(kind, await call('POST', `/${kind}`, { [one]: fields }));
+      return idOf(body[one]);
+    },
+    login,
+    async stop() {
+      await run(SCRIPT, ['stop', dir]);
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function passwordOf(name: string, domain: string, password: string): Fields {
+  return { methods: ['password'], password: { user: { name, domain: { name: domain }, password } } };
+}
+
+export function idOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null || !('id' in value)) throw new Error('there is no id');
+  return String(value.id);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (typeof address !== 'object' || address === null) throw new Error('no port');
+  return address.port;
+}
