@@ -73,9 +73,7 @@ function expectation(issue: z.core.$ZodIssue): string {
     case 'invalid_value':
       return issue.values.map((value) => JSON.stringify(value)).join(' or ');
     case 'too_small':
-      return issue.origin === 'string' || issue.origin === 'array'
-        ? `at least ${issue.minimum} ${issue.origin === 'string' ? 'characters' : 'entries'}`
-        : `at least ${issue.minimum}`;
+      return issue.origin === 'array' ? 'a list that is not empty' : `at least ${issue.minimum}`;
     case 'too_big':
       return `at most ${issue.maximum}`;
     default:

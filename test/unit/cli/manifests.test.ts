@@ -1,0 +1,137 @@
+import { join } from 'node:path';
+import t from 'tap';
+import { parseAllDocuments } from 'yaml';
+import { manifests } from '../../../src/cli/manifests.ts';
+
+const CONFIGURATION = `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: none.crt, keyFile: none.key } }
+upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: none } }
+tenancy: { mode: shared }
+authentication:
+  jwt:
+    - issuer: { url: "https://a.example", audiences: [k] }
+      claimMappings:
+        username: { claim: sub, prefix: "a:" }
+        extra: [{ key: example.com/department, claim: dep }]
+      tenant: { value: a }
+`;
+
+async function run(...argv: readonly string[]) {
+  const printed = { stdout: '', stderr: '' };
+  const code = await manifests(argv, {
+    stdout: (text) => {
+      printed.stdout += text;
+    },
+    stderr: (text) => {
+      printed.stderr += text;
+    },
+  });
+  return { code, ...printed, objects: code === 0 ? objectsOf(printed.stdout) : [] };
+}
+
+function objectsOf(text: string): Record<string, unknown>[] {
+  return parseAllDocuments(text).map((document) => document.toJS());
+}
+
+/** The resources that may be impersonated. */
+function impersonated(objects: readonly Record<string, unknown>[]): string[] {
+  const role = objects.find(({ kind }) => kind === 'ClusterRole');
+  const rules = Array.isArray(role?.rules) ? role.rules : [];
+  return rules.flatMap((rule) => (rule.verbs[0] === 'impersonate' ? rule.resources : []));
+}
+
+const KEYSTONE_KEYS = [
+  'userextras/alpha.kubernetes.io/identity/roles',
+  'userextras/alpha.kubernetes.io/identity/project/id',
+  'userextras/alpha.kubernetes.io/identity/project/name',
+  'userextras/alpha.kubernetes.io/identity/user/domain/id',
+  'userextras/alpha.kubernetes.io/identity/user/domain/name',
+];
+
+t.test('arktos: a user of the system tenant, and each key of Keystone named', async (t) => {
+  const { code, stdout, objects } = await run('rbac', '--mode', 'arktos');
+  t.equal(code, 0);
+  t.same(impersonated(objects), ['users', 'groups', 'uids', ...KEYSTONE_KEYS]);
+  t.match(
+    objects.find(({ kind }) => kind === 'ClusterRoleBinding'),
+    {
+      subjects: [{ kind: 'User', name: 'stonegate' }],
+    },
+  );
+  t.match(stdout, /O=tenant:system/);
+  t.match(stdout, /upstream\.credential\.certFile/);
+});
+
+t.test('shared: a service account, its token, and the key that carries the tenant', async (t) => {
+  const { objects, stdout } = await run('rbac', '--mode', 'shared');
+  t.same(
+    objects.map(({ kind }) => kind),
+    ['Namespace', 'ServiceAccount', 'Secret', 'ClusterRole', 'ClusterRoleBinding'],
+  );
+  t.same(impersonated(objects), [
+    'users',
+    'groups',
+    'uids',
+    ...KEYSTONE_KEYS,
+    'userextras/stonegate.dev/tenant',
+  ]);
+  t.match(stdout, /upstream\.credential\.tokenFile/);
+});
+
+t.test('only in arktos mode may it read discovery as itself', async (t) => {
+  t.match((await run('rbac', '--mode', 'arktos')).stdout, '"/apis/*"');
+  t.notMatch((await run('rbac', '--mode', 'shared')).stdout, '"/apis/*"');
+});
+
+t.test('from a configuration: its mode and its keys, although its files do not exist yet', async (t) => {
+  const folder = t.testdir({ 'c.yaml': CONFIGURATION });
+  const { code, objects } = await run(
+    'rbac',
+    '--config',
+    join(folder, 'c.yaml'),
+    '--service-account',
+    'ops/bridge',
+  );
+  t.equal(code, 0);
+  t.same(impersonated(objects), [
+    'users',
+    'groups',
+    'uids',
+    'userextras/stonegate.dev/tenant',
+    'userextras/example.com/department',
+  ]);
+  t.match(objects.at(-1), { subjects: [{ kind: 'ServiceAccount', namespace: 'ops', name: 'bridge' }] });
+});
+
+t.test('a bad configuration is a 1 with its problems', async (t) => {
+  const folder = t.testdir({ 'c.yaml': CONFIGURATION.replace('shared', 'bogus') });
+  const { code, stderr } = await run('rbac', '--config', join(folder, 'c.yaml'));
+  t.equal(code, 1);
+  t.match(stderr, /^tenancy\.mode \(line 5\): expected "arktos" or "shared", found "bogus"\n$/);
+});
+
+t.test('a configuration that is not there is a 1', async (t) => {
+  t.match(await run('rbac', '--config', '/none/such.yaml'), {
+    code: 1,
+    stderr: /^cannot read \/none\/such\.yaml/,
+  });
+});
+
+t.test('--help says how it is used', async (t) => {
+  t.match(await run('--help'), { code: 0, stdout: /^Usage: stonegate manifests rbac/ });
+});
+
+for (const [name, argv] of [
+  ['without a subject', []],
+  ['with neither configuration nor mode', ['rbac']],
+  ['with both configuration and mode', ['rbac', '--config', 'x', '--mode', 'shared']],
+  ['with a mode there is not', ['rbac', '--mode', 'workspace']],
+  ['with two identities', ['rbac', '--mode', 'shared', '--user', 'a', '--service-account', 'b/c']],
+  ['with a user name that would break the YAML', ['rbac', '--mode', 'shared', '--user', 'a"b']],
+  ['with a service account without a namespace', ['rbac', '--mode', 'shared', '--service-account', 'b']],
+] as const) {
+  t.test(`${name} it is wrong usage, a 2`, async (t) => {
+    t.match(await run(...argv), { code: 2, stderr: /Usage: stonegate manifests rbac/ });
+  });
+}

@@ -1,0 +1,194 @@
+import { resolve } from 'node:path';
+import t from 'tap';
+import { type LoadResult, type LoadSources, loadConfiguration } from '../../../src/config/load.ts';
+import { formatProblem } from '../../../src/config/problem.ts';
+import { createAuthority } from '../../support/tls/authority.ts';
+
+const authority = await createAuthority();
+const server = await authority.server('localhost');
+const other = await authority.server('localhost');
+
+const CONFIGURATION = `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: tls.crt, keyFile: tls.key, clientCAFile: ca.crt } }
+upstream: { server: "https://10.0.0.1:6443", caFile: ca.crt, credential: { tokenFile: token } }
+tenancy: { mode: arktos }
+authentication:
+  keystone:
+    url: https://keystone:5000/v3
+    serviceCredential: { applicationCredential: { id: a, secret: { fromEnv: SECRET } } }
+cache:
+  redis: { url: { fromEnv: REDIS_URL } }
+  sealingKeys: [{ fromFile: seal }]
+`;
+
+const FILES: Readonly<Record<string, string>> = {
+  'stonegate.yaml': CONFIGURATION,
+  'tls.crt': server.cert,
+  'tls.key': server.key,
+  'ca.crt': authority.cert,
+  token: 'abc.def\n',
+  seal: `${Buffer.alloc(32, 7).toString('base64')}\n`,
+};
+
+const ENV = { SECRET: 's3cret', REDIS_URL: 'rediss://:hunter2@redis:6379' };
+
+function sources(files: Readonly<Record<string, string>>, env: LoadSources['env'] = ENV): LoadSources {
+  return {
+    env,
+    async readFile(name) {
+      const text = files[name.replace('/etc/stonegate/', '')];
+      if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+      return Buffer.from(text);
+    },
+  };
+}
+
+function load(changes: Readonly<Record<string, string | undefined>> = {}, env?: LoadSources['env']) {
+  const entries = Object.entries({ ...FILES, ...changes }).flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, text] as const],
+  );
+  return loadConfiguration('/etc/stonegate/stonegate.yaml', sources(Object.fromEntries(entries), env));
+}
+
+function problemsOf(result: LoadResult): string[] {
+  return result.ok ? [] : result.problems.map(formatProblem);
+}
+
+t.test('a good configuration comes with the content of every file and secret it names', async (t) => {
+  const result = await load();
+  t.same(problemsOf(result), []);
+  if (!result.ok) return;
+  const { loaded, watched } = result;
+  t.equal(loaded.file('/etc/stonegate/tls.crt').toString(), server.cert);
+  t.equal(loaded.secret({ fromEnv: 'SECRET' }), 's3cret');
+  t.equal(loaded.secret({ fromFile: '/etc/stonegate/seal' }), Buffer.alloc(32, 7).toString('base64'));
+  t.throws(() => loaded.file('/etc/passwd'), RangeError);
+  t.throws(() => loaded.secret({ fromEnv: 'NOT_SET' }), RangeError);
+  t.same(
+    [...watched.keys()].sort(),
+    Object.keys(FILES)
+      .map((name) => `/etc/stonegate/${name}`)
+      .sort(),
+  );
+});
+
+t.test('the digest follows what decides who somebody is, and nothing else', async (t) => {
+  const digestOf = async (changes: Readonly<Record<string, string>>) => {
+    const result = await load(changes);
+    t.same(problemsOf(result), []);
+    return result.ok ? result.loaded.digest : '';
+  };
+  const before = await digestOf({});
+  t.equal(await digestOf({ 'tls.crt': other.cert, 'tls.key': other.key }), before);
+  t.not(await digestOf({ 'stonegate.yaml': CONFIGURATION.replace('arktos', 'shared') }), before);
+});
+
+t.test('without a configuration file the message says which', async (t) => {
+  const result = await loadConfiguration('/etc/stonegate/none.yaml', sources(FILES));
+  t.same(problemsOf(result), ['the configuration: cannot be read from /etc/stonegate/none.yaml: none']);
+  t.same([...result.watched.keys()], ['/etc/stonegate/none.yaml']);
+});
+
+t.test('files are read relative to the configuration, which may itself be named relatively', async (t) => {
+  const names: string[] = [];
+  const readFile = async (name: string) => {
+    names.push(name);
+    throw Object.assign(new Error('denied'), { code: 'EACCES' });
+  };
+  const result = await loadConfiguration('some/file.yaml', { readFile, env: {} });
+  t.same(names, [resolve('some/file.yaml')]);
+  t.match(problemsOf(result), [/one this process may not read$/]);
+});
+
+const BAD: readonly [name: string, changes: Readonly<Record<string, string | undefined>>, problem: string][] =
+  [
+    [
+      'a missing file',
+      { 'tls.crt': undefined },
+      'server.tls.certFile (line 3): expected a file that can be read, found none: /etc/stonegate/tls.crt',
+    ],
+    [
+      'a certificate that is none',
+      { 'tls.crt': 'junk' },
+      'server.tls.certFile (line 3): expected certificates in PEM, found none',
+    ],
+    [
+      'a broken certificate in a chain',
+      { 'tls.crt': `${server.cert}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n` },
+      'server.tls.certFile (line 3): expected certificates in PEM, found that number 2 is broken',
+    ],
+    [
+      'a key that is none',
+      { 'tls.key': 'junk' },
+      'server.tls.keyFile (line 3): expected a private key in PEM that is not encrypted',
+    ],
+    [
+      "another certificate's key",
+      { 'tls.key': other.key },
+      "server.tls.keyFile (line 3): expected the certificate's private key, found another's",
+    ],
+    ['an empty CA', { 'ca.crt': '' }, 'upstream.caFile (line 4): expected certificates in PEM, found none'],
+    [
+      'an empty token file',
+      { token: '\n' },
+      'upstream.credential.tokenFile (line 4): expected one bearer token',
+    ],
+    [
+      'a token file with a second line',
+      { token: 'abc\ndef\n' },
+      'upstream.credential.tokenFile (line 4): expected one bearer token',
+    ],
+    [
+      'a sealing key of 16 bytes',
+      { seal: Buffer.alloc(16).toString('base64') },
+      'cache.sealingKeys[0].fromFile (line 12): expected 32 bytes in base64',
+    ],
+    [
+      'a token where a file name belongs',
+      { 'stonegate.yaml': CONFIGURATION.replace('tokenFile: token', `tokenFile: ${'x'.repeat(80)}`) },
+      'is it the secret itself?',
+    ],
+  ];
+
+t.test('refused:', async (t) => {
+  for (const [name, changes, problem] of BAD) {
+    t.test(name, async (t) => {
+      const problems = problemsOf(await load(changes));
+      t.ok(
+        problems.some((line) => line.includes(problem)),
+        problem,
+        { problems },
+      );
+    });
+  }
+});
+
+t.test('an environment variable that is not set', async (t) => {
+  t.same(problemsOf(await load({}, { REDIS_URL: ENV.REDIS_URL })), [
+    'authentication.keystone.serviceCredential.applicationCredential.secret.fromEnv (line 9): expected the environment variable SECRET to be set',
+  ]);
+});
+
+t.test('an empty secret', async (t) => {
+  t.match(problemsOf(await load({}, { ...ENV, SECRET: '' })), [/expected a secret, found nothing$/]);
+});
+
+t.test('a Redis URL of another kind is refused and not repeated', async (t) => {
+  const problems = problemsOf(await load({}, { ...ENV, REDIS_URL: 'http://:hunter2@redis' }));
+  t.match(problems, [/^cache\.redis\.url\.fromEnv .*: expected a URL that begins with redis:/]);
+  t.notMatch(problems.join(), /hunter2/);
+});
+
+t.test('problems between fields and in files are told together', async (t) => {
+  const text = CONFIGURATION.replace(
+    'tenancy: { mode: arktos }',
+    'tenancy: { mode: arktos, systemTenant: all }',
+  );
+  t.equal(problemsOf(await load({ 'stonegate.yaml': text, token: '' })).length, 2);
+});
+
+t.test('a bad configuration still says which files to watch', async (t) => {
+  const { watched } = await load({ 'tls.key': undefined });
+  t.ok(watched.has('/etc/stonegate/tls.key'));
+});

@@ -1,0 +1,538 @@
+import t from 'tap';
+import { parseConfiguration } from '../../../src/config/parse.ts';
+import { formatProblem } from '../../../src/config/problem.ts';
+
+const MINIMAL = `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: tls.crt, keyFile: /etc/tls.key } }
+upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
+tenancy: { mode: arktos }
+authentication: { keystone: { url: "https://keystone:5000/v3" } }
+`;
+
+/** MINIMAL with one top-level key written otherwise. */
+function withKey(key: string, value: string): string {
+  const rest = MINIMAL.replace(new RegExp(`^${key}: .*\n`, 'm'), '');
+  return `${rest}${key}: ${value}\n`;
+}
+
+function problemsOf(text: string): string[] {
+  return parseConfiguration(text, '/etc/stonegate').problems.map(formatProblem);
+}
+
+function jwt(issuer: string, username: string, tenant: string, rest = ''): string {
+  return `{ issuer: { url: "${issuer}", audiences: [kubernetes] }, claimMappings: { username: { claim: email, prefix: "${username}" }${rest} }, tenant: ${tenant} }`;
+}
+
+/** A sole issuer with this tenant, or with these claim mappings beside the user name. */
+function soleIssuer(tenant: string, rest = ''): string {
+  return withKey('authentication', `{ jwt: [ ${jwt('https://a.example', 'a:', tenant, rest)} ] }`);
+}
+
+function twoIssuers(first: string, second: string): string {
+  return withKey('authentication', `{ jwt: [ ${first}, ${second} ] }`);
+}
+
+t.test('a small configuration gets its defaults, and its file names are made absolute', async (t) => {
+  const { configuration, problems } = parseConfiguration(MINIMAL, '/etc/stonegate');
+  t.same(problems, []);
+  t.match(configuration, {
+    server: {
+      bind: '0.0.0.0:8443',
+      tls: { certFile: '/etc/stonegate/tls.crt', keyFile: '/etc/tls.key' },
+      http2: true,
+      workers: 1,
+      shutdownGrace: 30_000,
+      timeouts: { header: 10_000 },
+    },
+    admin: { bind: '0.0.0.0:9090' },
+    tenancy: { systemTenant: 'system', domains: {} },
+    authentication: {
+      keystone: { cacheTTL: 60_000, tokenProvider: 'fernet', staleIfUnavailable: 0 },
+      jwt: [],
+    },
+    audit: { file: '-' },
+  });
+});
+
+t.test('C250 every field that is set is seen in the effective configuration', async (t) => {
+  const text = `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server:
+  bind: "[::1]:1"
+  tls: { certFile: /c, keyFile: /k, clientCAFile: /ca }
+  http2: false
+  trustedProxies: [10.0.0.0/8, "fd00::/8"]
+  workers: auto
+  shutdownGrace: 1m30s
+  timeouts: { header: 1s, body: 2s, idle: 3s }
+  limits: { headerBytes: 9000, bodyBytes: 5 }
+admin: { bind: 127.0.0.1:2 }
+upstream:
+  server: http://127.0.0.1:6443
+  caFile: /uca
+  credential: { certFile: /uc, keyFile: /uk }
+  headerBytes: 9001
+  timeouts: { connect: 4s, response: 5s }
+tenancy: { mode: shared, systemTenant: root, domains: { "Big Domain": big }, discoveryTTL: 6s }
+authentication:
+  keystone:
+    url: https://ks/identity/v3
+    caFile: /kca
+    serviceCredential:
+      password: { userName: u, userDomainName: d, password: { fromEnv: PW }, scope: { system: true } }
+    tokenProvider: jws
+    timeout: 7s
+    cacheTTL: 8s
+    negativeCacheTTL: 9s
+    staleIfUnavailable: 10s
+  jwt:
+    - issuer: { url: "https://a.example", discoveryURL: "https://b.example/x", audiences: [x, y], caFile: /ica }
+      algorithms: [ES256]
+      claimValidationRules: [{ claim: hd, requiredValue: acme.com }]
+      claimMappings:
+        username: { claim: sub, prefix: "a:" }
+        groups: { claim: g, prefix: "ag:" }
+        uid: { claim: oid }
+        extra: [{ key: example.com/x, claim: y }]
+      tenant: { claim: tid, map: { one: t1 } }
+      clockTolerance: 11s
+      keysMaxAge: 12s
+      keysRefreshInterval: 13s
+  requireAllIssuers: true
+cache:
+  maxEntries: 14
+  redis:
+    url: { fromFile: /url }
+    caFile: /rca
+    timeout: 15ms
+    keyPrefix: "p:"
+    sentinels: [{ host: s, port: 16 }]
+    sentinelName: m
+  sealingKeys: [{ fromFile: /seal }, { fromEnv: OLD }]
+limits:
+  unknownCredentials:
+    perSource: { perSecond: 0.5, burst: 17 }
+    concurrent: 18
+    queue: 19
+    queueTimeout: 20s
+  perTenant: { perSecond: 21, burst: 22 }
+audit: { file: /audit.log }
+log: { level: debug }
+`;
+  const { configuration, problems } = parseConfiguration(text, '/');
+  t.same(problems, []);
+  t.same(configuration, {
+    server: {
+      bind: '[::1]:1',
+      tls: { certFile: '/c', keyFile: '/k', clientCAFile: '/ca' },
+      http2: false,
+      trustedProxies: ['10.0.0.0/8', 'fd00::/8'],
+      workers: 'auto',
+      shutdownGrace: 90_000,
+      timeouts: { header: 1_000, body: 2_000, idle: 3_000 },
+      limits: { headerBytes: 9_000, bodyBytes: 5 },
+    },
+    admin: { bind: '127.0.0.1:2' },
+    upstream: {
+      server: 'http://127.0.0.1:6443',
+      caFile: '/uca',
+      credential: { certFile: '/uc', keyFile: '/uk' },
+      headerBytes: 9_001,
+      timeouts: { connect: 4_000, response: 5_000 },
+    },
+    tenancy: { mode: 'shared', systemTenant: 'root', domains: { 'Big Domain': 'big' }, discoveryTTL: 6_000 },
+    authentication: {
+      keystone: {
+        url: 'https://ks/identity/v3',
+        caFile: '/kca',
+        serviceCredential: {
+          password: {
+            userName: 'u',
+            userDomainName: 'd',
+            password: { fromEnv: 'PW' },
+            scope: { system: true },
+          },
+        },
+        tokenProvider: 'jws',
+        timeout: 7_000,
+        cacheTTL: 8_000,
+        negativeCacheTTL: 9_000,
+        staleIfUnavailable: 10_000,
+      },
+      jwt: [
+        {
+          issuer: {
+            url: 'https://a.example',
+            discoveryURL: 'https://b.example/x',
+            audiences: ['x', 'y'],
+            caFile: '/ica',
+          },
+          algorithms: ['ES256'],
+          claimValidationRules: [{ claim: 'hd', requiredValue: 'acme.com' }],
+          claimMappings: {
+            username: { claim: 'sub', prefix: 'a:' },
+            groups: { claim: 'g', prefix: 'ag:' },
+            uid: { claim: 'oid' },
+            extra: [{ key: 'example.com/x', claim: 'y' }],
+          },
+          tenant: { claim: 'tid', map: { one: 't1' } },
+          clockTolerance: 11_000,
+          keysMaxAge: 12_000,
+          keysRefreshInterval: 13_000,
+        },
+      ],
+      requireAllIssuers: true,
+    },
+    cache: {
+      maxEntries: 14,
+      redis: {
+        url: { fromFile: '/url' },
+        caFile: '/rca',
+        timeout: 15,
+        keyPrefix: 'p:',
+        sentinels: [{ host: 's', port: 16 }],
+        sentinelName: 'm',
+        cluster: false,
+      },
+      sealingKeys: [{ fromFile: '/seal' }, { fromEnv: 'OLD' }],
+    },
+    limits: {
+      unknownCredentials: {
+        perSource: { perSecond: 0.5, burst: 17 },
+        concurrent: 18,
+        queue: 19,
+        queueTimeout: 20_000,
+      },
+      perTenant: { perSecond: 21, burst: 22 },
+    },
+    audit: { file: '/audit.log' },
+    log: { level: 'debug' },
+  });
+});
+
+t.test('all problems are told at once, with path and line', async (t) => {
+  const text = MINIMAL.replace('mode: arktos', 'mode: bogus').replace(
+    'server: "https',
+    'extra: 1, server: "ftp',
+  );
+  t.same(problemsOf(text), [
+    `upstream.server (line 4): expected the API server's address, such as https://10.0.0.1:6443 (http only on loopback; no credentials, query or fragment in it), found "ftp://10.0.0.1:6443"`,
+    'upstream.extra (line 4): is no known key',
+    'tenancy.mode (line 5): expected "arktos" or "shared", found "bogus"',
+  ]);
+});
+
+const REFUSED: readonly [name: string, text: string, problem: string][] = [
+  ['broken YAML is told with its line', 'a: [', 'the configuration (line 1): is no valid YAML'],
+  [
+    'a key written twice',
+    `${MINIMAL}log: {}\nlog: {}\n`,
+    'the configuration (line 8): is no valid YAML: Map keys must be unique',
+  ],
+  [
+    'the key __proto__',
+    withKey('tenancy', '{ mode: arktos, domains: { __proto__: a } }'),
+    'the configuration: __proto__ may not be a key',
+  ],
+  ['a second document', `${MINIMAL}---\n${MINIMAL}`, 'is no valid YAML'],
+  ['an empty file', '', 'the configuration: expected a mapping, found nothing'],
+  ['a missing section', MINIMAL.replace(/^upstream.*\n/m, ''), 'upstream: is required: expected a mapping'],
+  [
+    'another apiVersion',
+    MINIMAL.replace('v1alpha1', 'v2'),
+    'apiVersion (line 1): expected "stonegate.dev/v1alpha1", found "stonegate.dev/v2"',
+  ],
+  [
+    'a duration without a unit',
+    withKey('server', '{ tls: { certFile: a, keyFile: b }, shutdownGrace: 30 }'),
+    'server.shutdownGrace (line 6): expected a duration such as 60s, 1m30s or 250ms, found 30',
+  ],
+  [
+    'a timeout of zero',
+    withKey('server', '{ tls: { certFile: a, keyFile: b }, timeouts: { idle: "0" } }'),
+    'server.timeouts.idle (line 6): expected a duration longer than zero',
+  ],
+  [
+    'an address without a port',
+    withKey('admin', '{ bind: localhost }'),
+    'admin.bind (line 7): expected HOST:PORT',
+  ],
+  [
+    'a port beyond 65535',
+    withKey('admin', '{ bind: "localhost:65536" }'),
+    'admin.bind (line 7): expected HOST:PORT',
+  ],
+  [
+    'one address for clients and operators',
+    withKey('admin', '{ bind: "0.0.0.0:8443" }'),
+    'admin.bind (line 7): expected another address than server.bind',
+  ],
+  [
+    'every address as a trusted proxy',
+    withKey('server', '{ tls: { certFile: a, keyFile: b }, trustedProxies: ["0.0.0.0/0"] }'),
+    'server.trustedProxies[0] (line 6): expected a CIDR',
+  ],
+  [
+    'no such number of workers',
+    withKey('server', '{ tls: { certFile: a, keyFile: b }, workers: 0 }'),
+    'server.workers (line 6): expected at least 1, found 0',
+  ],
+  [
+    'an API server over http elsewhere than on loopback',
+    MINIMAL.replace('https://10', 'http://10'),
+    'upstream.server (line 4): expected',
+  ],
+  [
+    'a Keystone over http elsewhere than on loopback',
+    MINIMAL.replace('https://key', 'http://key'),
+    "authentication.keystone.url (line 6): expected Keystone's v3 address",
+  ],
+  [
+    'a Keystone without /v3',
+    MINIMAL.replace('5000/v3', '5000'),
+    "authentication.keystone.url (line 6): expected Keystone's v3 address",
+  ],
+  [
+    'an issuer over http elsewhere than on loopback',
+    withKey('authentication', `{ jwt: [ ${jwt('http://a.example', '', '{ value: a }')} ] }`),
+    "authentication.jwt[0].issuer.url (line 6): expected the issuer's URL",
+  ],
+  [
+    'two kinds of credential for the API server',
+    MINIMAL.replace('tokenFile: token', 'tokenFile: token, keyFile: k'),
+    'upstream.credential (line 4): expected either tokenFile, or certFile and keyFile',
+  ],
+  [
+    'a PEM text where a file name belongs',
+    MINIMAL.replace('certFile: tls.crt', 'certFile: "-----BEGIN\\n"'),
+    "server.tls.certFile (line 3): expected a file's name, not its contents",
+  ],
+  [
+    'nobody who may log in',
+    withKey('authentication', '{}'),
+    'authentication (line 6): names nobody who may log in',
+  ],
+  [
+    'no audience',
+    withKey(
+      'authentication',
+      '{ jwt: [ { issuer: { url: "https://a", audiences: [] }, claimMappings: { username: { claim: a, prefix: "" } }, tenant: { value: a } } ] }',
+    ),
+    'authentication.jwt[0].issuer.audiences (line 6): expected a list that is not empty, found an empty list',
+  ],
+  [
+    'a symmetric algorithm',
+    soleIssuer('{ value: a }, algorithms: [HS256]'),
+    'authentication.jwt[0].algorithms[0] (line 6): expected "RS256"',
+  ],
+  [
+    'a CEL expression, which would otherwise be silently ignored',
+    soleIssuer('{ value: a }, userValidationRules: []'),
+    'authentication.jwt[0].userValidationRules (line 6): is not supported: Stonegate evaluates no CEL',
+  ],
+  [
+    'one issuer twice, with and without a final slash',
+    twoIssuers(
+      jwt('https://a.example', 'a:', '{ value: a }'),
+      jwt('https://A.example/', 'b:', '{ value: b }'),
+    ),
+    'authentication.jwt[1].issuer.url (line 6): expected an issuer of its own, found that of authentication.jwt[0] again',
+  ],
+  [
+    'a broken CA in the text',
+    soleIssuer('{ value: a }').replace('audiences:', 'certificateAuthority: junk, audiences:'),
+    'authentication.jwt[0].issuer.certificateAuthority (line 6): expected certificates in PEM, found none',
+  ],
+  [
+    'two CAs for one issuer',
+    soleIssuer('{ value: a }').replace('audiences:', 'caFile: ca, certificateAuthority: junk, audiences:'),
+    'expected either caFile or certificateAuthority, found both',
+  ],
+  [
+    'a tenant that is both fixed and from a claim',
+    soleIssuer('{ value: a, claim: b }'),
+    'authentication.jwt[0].tenant (line 6): expected { value }, { claim, map } or { claim, allow }, found a mapping',
+  ],
+  [
+    'any value of a claim as a tenant',
+    soleIssuer('{ claim: b }'),
+    'authentication.jwt[0].tenant (line 6): expected { value }, { claim, map } or { claim, allow }',
+  ],
+  [
+    'a tenant that is no DNS label',
+    soleIssuer('{ value: Acme }'),
+    'authentication.jwt[0].tenant.value (line 6): expected a tenant name',
+  ],
+  [
+    'the system tenant for everybody of an issuer',
+    soleIssuer('{ value: system }'),
+    'authentication.jwt[0].tenant.value (line 6): expected another tenant: "system" is given only by an entry of map',
+  ],
+  [
+    'the system tenant from an allow-list',
+    soleIssuer('{ claim: hd, allow: [a, system] }'),
+    'authentication.jwt[0].tenant.allow[1] (line 6): expected another tenant',
+  ],
+  [
+    'the tenant "all" in arktos mode, even by a map',
+    soleIssuer('{ claim: hd, map: { x: all } }'),
+    'authentication.jwt[0].tenant.map.x (line 6): expected another tenant: Arktos reads "all" as every tenant at once',
+  ],
+  [
+    'the tenant "all" for a domain in arktos mode',
+    withKey('tenancy', '{ mode: arktos, domains: { D: all } }'),
+    'tenancy.domains.D (line 6): expected another tenant: Arktos',
+  ],
+  [
+    '"all" as the system tenant',
+    withKey('tenancy', '{ mode: arktos, systemTenant: all }'),
+    'tenancy.systemTenant (line 6): expected another tenant: Arktos',
+  ],
+  [
+    'two domains that would be one tenant',
+    withKey('tenancy', '{ mode: arktos, domains: { "A B": x, "a b": x } }'),
+    'tenancy.domains["a b"] (line 6): expected a tenant of its own, found "x"',
+  ],
+  [
+    "C163 a user prefix that is the cluster's own",
+    withKey('authentication', `{ jwt: [ ${jwt('https://a', 'system:x:', '{ value: a }')} ] }`),
+    'authentication.jwt[0].claimMappings.username.prefix (line 6): expected a prefix of your own',
+  ],
+  [
+    "C163 a groups prefix that is Keystone's",
+    soleIssuer('{ value: a }', ', groups: { claim: g, prefix: "keystone:" }'),
+    'authentication.jwt[0].claimMappings.groups.prefix (line 6): expected a prefix of your own',
+  ],
+  [
+    "C163 an extra key of Kubernetes' domain",
+    soleIssuer('{ value: a }', ', extra: [{ key: alpha.kubernetes.io/identity/roles, claim: r }]'),
+    'extra[0].key (line 6): expected a key of a domain of your own',
+  ],
+  [
+    'an extra key in upper case',
+    soleIssuer('{ value: a }', ', extra: [{ key: example.com/Role, claim: r }]'),
+    'extra[0].key (line 6): expected a lower-case, domain-prefixed key',
+  ],
+  [
+    'an extra key twice',
+    soleIssuer(
+      '{ value: a }',
+      ', extra: [{ key: example.com/r, claim: r }, { key: example.com/r, claim: s }]',
+    ),
+    'extra[1].key (line 6): expected each key once',
+  ],
+  [
+    'a prefix with a blank',
+    soleIssuer('{ value: a }', ', groups: { claim: g, prefix: "a b" }'),
+    'expected a prefix without blanks',
+  ],
+  [
+    'an empty prefix beside Keystone',
+    MINIMAL.replace('/v3" }', `/v3" }, jwt: [ ${jwt('https://a', '', '{ value: a }')} ]`),
+    'username.prefix (line 6): expected a prefix that ends in ":", since there is more than one source, found none',
+  ],
+  [
+    "a prefix that begins another issuer's",
+    twoIssuers(jwt('https://a', 'a:', '{ value: a }'), jwt('https://b', 'a:b:', '{ value: b }')),
+    'authentication.jwt[1].claimMappings.username.prefix (line 6): expected a prefix that neither begins another\'s nor the other way round, found "a:b:" beside "a:"',
+  ],
+  [
+    'in shared mode a prefix that is a Keystone domain',
+    MINIMAL.replace('mode: arktos', 'mode: shared, domains: { Acme: acme }').replace(
+      '/v3" }',
+      `/v3" }, jwt: [ ${jwt('https://a', 'Acme:', '{ value: a }')} ]`,
+    ),
+    'expected a prefix that is no Keystone domain, found the domain "Acme"',
+  ],
+  [
+    'Redis without sealing keys',
+    withKey('cache', '{ redis: { url: { fromEnv: R } } }'),
+    'cache.sealingKeys (line 7): is required with cache.redis',
+  ],
+  [
+    'Sentinels without a name',
+    withKey(
+      'cache',
+      '{ redis: { url: { fromEnv: R }, sentinels: [{ host: a }] }, sealingKeys: [{ fromEnv: K }] }',
+    ),
+    'cache.redis.sentinelName (line 7): is required with sentinels',
+  ],
+  [
+    'a Sentinel name without Sentinels',
+    withKey('cache', '{ redis: { url: { fromEnv: R }, sentinelName: m }, sealingKeys: [{ fromEnv: K }] }'),
+    'cache.redis.sentinels (line 7): is required with sentinelName',
+  ],
+  [
+    'Sentinels and a cluster',
+    withKey(
+      'cache',
+      '{ redis: { url: { fromEnv: R }, sentinelName: m, sentinels: [{ host: a }], cluster: true }, sealingKeys: [{ fromEnv: K }] }',
+    ),
+    'cache.redis.cluster (line 7): expected either sentinels or a cluster',
+  ],
+  [
+    'a secret from two places',
+    withKey('cache', '{ sealingKeys: [{ fromEnv: K, fromFile: k }] }'),
+    'cache.sealingKeys[0] (line 7): expected exactly one of { fromFile: … } and { fromEnv: … }',
+  ],
+  [
+    'a service user without a scope',
+    MINIMAL.replace(
+      '/v3" }',
+      '/v3", serviceCredential: { password: { userName: u, userDomainName: d, password: { fromEnv: P }, scope: {} } } }',
+    ),
+    'serviceCredential.password.scope (line 6): expected one scope',
+  ],
+  [
+    'a service with two credentials',
+    MINIMAL.replace('/v3" }', '/v3", serviceCredential: {} }'),
+    'authentication.keystone.serviceCredential (line 6): expected exactly one of applicationCredential and password',
+  ],
+];
+
+t.test('refused:', async (t) => {
+  for (const [name, text, problem] of REFUSED) {
+    t.test(name, async (t) => {
+      const problems = problemsOf(text);
+      t.ok(
+        problems.some((line) => line.includes(problem)),
+        problem,
+        { problems },
+      );
+    });
+  }
+});
+
+t.test('a secret written into the file is not repeated', async (t) => {
+  const text = withKey('cache', '{ redis: { url: "redis://:hunter2@r" }, sealingKeys: [hunter2] }');
+  const problems = problemsOf(text);
+  t.equal(problems.length, 2);
+  t.notMatch(problems.join(), /hunter2/);
+});
+
+t.test('a single issuer without Keystone may go without a prefix', async (t) => {
+  t.same(problemsOf(withKey('authentication', `{ jwt: [ ${jwt('https://a', '', '{ value: a }')} ] }`)), []);
+});
+
+t.test('C038 the prefix "-" means none', async (t) => {
+  const text = withKey('authentication', `{ jwt: [ ${jwt('https://a', '-', '{ value: a }')} ] }`);
+  const { configuration } = parseConfiguration(text, '/');
+  t.equal(configuration?.authentication.jwt[0]?.claimMappings.username.prefix, '');
+});
+
+t.test('the system tenant may come from a map', async (t) => {
+  t.same(problemsOf(soleIssuer('{ claim: hd, map: { ops.example: system } }')), []);
+});
+
+t.test('in shared mode "all" is a tenant like any other for a domain', async (t) => {
+  t.same(problemsOf(withKey('tenancy', '{ mode: shared, domains: { All: all } }')), []);
+});
+
+t.test('C063 entries of an AuthenticationConfiguration v1 and v1beta1 are accepted', async (t) => {
+  const v1beta1 =
+    '{ issuer: { url: "https://a.example", audiences: [x] }, claimMappings: { username: { claim: sub, prefix: "a:" } }, tenant: { value: a } }';
+  const v1 =
+    '{ issuer: { url: "https://b.example", discoveryURL: "https://c.example/.well-known/openid-configuration", audiences: [x, y], audienceMatchPolicy: MatchAny }, claimValidationRules: [{ claim: hd, requiredValue: b }], claimMappings: { username: { claim: sub, prefix: "b:" }, groups: { claim: groups, prefix: "b:" }, uid: { claim: sub } }, tenant: { value: b } }';
+  t.same(problemsOf(twoIssuers(v1beta1, v1)), []);
+});

@@ -1,0 +1,203 @@
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { type LoadedConfiguration, loadConfiguration } from '../../../src/config/load.ts';
+import { createReloader } from '../../../src/config/reload.ts';
+import { watchFiles } from '../../../src/config/watch.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import { createAuthority } from '../../support/tls/authority.ts';
+
+const authority = await createAuthority();
+const [first, second, third] = [
+  await authority.server('first'),
+  await authority.server('second'),
+  await authority.server('third'),
+];
+
+const CONFIGURATION = `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: secret/tls.crt, keyFile: secret/tls.key } }
+upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
+tenancy: { mode: arktos }
+authentication: { keystone: { url: "https://keystone:5000/v3" } }
+`;
+
+/** One timer at a time; `tick` runs it and waits until the next one is set. */
+function handClock() {
+  let action: (() => void) | undefined;
+  let armed = (): void => undefined;
+  const clock: Clock = {
+    now: () => 0,
+    after(_milliseconds, next) {
+      action = next;
+      armed();
+      return { cancel: () => (action = undefined) };
+    },
+  };
+  const tick = async () => {
+    const next = new Promise<void>((resolve) => {
+      armed = resolve;
+    });
+    const run = action;
+    action = undefined;
+    run?.();
+    await next;
+  };
+  return { clock, tick, armed: () => action !== undefined };
+}
+
+/** A secret volume as the kubelet writes it: files are links through `..data` to a folder of a generation. */
+function secretVolume(folder: string) {
+  let generation = 0;
+  return (files: Readonly<Record<string, string>>) => {
+    generation += 1;
+    const name = `..generation${generation}`;
+    mkdirSync(join(folder, name), { recursive: true });
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, name, file), text);
+    symlinkSync(name, join(folder, '..data_tmp'));
+    renameSync(join(folder, '..data_tmp'), join(folder, '..data'));
+    if (generation > 1) return;
+    for (const file of Object.keys(files)) symlinkSync(join('..data', file), join(folder, file));
+  };
+}
+
+async function start(t: Test) {
+  const folder = t.testdir({ 'stonegate.yaml': CONFIGURATION, token: 'abc', secret: {} });
+  const file = join(folder, 'stonegate.yaml');
+  const writeSecret = secretVolume(join(folder, 'secret'));
+  writeSecret({ 'tls.crt': first.cert, 'tls.key': first.key });
+  const sources = { readFile: (name: string) => readFile(name), env: {} };
+  const { watched } = await loadConfiguration(file, sources);
+  const applied: LoadedConfiguration[] = [];
+  const errors: string[] = [];
+  const results: string[] = [];
+  const state: { failure: Error | undefined } = { failure: undefined };
+  const hand = handClock();
+  const reloader = createReloader({
+    file,
+    sources,
+    watched,
+    apply(loaded) {
+      if (state.failure) throw state.failure;
+      applied.push(loaded);
+    },
+    clock: hand.clock,
+    logger: {
+      debug() {},
+      info() {},
+      warn() {},
+      error: (fields, message) => errors.push(typeof fields.problem === 'string' ? fields.problem : message),
+    },
+    telemetry: { ...noTelemetry, reload: (result) => results.push(result) },
+  });
+  t.teardown(() => reloader.close());
+  const certificate = () => applied.at(-1)?.file(join(folder, 'secret/tls.crt')).toString();
+  return { ...hand, folder, file, writeSecret, reloader, applied, errors, results, certificate, state };
+}
+
+const KEPT = 'the new configuration is not used; the last good one stays in force';
+
+t.test('C150 a certificate behind a double symlink, swapped twice, is read anew each time', async (t) => {
+  const { tick, writeSecret, certificate, applied } = await start(t);
+  await tick();
+  t.equal(applied.length, 0, 'nothing changed yet');
+  writeSecret({ 'tls.crt': second.cert, 'tls.key': second.key });
+  await tick();
+  t.equal(certificate(), second.cert);
+  writeSecret({ 'tls.crt': third.cert, 'tls.key': third.key });
+  await tick();
+  t.equal(certificate(), third.cert);
+});
+
+t.test('C234 a bad file keeps the last good configuration, and each problem is said once', async (t) => {
+  const { tick, file, applied, errors, results } = await start(t);
+  writeFileSync(file, CONFIGURATION.replace('arktos', 'bogus'));
+  await tick();
+  await tick();
+  t.equal(applied.length, 0);
+  t.same(errors, ['tenancy.mode (line 5): expected "arktos" or "shared", found "bogus"', KEPT]);
+  t.same(results, ['error']);
+  writeFileSync(file, CONFIGURATION.replace('arktos', 'shared'));
+  await tick();
+  t.equal(applied[0]?.configuration.tenancy.mode, 'shared');
+  t.same(results, ['error', 'ok']);
+});
+
+t.test('a problem that comes back after a good state is said again', async (t) => {
+  const { tick, folder, errors } = await start(t);
+  const token = join(folder, 'token');
+  for (const text of ['', 'abc', '']) {
+    writeFileSync(token, text);
+    await tick();
+  }
+  t.equal(errors.filter((error) => error.startsWith('upstream.credential.tokenFile')).length, 2);
+});
+
+t.test('a certificate whose key has not arrived yet is used once it has', async (t) => {
+  const { tick, folder, applied, certificate, errors } = await start(t);
+  writeFileSync(join(folder, 'secret/tls.crt'), second.cert);
+  await tick();
+  t.equal(applied.length, 0);
+  t.match(errors[0], /^server\.tls\.keyFile .*found another's$/);
+  writeFileSync(join(folder, 'secret/tls.key'), second.key);
+  await tick();
+  t.equal(certificate(), second.cert);
+});
+
+t.test('a file the bad configuration lacks is noticed when it appears', async (t) => {
+  const { tick, file, folder, applied } = await start(t);
+  writeFileSync(file, CONFIGURATION.replace('tokenFile: token', 'tokenFile: later'));
+  await tick();
+  t.equal(applied.length, 0);
+  writeFileSync(join(folder, 'later'), 'def');
+  await tick();
+  t.equal(applied.length, 1);
+});
+
+t.test(
+  'asked to (SIGHUP), it loads although nothing changed; calls at the same time share a run',
+  async (t) => {
+    const { reloader, applied } = await start(t);
+    await Promise.all([reloader.reload(), reloader.reload(), reloader.reload()]);
+    t.equal(applied.length, 2, 'the one under way, and one for all who came meanwhile');
+  },
+);
+
+t.test('what cannot be applied is logged, and the watch goes on', async (t) => {
+  const { tick, folder, applied, errors, results, state } = await start(t);
+  state.failure = new Error('no such address');
+  writeFileSync(join(folder, 'token'), 'def');
+  await tick();
+  t.same(errors, [KEPT]);
+  t.same(results, ['error']);
+  state.failure = undefined;
+  writeFileSync(join(folder, 'token'), 'ghi');
+  await tick();
+  t.equal(applied.length, 1);
+});
+
+t.test('closed, it sets no timer any more', async (t) => {
+  const { reloader, armed } = await start(t);
+  t.ok(armed());
+  reloader.close();
+  t.notOk(armed());
+});
+
+t.test('what the change handler throws is told, and the next look still comes', async (t) => {
+  const { clock, tick } = handClock();
+  const told: unknown[] = [];
+  const failure = new Error('cannot');
+  const watch = watchFiles({
+    clock,
+    readFile: async () => Buffer.from('new'),
+    onChange: () => Promise.reject(failure),
+    onError: (error) => told.push(error),
+  });
+  t.teardown(() => watch.close());
+  watch.expect(new Map([['file', 'old']]));
+  await tick();
+  await tick();
+  t.same(told, [failure, failure]);
+});
