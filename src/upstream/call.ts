@@ -166,7 +166,8 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#settled) return;
+    // A resumed parser begins with nothing.
+    if (this.#settled || chunk.length === 0) return;
     this.#idle?.touch();
     this.#sink.data(chunk);
   }

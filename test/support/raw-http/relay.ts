@@ -52,7 +52,10 @@ export interface RelayOptions {
   readonly ca?: string;
   /** What the pipeline would have made of the client's headers. */
   readonly headers?: (exchange: Exchange) => HeaderList;
-  readonly onExchange?: (exchange: Exchange) => void;
+  /** Looks at an exchange, or puts another in its place. */
+  readonly exchange?: (exchange: Exchange) => Exchange;
+  /** Milliseconds, instead of `TIMEOUTS`. */
+  readonly timeouts?: Partial<typeof TIMEOUTS>;
 }
 
 export async function startRelay(options: RelayOptions = {}): Promise<Relay> {
@@ -67,14 +70,14 @@ export async function startRelay(options: RelayOptions = {}): Promise<Relay> {
     server: options.server ?? upstream.url,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
     credential: options.credential ?? { token: 'our-token' },
-    timeouts: TIMEOUTS,
+    timeouts: { ...TIMEOUTS, ...options.timeouts },
     maxBodyBytes: options.maxBodyBytes ?? 1024 * 1024 * 1024,
     clock,
     logger: recordingLogger(log),
     telemetry: { ...noTelemetry, backendCall: (_backend, result) => calls.push(result) },
   });
-  const server = await startExchangeServer(async (exchange) => {
-    options.onExchange?.(exchange);
+  const server = await startExchangeServer(async (incoming) => {
+    const exchange = options.exchange?.(incoming) ?? incoming;
     const heads: number[] = [];
     try {
       const result = await relay(adapter, exchange, options, heads);
