@@ -1,0 +1,102 @@
+/** The shared store on Redis behind TLS, as a Cluster, and behind Sentinels. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { createRedisStore, type RedisStoreOptions } from '../../src/cache/redis.ts';
+import type { SharedStore } from '../../src/cache/shared-store.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { eventually } from '../support/eventually.ts';
+import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
+import { createAuthority } from '../support/tls/authority.ts';
+
+const missing = redisMissing();
+if (missing !== undefined) t.plan(0, missing);
+else defineTests();
+
+function connect(options: Pick<RedisStoreOptions, 'url'> & Partial<RedisStoreOptions>): SharedStore {
+  return createRedisStore({
+    timeout: 2_000,
+    keyPrefix: 'stonegate:',
+    sentinels: [],
+    cluster: false,
+    clock: systemClock,
+    logger: silentLogger,
+    telemetry: noTelemetry,
+    ...options,
+  });
+}
+
+/** What the cache needs of it: to keep, to find, to forget, and to tell. */
+async function works(store: SharedStore): Promise<boolean> {
+  const told: string[] = [];
+  store.onMessage((message) => told.push(message));
+  const names = ['stonegate:one', 'stonegate:two', 'stonegate:three'];
+  for (const name of names) await eventually(() => store.set(name, name, 60_000));
+  const found = await store.get(names, 100);
+  await store.delete(names);
+  const gone = await store.get(names, 100);
+  await eventually(async () => (await store.publish('drop')) && told.includes('drop'));
+  return found?.map(String).join() === names.join() && gone?.every((value) => value === undefined) === true;
+}
+
+function defineTests(): void {
+  t.test('Redis over TLS, vouched for by its own authority', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'stonegate-redis-tls-'));
+    t.teardown(() => rmSync(folder, { recursive: true }));
+    const authority = await createAuthority();
+    const { cert, key } = await authority.server('redis');
+    const files = { 'tls-cert-file': cert, 'tls-key-file': key, 'tls-ca-cert-file': authority.cert };
+    const configuration = Object.entries(files).map(([option, text]) => {
+      writeFileSync(join(folder, option), text);
+      return `${option} ${join(folder, option)}`;
+    });
+    const server = await createRedisServer({
+      tcp: 'tls',
+      configuration: [...configuration, 'tls-auth-clients no'],
+    });
+    t.teardown(() => server.remove());
+    const url = `rediss://localhost:${server.port}/0`;
+    const store = connect({ url, ca: authority.cert });
+    t.teardown(() => store.close());
+    t.ok(await works(store));
+
+    const stranger = connect({ url, ca: (await createAuthority('another')).cert });
+    t.teardown(() => stranger.close());
+    await eventually(() => /certificate/.test(stranger.problem() ?? ''));
+    t.equal(await stranger.get(['stonegate:one'], 100), undefined, 'another authority is not believed');
+  });
+
+  t.test('a Redis Cluster', async (t) => {
+    const server = await createRedisServer({
+      tcp: true,
+      configuration: ['cluster-enabled yes', 'cluster-announce-ip 127.0.0.1'],
+    });
+    t.teardown(() => server.remove());
+    await server.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    await eventually(async () => /cluster_state:ok/.test(String(await server.command('CLUSTER', 'INFO'))));
+    const store = connect({ url: server.url, cluster: true });
+    t.teardown(() => store.close());
+    t.ok(await works(store));
+  });
+
+  t.test('a Redis found through Sentinels', async (t) => {
+    const primary = await createRedisServer({ tcp: true });
+    t.teardown(() => primary.remove());
+    const sentinel = await createRedisServer({
+      tcp: true,
+      sentinel: true,
+      configuration: [`sentinel monitor identities 127.0.0.1 ${primary.port} 1`],
+    });
+    t.teardown(() => sentinel.remove());
+    const store = connect({
+      url: 'redis://ignored:1/0',
+      sentinels: [{ host: '127.0.0.1', port: sentinel.port }],
+      sentinelName: 'identities',
+    });
+    t.teardown(() => store.close());
+    t.ok(await works(store));
+  });
+}
