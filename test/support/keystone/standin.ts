@@ -7,22 +7,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTLSServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { createDirectory, type Directory, type Target, type User } from './directory.ts';
+import { errorBody, type Fault, misbehave } from './faults.ts';
 import { login, Refusal } from './login.ts';
 import { createTokenStore, type IssueOptions, type TokenRecord } from './tokens.ts';
-
-/** What the stand-in does instead of answering; `hang` until `release()`. */
-export type Fault =
-  | 'hang'
-  | 'reset'
-  | 'half-body'
-  | 'html'
-  | 'garbage'
-  | 'wrong-shape'
-  | 'other-token'
-  | 'endless'
-  | 'redirect'
-  | 'error'
-  | 'front-end-404';
 
 export interface KeystoneStandInOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
@@ -200,18 +187,6 @@ const VERSION = {
   'media-types': [{ base: 'application/json', type: 'application/vnd.openstack.identity-v3+json' }],
 };
 
-const TITLES: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  500: 'Internal Server Error',
-};
-
-function errorBody(status: number, message: string) {
-  return { error: { code: status, message, title: TITLES[status] } };
-}
-
 function write(response: ServerResponse, { status, body, token }: Answer): void {
   const json = body === undefined ? '' : JSON.stringify(body);
   response.writeHead(status, {
@@ -222,44 +197,6 @@ function write(response: ServerResponse, { status, body, token }: Answer): void 
     'x-openstack-request-id': `req-${randomUUID()}`,
   });
   response.end(json);
-}
-
-function misbehave(fault: Exclude<Fault, 'hang'>, response: ServerResponse): void {
-  const json = { 'Content-Type': 'application/json' };
-  const html = { 'Content-Type': 'text/html' };
-  switch (fault) {
-    case 'reset':
-      response.destroy();
-      return;
-    case 'half-body':
-      response.writeHead(200, { ...json, 'Content-Length': '1000' });
-      response.write('{"token":', () => response.destroy());
-      return;
-    case 'html':
-      response.writeHead(200, html).end('<html><body>Welcome to the guest network</body></html>');
-      return;
-    case 'garbage':
-      response.writeHead(200, json).end(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]));
-      return;
-    case 'wrong-shape':
-      response.writeHead(200, json).end('{"token":{"methods":["password"],"user":"root"}}');
-      return;
-    case 'other-token':
-      response.writeHead(200, { ...json, 'X-Subject-Token': 'gAAAAAsomebodyelses' }).end('{"token":{}}');
-      return;
-    case 'endless':
-      response.writeHead(200, json);
-      response.write(`{"token":"${'x'.repeat(2 * 1024 * 1024)}`);
-      return;
-    case 'redirect':
-      response.writeHead(302, { ...json, Location: 'http://127.0.0.1:1/v3/auth/tokens' }).end('{}');
-      return;
-    case 'error':
-      response.writeHead(500, json).end(JSON.stringify(errorBody(500, 'An unexpected error')));
-      return;
-    case 'front-end-404':
-      response.writeHead(404, html).end('<html><body>404 Not Found</body></html>');
-  }
 }
 
 function parse(body: string): unknown {

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import t, { type Test } from 'tap';
 import type { KeystoneServiceCredential } from '../../../src/api/config-v1alpha1.ts';
 import { createKeystoneClient } from '../../../src/clients/keystone.ts';
@@ -6,7 +6,8 @@ import { StatusError } from '../../../src/errors/status-error.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../support/keystone/fake-clock.ts';
-import { createKeystoneStandIn, type Fault } from '../../support/keystone/standin.ts';
+import type { Fault } from '../../support/keystone/faults.ts';
+import { createKeystoneStandIn } from '../../support/keystone/standin.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const TIMEOUT = 2_000;
@@ -64,6 +65,28 @@ async function createScene(t: Test, options: SceneOptions = {}) {
   const token = keystone.issue(alice, web);
   const count = (method: string) => keystone.calls.filter((call) => call.startsWith(method)).length;
   return { clock, keystone, directory, web, service, alice, bridge, logged, counted, client, token, count };
+}
+
+/** A client of a server that answers as the test says. */
+async function clientOf(t: Test, listener: RequestListener, credential?: KeystoneServiceCredential) {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const client = createKeystoneClient({
+    url: `http://127.0.0.1:${port}/v3`,
+    ...(credential && { credential }),
+    readSecret: () => 'bridge-pass',
+    timeout: TIMEOUT,
+    clock: createFakeClock(),
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  });
+  t.teardown(async () => {
+    await client.close();
+    server.close();
+  });
+  return client;
 }
 
 /** Everything an error would tell a log. */
@@ -330,6 +353,48 @@ for (const fault of FAULTS) {
   });
 }
 
+t.test('half a login is no login', async (t) => {
+  const token = { 'X-Subject-Token': 'gAAAAABours' };
+  const later = { token: { expires_at: '2036-11-21T01:00:00Z' } };
+  const answers: Record<string, [status: number, headers: Record<string, string>, body: object]> = {
+    'of another status': [200, token, later],
+    'without a token': [201, {}, later],
+    'with a token that is none': [201, { 'X-Subject-Token': 'a token' }, later],
+    'without an end': [201, token, { token: {} }],
+    'without a body that matters': [201, token, {}],
+    'that has ended already': [201, token, { token: { expires_at: '2026-11-21T01:00:00Z' } }],
+  };
+  for (const [kind, [status, headers, body]] of Object.entries(answers)) {
+    let asked = 0;
+    const client = await clientOf(
+      t,
+      (_request, response) => {
+        asked += 1;
+        response.writeHead(status, headers).end(JSON.stringify(body));
+      },
+      BRIDGE,
+    );
+    await t.rejects(client.validate('gAAAAABsomebodys'), unavailable, kind);
+    t.equal(asked, 1, 'nothing is asked with it');
+  }
+});
+
+t.test('a 404 is not believed while our own token gets a strange answer', async (t) => {
+  const client = await clientOf(
+    t,
+    (request, response) => {
+      const { method, headers } = request;
+      const own = headers['x-subject-token'] === 'gAAAAABours';
+      const status = method === 'POST' ? 201 : own ? 400 : 404;
+      const body = { error: { code: status }, token: { expires_at: '2036-11-21T01:00:00Z' } };
+      response.writeHead(status, method === 'POST' ? { 'X-Subject-Token': 'gAAAAABours' } : {});
+      response.end(JSON.stringify(body));
+    },
+    BRIDGE,
+  );
+  await t.rejects(client.validate('gAAAAABsomebodys'), unavailable);
+});
+
 t.test('a login answered with garbage is a 503', async (t) => {
   for (const fault of ['html', 'wrong-shape', 'error'] as const) {
     const { client, keystone, token } = await createScene(t, { credential: BRIDGE });
@@ -372,25 +437,10 @@ t.test('whoever leaves ends the question', async (t) => {
 
 t.test('a kept connection that Keystone closes in the moment of use is tried anew', async (t) => {
   let asked = 0;
-  const server = createServer((request, response) => {
+  const client = await clientOf(t, (request, response) => {
     asked += 1;
     if (asked === 1) request.socket.destroy();
     else response.setHeader('content-type', 'application/json').end('{"version":{"id":"v3.14"}}');
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const client = createKeystoneClient({
-    url: `http://127.0.0.1:${port}/v3`,
-    readSecret: () => '',
-    timeout: TIMEOUT,
-    clock: createFakeClock(),
-    logger: silentLogger,
-    telemetry: noTelemetry,
-  });
-  t.teardown(async () => {
-    await client.close();
-    server.close();
   });
   await t.resolves(client.probe());
   t.equal(asked, 2);
