@@ -4,6 +4,7 @@
  * RFC 9112.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { StatusError } from '../errors/status-error.ts';
 import { fromRawHeaders } from '../lib/header-list.ts';
@@ -77,7 +78,14 @@ function accept(
     },
   });
   connection.owe(state, response);
-  response.once('finish', () => settle(request, connection, context));
+  // Before 'finish', where Node would begin to throw away the rest of the body without any bound.
+  response.once('prefinish', () => {
+    if (!request.complete) discardRest(request, socket, context.clock, context.timeouts.header);
+  });
+  response.once('finish', () => {
+    if (request.complete) closeWhenDraining(connection, socket, context);
+    else request.once('end', () => closeWhenDraining(connection, socket, context));
+  });
   // A body that breaks off is told to the server by `signal`; without a listener it would be an uncaught error.
   request.on('error', (error) => context.logger.debug({ error }, 'a request broke off'));
   try {
@@ -90,22 +98,18 @@ function accept(
   return { request, response, connection, state, writer };
 }
 
-/** After an answer: what was not read is thrown away, and a listener that stops keeps no connection. */
-function settle(request: IncomingMessage, connection: Http1Connection, context: ServeContext): void {
-  const { socket } = request;
-  const close = () => {
-    if (context.draining.aborted && connection.pending === 0) socket.destroySoon();
-  };
-  if (request.complete) close();
-  else discardRest(request, socket, context.clock, context.timeouts.header, close);
+/** A listener that stops keeps no connection that owes nothing. */
+function closeWhenDraining(connection: Http1Connection, socket: Socket, { draining }: ServeContext): void {
+  if (draining.aborted && connection.pending === 0) socket.destroySoon();
 }
 
 /** The body of a client that waits for leave to send it; without the leave, the connection ends with the answer. */
 function awaitedBody({ request, response, writer }: Accepted): Readable {
+  const { shouldKeepAlive } = response;
   writer.closeAfter();
   return continueOnRead(request, () => {
     if (writer.closed || response.headersSent) return;
-    response.shouldKeepAlive = true;
+    response.shouldKeepAlive = shouldKeepAlive;
     response.writeContinue();
   });
 }

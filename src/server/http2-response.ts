@@ -7,7 +7,7 @@ import type { HeaderList } from '../lib/header-list.ts';
 import type { ResponseWriter } from '../pipeline/exchange.ts';
 import type { AnswerState } from './answer-state.ts';
 
-const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
+const { NGHTTP2_NO_ERROR } = constants;
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 export class Http2Response implements ResponseWriter {
@@ -58,7 +58,8 @@ export class Http2Response implements ResponseWriter {
 
   destroy(): void {
     this.#state.complete();
-    this.#stream.close(NGHTTP2_INTERNAL_ERROR);
+    // Not `close`, which would say END_STREAM first and make half an answer look whole.
+    this.#stream.destroy(new Error('the answer was broken off'));
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Ends HTTP/2 connections that Node's own limits let live for ever: one that never says the preface, one that
- * begins a request head and does not finish it, one without a request for too long, and one that sends nothing
- * but control frames. HTTP/2 connections escape `headersTimeout` and `keepAliveTimeout`.
+ * begins a request head and does not finish it, one without a request for too long, one that takes its requests
+ * back as fast as it makes them (CVE-2023-44487), and one that sends nothing but control frames. HTTP/2 connections escape `headersTimeout` and `keepAliveTimeout`.
  * RFC 9113 §10.5.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
@@ -9,6 +9,11 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ListenerTimeouts } from './serve-context.ts';
 
+/**
+ * Requests taken back between two looks. Node's own bound acts only after all that arrived at once was begun, which
+ * may be thousands.
+ */
+const MAX_RESETS = 300;
 /** PING and SETTINGS frames between two looks: clients send one PING in half a minute. */
 const MAX_CONTROL_FRAMES = 200;
 
@@ -25,6 +30,7 @@ export function watchSession(
 ): void {
   let settled = false;
   let controlFrames = 0;
+  let resets = 0;
   let open = 0;
   let lastStream = 0;
   let unfinishedHead = 0;
@@ -43,6 +49,7 @@ export function watchSession(
   };
   const look = () => {
     controlFrames = 0;
+    resets = 0;
     const begun = session.state.lastProcStreamID ?? 0;
     const stuck = begun > lastStream && begun === unfinishedHead;
     unfinishedHead = begun > lastStream ? begun : 0;
@@ -58,8 +65,13 @@ export function watchSession(
   });
   session.on('ping', control);
   session.on('stream', (stream: ServerHttp2Stream) => {
-    open += 1;
     lastStream = stream.id ?? lastStream;
+    open += 1;
+    stream.once('aborted', () => {
+      resets += 1;
+      if (resets > MAX_RESETS && !session.destroyed)
+        breakOff('flood of resets', constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    });
     stream.once('close', () => {
       open -= 1;
       idleSince = clock.now();

@@ -1,8 +1,8 @@
 /**
  * HTTP/2 on the listener: each stream becomes an exchange. The bounds are those a peer is told of in SETTINGS and
- * those it is not: resets per second (CVE-2023-44487), control frames, memory of a session. Extended CONNECT is not
- * offered, so upgrades come over HTTP/1.1, as every Kubernetes client does them. Node older than its fix of
- * CVE-2026-21714 keeps sessions whose window overflowed; `engines` and the image name a newer one.
+ * those it is not: resets (CVE-2023-44487), control frames and time (`http2-watch.ts`); Node bounds a session's
+ * memory. Extended CONNECT is not offered, so upgrades come over HTTP/1.1, as every Kubernetes client does them.
+ * A Node older than its fix of CVE-2026-21714 keeps sessions whose window overflowed: run a patched release.
  * RFC 9113.
  */
 import {
@@ -27,9 +27,6 @@ const MAX_CONCURRENT_STREAMS = 100;
 /** What one stream may send ahead, and what all of a connection together may. */
 const STREAM_WINDOW = 256 * 1024;
 const CONNECTION_WINDOW = 1024 * 1024;
-/** Streams a client may reset: so many at once, and so many a second from then on. */
-const STREAM_RESET_BURST = 200;
-const STREAM_RESET_RATE = 33;
 
 /** Speaks HTTP/2 on a socket whose client chose it by ALPN. */
 export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp2Session {
@@ -41,8 +38,6 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
       maxHeaderListSize: 2 * context.headerBytes,
     },
     maxHeaderListPairs: 2_000,
-    streamResetBurst: STREAM_RESET_BURST,
-    streamResetRate: STREAM_RESET_RATE,
   });
   const peerAddress = socket.remoteAddress;
   session.on('error', (error) => context.logger.debug({ error }, 'an HTTP/2 connection broke'));

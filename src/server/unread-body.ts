@@ -8,25 +8,15 @@ import type { Clock } from '../lib/clock.ts';
 
 const MAX_DISCARDED_BYTES = 256 * 1024;
 
-/**
- * @param within milliseconds for the rest to arrive
- * @param done called when all of it has
- */
-export function discardRest(
-  body: Readable,
-  socket: Duplex,
-  clock: Clock,
-  within: number,
-  done: () => void,
-): void {
+/** @param within milliseconds for the rest to arrive */
+export function discardRest(body: Readable, socket: Duplex, clock: Clock, within: number): void {
   let left = MAX_DISCARDED_BYTES;
   const timer = clock.after(within, () => socket.destroy());
   body.on('data', (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) socket.destroy();
   });
-  body.once('end', done);
-  body.once('close', () => timer.cancel());
   body.once('end', () => timer.cancel());
+  body.once('close', () => timer.cancel());
   body.resume();
 }

@@ -1,0 +1,119 @@
+/**
+ * A listener on loopback with a certificate of its own, and the ways to speak to it: parsed, and as raw bytes.
+ */
+import { once } from 'node:events';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
+import type { Duplex } from 'node:stream';
+import { type ConnectionOptions, connect as connectTLS, type TLSSocket } from 'node:tls';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { systemRandom } from '../../../src/lib/random.ts';
+import type { Exchange } from '../../../src/pipeline/exchange.ts';
+import { createListener, type Listener, type ListenerOptions } from '../../../src/server/listener.ts';
+import { createAuthority } from '../tls/authority.ts';
+
+export const authority = await createAuthority();
+export const certificate = await authority.server('stonegate');
+
+export interface Listening {
+  readonly listener: Listener;
+  readonly port: number;
+  /** A TLS connection that speaks HTTP/1.1 unless told otherwise. */
+  socket(options?: ConnectionOptions): Promise<TLSSocket>;
+  session(): Promise<ClientHttp2Session>;
+  close(): Promise<void>;
+}
+
+/** @param serve answers each exchange; without it, everything is answered with 200 and the target */
+export async function startListener(
+  serve: ListenerOptions['serve'] = echoTarget,
+  options: Partial<ListenerOptions> = {},
+): Promise<Listening> {
+  const listener = await createListener({
+    bind: '127.0.0.1:0',
+    tls: certificate,
+    http2: true,
+    timeouts: { header: 10_000, idle: 60_000 },
+    limits: { headerBytes: 65_536 },
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
+    serve,
+    ...options,
+  });
+  const { port } = listener.address;
+  return {
+    listener,
+    port,
+    async socket(settings = {}) {
+      const socket = connectTLS({
+        port,
+        host: '127.0.0.1',
+        servername: 'localhost',
+        ca: authority.cert,
+        ALPNProtocols: ['http/1.1'],
+        ...settings,
+      });
+      await once(socket, 'secureConnect');
+      return socket;
+    },
+    async session() {
+      const session = connect(`https://localhost:${port}`, { ca: authority.cert });
+      session.on('error', () => session.destroy());
+      await once(session, 'remoteSettings');
+      return session;
+    },
+    close: () => listener.close(0),
+  };
+}
+
+export async function echoTarget({ response, target }: Exchange): Promise<void> {
+  response.writeHead(200, [['Content-Type', 'text/plain']]);
+  response.end(target);
+}
+
+/** Everything the other side sends until it ends or breaks the connection. */
+export async function readAll(socket: Duplex): Promise<string> {
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  socket.on('error', () => socket.destroy());
+  socket.once('end', () => socket.end());
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+  return Buffer.concat(chunks).toString('latin1');
+}
+
+/** The next bytes, as text. */
+export async function readSome(socket: Duplex): Promise<string> {
+  const [chunk] = await once(socket, 'data');
+  return String(chunk);
+}
+
+export interface Http2Answer {
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+}
+
+/** One request over HTTP/2, answered to its end. */
+export async function request2(
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+  body?: Buffer | string,
+): Promise<Http2Answer> {
+  const stream = session.request(headers, { endStream: body === undefined });
+  if (body !== undefined) stream.end(body);
+  return answerOf(stream);
+}
+
+export async function answerOf(stream: ClientHttp2Stream): Promise<Http2Answer> {
+  const [headers] = await once(stream, 'response');
+  const chunks: Buffer[] = [];
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  if (!stream.readableEnded) await once(stream, 'end');
+  return { status: headers[':status'], headers, body: Buffer.concat(chunks).toString() };
+}

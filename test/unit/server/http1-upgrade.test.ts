@@ -1,0 +1,120 @@
+/** Requests to upgrade, as the listener hands them on. */
+import { once } from 'node:events';
+import t from 'tap';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import { toStatus } from '../../../src/errors/to-status.ts';
+import type { Exchange } from '../../../src/pipeline/exchange.ts';
+import { writeStatus } from '../../../src/server/status-writer.ts';
+import { readAll, readSome, startListener } from '../../support/server/listening.ts';
+
+const EXEC =
+  'POST /exec HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n\r\n';
+
+const refuseAll = async ({ response }: Exchange): Promise<void> => {
+  writeStatus(response, toStatus(new StatusError('AccessDenied', 'no'), 'audit-1'), 'audit-1');
+};
+
+t.test('C199 a POST with Upgrade: SPDY/3.1 is handed on with its socket', async (t) => {
+  const listening = await startListener(async ({ method, upgrade, signal }) => {
+    upgrade?.socket.write(`HTTP/1.1 101 Switching Protocols\r\n\r\n${method} ${upgrade.protocol} `);
+    upgrade?.socket.write(upgrade.head);
+    upgrade?.socket.pipe(upgrade.socket);
+    await once(signal, 'abort');
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write(`${EXEC}early `);
+  const seen: string[] = [];
+  socket.on('data', (chunk) => {
+    seen.push(String(chunk));
+    if (seen.join('').endsWith('early ')) socket.end('late');
+  });
+  await once(socket, 'end');
+  t.equal(seen.join(''), 'HTTP/1.1 101 Switching Protocols\r\n\r\nPOST spdy/3.1 early late');
+});
+
+t.test('a refused upgrade gets its Status, then the socket closes', async (t) => {
+  const listening = await startListener(refuseAll);
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write(EXEC);
+  const answer = await readAll(socket);
+  t.match(answer, /^HTTP\/1\.1 403 Forbidden\r\n/);
+  t.match(answer, /\r\nAudit-Id: audit-1\r\n/);
+  t.match(answer, /\r\nConnection: close\r\n/);
+  t.match(answer, '"message":"no"');
+});
+
+t.test('C190 an Upgrade field without Connection: Upgrade is an ordinary request', async (t) => {
+  let asked = true;
+  const listening = await startListener(async (exchange) => {
+    asked = exchange.upgrade !== undefined;
+    await refuseAll(exchange);
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write(
+    'POST / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nContent-Length: 0\r\nConnection: close\r\n\r\n',
+  );
+  t.match(await readAll(socket), /^HTTP\/1\.1 403 /);
+  t.equal(asked, false);
+});
+
+const MALFORMED: Readonly<Record<string, string>> = {
+  'with a body': EXEC.replace('Length: 0', 'Length: 5'),
+  'with a chunked body': EXEC.replace('Content-Length: 0', 'Transfer-Encoding: chunked'),
+  'to two protocols at once': EXEC.replace('SPDY/3.1', 'SPDY/3.1, websocket'),
+  'with two Hosts': EXEC.replace('Host: x', 'Host: x\r\nHost: y'),
+};
+for (const [what, bytes] of Object.entries(MALFORMED)) {
+  t.test(`a request to upgrade ${what} is refused with 400`, async (t) => {
+    const listening = await startListener(refuseAll);
+    t.teardown(() => listening.close());
+    const socket = await listening.socket();
+    socket.write(bytes);
+    t.match(await readAll(socket), /^HTTP\/1\.1 400 [\s\S]*"kind":"Status"/);
+  });
+}
+
+t.test('a request to upgrade behind an unanswered request ends the connection', async (t) => {
+  const listening = await startListener(() => new Promise(() => {}));
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write(`GET / HTTP/1.1\r\nHost: x\r\n\r\n${EXEC}`);
+  t.equal(await readAll(socket), '');
+});
+
+t.test('a long refusal waits for a slow reader', async (t) => {
+  const drained = Promise.withResolvers<void>();
+  const listening = await startListener(async ({ response }) => {
+    response.writeHead(500, []);
+    while (response.write(Buffer.alloc(65_536)));
+    response.onDrain(() => {
+      drained.resolve();
+      response.end('end');
+    });
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write(EXEC);
+  t.match(await readSome(socket), /^HTTP\/1\.1 500 /);
+  const rest = readAll(socket);
+  await drained.promise;
+  t.match(await rest, /end\r\n0\r\n\r\n$/);
+});
+
+t.test('a client that leaves before its upgrade is decided aborts the signal', async (t) => {
+  const asked = Promise.withResolvers<AbortSignal>();
+  const listening = await startListener(async ({ signal }) => {
+    asked.resolve(signal);
+    await once(signal, 'abort');
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write(EXEC);
+  const signal = await asked.promise;
+  const gone = once(signal, 'abort');
+  socket.destroy();
+  await gone;
+  t.equal(signal.aborted, true);
+});

@@ -1,0 +1,299 @@
+/** HTTP/1.1 as clients and attackers speak it to the listener. */
+import { once } from 'node:events';
+import t from 'tap';
+import type { Exchange } from '../../../src/pipeline/exchange.ts';
+import { eventually } from '../../support/eventually.ts';
+import { echoTarget, readAll, readSome, startListener } from '../../support/server/listening.ts';
+
+/** Sends bytes over TLS and gives what came back until the listener closed the connection. */
+async function talk(test: Teardown, bytes: string, serve = echoTarget): Promise<string> {
+  const listening = await startListener(serve);
+  test.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write(bytes, 'latin1');
+  return readAll(socket);
+}
+
+interface Teardown {
+  teardown(action: () => Promise<void>): unknown;
+}
+
+function statusOf(answer: string): unknown {
+  return JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4));
+}
+
+t.test('a request and its answer, then the next on the same connection', async (t) => {
+  const seen: Exchange[] = [];
+  const answer = await talk(
+    t,
+    'GET /a?b=c HTTP/1.1\r\nHost: x\r\nX-One: 1\r\nx-one: 2\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    async (exchange) => {
+      seen.push(exchange);
+      await echoTarget(exchange);
+    },
+  );
+  t.match(answer, /^HTTP\/1\.1 200 OK\r\n/);
+  t.match(answer, /\/a\?b=c\r\n/);
+  t.match(answer, /\/b\r\n0\r\n\r\n$/);
+  t.same(seen[0]?.headers.slice(1), [
+    ['X-One', '1'],
+    ['x-one', '2'],
+  ]);
+  t.equal(seen[0]?.peerAddress, '127.0.0.1');
+  t.equal(seen[0]?.httpVersion, '1.1');
+});
+
+const SMUGGLED: Readonly<Record<string, string>> = {
+  'Content-Length with Transfer-Encoding':
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  'Transfer-Encoding with Content-Length':
+    'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n',
+  'a folded field': 'GET / HTTP/1.1\r\nHost: x\r\nX-A: b\r\n c\r\n\r\n',
+  'bare line feeds': 'GET / HTTP/1.1\nHost: x\n\n',
+  'a bare line feed behind a field': 'GET / HTTP/1.1\r\nHost: x\nX-A: b\r\n\r\n',
+  'two equal Content-Lengths':
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc',
+  'two Content-Lengths': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc',
+  'a list of Content-Lengths': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3, 3\r\n\r\nabc',
+  'blank before the colon': 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n',
+  'an encoding behind chunked':
+    'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, x\r\n\r\n0\r\n\r\n',
+  'an encoding before chunked':
+    'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: x, chunked\r\n\r\n0\r\n\r\n',
+  'an unknown encoding': 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\nabc',
+  'chunked on HTTP/1.0': 'POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  'two Hosts': 'GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n',
+  'no Host': 'GET / HTTP/1.1\r\n\r\n',
+};
+
+for (const [what, bytes] of Object.entries(SMUGGLED)) {
+  t.test(`C209 ${what} is refused with 400 and the connection closed`, async (t) => {
+    let served = 0;
+    const answer = await talk(t, bytes, async (exchange) => {
+      served += 1;
+      await echoTarget(exchange);
+    });
+    t.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/);
+    t.match(answer, /\r\nConnection: close\r\n/i);
+    t.match(answer, /\r\nAudit-Id: [0-9a-f-]{36}\r\n/);
+    t.match(statusOf(answer), { kind: 'Status', code: 400, reason: 'BadRequest' });
+    t.equal(served, 0);
+  });
+}
+
+t.test('C204 an absolute-form target and a double slash reach the pipeline as they were sent', async (t) => {
+  for (const target of ['http://host/api', '//api/v1/pods']) {
+    const answer = await talk(t, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    t.match(answer, `\r\n${target}\r\n`);
+  }
+});
+
+t.test('a request head beyond the limit is refused with 431', async (t) => {
+  const answer = await talk(t, `GET / HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(70_000)}\r\n\r\n`);
+  t.match(answer, /^HTTP\/1\.1 431 /);
+  t.match(statusOf(answer), { code: 431, reason: 'RequestHeaderFieldsTooLarge' });
+});
+
+t.test('a token of 16 kB is no problem', async (t) => {
+  const head = `GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${'a'.repeat(16_384)}\r\nConnection: close\r\n\r\n`;
+  t.match(await talk(t, head), /^HTTP\/1\.1 200 /);
+});
+
+t.test('all of 3000 fields are seen: none is dropped in silence', async (t) => {
+  let fields = 0;
+  await talk(
+    t,
+    `GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${'a: b\r\n'.repeat(3_000)}\r\n`,
+    async (exchange) => {
+      fields = exchange.headers.length;
+      await echoTarget(exchange);
+    },
+  );
+  t.equal(fields, 3_002);
+});
+
+t.test('CONNECT is refused with 405', async (t) => {
+  const answer = await talk(t, 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n');
+  t.match(answer, /^HTTP\/1\.1 405 /);
+  t.match(statusOf(answer), { code: 405, reason: 'MethodNotAllowed' });
+});
+
+t.test('an expectation nobody knows is refused with 417', async (t) => {
+  const answer = await talk(t, 'GET / HTTP/1.1\r\nHost: x\r\nExpect: cake\r\n\r\n');
+  t.match(answer, /^HTTP\/1\.1 417 /);
+});
+
+t.test('a client that expects 100-continue gets it when its body is read', async (t) => {
+  const listening = await startListener(async ({ body, response }) => {
+    const chunks = await body.toArray();
+    response.writeHead(200, []);
+    response.end(Buffer.concat(chunks));
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write(
+    'POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\nConnection: close\r\n\r\n',
+  );
+  t.equal(await readSome(socket), 'HTTP/1.1 100 Continue\r\n\r\n');
+  socket.write('hello');
+  t.match(await readAll(socket), /^HTTP\/1\.1 200 OK\r\n[\s\S]*hello/);
+});
+
+t.test(
+  'C198 a refused request that expects 100-continue never gets it, with a body or without',
+  async (t) => {
+    for (const body of ['', 'a'.repeat(2_000)]) {
+      const answer = await talk(
+        t,
+        `POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2000\r\n\r\n${body}`,
+        async ({ response }) => {
+          response.writeHead(401, [['Content-Length', '0']]);
+          response.end();
+        },
+      );
+      t.match(answer, /^HTTP\/1\.1 401 /);
+    }
+  },
+);
+
+t.test('an answer given before the body was read leaves the connection usable', async (t) => {
+  const answer = await talk(
+    t,
+    `POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n${'a'.repeat(20_000)}GET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+  );
+  t.match(answer, /\/a\r\n[\s\S]*\/b\r\n/);
+});
+
+t.test('a client that goes on sending an unread body is cut off', async (t) => {
+  const listening = await startListener();
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  const closed = readAll(socket);
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+  const chunk = `4000\r\n${'a'.repeat(0x4000)}\r\n`;
+  const pump = () => {
+    while (!socket.destroyed && socket.write(chunk));
+  };
+  socket.on('drain', pump);
+  pump();
+  await closed;
+  await eventually(() => listening.listener.activeConnections === 0);
+});
+
+t.test('the signal aborts when the client leaves before the answer is complete', async (t) => {
+  const left = Promise.withResolvers<boolean>();
+  const listening = await startListener(async ({ response, signal }) => {
+    response.writeHead(200, []);
+    signal.addEventListener('abort', () => left.resolve(response.closed));
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  t.match(await readSome(socket), 'HTTP/1.1 200', 'the head of a silent watch leaves at once');
+  socket.destroy();
+  t.equal(await left.promise, true);
+});
+
+t.test('the signal stays quiet after a complete answer', async (t) => {
+  const signals: AbortSignal[] = [];
+  await talk(t, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', async (exchange) => {
+    signals.push(exchange.signal);
+    await echoTarget(exchange);
+  });
+  t.equal(signals[0]?.aborted, false);
+});
+
+t.test('a pipelined request that waits for its turn learns that the client left', async (t) => {
+  const signals: AbortSignal[] = [];
+  const both = Promise.withResolvers<void>();
+  const listening = await startListener(async ({ signal }) => {
+    signals.push(signal);
+    if (signals.length === 2) both.resolve();
+    await once(signal, 'abort');
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2));
+  await both.promise;
+  const gone = signals.map((signal) => once(signal, 'abort'));
+  socket.destroy();
+  await Promise.all(gone);
+  t.ok(signals.every(({ aborted }) => aborted));
+});
+
+t.test('a flood of pipelined requests ends the connection', async (t) => {
+  let served = 0;
+  const answer = await talk(t, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000), async () => {
+    served += 1;
+    await new Promise(() => {});
+  });
+  t.equal(answer, '');
+  t.ok(served <= 32, `${served} were served`);
+});
+
+t.test('a fault while serving is a 500 without detail', async (t) => {
+  const answer = await talk(t, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', async () => {
+    throw new Error('secret detail');
+  });
+  t.match(answer, /^HTTP\/1\.1 500 /);
+  t.match(statusOf(answer), { code: 500, reason: 'InternalError' });
+  t.notMatch(answer, 'secret detail');
+});
+
+t.test('a request that is served without an answer gets a 500', async (t) => {
+  const answer = await talk(t, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', async () => {});
+  t.match(answer, /^HTTP\/1\.1 500 /);
+});
+
+t.test('a header that cannot be sent is a 500, not the end of the process', async (t) => {
+  const answer = await talk(
+    t,
+    'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    async ({ response }) => {
+      response.writeHead(200, [['X-A', 'a\r\nb']]);
+    },
+  );
+  t.match(answer, /^HTTP\/1\.1 500 /);
+});
+
+t.test('a fault in the midst of an answer breaks the connection', async (t) => {
+  const answer = await talk(t, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', async ({ response }) => {
+    response.writeHead(200, []);
+    response.write(Buffer.from('half'));
+    throw new Error('broken');
+  });
+  t.notMatch(answer, '500');
+  t.notMatch(answer, /0\r\n\r\n$/);
+});
+
+t.test('a HEAD request gets the length and no body', async (t) => {
+  const answer = await talk(
+    t,
+    'HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    async ({ response }) => {
+      response.writeHead(200, [['Content-Length', '5']]);
+      response.write(Buffer.from('he'));
+      response.end('llo');
+    },
+  );
+  t.match(answer, /Content-Length: 5\r\n/);
+  t.match(answer, /\r\n\r\n$/);
+});
+
+t.test('a slow reader holds the writer back until it reads', async (t) => {
+  const resumed = Promise.withResolvers<void>();
+  const listening = await startListener(async ({ response }) => {
+    response.writeHead(200, []);
+    while (response.write(Buffer.alloc(65_536)));
+    response.onDrain(() => {
+      resumed.resolve();
+      response.end();
+    });
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  const all = readAll(socket);
+  await resumed.promise;
+  t.match(await all, /0\r\n\r\n$/);
+});

@@ -1,0 +1,326 @@
+/** HTTP/2 as clients and attackers speak it to the listener. */
+import { once } from 'node:events';
+import { constants } from 'node:http2';
+import t from 'tap';
+import type { HeaderList } from '../../../src/lib/header-list.ts';
+import type { Exchange } from '../../../src/pipeline/exchange.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createFakeClock } from '../../support/oidc/fake-clock.ts';
+import { answerOf, echoTarget, readAll, request2, startListener } from '../../support/server/listening.ts';
+import {
+  END_HEADERS,
+  END_STREAM,
+  FRAME,
+  frame,
+  GET_ROOT,
+  goawayCodes,
+  HELLO,
+  PREFACE,
+  uint32,
+} from '../../support/server/raw-http2.ts';
+
+const H2 = { ALPNProtocols: ['h2'] };
+
+t.test('a request and its answer', async (t) => {
+  const seen: Exchange[] = [];
+  const listening = await startListener(async (exchange) => {
+    seen.push(exchange);
+    await echoTarget(exchange);
+  });
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  const answer = await request2(session, { ':path': '/a?b=c', 'x-one': ['1', '2'] });
+  t.match(answer, { status: 200, body: '/a?b=c' });
+  const { headers, httpVersion, method, peerAddress, upgrade } = seen[0] ?? {};
+  t.same(headers, [
+    ['x-one', '1'],
+    ['x-one', '2'],
+  ]);
+  t.match(
+    { httpVersion, method, peerAddress },
+    { httpVersion: '2.0', method: 'GET', peerAddress: '127.0.0.1' },
+  );
+  t.equal(upgrade, undefined);
+  session.close();
+});
+
+t.test('a body streams in while the answer streams out', async (t) => {
+  const listening = await startListener(async ({ body, response }) => {
+    response.writeHead(200, []);
+    for await (const chunk of body) response.write(chunk);
+    response.end();
+  });
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  const answer = await request2(session, { ':path': '/', ':method': 'POST' }, 'a'.repeat(300_000));
+  t.equal(answer.body.length, 300_000);
+  session.close();
+});
+
+t.test('an answer given before the body was read arrives whole, and the upload is ended', async (t) => {
+  const listening = await startListener(async ({ body, response }) => {
+    await once(body, 'data');
+    body.pause();
+    response.writeHead(413, []);
+    response.end('too large');
+  });
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  const stream = session.request({ ':path': '/', ':method': 'POST' });
+  stream.write(Buffer.alloc(1_000_000));
+  stream.on('error', () => stream.destroy());
+  const closed = new Promise((resolve) => stream.once('close', resolve));
+  t.match(await answerOf(stream), { status: 413, body: 'too large' });
+  await closed;
+  t.match(stream.rstCode, constants.NGHTTP2_NO_ERROR);
+  session.close();
+});
+
+for (const status of [204, 205, 304]) {
+  t.test(`a ${status} has no body, whatever is written`, async (t) => {
+    const listening = await startListener(async ({ response }) => {
+      response.writeHead(status, []);
+      response.write(Buffer.from('x'));
+      response.end('y');
+    });
+    t.teardown(() => listening.close());
+    const session = await listening.session();
+    t.match(await request2(session, { ':path': '/' }), { status, body: '' });
+    session.close();
+  });
+}
+
+t.test('a HEAD request gets the head alone', async (t) => {
+  const listening = await startListener();
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  t.match(await request2(session, { ':path': '/', ':method': 'HEAD' }), { status: 200, body: '' });
+  session.close();
+});
+
+t.test('repeated fields of an answer are kept', async (t) => {
+  const headers: HeaderList = [
+    ['Warning', 'a'],
+    ['Warning', 'b'],
+  ];
+  const listening = await startListener(async ({ response }) => {
+    response.writeHead(200, headers);
+    response.end();
+  });
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  t.equal((await request2(session, { ':path': '/' })).headers.warning, 'a, b');
+  session.close();
+});
+
+t.test('a header that HTTP/2 cannot carry is a 500, not a stream that hangs', async (t) => {
+  const listening = await startListener(async ({ response }) => {
+    response.writeHead(200, [
+      ['Content-Type', 'a'],
+      ['content-type', 'b'],
+    ]);
+  });
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  t.match(await request2(session, { ':path': '/' }), { status: 500, body: /InternalError/ });
+  session.close();
+});
+
+t.test('a head beyond the limit is refused with 431', async (t) => {
+  const listening = await startListener(echoTarget, { limits: { headerBytes: 8_192 } });
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  const answer = await request2(session, { ':path': '/', 'x-a': 'a'.repeat(9_000) });
+  t.match(answer, { status: 431, body: /RequestHeaderFieldsTooLarge/ });
+  session.close();
+});
+
+t.test('a head far beyond the limit resets its stream and leaves the others alone', async (t) => {
+  const listening = await startListener(echoTarget, { limits: { headerBytes: 8_192 } });
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  const large = session.request({ ':path': '/', 'x-a': 'a'.repeat(40_000) });
+  large.on('error', () => large.destroy());
+  await new Promise((resolve) => large.once('close', resolve));
+  t.match(await request2(session, { ':path': '/' }), { status: 200 });
+  session.close();
+});
+
+t.test('CONNECT is refused with 405, and extended CONNECT is not offered', async (t) => {
+  const listening = await startListener();
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  t.equal(session.remoteSettings.enableConnectProtocol, false);
+  t.match(await request2(session, { ':method': 'CONNECT', ':authority': 'x:443' }), { status: 405 });
+  session.close();
+});
+
+t.test('a client that expects 100-continue gets it when its body is read, and not before', async (t) => {
+  const listening = await startListener(async ({ target, body, response }) => {
+    if (target === '/read') await body.toArray();
+    response.writeHead(target === '/read' ? 200 : 401, []);
+    response.end();
+  });
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  for (const [path, status, expected] of [
+    ['/refuse', 401, 0],
+    ['/read', 200, 1],
+  ] as const) {
+    let continues = 0;
+    const stream = session.request({ ':path': path, ':method': 'POST', expect: '100-continue' });
+    stream.on('continue', () => {
+      continues += 1;
+      stream.end('body');
+    });
+    t.match(await answerOf(stream), { status });
+    t.equal(continues, expected);
+  }
+  session.close();
+});
+
+t.test('an expectation nobody knows is refused with 417', async (t) => {
+  const listening = await startListener();
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  t.match(await request2(session, { ':path': '/', expect: 'cake' }), { status: 417 });
+  session.close();
+});
+
+t.test('a client that resets its stream aborts the signal of that stream alone', async (t) => {
+  const signals = new Map<string, AbortSignal>();
+  const listening = await startListener(async ({ target, signal, response }) => {
+    signals.set(target, signal);
+    response.writeHead(200, []);
+  });
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  const one = session.request({ ':path': '/one' });
+  const two = session.request({ ':path': '/two' });
+  await Promise.all([once(one, 'response'), once(two, 'response')]);
+  one.close(constants.NGHTTP2_CANCEL);
+  await eventually(() => signals.get('/one')?.aborted === true);
+  t.equal(signals.get('/two')?.aborted, false);
+  session.destroy();
+  await eventually(() => signals.get('/two')?.aborted === true);
+});
+
+t.test('a fault in the midst of an answer resets the stream', async (t) => {
+  const listening = await startListener(async ({ response }) => {
+    response.writeHead(200, []);
+    response.write(Buffer.from('half'));
+    throw new Error('broken');
+  });
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  const stream = session.request({ ':path': '/' });
+  stream.resume();
+  const error = await new Promise((resolve) => stream.once('error', resolve));
+  t.match(error, { code: 'ERR_HTTP2_STREAM_ERROR', message: /INTERNAL_ERROR/ });
+  session.close();
+});
+
+t.test('a slow reader holds the writer back until it reads', async (t) => {
+  const listening = await startListener(async ({ response }) => {
+    response.writeHead(200, []);
+    while (response.write(Buffer.alloc(65_536)));
+    response.onDrain(() => response.end('end'));
+  });
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  t.match((await request2(session, { ':path': '/' })).body, /end$/);
+  session.close();
+});
+
+t.test('C207 a client that opens and resets streams in a loop is cut off after a bound', async (t) => {
+  let served = 0;
+  const listening = await startListener(async ({ signal }) => {
+    served += 1;
+    if (!signal.aborted) await once(signal, 'abort');
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket(H2);
+  const received = readAll(socket);
+  socket.write(HELLO);
+  for (let id = 1; id < 20_000 && !socket.destroyed; id += 2) {
+    socket.write(frame(FRAME.headers, END_HEADERS | END_STREAM, id, GET_ROOT));
+    socket.write(frame(FRAME.resetStream, 0, id, uint32(constants.NGHTTP2_CANCEL)));
+  }
+  await received;
+  await eventually(() => listening.listener.activeConnections === 0);
+  t.ok(served < 500, `${served} requests were begun`);
+});
+
+t.test('C208 a window that overflows ends the connection and frees the session', async (t) => {
+  const listening = await startListener();
+  t.teardown(() => listening.close());
+  const socket = await listening.socket(H2);
+  socket.write(HELLO);
+  socket.write(frame(FRAME.windowUpdate, 0, 0, uint32(0x7fffffff)));
+  const codes = goawayCodes(await readAll(socket));
+  t.same(codes.slice(0, 1), [constants.NGHTTP2_FLOW_CONTROL_ERROR]);
+  await eventually(() => listening.listener.activeConnections === 0);
+});
+
+const FLOODS: Readonly<Record<string, Buffer>> = {
+  PING: frame(FRAME.ping, 0, 0, Buffer.alloc(8)),
+  SETTINGS: frame(FRAME.settings, 0, 0),
+};
+for (const [what, bytes] of Object.entries(FLOODS)) {
+  t.test(`a flood of ${what} frames ends the connection`, async (t) => {
+    const listening = await startListener();
+    t.teardown(() => listening.close());
+    const socket = await listening.socket(H2);
+    const received = readAll(socket);
+    socket.write(HELLO);
+    for (let sent = 0; sent < 50 && !socket.destroyed; sent += 1)
+      socket.write(Buffer.concat(Array(20).fill(bytes)));
+    await received;
+    await eventually(() => listening.listener.activeConnections === 0);
+  });
+}
+
+t.test('timeouts of HTTP/2 connections', async (t) => {
+  const clock = createFakeClock();
+  const listening = await startListener(echoTarget, { clock, timeouts: { header: 10_000, idle: 60_000 } });
+  t.teardown(() => listening.close());
+
+  t.test('a client that never says the preface is cut off', async (t) => {
+    const socket = await listening.socket(H2);
+    const received = readAll(socket);
+    socket.write(PREFACE.subarray(0, 10));
+    await eventually(() => clock.pending > 0);
+    clock.advance(10_000);
+    await received;
+    t.equal(clock.pending, 0);
+  });
+
+  t.test('a client that sends half of a request head is cut off', async (t) => {
+    const socket = await listening.socket(H2);
+    const received = readAll(socket);
+    socket.write(HELLO);
+    socket.write(frame(FRAME.headers, 0, 1, GET_ROOT.subarray(0, 1)));
+    await eventually(() => clock.pending > 0 && socket.bytesRead > 0);
+    let closed = false;
+    socket.once('close', () => {
+      closed = true;
+    });
+    await eventually(() => {
+      clock.advance(10_000);
+      return closed;
+    });
+    await received;
+    t.equal(clock.pending, 0);
+  });
+
+  t.test('a client without a request for the idle time is told goodbye', async (t) => {
+    const session = await listening.session();
+    await request2(session, { ':path': '/' });
+    clock.advance(50_000);
+    t.match(await request2(session, { ':path': '/' }), { status: 200 });
+    const goaway = once(session, 'goaway');
+    await eventually(() => clock.pending > 0);
+    for (let tick = 0; tick < 7; tick += 1) clock.advance(10_000);
+    t.same((await goaway)[0], constants.NGHTTP2_NO_ERROR);
+  });
+});
