@@ -23,7 +23,11 @@ export function createTunneller(options: UpgradeOptions): OwnedTunneller {
   const tunnel: Tunneller['tunnel'] = async (request, exchange, upgrade, hooks) => {
     const signal = AbortSignal.any([exchange.signal, ending.signal]);
     const opened = await openUpgrade(options, request, upgrade, signal);
-    if (opened.kind === 'left') return { status: 0, aborted: true };
+    if (opened.kind === 'left') {
+      // The client may have closed only its own half.
+      if (!exchange.response.closed) exchange.response.destroy();
+      return { status: 0, aborted: true };
+    }
     if (opened.kind === 'refused') {
       const { clock, timeouts } = options;
       return relayRefusal(opened.response, exchange.response, hooks, {
