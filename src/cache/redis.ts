@@ -17,6 +17,8 @@ import type { SharedStore } from './shared-store.ts';
 const CIRCUIT_PAUSE = 1_000;
 const CONNECT_TIMEOUT = 2_000;
 const SILENCE_TIMEOUT = 2_000;
+/** For the last words of a connection; ioredis holds the process for as long, even where there is none. */
+const DISCONNECT_TIMEOUT = 50;
 const FIRST_RETRY = 100;
 const LAST_RETRY = 2_000;
 /** Redis answers, but with nothing that could be used. */
@@ -150,6 +152,7 @@ function connectionOptions(options: RedisStoreOptions): Connection {
     maxRetriesPerRequest: 0,
     connectTimeout: CONNECT_TIMEOUT,
     socketTimeout: SILENCE_TIMEOUT,
+    disconnectTimeout: DISCONNECT_TIMEOUT,
     retryStrategy: delay,
     sentinelRetryStrategy: delay,
     // A master that was demoted.

@@ -89,7 +89,11 @@ export async function createRedisServer(options: RedisServerOptions = {}): Promi
 /** Over the socket, which a server of any kind here has. */
 async function command(socket: string, words: readonly string[]): Promise<unknown> {
   const [name = 'PING', ...rest] = words;
-  const connection = new Redis(socket, { lazyConnect: true, retryStrategy: () => null });
+  const connection = new Redis(socket, {
+    lazyConnect: true,
+    retryStrategy: () => null,
+    disconnectTimeout: 10,
+  });
   // What went wrong is thrown by the calls below.
   connection.on('error', () => {});
   try {
