@@ -109,7 +109,7 @@ async function shell(words: readonly string[], io: CommandIO, pod: Pod): Promise
 async function runScript(script: string, io: CommandIO, pod: Pod): Promise<number> {
   let code = 0;
   for (const [, separator, statement] of `;${script}`.matchAll(
-    /(;|&&|\n)((?:[^;&\n"']|>&2|"[^"]*"|'[^']*')*)/g,
+    /(;|&&|\n)((?:>&2|[^;&\n"']|"[^"]*"|'[^']*')*)/g,
   )) {
     const words = [...(statement ?? '').matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
       ([, double, single, bare]) => double ?? single ?? bare ?? '',

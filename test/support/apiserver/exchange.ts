@@ -2,8 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Cluster } from './cluster.ts';
-import type { JsonObject } from './json.ts';
+import { isObject, type JsonObject } from './json.ts';
+import { parseBody } from './patches.ts';
+import { decodeProtobuf, PROTOBUF_TYPE } from './protobuf.ts';
 import type { RequestPath } from './request-path.ts';
+import { ApiError, badRequest } from './statuses.ts';
 import type { User } from './users.ts';
 
 export interface Upgraded {
@@ -42,9 +45,26 @@ export function sendText(response: ServerResponse, code: number, text: string): 
   response.end(text);
 }
 
-/** The whole body as text. */
-export async function readText(request: IncomingMessage): Promise<string> {
+/** The whole body. */
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
+}
+
+/** The whole body as text. */
+export async function readText(request: IncomingMessage): Promise<string> {
+  return (await readBytes(request)).toString('utf8');
+}
+
+/** @throws ApiError 400 where the body is no object of this kind, 415 where it is neither JSON nor protobuf */
+export async function readObject(request: IncomingMessage, kind: string): Promise<JsonObject> {
+  const type = (request.headers['content-type'] ?? 'application/json').split(';')[0]?.trim();
+  const bytes = await readBytes(request);
+  if (type !== 'application/json' && type !== PROTOBUF_TYPE)
+    throw new ApiError(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format', {});
+  const object = type === PROTOBUF_TYPE ? decodeProtobuf(bytes) : parseBody(bytes.toString('utf8'));
+  if (!isObject(object) || (object.kind !== undefined && object.kind !== kind))
+    throw badRequest(`the object provided is unrecognized: it is no ${kind}`);
+  return object;
 }

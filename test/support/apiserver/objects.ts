@@ -4,11 +4,11 @@
  */
 import { admit, admitDeletion } from './admission.ts';
 import { collectionPath } from './cluster.ts';
-import { type Exchange, readText, sendJSON } from './exchange.ts';
+import { type Exchange, readObject, readText, sendJSON } from './exchange.ts';
 import { ensureObject, isObject, type JsonObject, objectAt, textAt } from './json.ts';
 import type { Kind } from './kinds.ts';
-import { applyPatch, parseBody } from './patches.ts';
-import { ApiError, alreadyExists, badRequest, conflict, methodNotAllowed, notFound } from './statuses.ts';
+import { applyPatch } from './patches.ts';
+import { alreadyExists, badRequest, conflict, methodNotAllowed, notFound } from './statuses.ts';
 import type { Location, Selection } from './store.ts';
 import { tableOf, tableWanted } from './tables.ts';
 import { selectorOf, serveWatch } from './watches.ts';
@@ -25,9 +25,9 @@ export async function serveObjects(exchange: Exchange, kind: Kind): Promise<void
       return get(exchange, kind);
     case 'create':
       if (path.name !== '') throw methodNotAllowed();
-      return create(exchange, kind, await readObject(exchange, kind));
+      return create(exchange, kind, await readObject(request, kind.kind));
     case 'update':
-      return update(exchange, kind, await readObject(exchange, kind));
+      return update(exchange, kind, await readObject(request, kind.kind));
     case 'patch':
       return patch(exchange, kind, request.headers['content-type'] ?? '', await readText(request));
     case 'delete':
@@ -37,17 +37,6 @@ export async function serveObjects(exchange: Exchange, kind: Kind): Promise<void
     default:
       throw methodNotAllowed();
   }
-}
-
-/** @throws ApiError 400 where the body is no object of this kind, 415 where it is not JSON */
-async function readObject({ request }: Exchange, kind: Kind): Promise<JsonObject> {
-  const type = (request.headers['content-type'] ?? 'application/json').split(';')[0]?.trim();
-  if (type !== 'application/json')
-    throw new ApiError(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format', {});
-  const object = parseBody(await readText(request));
-  if (!isObject(object) || (object.kind !== undefined && object.kind !== kind.kind))
-    throw badRequest(`the object provided is unrecognized: it is no ${kind.kind}`);
-  return object;
 }
 
 function locationOf({ cluster, tenant, path }: Exchange, kind: Kind, name = path.name): Location {

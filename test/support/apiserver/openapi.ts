@@ -6,7 +6,7 @@
 import type { Cluster } from './cluster.ts';
 import type { Kind } from './kinds.ts';
 
-export const OPENAPI_TYPE = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+export const OPENAPI_TYPE = 'application/octet-stream';
 
 function varint(value: number): Buffer {
   const bytes: number[] = [];

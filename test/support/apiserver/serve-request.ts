@@ -1,14 +1,12 @@
 /** The way of a request through the stand-in, in the order of Arktos' own filters. */
 import type { Exchange } from './exchange.ts';
-import { readText, sendJSON } from './exchange.ts';
-import { isObject } from './json.ts';
+import { readObject, sendJSON } from './exchange.ts';
 import type { Kind } from './kinds.ts';
 import { serveNonResource } from './non-resource.ts';
 import { serveObjects } from './objects.ts';
-import { parseBody } from './patches.ts';
 import { parseRequestPath, type RequestPath } from './request-path.ts';
 import { answerReview } from './reviews.ts';
-import { badRequest, forbidden, forbiddenPath, methodNotAllowed, PlainError } from './statuses.ts';
+import { forbidden, forbiddenPath, methodNotAllowed, PlainError } from './statuses.ts';
 import { sendUnknownRoute, serveSubresource } from './subresources.ts';
 import { authenticate, impersonate, type User } from './users.ts';
 
@@ -74,9 +72,7 @@ async function serveResource(exchange: Exchange, kind: Kind): Promise<void> {
   const { path, cluster, user, request, response } = exchange;
   if (!kind.verbs.includes('get')) {
     if (path.verb !== 'create') throw methodNotAllowed();
-    const review = parseBody(await readText(request));
-    if (!isObject(review) || review.kind !== kind.kind)
-      throw badRequest(`the object provided is unrecognized: it is no ${kind.kind}`);
+    const review = await readObject(request, kind.kind);
     const answer = answerReview(cluster, user, kind.kind, path.namespace, review);
     if (answer === undefined) throw methodNotAllowed();
     sendJSON(response, 201, answer);

@@ -178,9 +178,9 @@ export class SpdyConnection extends EventEmitter<ConnectionEvents> {
     return headers;
   }
 
-  /** No headers: a count of zero in a stored block, the very first behind the zlib header. */
+  /** No headers: a count of zero in a stored block, then an empty one, on which Go's reader hands it over. */
   #emptyHeaders(): Buffer {
-    const stored = Buffer.from([0, 4, 0, 0xfb, 0xff, 0, 0, 0, 0]);
+    const stored = Buffer.from([0, 4, 0, 0xfb, 0xff, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]);
     const block = this.#repliedBefore ? stored : Buffer.concat([ZLIB_HEADER, stored]);
     this.#repliedBefore = true;
     return block;

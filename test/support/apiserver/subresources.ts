@@ -1,6 +1,6 @@
 /** What hangs below single objects: logs, exec, attach, port-forward, proxy and eviction of pods, and scales. */
 import type { ServerResponse } from 'node:http';
-import { type Exchange, readText, sendJSON, sendText } from './exchange.ts';
+import { type Exchange, readObject, readText, sendJSON, sendText } from './exchange.ts';
 import { ensureObject, isObject, type JsonObject, objectAt, textAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { applyPatch, parseBody } from './patches.ts';
@@ -82,9 +82,7 @@ function serveLog(response: ServerResponse, log: PodLog, query: URLSearchParams,
 }
 
 async function evict({ cluster, request, response }: Exchange, location: Location): Promise<void> {
-  const body = parseBody(await readText(request));
-  if (!isObject(body) || body.kind !== 'Eviction')
-    throw badRequest('the object provided is unrecognized: it is no Eviction');
+  await readObject(request, 'Eviction');
   cluster.remove(location);
   sendJSON(response, 201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 }
