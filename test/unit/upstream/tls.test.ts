@@ -1,0 +1,122 @@
+import { once } from 'node:events';
+import https from 'node:https';
+import { TLSSocket } from 'node:tls';
+import { generate } from 'selfsigned';
+import t, { type Test } from 'tap';
+import { startRawServer } from '../../support/raw-http/raw-server.ts';
+import { type Relay, type RelayOptions, startRelay } from '../../support/raw-http/relay.ts';
+import { type Authority, createAuthority, type KeyPair } from '../../support/tls/authority.ts';
+
+const GET = 'GET /x HTTP/1.1\r\nHost: s\r\n\r\n';
+const EXEC = 'POST /x/exec HTTP/1.1\r\nHost: s\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n';
+
+/** An API server that says who its client is, by certificate; upgraded, it repeats what it is told. */
+async function startSecureServer(test: Test, pair: KeyPair, authority: Authority): Promise<number> {
+  const server = https.createServer({
+    ...pair,
+    ca: authority.cert,
+    requestCert: true,
+    rejectUnauthorized: false,
+  });
+  const nameOf = (socket: unknown): string =>
+    socket instanceof TLSSocket && socket.authorized
+      ? String(socket.getPeerCertificate().subject.CN)
+      : 'nobody';
+  server.on('request', (request, response) => response.end(nameOf(request.socket)));
+  server.on('upgrade', (_request, socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n');
+    socket.write(nameOf(socket));
+    socket.pipe(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  test.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+async function misnamedServer({ cert, key }: Authority): Promise<KeyPair> {
+  const made = await generate([{ name: 'commonName', value: 'elsewhere' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    ca: { cert, key },
+    extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'elsewhere.example' }] }],
+  });
+  return { cert: made.cert, key: made.private };
+}
+
+async function relayFor(test: Test, options: RelayOptions): Promise<Relay> {
+  const relay = await startRelay(options);
+  test.teardown(() => relay.close());
+  return relay;
+}
+
+t.test('TLS to the API server', async (t) => {
+  const authority = await createAuthority();
+  const pair = await authority.server('kube-apiserver');
+
+  for (const host of ['127.0.0.1', 'localhost']) {
+    t.test(`is verified against our authority and the name ${host}`, async (t) => {
+      const port = await startSecureServer(t, pair, authority);
+      const relay = await relayFor(t, { server: `https://${host}:${port}`, ca: authority.cert });
+      const client = await relay.request(GET);
+      t.match(await client.until('nobody'), /^HTTP\/1\.1 200 /);
+      const tunnel = await relay.request(EXEC);
+      t.match(await tunnel.until('nobody'), /^HTTP\/1\.1 101 /);
+      tunnel.send('echo');
+      await tunnel.until('nobodyecho');
+    });
+  }
+
+  t.test('proves us with our certificate, for requests and for tunnels', async (t) => {
+    const port = await startSecureServer(t, pair, authority);
+    const credential = await authority.client('stonegate');
+    const relay = await relayFor(t, { server: `https://127.0.0.1:${port}`, ca: authority.cert, credential });
+    const client = await relay.request(GET);
+    t.match(await client.until('stonegate'), /^HTTP\/1\.1 200 /);
+    const tunnel = await relay.request(EXEC);
+    t.match(await tunnel.until('stonegate'), /^HTTP\/1\.1 101 /);
+  });
+
+  const stranger = await createAuthority('stranger');
+  const unsigned = await stranger.server('kube-apiserver');
+  const misnamed = await misnamedServer(authority);
+  for (const [what, text] of [
+    ['request', GET],
+    ['tunnel', EXEC],
+  ] as const) {
+    t.test(`of a server that our authority did not sign is a 503 for a ${what}`, async (t) => {
+      const port = await startSecureServer(t, unsigned, stranger);
+      const relay = await relayFor(t, { server: `https://127.0.0.1:${port}`, ca: authority.cert });
+      const client = await relay.request(text);
+      t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);
+      t.match(await relay.ending(), { error: { cause: { code: /UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/ } } });
+    });
+
+    t.test(`of a server that bears another name is a 503 for a ${what}`, async (t) => {
+      const port = await startSecureServer(t, misnamed, authority);
+      const relay = await relayFor(t, { server: `https://127.0.0.1:${port}`, ca: authority.cert });
+      const client = await relay.request(text);
+      t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);
+      t.match(await relay.ending(), { error: { cause: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' } } });
+    });
+
+    t.test(`that is never answered is a 503 for a ${what}`, async (t) => {
+      const mute = await startRawServer();
+      t.teardown(() => mute.close());
+      const relay = await relayFor(t, {
+        server: `https://127.0.0.1:${mute.port}`,
+        timeouts: { connect: 100 },
+      });
+      const client = await relay.request(text);
+      const connection = await mute.next();
+      relay.clock.advance(100);
+      t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);
+      await connection.untilEnd();
+    });
+  }
+});
