@@ -22,6 +22,7 @@ const NOTHING_SHARED = `The configuration has no cache.redis: each process keeps
 Send SIGHUP to the processes instead: it empties what they keep.
 `;
 
+/** Exactly one of them. */
 export type CacheDropTarget = { readonly user: string } | { readonly tenant: string };
 
 type Loaded = Extract<Awaited<ReturnType<typeof loadConfiguration>>, { ok: true }>['loaded'];

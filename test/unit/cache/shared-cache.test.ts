@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
+import { drop } from '../../../src/cache/drop.ts';
 import { createSharedCache, noSharedCache } from '../../../src/cache/shared-cache.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
@@ -363,4 +364,16 @@ t.test('a sealing key of another length is refused, and so is none', (t) => {
 
 t.test('without Redis there is nothing shared to drop', async (t) => {
   await t.rejects(noSharedCache.drop(['user:alice']), { message: /no Redis is configured/ });
+});
+
+t.test('an operator drops a user or a tenant by name', async (t) => {
+  const { backend, join } = setUp();
+  const { lookup, shared } = join();
+  await lookup();
+  for (const target of [{ user: 'alice' }, { tenant: 'acme' }]) {
+    const before = backend.asked.length;
+    await drop(shared, target);
+    await lookup();
+    t.equal(backend.asked.length, before + 1);
+  }
 });

@@ -1,0 +1,27 @@
+import t from 'tap';
+import { createKnownEpochs } from '../../../src/cache/known-epochs.ts';
+import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+
+t.test('an epoch never goes back', (t) => {
+  const epochs = createKnownEpochs(createFakeClock(), 10);
+  epochs.learn('a', { value: 2, until: 9 });
+  epochs.learn('a', { value: 1, until: 9 });
+  t.equal(epochs.newest(['a', 'b']), 2);
+  t.equal(epochs.learned, 1);
+  t.end();
+});
+
+t.test('epochs that have served their time make room; if that is not enough, all entries end', (t) => {
+  const clock = createFakeClock();
+  const epochs = createKnownEpochs(clock, 2);
+  const until = clock.now() + 1_000;
+  epochs.learn('a', { value: 1, until });
+  epochs.learn('b', { value: 1, until: until + 1 });
+  clock.advance(1_000);
+  epochs.learn('c', { value: 1, until: until + 1 });
+  t.equal(epochs.generation, 0);
+  t.equal(epochs.get('a'), undefined);
+  epochs.learn('d', { value: 1, until: until + 1 });
+  t.equal(epochs.generation, 1);
+  t.end();
+});

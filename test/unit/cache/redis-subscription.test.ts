@@ -1,0 +1,99 @@
+import { EventEmitter } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
+import t from 'tap';
+import { createRedisSubscription } from '../../../src/cache/redis-subscription.ts';
+import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+
+/** A connection that does what the test says. */
+class Connection extends EventEmitter {
+  calls: string[] = [];
+  refusal: Error | undefined;
+
+  subscribe(channel: string): Promise<void> {
+    return this.#answer(`subscribe ${channel}`);
+  }
+  ping(): Promise<void> {
+    return this.#answer('ping');
+  }
+  disconnect(reconnect = false): void {
+    this.calls.push(reconnect ? 'reconnect' : 'disconnect');
+  }
+  async #answer(call: string): Promise<void> {
+    this.calls.push(call);
+    if (this.refusal !== undefined) throw this.refusal;
+  }
+}
+
+function setUp() {
+  const clock = createFakeClock();
+  const connection = new Connection();
+  const problems: string[] = [];
+  let gaps = 0;
+  const subscription = createRedisSubscription({
+    connection,
+    channel: 'drops',
+    clock,
+    onProblem: (problem) => problems.push(problem),
+  });
+  subscription.onGap(() => {
+    gaps += 1;
+  });
+  const ready = async (): Promise<void> => {
+    connection.emit('ready');
+    await turn();
+  };
+  return { clock, connection, problems, subscription, ready, gaps: () => gaps };
+}
+
+t.test('it subscribes on every connection, and each break and return is a gap', async (t) => {
+  const { connection, ready, gaps } = setUp();
+  await ready();
+  t.equal(gaps(), 1);
+  connection.emit('close');
+  t.equal(gaps(), 2);
+  await ready();
+  t.equal(gaps(), 3);
+  t.same(connection.calls, ['subscribe drops', 'subscribe drops']);
+});
+
+t.test('messages are handed on', async (t) => {
+  const { connection, subscription, ready } = setUp();
+  const messages: string[] = [];
+  subscription.onMessage((message) => messages.push(message));
+  await ready();
+  connection.emit('message', 'drops', 'one');
+  t.same(messages, ['one']);
+});
+
+t.test('a connection that died without a word is found by a ping', async (t) => {
+  const { clock, connection, problems, ready } = setUp();
+  await ready();
+  clock.advance(10_000);
+  await turn();
+  clock.advance(10_000);
+  connection.refusal = new Error('Socket timeout');
+  await turn();
+  clock.advance(10_000);
+  await turn();
+  t.same(connection.calls.slice(1), ['ping', 'ping', 'ping', 'reconnect']);
+  t.same(problems, ['Socket timeout']);
+});
+
+t.test('a subscription that is refused is tried again and told once', async (t) => {
+  const { connection, problems, ready } = setUp();
+  connection.refusal = new Error('NOPERM');
+  await ready();
+  await ready();
+  connection.emit('error', new Error('NOPERM'));
+  t.same(problems, ['NOPERM']);
+  t.same(connection.calls, ['subscribe drops', 'reconnect', 'subscribe drops', 'reconnect']);
+});
+
+t.test('closed, it leaves no timer', async (t) => {
+  const { clock, connection, subscription, ready } = setUp();
+  await ready();
+  t.equal(clock.pending, 1);
+  subscription.close();
+  t.equal(clock.pending, 0);
+  t.equal(connection.calls.at(-1), 'disconnect');
+});

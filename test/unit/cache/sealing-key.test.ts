@@ -1,0 +1,49 @@
+import t from 'tap';
+import { parseSealedEntry } from '../../../src/cache/sealed-entry.ts';
+import { createSealingKey } from '../../../src/cache/sealing-key.ts';
+import { systemRandom } from '../../../src/lib/random.ts';
+import { sealingKey } from '../../support/redis/replica.ts';
+
+const key = createSealingKey(sealingKey(1), systemRandom);
+
+t.test('what it sealed opens under the same context and no other', (t) => {
+  const sealed = key.seal('text', ['name', 'a']);
+  t.equal(key.open(sealed, ['name', 'a']), 'text');
+  for (const context of [['name', 'b'], ['namea'], ['name', 'a', ''], ['', 'name', 'a'], []]) {
+    t.equal(key.open(sealed, context), undefined);
+  }
+  t.equal(createSealingKey(sealingKey(2), systemRandom).open(sealed, ['name', 'a']), undefined);
+  t.end();
+});
+
+t.test('the same text sealed twice looks different', (t) => {
+  t.notSame(key.seal('text', []), key.seal('text', []));
+  t.end();
+});
+
+t.test('no garbage opens', (t) => {
+  for (let length = 0; length < 64; length += 1) {
+    t.equal(key.open(Buffer.alloc(length, 1), []), undefined);
+  }
+  t.end();
+});
+
+t.test('a proof holds for its purpose and its parts', (t) => {
+  const mac = key.mac('epoch', ['id', '1']);
+  t.equal(key.verify(mac, 'epoch', ['id', '1']), true);
+  t.equal(key.verify(mac, 'tag', ['id', '1']), false);
+  t.equal(key.verify(mac, 'epoch', ['id1']), false);
+  t.equal(key.verify('', 'epoch', ['id', '1']), false);
+  t.end();
+});
+
+t.test('an entry of another shape is none', (t) => {
+  const good = { value: '', storedAt: 1, credentialExpiresAt: 1, discardAt: 1, epochs: { 'user:a': 0 } };
+  t.same(parseSealedEntry(JSON.stringify(good)), good);
+  const bad = [{ ...good, value: 1 }, { ...good, epochs: [] }, { ...good, discardAt: '1' }, null, []];
+  for (const entry of [...bad, { ...good, epochs: { 'user:a': '0' } }]) {
+    t.equal(parseSealedEntry(JSON.stringify(entry)), undefined);
+  }
+  t.equal(parseSealedEntry('{'), undefined);
+  t.end();
+});
