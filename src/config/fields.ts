@@ -33,7 +33,7 @@ export const prefix = z.string().refine((value) => !/[\p{Cc}\s]/u.test(value), {
   error: 'a prefix without blanks and control characters',
 });
 
-export const TENANT = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const TENANT = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export const tenant = z.string().regex(TENANT, {
   error: 'a tenant name: a DNS-1123 label (lower-case letters, digits and "-", at most 63)',

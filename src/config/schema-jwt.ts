@@ -9,7 +9,7 @@ import { duration, period, prefix, tenant, text, url } from './fields.ts';
 import type { FileField } from './schema-secret.ts';
 
 /** Asymmetric only: a shared secret would make everybody who can verify able to sign. */
-export const ALGORITHMS = [
+const ALGORITHMS = [
   'RS256',
   'RS384',
   'RS512',

@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import { fingerprint, type Watched } from './load.ts';
 
 /** Milliseconds between looks; nothing here wakes an idle process more often. */
-export const WATCH_INTERVAL = 1_000;
+const WATCH_INTERVAL = 1_000;
 
 export interface WatchOptions {
   readonly clock: Clock;

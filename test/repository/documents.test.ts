@@ -1,0 +1,112 @@
+/**
+ * Holds the documents and what is generated to the code: nothing undocumented exists, and nothing documented does not.
+ */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import t from 'tap';
+import {
+  DOCUMENT,
+  fieldPaths,
+  jsonSchema,
+  SCHEMA,
+  withFieldTable,
+} from '../../scripts/configuration-reference.ts';
+import { parseConfiguration } from '../../src/config/parse.ts';
+import { formatProblem } from '../../src/config/problem.ts';
+import { CODES } from '../../src/errors/codes.ts';
+
+const read = (file: string) => readFileSync(file, 'utf8');
+
+t.test('the JSON Schema is fresh (npm run schema)', async (t) => {
+  t.ok(read(SCHEMA) === jsonSchema());
+});
+
+t.test('docs/configuration.md has a fresh table of every field (npm run schema)', async (t) => {
+  const document = read(DOCUMENT);
+  t.ok(document === withFieldTable(document));
+  t.same(
+    fieldPaths().filter((path) => !document.includes(`\`${path}\``)),
+    [],
+  );
+});
+
+t.test('every sample configuration is a good one, but for the files it names', async (t) => {
+  const samples = globSync('config/samples/*.yaml');
+  t.ok(samples.length > 0);
+  for (const sample of samples) {
+    const { problems } = parseConfiguration(read(sample), dirname(sample));
+    t.same(problems.map(formatProblem), [], sample);
+  }
+});
+
+t.test('every whole configuration in the documents is a good one', async (t) => {
+  for (const document of ['README.md', ...globSync('docs/**/*.md')]) {
+    for (const [, yaml = ''] of read(document).matchAll(/```yaml\n(.*?)```/gs)) {
+      if (!yaml.includes('kind: StonegateConfiguration')) continue;
+      const { problems } = parseConfiguration(yaml, '/');
+      t.same(problems.map(formatProblem), [], document);
+    }
+  }
+});
+
+t.test('docs/errors.md has every error code with its HTTP status, and no other', async (t) => {
+  const documented = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d{3}) /gm)].map(
+    ([, code, http]) => `${code} ${http}`,
+  );
+  t.same(
+    documented.sort(),
+    Object.entries(CODES)
+      .map(([code, { http }]) => `${code} ${http}`)
+      .sort(),
+  );
+});
+
+t.test('links between the documents lead somewhere', async (t) => {
+  const broken = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md')].flatMap(
+    (document) =>
+      [...read(document).matchAll(/\]\((?!https?:|#|mailto:)([^)#]+)/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !existsSync(join(dirname(document), target)))
+        .map((target) => `${document}: ${target}`),
+  );
+  t.same(broken, []);
+});
+
+t.test('every threat in SECURITY.md names tests that exist', async (t) => {
+  const tests = [...read('SECURITY.md').matchAll(/`(test\/[^`]+\.test\.ts)`/g)].map(([, file = '']) => file);
+  t.ok(tests.length > 0);
+  t.same(
+    tests.filter((file) => !existsSync(file)),
+    [],
+  );
+});
+
+t.test('nothing speaks of a place outside the repository', async (t) => {
+  const files = globSync(['*', '.ci/*', '{src,test,docs,config,scripts,demo}/**'], {
+    exclude: ['node_modules', 'dist', 'coverage'],
+    withFileTypes: true,
+  }).filter((entry) => entry.isFile());
+  // In pieces, so that this file does not find itself.
+  const words = new RegExp(
+    [
+      ['\\.\\.', 'shared'],
+      ['', 'work', 'main'],
+      ['', 'tmp', 'brief'],
+    ]
+      .map((parts) => parts.join('/'))
+      .join('|'),
+  );
+  t.same(
+    files.map((entry) => join(entry.parentPath, entry.name)).filter((file) => words.test(read(file))),
+    [],
+  );
+});
+
+t.test('TLS verification is never turned off', async (t) => {
+  const offences = globSync('src/**/*.ts').filter((file) => /rejectUnauthorized:\s*false/.test(read(file)));
+  t.same(offences, []);
+});
+
+t.test('the lock file names no registry', async (t) => {
+  t.notMatch(read('package-lock.json'), /"resolved": "http/);
+});
