@@ -3,7 +3,7 @@
  * own writer, but without pino's hook at the process's exit, which throws where the file never opened). A log that cannot be written is said loudly once per burst, and counted; it does not stop
  * the API of an organisation.
  */
-import { SonicBoom } from 'sonic-boom';
+import sonicBoom from 'sonic-boom';
 import type { AuditSink } from '../audit/audit-log.ts';
 import type { Logger } from '../lib/logger.ts';
 
@@ -26,7 +26,7 @@ export interface AuditFileOptions {
 const MAX_PENDING = 64 * 1024 * 1024;
 
 export function createAuditFile({ file, logger, lost }: AuditFileOptions): AuditFile {
-  const stream = new SonicBoom({
+  const stream = new sonicBoom.SonicBoom({
     dest: file === '-' ? 1 : file,
     append: true,
     mkdir: true,

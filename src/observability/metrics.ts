@@ -21,7 +21,7 @@ export interface Metrics extends Telemetry, RequestObserver {
   /** The whole exposition of this process, as text. */
   text(): Promise<string>;
   /** The same as JSON, for the process that adds up its workers. */
-  json(): Promise<unknown>;
+  json(): Promise<object[]>;
   auditEventLost(): void;
 }
 

@@ -1,0 +1,209 @@
+/**
+ * The adapters a configuration needs, each built from its part of it. What was built of the same stays over a
+ * reload; what was replaced is ended once the new pipeline is in force.
+ */
+import { createHash } from 'node:crypto';
+import type {
+  JWTConfiguration,
+  KeystoneConfiguration,
+  UpstreamConfiguration,
+} from './api/config-v1alpha1.ts';
+import type { KeystoneToken } from './api/keystone-v3.ts';
+import type { CredentialCache } from './authentication/credential-cache.ts';
+import { keystoneTokenCodec } from './authentication/keystone-codec.ts';
+import { createRedisStore } from './cache/redis.ts';
+import { createSharedCache, noSharedCache, type SharedCache } from './cache/shared-cache.ts';
+import { type ClearableCredentialCache, createCredentialCache } from './cache/tiered.ts';
+import { createFirstContact, type FirstContact } from './clients/first-contact.ts';
+import { createKeystoneClient, type KeystoneClient } from './clients/keystone.ts';
+import { createIssuerKeys, type DiscoveredIssuerKeys } from './clients/oidc.ts';
+import type { LoadedConfiguration } from './config/load.ts';
+import type { Clock } from './lib/clock.ts';
+import { createKept, type Kept } from './lib/kept.ts';
+import type { Logger } from './lib/logger.ts';
+import type { Random } from './lib/random.ts';
+import type { Telemetry } from './lib/telemetry.ts';
+import { createUpstream, type Upstream } from './upstream/upstream.ts';
+
+/** What every part is given. */
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+export interface Keystone {
+  readonly client: KeystoneClient;
+  readonly contact: FirstContact;
+}
+
+/** For one issuer: the document and the keys together. */
+const ISSUER_TIMEOUT = 10_000;
+
+/** The parts that live as long as what they are made of. */
+export class Adapters {
+  readonly #around: Surroundings;
+  readonly #upstream = createKept<Upstream>((upstream) => upstream.close());
+  readonly #shared = createKept<SharedCache>((shared) => shared.close());
+  readonly #keystone = createKept<Keystone>(({ client, contact }) => {
+    contact.stop();
+    return client.close();
+  });
+  readonly #tokens = createKept<ClearableCredentialCache<KeystoneToken>>((cache) => cache.clear());
+  readonly #issuers = new Map<string, Kept<DiscoveredIssuerKeys>>();
+
+  constructor(surroundings: Surroundings) {
+    this.#around = surroundings;
+  }
+
+  upstream(loaded: LoadedConfiguration): Upstream {
+    const { upstream, server } = loaded.configuration;
+    const credential = upstreamCredential(loaded, upstream);
+    const ca = upstream.caFile === undefined ? {} : { ca: loaded.file(upstream.caFile) };
+    return this.#upstream.take(fingerprintOf(upstream, server, credential, ca), () =>
+      createUpstream({
+        ...this.#around,
+        server: upstream.server,
+        ...ca,
+        credential,
+        timeouts: { ...upstream.timeouts, body: server.timeouts.body },
+        maxBodyBytes: server.limits.bodyBytes,
+      }),
+    );
+  }
+
+  keystone(loaded: LoadedConfiguration, keystone: KeystoneConfiguration): Keystone {
+    const ca = keystone.caFile === undefined ? {} : { ca: loaded.file(keystone.caFile).toString() };
+    const { serviceCredential: credential } = keystone;
+    const secret = credential === undefined ? '' : serviceSecret(loaded, credential);
+    return this.#keystone.take(fingerprintOf(keystone, ca, secret), () => {
+      const client = createKeystoneClient({
+        ...this.#around,
+        url: keystone.url,
+        ...ca,
+        ...(credential === undefined ? {} : { credential }),
+        readSecret: () => secret,
+        timeout: keystone.timeout,
+      });
+      const contact = createFirstContact({
+        name: 'keystone',
+        contact: () => client.probe(),
+        clock: this.#around.clock,
+      });
+      contact.start();
+      return { client, contact };
+    });
+  }
+
+  /** What Keystone said of tokens. */
+  tokens(loaded: LoadedConfiguration, keystone: KeystoneConfiguration): CredentialCache<KeystoneToken> {
+    const { cache } = loaded.configuration;
+    const shared = this.shared(loaded);
+    const identity = [cache, keystone, loaded.digest, sealingSecrets(loaded)];
+    return this.#tokens.take(fingerprintOf(...identity), () =>
+      createCredentialCache({
+        ...this.#around,
+        name: 'keystone',
+        ttl: keystone.cacheTTL,
+        negativeTTL: keystone.negativeCacheTTL,
+        staleIfUnavailable: keystone.staleIfUnavailable,
+        maxEntries: cache.maxEntries,
+        configurationDigest: loaded.digest,
+        shared,
+        codec: keystoneTokenCodec,
+      }),
+    );
+  }
+
+  /** Forgets what is cached in this process. */
+  forget(): void {
+    this.#tokens.current?.clear();
+  }
+
+  shared(loaded: LoadedConfiguration): SharedCache {
+    const { cache, authentication } = loaded.configuration;
+    const { redis } = cache;
+    if (redis === undefined) return this.#shared.take('', () => noSharedCache);
+    const url = loaded.secret(redis.url);
+    const ca = redis.caFile === undefined ? {} : { ca: loaded.file(redis.caFile) };
+    const secrets = sealingSecrets(loaded);
+    const { cacheTTL = 0, staleIfUnavailable = 0 } = authentication.keystone ?? {};
+    const longestLife = cacheTTL + staleIfUnavailable;
+    return this.#shared.take(fingerprintOf(redis, url, ca, secrets, longestLife), () =>
+      createSharedCache({
+        ...this.#around,
+        store: createRedisStore({ ...this.#around, ...redis, url, ...ca }),
+        sealingKeys: secrets.map((secret) => Buffer.from(secret, 'base64')),
+        keyPrefix: redis.keyPrefix,
+        longestLife,
+      }),
+    );
+  }
+
+  issuer(loaded: LoadedConfiguration, jwt: JWTConfiguration): DiscoveredIssuerKeys {
+    const { url, discoveryURL, caFile, certificateAuthority } = jwt.issuer;
+    const ca = caFile === undefined ? certificateAuthority : loaded.file(caFile);
+    const kept = this.#issuers.get(url) ?? createKept<DiscoveredIssuerKeys>((keys) => keys.close());
+    this.#issuers.set(url, kept);
+    const { keysMaxAge, keysRefreshInterval } = jwt;
+    return kept.take(fingerprintOf(discoveryURL, ca, keysMaxAge, keysRefreshInterval), () => {
+      const keys = createIssuerKeys({
+        ...this.#around,
+        url,
+        discoveryURL,
+        ca,
+        maxAge: keysMaxAge,
+        refreshInterval: keysRefreshInterval,
+        timeout: ISSUER_TIMEOUT,
+      });
+      keys.start();
+      return keys;
+    });
+  }
+
+  /** Ends what `loaded` no longer uses. */
+  async endReplaced({ configuration }: LoadedConfiguration): Promise<void> {
+    const urls = new Set(configuration.authentication.jwt.map(({ issuer }) => issuer.url));
+    const gone = [...this.#issuers].filter(([url]) => !urls.has(url));
+    for (const [url] of gone) this.#issuers.delete(url);
+    const unused = configuration.authentication.keystone === undefined ? [this.#keystone, this.#tokens] : [];
+    await Promise.all([
+      ...this.#all().map((kept) => kept.endReplaced()),
+      ...gone.map(([, kept]) => kept.end()),
+      ...unused.map((kept) => kept.end()),
+    ]);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#all().map((kept) => kept.end()));
+  }
+
+  #all(): { endReplaced(): Promise<void>; end(): Promise<void> }[] {
+    return [this.#upstream, this.#shared, this.#keystone, this.#tokens, ...this.#issuers.values()];
+  }
+}
+
+function upstreamCredential(loaded: LoadedConfiguration, { credential }: UpstreamConfiguration) {
+  return 'tokenFile' in credential
+    ? { token: loaded.file(credential.tokenFile).toString('utf8').trim() }
+    : { cert: loaded.file(credential.certFile), key: loaded.file(credential.keyFile) };
+}
+
+function serviceSecret(
+  loaded: LoadedConfiguration,
+  credential: NonNullable<KeystoneConfiguration['serviceCredential']>,
+): string {
+  return loaded.secret(
+    'password' in credential ? credential.password.password : credential.applicationCredential.secret,
+  );
+}
+
+function sealingSecrets(loaded: LoadedConfiguration): string[] {
+  return loaded.configuration.cache.sealingKeys.map((source) => loaded.secret(source));
+}
+
+/** Equal where a part would be built of the same. A digest, since what it is made of may be secret. */
+function fingerprintOf(...parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
+}

@@ -1,0 +1,144 @@
+/**
+ * The composition root of one serving process: listener, pipeline, audit, metrics, reload and shutdown put together.
+ * Only here, in `adapters.ts` and in `pipeline-of.ts` are adapters built.
+ */
+import type { AddressInfo } from 'node:net';
+import { Adapters, type Surroundings } from './adapters.ts';
+import { createAuditLog } from './audit/audit-log.ts';
+import { createApiServerProbe } from './clients/kube-apiserver.ts';
+import type { LoadedConfiguration, LoadSources, Watched } from './config/load.ts';
+import { createReloader, type Reloader } from './config/reload.ts';
+import { systemClock } from './lib/clock.ts';
+import { systemRandom } from './lib/random.ts';
+import { type AuditFile, createAuditFile } from './observability/audit-sink.ts';
+import type { createLogger } from './observability/log.ts';
+import { createMetrics, type Metrics } from './observability/metrics.ts';
+import { observeAll } from './observability/observers.ts';
+import { createRequestLog } from './observability/request-log.ts';
+import type { RequestObserver } from './pipeline/request-observer.ts';
+import { serveRequest } from './pipeline/serve-request.ts';
+import { pipelineOf } from './pipeline-of.ts';
+import { type Readiness, readinessOf } from './server/health.ts';
+import { createListener } from './server/listener.ts';
+import { createShutdown } from './server/shutdown.ts';
+import type { TLSMaterial } from './server/tls-material.ts';
+
+export interface AppOptions {
+  readonly file: string;
+  readonly loaded: LoadedConfiguration;
+  readonly watched: Watched;
+  readonly sources: LoadSources;
+  readonly logger: ReturnType<typeof createLogger>;
+}
+
+export interface App {
+  readonly address: AddressInfo;
+  readiness(): Readiness[];
+  readonly metrics: Metrics;
+  /** Reads everything anew, opens the audit log anew, and forgets what is cached in this process. */
+  reload(): Promise<void>;
+  /** Ends in good order; resolves when all is closed. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds between questions whether the API server is there. */
+const PROBE_INTERVAL = 10_000;
+
+/** @throws Error where the address is taken */
+export async function createApp({ file, loaded, watched, sources, logger }: AppOptions): Promise<App> {
+  const metrics = createMetrics(() => systemClock.now());
+  const surroundings: Surroundings = {
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+    telemetry: metrics,
+  };
+  const { configuration } = loaded;
+  const adapters = new Adapters(surroundings);
+  const audit = createAuditFile({
+    file: configuration.audit.file,
+    logger,
+    lost: () => metrics.auditEventLost(),
+  });
+  const observer = observerOf(audit, metrics, surroundings);
+  let current = pipelineOf(loaded, adapters, surroundings, observer);
+  let upstream = adapters.upstream(loaded);
+
+  const listener = await createListener({
+    ...surroundings,
+    ...configuration.server,
+    tls: tlsOf(loaded),
+    serve: (exchange) => serveRequest(exchange, current.pipeline),
+  }).catch(async (error: unknown) => {
+    await Promise.all([adapters.close(), audit.close()]);
+    throw error;
+  });
+  const probe = createApiServerProbe({ ...surroundings, fetcher: () => upstream, interval: PROBE_INTERVAL });
+  probe.start();
+
+  async function apply(next: LoadedConfiguration): Promise<void> {
+    sayWhatNeedsRestart(configuration, next.configuration, logger);
+    const built = pipelineOf(next, adapters, surroundings, observer);
+    listener.setTLS(tlsOf(next));
+    current = built;
+    upstream = adapters.upstream(next);
+    logger.setLevel(next.configuration.log.level);
+    void adapters.endReplaced(next).catch((error: unknown) => {
+      logger.error({ error }, 'ending replaced parts failed');
+    });
+  }
+
+  const reloader: Reloader = createReloader({ ...surroundings, file, sources, watched, apply });
+  const shutdown = createShutdown({
+    listener,
+    grace: configuration.server.shutdownGrace,
+    afterwards: [
+      { name: 'reloader', close: () => reloader.close() },
+      { name: 'probe', close: () => probe.stop() },
+      { name: 'adapters', close: () => adapters.close() },
+      { name: 'audit', close: () => audit.close() },
+    ],
+    logger,
+  });
+
+  return {
+    address: listener.address,
+    readiness: () => readinessOf([shutdown.check, probe, current.authentication]),
+    metrics,
+    async reload() {
+      adapters.forget();
+      audit.reopen();
+      await reloader.reload();
+    },
+    close: () => shutdown.begin(),
+  };
+}
+
+function observerOf(audit: AuditFile, metrics: Metrics, { clock, logger }: Surroundings): RequestObserver {
+  return observeAll([createAuditLog({ sink: audit, clock }), metrics, createRequestLog(logger)], logger);
+}
+
+function tlsOf({ configuration, file }: LoadedConfiguration): TLSMaterial {
+  const { certFile, keyFile, clientCAFile } = configuration.server.tls;
+  return {
+    cert: file(certFile),
+    key: file(keyFile),
+    ...(clientCAFile === undefined ? {} : { clientCA: file(clientCAFile) }),
+  };
+}
+
+type Configuration = LoadedConfiguration['configuration'];
+
+/** What the listener and the process were started with stays; saying so beats a change without effect. */
+function sayWhatNeedsRestart(
+  started: Configuration,
+  next: Configuration,
+  logger: Surroundings['logger'],
+): void {
+  const fixed = (configuration: Configuration) => {
+    const { tls: _certificates, trustedProxies: _proxies, ...server } = configuration.server;
+    return { server, admin: configuration.admin, audit: configuration.audit };
+  };
+  if (JSON.stringify(fixed(started)) === JSON.stringify(fixed(next))) return;
+  logger.warn({}, 'changes of server (save tls and trustedProxies), admin and audit need a restart');
+}

@@ -1,0 +1,52 @@
+/**
+ * Tries to reach a backend until it has answered once. What is asked once per process must not hold up its start,
+ * and must not be asked again for ever.
+ */
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+
+/** Milliseconds; each failure doubles the pause. */
+const FIRST_PAUSE = 1_000;
+const LAST_PAUSE = 60_000;
+
+export interface FirstContact extends ReadinessCheck {
+  start(): void;
+  stop(): void;
+}
+
+export interface FirstContactOptions {
+  readonly name: string;
+  /** Rejects where the backend was not reached. */
+  readonly contact: () => Promise<void>;
+  readonly clock: Clock;
+}
+
+export function createFirstContact({ name, contact, clock }: FirstContactOptions): FirstContact {
+  let reason: string | undefined = 'not reached yet';
+  let pause = FIRST_PAUSE;
+  let stopped = false;
+  let timer: Timer | undefined;
+
+  function failed(error: unknown): void {
+    reason = error instanceof Error ? error.message : String(error);
+    if (stopped) return;
+    timer = clock.after(pause, start);
+    pause = Math.min(pause * 2, LAST_PAUSE);
+  }
+
+  function start(): void {
+    contact().then(() => {
+      reason = undefined;
+    }, failed);
+  }
+
+  return {
+    name,
+    start,
+    stop() {
+      stopped = true;
+      timer?.cancel();
+    },
+    notReadyBecause: () => reason,
+  };
+}

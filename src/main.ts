@@ -1,0 +1,59 @@
+#!/usr/bin/env node
+/**
+ * The `stonegate` command: finds the command asked for and runs it. Each is imported when it is needed: what kubectl
+ * runs on every call must not pay for the server's packages.
+ */
+import type { CommandIO } from './cli/usage.ts';
+
+const USAGE = `Usage: stonegate COMMAND [OPTIONS]
+
+  serve        serve a Kubernetes API behind Keystone and OIDC identities
+  check        validate a configuration
+  manifests    print what the API server must be given
+  cache        drop what is cached of a user or a tenant
+
+  --version    print the version
+  --help       this text, or a command's own
+`;
+
+type Command = (argv: readonly string[], io: CommandIO) => Promise<number>;
+
+const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, () => Promise<Command>>([
+  ['serve', async () => (await import('./serve.ts')).serve],
+  ['check', async () => (await import('./cli/check.ts')).check],
+  ['manifests', async () => (await import('./cli/manifests.ts')).manifests],
+  ['cache', loadCacheDrop],
+]);
+
+async function loadCacheDrop(): Promise<Command> {
+  const [{ cacheDrop }, { dropCached }] = await Promise.all([
+    import('./cli/cache-drop.ts'),
+    import('./drop-cached.ts'),
+  ]);
+  return (argv, io) => cacheDrop(argv, io, { drop: dropCached });
+}
+
+async function main([name = '--help', ...argv]: readonly string[], io: CommandIO): Promise<number> {
+  if (name === '--version') io.stdout(`${await version()}\n`);
+  else if (name === '--help' || name === '-h') io.stdout(USAGE);
+  else {
+    const load = COMMANDS.get(name);
+    if (load !== undefined) return (await load())(argv, io);
+    io.stderr(`unknown command ${JSON.stringify(name)}\n\n${USAGE}`);
+    return 2;
+  }
+  return 0;
+}
+
+async function version(): Promise<string> {
+  const { readFile } = await import('node:fs/promises');
+  const manifest: { version: string } = JSON.parse(
+    await readFile(new URL('../package.json', import.meta.url), 'utf8'),
+  );
+  return manifest.version;
+}
+
+process.exitCode = await main(process.argv.slice(2), {
+  stdout: (text) => process.stdout.write(text),
+  stderr: (text) => process.stderr.write(text),
+});

@@ -1,0 +1,120 @@
+/**
+ * `stonegate serve`: one process that does everything, or a primary with workers. With several workers the primary
+ * holds the admin listener and speaks for all; each worker is a whole Stonegate but for that.
+ */
+import cluster from 'node:cluster';
+import { type App, createApp } from './app.ts';
+import { type CommandIO, EXIT, runCommand, UsageError } from './cli/usage.ts';
+import { type LoadedConfiguration, loadConfiguration, systemSources, type Watched } from './config/load.ts';
+import { formatProblem } from './config/problem.ts';
+import { systemClock } from './lib/clock.ts';
+import { systemRandom } from './lib/random.ts';
+import { createLogger } from './observability/log.ts';
+import { aggregateMetrics } from './observability/metrics.ts';
+import { createAdminListener } from './server/admin.ts';
+import { onStopSignal } from './server/shutdown.ts';
+import { answerPrimary } from './server/worker-channel.ts';
+import { runPrimary, workerCount } from './server/workers.ts';
+
+const USAGE = `Usage: stonegate serve --config FILE
+
+Serves until SIGTERM or SIGINT. SIGHUP reads everything anew, opens the audit log anew and empties this process' caches.
+
+  --config FILE   the configuration
+  --help          this text
+
+Exit codes: 0 ended in good order, 1 could not start, 2 wrong usage.
+`;
+
+type Logger = ReturnType<typeof createLogger>;
+
+interface Started {
+  readonly file: string;
+  readonly loaded: LoadedConfiguration;
+  readonly watched: Watched;
+  readonly logger: Logger;
+}
+
+/**
+ * Resolves when everything is closed.
+ *
+ * @param argv what follows `serve`
+ */
+export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
+  const options = { config: { type: 'string' } } as const;
+  return runCommand({ usage: USAGE, options, argv, io }, async ({ config: file }, positionals) => {
+    if (positionals.length > 0) throw new UsageError(`unexpected argument ${positionals[0]}`);
+    if (file === undefined) throw new UsageError('--config FILE is required');
+    const result = await loadConfiguration(file, systemSources);
+    if (!result.ok) {
+      for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
+      return EXIT.failed;
+    }
+    const { loaded, watched } = result;
+    const logger = createLogger(loaded.configuration.log.level);
+    const started = { file, loaded, watched, logger };
+    try {
+      await run(started);
+      return EXIT.fine;
+    } catch (error) {
+      logger.error({ error }, 'Stonegate could not be started');
+      return EXIT.failed;
+    }
+  });
+}
+
+function run(started: Started): Promise<void> {
+  if (cluster.isWorker) return runAsWorker(started);
+  const { workers } = started.loaded.configuration.server;
+  return workerCount(workers) === 1 ? runAlone(started) : runAsPrimary(started, workers);
+}
+
+async function runAlone(started: Started): Promise<void> {
+  const { loaded, logger } = started;
+  const app = await createApp({ ...started, sources: systemSources });
+  const admin = await createAdminListener({
+    bind: loaded.configuration.admin.bind,
+    readiness: () => app.readiness(),
+    metrics: () => app.metrics.text(),
+    random: systemRandom,
+    logger,
+  });
+  logger.info({ address: app.address, admin: admin.address }, 'serving');
+  await untilStopped(app, logger);
+  await admin.close();
+}
+
+async function runAsWorker(started: Started): Promise<void> {
+  const { logger } = started;
+  const app = await createApp({ ...started, sources: systemSources });
+  answerPrimary(process, { readiness: () => app.readiness(), metrics: () => app.metrics.json() }, logger);
+  logger.info({ address: app.address, worker: cluster.worker?.id }, 'serving');
+  await untilStopped(app, logger);
+  process.disconnect();
+}
+
+async function runAsPrimary({ loaded, logger }: Started, workers: number | 'auto'): Promise<void> {
+  const { admin, server } = loaded.configuration;
+  const primary = await runPrimary({
+    workers,
+    admin,
+    aggregate: aggregateMetrics,
+    grace: server.shutdownGrace,
+    signals: process,
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+  });
+  logger.info({ admin: primary.admin, port: primary.port, workers: workerCount(workers) }, 'serving');
+  await primary.stopped;
+}
+
+/** Ends on the first stop signal; a second one does not hurry it, the grace does. */
+async function untilStopped(app: App, logger: Logger): Promise<void> {
+  process.on('SIGHUP', () => {
+    logger.info({}, 'SIGHUP: reading everything anew');
+    void app.reload();
+  });
+  await new Promise<void>((resolve) => onStopSignal(process, () => resolve()));
+  await app.close();
+}
