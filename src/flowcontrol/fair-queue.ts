@@ -21,7 +21,6 @@ export interface FairQueue<T> {
   shift(): T | undefined;
   /** Takes out one that waits no more. */
   remove(source: string, item: T): void;
-  readonly size: number;
 }
 
 export function createFairQueue<T>(capacity: number): FairQueue<T> {
@@ -74,9 +73,6 @@ export function createFairQueue<T>(capacity: number): FairQueue<T> {
       const line = lines.get(source);
       const index = line?.items.indexOf(item) ?? -1;
       if (line !== undefined && index >= 0) take(line, index);
-    },
-    get size() {
-      return size;
     },
   };
 }
