@@ -3,6 +3,7 @@
  * chose `h2` is taken from it after the handshake, everything else stays with Node's HTTP/1 server.
  * RFC 7301 (ALPN), RFC 9113 §3.2.
  */
+import type { EventEmitter } from 'node:events';
 import type { ServerHttp2Session } from 'node:http2';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -61,9 +62,10 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     open,
   };
   const server = createTLSServer(options);
-  const connections = trackConnections(server);
   serveHttp1(server, context);
   const sessions = takeHttp2(server, context);
+  const connections = track(server, 'connection');
+  const secured = track(server, 'secureConnection');
   const address = await listen(server, parseBindAddress(options.bind));
   const mutual = options.tls.clientCA !== undefined;
 
@@ -79,15 +81,17 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     },
     async close(grace) {
       draining.abort();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.close();
       for (const session of sessions) session.close();
-      for (const connection of connections) if (connection.bytesRead === 0) connection.destroy();
+      for (const socket of [...connections, ...secured]) if (socket.bytesRead === 0) socket.destroy();
       for (const answer of open) answer.drain();
       const timer = options.clock.after(grace, () => {
         options.logger.warn({ connections: connections.size }, 'the grace is over: connections broken off');
-        for (const connection of connections) connection.destroy();
+        for (const socket of connections) socket.destroy();
       });
-      await closed;
+      await allClosed(connections);
+      await allClosed(secured);
+      await allClosed(sessions);
       timer.cancel();
     },
   };
@@ -116,13 +120,18 @@ function createTLSServer({ tls, http2, timeouts, limits, logger }: ListenerOptio
   return server;
 }
 
-function trackConnections(server: Server): ReadonlySet<Socket> {
-  const connections = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    connections.add(socket);
-    socket.once('close', () => connections.delete(socket));
+/** The open ones of what the server announces by the event. */
+function track(server: Server, event: 'connection' | 'secureConnection'): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on(event, (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
   });
-  return connections;
+  return sockets;
+}
+
+async function allClosed(ends: ReadonlySet<EventEmitter>): Promise<void> {
+  await Promise.all([...ends].map((end) => new Promise((resolve) => end.once('close', resolve))));
 }
 
 /** Sends connections that chose HTTP/2 there; Node's own listener gets the rest. */
@@ -131,6 +140,10 @@ function takeHttp2(server: Server, context: ServeContext): ReadonlySet<ServerHtt
   const http1Listeners = server.listeners('secureConnection');
   server.removeAllListeners('secureConnection');
   server.on('secureConnection', (socket: TLSSocket) => {
+    if (context.draining.aborted) {
+      socket.destroy();
+      return;
+    }
     if (socket.alpnProtocol !== 'h2') {
       for (const listener of http1Listeners) listener.call(server, socket);
       return;
@@ -138,7 +151,6 @@ function takeHttp2(server: Server, context: ServeContext): ReadonlySet<ServerHtt
     const session = serveHttp2(socket, context);
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
-    if (context.draining.aborted) session.close();
   });
   return sessions;
 }

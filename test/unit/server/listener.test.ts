@@ -1,0 +1,266 @@
+/** The listener's own business: TLS, the choice of protocol, timeouts, and its end. */
+import { once } from 'node:events';
+import { connect as connectTCP } from 'node:net';
+import t from 'tap';
+import type { Exchange } from '../../../src/pipeline/exchange.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createFakeClock } from '../../support/oidc/fake-clock.ts';
+import {
+  answerOf,
+  authority,
+  certificate,
+  echoTarget,
+  readAll,
+  readSome,
+  request2,
+  startListener,
+} from '../../support/server/listening.ts';
+import { createAuthority } from '../../support/tls/authority.ts';
+
+const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+
+/** Answers the head at once and ends when the listener drains, as a watch does. */
+async function watch({ response, draining, signal }: Exchange): Promise<void> {
+  response.writeHead(200, []);
+  draining?.addEventListener('abort', () => response.end('goodbye'), { once: true, signal });
+}
+
+t.test('HTTP/2 and HTTP/1.1 are chosen by ALPN, and HTTP/1.1 where a client does not choose', async (t) => {
+  const listening = await startListener();
+  t.teardown(() => listening.close());
+  for (const [offered, chosen] of [
+    [['h2', 'http/1.1'], 'h2'],
+    [['http/1.1'], 'http/1.1'],
+    [[], false],
+  ] as const) {
+    const socket = await listening.socket({ ALPNProtocols: [...offered] });
+    t.equal(socket.alpnProtocol, chosen);
+    socket.destroy();
+  }
+  const socket = await listening.socket({ ALPNProtocols: [] });
+  socket.write(GET);
+  t.match(await readSome(socket), /^HTTP\/1\.1 200 /);
+  socket.destroy();
+});
+
+t.test('C153 with HTTP/2 off, a client that offers it is served over HTTP/1.1', async (t) => {
+  const listening = await startListener(echoTarget, { http2: false });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket({ ALPNProtocols: ['h2', 'http/1.1'] });
+  t.equal(socket.alpnProtocol, 'http/1.1');
+  socket.write(GET);
+  t.match(await readSome(socket), /^HTTP\/1\.1 200 /);
+  socket.destroy();
+});
+
+t.test('TLS 1.1 is refused, TLS 1.2 and 1.3 are spoken', async (t) => {
+  const listening = await startListener();
+  t.teardown(() => listening.close());
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const socket = await listening.socket({ minVersion: version, maxVersion: version });
+    t.equal(socket.getProtocol(), version);
+    socket.destroy();
+  }
+  await t.rejects(
+    listening.socket({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }),
+  );
+});
+
+t.test('a new certificate is for new connections; those there live on with the old', async (t) => {
+  const listening = await startListener();
+  t.teardown(() => listening.close());
+  const before = await listening.socket();
+  listening.listener.setTLS(await authority.server('renewed'));
+  const after = await listening.socket();
+  t.equal(before.getPeerCertificate().subject.CN, 'stonegate');
+  t.equal(after.getPeerCertificate().subject.CN, 'renewed');
+  before.write(GET);
+  t.match(await readSome(before), /^HTTP\/1\.1 200 /);
+  before.destroy();
+  after.destroy();
+});
+
+t.test('a certificate whose key is another is refused and the last good one stays', async (t) => {
+  const listening = await startListener();
+  t.teardown(() => listening.close());
+  const { cert } = await authority.server('renewed');
+  t.throws(() => listening.listener.setTLS({ cert, key: certificate.key }));
+  t.throws(() => listening.listener.setTLS({ cert: 'no PEM', key: 'no PEM' }));
+  const socket = await listening.socket();
+  t.equal(socket.getPeerCertificate().subject.CN, 'stonegate');
+  socket.destroy();
+});
+
+t.test('with a client CA only clients of it may connect', async (t) => {
+  const other = await createAuthority();
+  const tls = { ...certificate, clientCA: authority.cert };
+  const listening = await startListener(echoTarget, { tls });
+  t.teardown(() => listening.close());
+
+  const talk = async (credential: object) => {
+    const socket = await listening.socket(credential);
+    socket.on('error', () => socket.destroy());
+    socket.write(GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+    return readAll(socket);
+  };
+  t.match(await talk(await authority.client('alice')), /^HTTP\/1\.1 200 /);
+  t.equal(await talk({}), '');
+  t.equal(await talk(await other.client('alice')), '');
+  t.throws(() => listening.listener.setTLS(certificate), /restart/);
+
+  listening.listener.setTLS({ ...certificate, clientCA: other.cert });
+  t.match(await talk(await other.client('bob')), /^HTTP\/1\.1 200 /);
+});
+
+t.test('an address that is taken or no address at all is an error', async (t) => {
+  const listening = await startListener();
+  t.teardown(() => listening.close());
+  await t.rejects(startListener(echoTarget, { bind: `127.0.0.1:${listening.port}` }), { code: 'EADDRINUSE' });
+  await t.rejects(startListener(echoTarget, { bind: 'nowhere' }), /no host:port/);
+});
+
+t.test('slow clients', async (t) => {
+  const listening = await startListener(echoTarget, { timeouts: { header: 50, idle: 50 } });
+  t.teardown(() => listening.close());
+
+  t.test('a client that never begins its handshake is cut off', async (t) => {
+    const socket = connectTCP(listening.port, '127.0.0.1');
+    t.equal(await readAll(socket), '');
+  });
+
+  t.test('a client that never sends a request is told so, and cut off', async (t) => {
+    const socket = await listening.socket();
+    t.match(await readAll(socket), /^HTTP\/1\.1 408 [\s\S]*"reason":"Timeout"/);
+  });
+
+  t.test('a client that sends half of a request head is told so, and cut off', async (t) => {
+    const socket = await listening.socket();
+    socket.write('GET / HTTP/1.1\r\nHo');
+    t.match(await readAll(socket), /^HTTP\/1\.1 408 [\s\S]*"reason":"Timeout"/);
+  });
+
+  t.test('a kept connection without a next request is closed', async (t) => {
+    const socket = await listening.socket();
+    socket.write(GET);
+    t.match(await readAll(socket), /^HTTP\/1\.1 200 [\s\S]*\r\n0\r\n\r\n$/);
+  });
+});
+
+t.test('a body may take longer than a head', async (t) => {
+  const listening = await startListener(
+    async ({ body, response }) => {
+      response.writeHead(200, []);
+      response.end(Buffer.concat(await body.toArray()));
+    },
+    { timeouts: { header: 30, idle: 60_000 } },
+  );
+  t.teardown(() => listening.close());
+  const slow = await listening.socket();
+  slow.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nab');
+  // Connections made after it are cut off for their silence: then its own time for a head is over as well.
+  for (let others = 0; others < 3; others += 1) await readAll(await listening.socket());
+  slow.write('cd');
+  t.match(await readAll(slow), /^HTTP\/1\.1 200 [\s\S]*abcd/);
+});
+
+t.test('the end of a listener', async (t) => {
+  t.test('C253 a GET in flight finishes and a watch ends cleanly within the grace', async (t) => {
+    const release = Promise.withResolvers<void>();
+    const inFlight = Promise.withResolvers<void>();
+    const clock = createFakeClock();
+    const listening = await startListener(
+      async (exchange) => {
+        if (exchange.target === '/watch') return watch(exchange);
+        inFlight.resolve();
+        await release.promise;
+        return echoTarget(exchange);
+      },
+      { clock },
+    );
+    const [watch1, get1, session] = await Promise.all([
+      listening.socket(),
+      listening.socket(),
+      listening.session(),
+    ]);
+    watch1.write('GET /watch HTTP/1.1\r\nHost: x\r\n\r\n');
+    get1.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n');
+    const watch2 = session.request({ ':path': '/watch' });
+    const watched2 = answerOf(watch2);
+    const got2 = request2(session, { ':path': '/slow' });
+    await Promise.all([readSome(watch1), once(watch2, 'response'), inFlight.promise]);
+    const goaway = once(session, 'goaway');
+
+    const closed = listening.listener.close(30_000);
+    t.match(await readAll(watch1), /goodbye\r\n0\r\n\r\n$/, 'the watch over HTTP/1.1 ends cleanly');
+    t.match(await watched2, { body: 'goodbye' }, 'the watch over HTTP/2 ends cleanly');
+    await goaway;
+    await t.rejects(listening.socket(), 'nobody new is accepted');
+
+    release.resolve();
+    const answer = await readAll(get1);
+    t.match(answer, /^HTTP\/1\.1 200 [\s\S]*\/slow\r\n0\r\n\r\n$/);
+    t.match(answer, /\r\nConnection: close\r\n/);
+    t.match(await got2, { status: 200, body: '/slow' });
+    await closed;
+    t.equal(listening.listener.activeConnections, 0);
+    t.equal(clock.pending, 0, 'no timer is left');
+  });
+
+  t.test('idle and silent connections are closed at once', async (t) => {
+    const clock = createFakeClock();
+    const listening = await startListener(echoTarget, { clock });
+    const [idle, silent, session] = await Promise.all([
+      listening.socket(),
+      listening.socket(),
+      listening.session(),
+    ]);
+    const untouched = connectTCP(listening.port, '127.0.0.1');
+    await eventually(() => listening.listener.activeConnections === 4);
+    idle.write(GET);
+    await readSome(idle);
+    await request2(session, { ':path': '/' });
+    const closed = [readAll(idle), readAll(silent), readAll(untouched), once(session, 'close')];
+    await listening.listener.close(30_000);
+    await Promise.all(closed);
+    t.equal(clock.pending, 0, 'nothing waited for the grace');
+  });
+
+  t.test('what does not end within the grace is broken off', async (t) => {
+    const clock = createFakeClock();
+    const signals: AbortSignal[] = [];
+    const listening = await startListener(
+      async ({ signal, response }) => {
+        signals.push(signal);
+        response.writeHead(200, []);
+      },
+      { clock },
+    );
+    const socket = await listening.socket();
+    socket.write(GET);
+    await readSome(socket);
+    const closed = listening.listener.close(30_000);
+    clock.advance(29_999);
+    t.equal(listening.listener.activeConnections, 1);
+    clock.advance(1);
+    await closed;
+    t.equal(signals[0]?.aborted, true);
+  });
+
+  t.test('a request that was still being decided learns that the listener stops', async (t) => {
+    const begun = Promise.withResolvers<void>();
+    const decided = Promise.withResolvers<void>();
+    const listening = await startListener(async ({ draining, response }) => {
+      begun.resolve();
+      await decided.promise;
+      response.writeHead(200, []);
+      response.end(`draining: ${draining?.aborted}`);
+    });
+    const socket = await listening.socket();
+    socket.write(GET);
+    await begun.promise;
+    const closed = listening.listener.close(30_000);
+    decided.resolve();
+    t.match(await readAll(socket), 'draining: true');
+    await closed;
+  });
+});
