@@ -3,9 +3,9 @@
  * Each extra key is named, since RBAC knows no `userextras/*`.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import { type LoadSources, systemSources } from '../config/load.ts';
 import { parseConfiguration } from '../config/parse.ts';
 import { formatProblem } from '../config/problem.ts';
 import { type ImpersonationNeeds, type Impersonator, rbacManifests } from './rbac-manifests.ts';
@@ -36,7 +36,7 @@ const OPTIONS = {
 export function manifests(
   argv: readonly string[],
   io: CommandIO,
-  read: (name: string) => Promise<string> = (name) => readFile(name, 'utf8'),
+  sources: LoadSources = systemSources,
 ): Promise<number> {
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
     if (positionals.length !== 1 || positionals[0] !== 'rbac')
@@ -47,7 +47,7 @@ export function manifests(
     const needs =
       values.config === undefined
         ? needsOfMode(values.mode ?? '')
-        : await needsOfFile(values.config, io, read);
+        : await needsOfFile(values.config, io, sources);
     if (needs === undefined) return EXIT.failed;
     io.stdout(rbacManifests(needs, impersonatorOf(values, needs.mode)));
     return EXIT.fine;
@@ -63,11 +63,11 @@ function needsOfMode(mode: string): ImpersonationNeeds {
 async function needsOfFile(
   file: string,
   io: CommandIO,
-  read: (name: string) => Promise<string>,
+  sources: LoadSources,
 ): Promise<ImpersonationNeeds | undefined> {
   let text: string;
   try {
-    text = await read(file);
+    text = (await sources.readFile(resolve(file))).toString('utf8');
   } catch (error) {
     io.stderr(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}\n`);
     return undefined;
