@@ -9,6 +9,7 @@ import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { HeaderList } from '../lib/header-list.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
 
@@ -61,8 +62,8 @@ function subjectOf(user: UserInfo): SubjectAccessReviewSpec {
 function statusOf({ status: http, body }: UpstreamAnswer): SubjectAccessReviewStatus {
   if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
   const review = parse(body);
-  if (!isObject(review) || review['kind'] !== 'SubjectAccessReview') throw unusable('it is no review');
-  const status = review['status'];
+  if (!isObject(review) || review.kind !== 'SubjectAccessReview') throw unusable('it is no review');
+  const status = review.status;
   if (!isObject(status)) throw unusable('it has no status');
   const { allowed, denied, reason, evaluationError } = status;
   if (typeof allowed !== 'boolean' || (denied !== undefined && typeof denied !== 'boolean')) {
@@ -106,6 +107,7 @@ export interface ApiServerProbeOptions {
   /** Asked anew each time, since a reload makes a new one. */
   readonly fetcher: () => UpstreamFetcher;
   readonly clock: Clock;
+  readonly logger: Logger;
   /** Milliseconds from the end of one question to the next. */
   readonly interval: number;
 }
@@ -114,13 +116,19 @@ export interface ApiServerProbeOptions {
  * Asks for `/version`, which every API server has: Arktos knows no `/readyz`. Requests keep going through while
  * the API server's own stores are in trouble; what it says then is its own to say.
  */
-export function createApiServerProbe({ fetcher, clock, interval }: ApiServerProbeOptions): ApiServerProbe {
+export function createApiServerProbe(options: ApiServerProbeOptions): ApiServerProbe {
+  const { fetcher, clock, logger, interval } = options;
   const stopped = new AbortController();
   let problem: string | undefined = 'not asked yet';
   let timer: Timer | undefined;
 
   async function probe(): Promise<void> {
-    problem = await problemWith(fetcher(), stopped.signal);
+    const found = await askForVersion(fetcher(), stopped.signal);
+    if (found?.problem !== problem && !stopped.signal.aborted) {
+      if (found === undefined) logger.info({}, 'the API server is ready');
+      else logger.warn({ err: found.cause, problem: found.problem }, 'the API server is not ready');
+    }
+    problem = found?.problem;
   }
 
   function again(): void {
@@ -144,14 +152,22 @@ export function createApiServerProbe({ fetcher, clock, interval }: ApiServerProb
   };
 }
 
-async function problemWith(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<string | undefined> {
+interface Finding {
+  readonly problem: string;
+  /** For the log. */
+  readonly cause?: unknown;
+}
+
+/** @returns undefined where all is well */
+async function askForVersion(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<Finding | undefined> {
   try {
     const { status } = await fetcher.fetch(
       { method: 'GET', target: '/version', headers: [['Accept', 'application/json']] },
       signal,
     );
-    return status === 200 ? undefined : `GET /version was answered with ${status}`;
+    return status === 200 ? undefined : { problem: `GET /version was answered with ${status}` };
   } catch (error) {
-    return error instanceof StatusError ? error.message : 'the API server could not be asked';
+    if (error instanceof StatusError) return { problem: error.message, cause: error.cause };
+    return { problem: 'the API server could not be asked', cause: error };
   }
 }

@@ -1,0 +1,171 @@
+import t from 'tap';
+import { createAccessReviewer, createApiServerProbe } from '../../../src/clients/kube-apiserver.ts';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import type { UpstreamAnswer, UpstreamFetcher } from '../../../src/pipeline/upstream.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createFakeClock } from '../../support/oidc/fake-clock.ts';
+
+const SIGNAL = new AbortController().signal;
+const ALICE = { username: 'acme:alice', uid: '', groups: ['system:authenticated'], extra: {} };
+const LIST_PODS = {
+  resourceAttributes: { tenant: 'acme', namespace: 'default', verb: 'list', resource: 'pods' },
+};
+
+function answer(status: number, body: unknown): UpstreamAnswer {
+  return { status, headers: [], body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) };
+}
+
+function review(status: unknown): UpstreamAnswer {
+  return answer(201, {
+    kind: 'SubjectAccessReview',
+    apiVersion: 'authorization.k8s.io/v1',
+    spec: {},
+    status,
+  });
+}
+
+/** A fetcher that gives these answers in turn, the last for ever, and remembers what was asked. */
+function fetcherOf(...answers: (UpstreamAnswer | Error)[]) {
+  const asked: { target: string; method: string; body: unknown }[] = [];
+  const fetcher: UpstreamFetcher = {
+    async fetch({ target, method, body }) {
+      asked.push({ target, method, body: body === undefined ? undefined : JSON.parse(String(body)) });
+      const next = answers.length > 1 ? answers.shift() : answers[0];
+      if (next === undefined || next instanceof Error) throw next;
+      return next;
+    },
+  };
+  return { fetcher, asked };
+}
+
+function reviewerOf(...answers: (UpstreamAnswer | Error)[]) {
+  const { fetcher, asked } = fetcherOf(...answers);
+  const path = (tenant: string | undefined) =>
+    `/apis/authorization.k8s.io/v1/${tenant === undefined ? '' : `tenants/${tenant}/`}subjectaccessreviews`;
+  return { reviewer: createAccessReviewer({ fetcher, path }), asked };
+}
+
+t.test('an access review', async (t) => {
+  t.test('is posted in the tenant it concerns, in the words of the API', async (t) => {
+    const { reviewer, asked } = reviewerOf(review({ allowed: true, reason: 'RBAC: allowed by …' }));
+    const status = await reviewer.review(ALICE, LIST_PODS, SIGNAL);
+    t.same(status, { allowed: true, reason: 'RBAC: allowed by …' });
+    t.same(asked, [
+      {
+        method: 'POST',
+        target: '/apis/authorization.k8s.io/v1/tenants/acme/subjectaccessreviews',
+        body: {
+          kind: 'SubjectAccessReview',
+          apiVersion: 'authorization.k8s.io/v1',
+          spec: { user: 'acme:alice', groups: ['system:authenticated'], ...LIST_PODS },
+        },
+      },
+    ]);
+  });
+
+  t.test('names uid and extra where there are some, and a path instead of a resource', async (t) => {
+    const { reviewer, asked } = reviewerOf(review({ allowed: false }));
+    const user = { ...ALICE, uid: 'u1', extra: { 'example.com/key': ['a', 'b'] } };
+    const nonResourceAttributes = { path: '/metrics', verb: 'get' };
+    t.same(await reviewer.review(user, { nonResourceAttributes }, SIGNAL), { allowed: false });
+    t.match(asked, [
+      {
+        target: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+        body: { spec: { uid: 'u1', extra: { 'example.com/key': ['a', 'b'] }, nonResourceAttributes } },
+      },
+    ]);
+  });
+
+  t.test('C142 both allowed and denied is denied', async (t) => {
+    const { reviewer } = reviewerOf(review({ allowed: true, denied: true, evaluationError: 'half broken' }));
+    t.same(await reviewer.review(ALICE, LIST_PODS, SIGNAL), {
+      allowed: false,
+      denied: true,
+      evaluationError: 'half broken',
+    });
+  });
+
+  t.test('C027 that fails is never a yes', async (t) => {
+    const { reviewer } = reviewerOf(new StatusError('UpstreamTimeout', 'late'));
+    await t.rejects(reviewer.review(ALICE, LIST_PODS, SIGNAL), { code: 'UpstreamTimeout' });
+  });
+
+  t.test('that Stonegate may not ask says so', async (t) => {
+    const { reviewer } = reviewerOf(answer(403, { kind: 'Status' }));
+    await t.rejects(reviewer.review(ALICE, LIST_PODS, SIGNAL), {
+      code: 'UpstreamRefusedCredential',
+      message: /create subjectaccessreviews/,
+    });
+  });
+
+  for (const [name, unusable] of [
+    ['no JSON', answer(201, '<html>')],
+    ['nothing', answer(201, '')],
+    ['a list', answer(201, [])],
+    ['null', answer(201, 'null')],
+    ['another kind', answer(201, { kind: 'Status', status: { allowed: true } })],
+    ['no status', answer(201, { kind: 'SubjectAccessReview' })],
+    ['a status that is a word', review('allowed')],
+    ['a yes that is a word', review({ allowed: 'true' })],
+    ['a yes that is a number', review({ allowed: 1 })],
+    ['no yes and no no', review({})],
+    ['a denial that is a word', review({ allowed: true, denied: 'false' })],
+    ['an error with a yes in it', { ...review({ allowed: true }), status: 500 }],
+    ['a redirect with a yes in it', { ...review({ allowed: true }), status: 302 }],
+  ] as const) {
+    t.test(`C027 answered with ${name} is never a yes`, async (t) => {
+      const { reviewer } = reviewerOf(unusable);
+      await t.rejects(reviewer.review(ALICE, LIST_PODS, SIGNAL), { code: 'UpstreamUnavailable' });
+    });
+  }
+});
+
+t.test('the probe of the API server', async (t) => {
+  function probeOf(...answers: (UpstreamAnswer | Error)[]) {
+    const clock = createFakeClock(0);
+    const { fetcher, asked } = fetcherOf(...answers);
+    const messages: string[] = [];
+    const note = (_fields: object, message: string): void => void messages.push(message);
+    const logger = { ...silentLogger, info: note, warn: note };
+    const probe = createApiServerProbe({ fetcher: () => fetcher, clock, logger, interval: 1000 });
+    return { probe, clock, asked, messages };
+  }
+  const down = new StatusError('UpstreamUnavailable', 'the API server cannot be reached at the moment');
+
+  t.test('is not ready before it has asked', async (t) => {
+    t.equal(probeOf(answer(200, {})).probe.notReadyBecause(), 'not asked yet');
+  });
+
+  t.test('is ready after a version', async (t) => {
+    const { probe, asked } = probeOf(answer(200, {}));
+    await probe.probe();
+    t.equal(probe.notReadyBecause(), undefined);
+    t.match(asked, [{ method: 'GET', target: '/version' }]);
+  });
+
+  for (const [name, given, expected] of [
+    ['a server that cannot be reached', down, down.message],
+    ['another status', answer(500, ''), 'GET /version was answered with 500'],
+    ['what nobody foresaw', new Error('secret'), 'the API server could not be asked'],
+  ] as const) {
+    t.test(`says why not after ${name}`, async (t) => {
+      const { probe } = probeOf(given);
+      await probe.probe();
+      t.equal(probe.notReadyBecause(), expected);
+    });
+  }
+
+  t.test('asks again after the interval, tells changes once, and stops', async (t) => {
+    const { probe, clock, asked, messages } = probeOf(down, down, answer(200, {}));
+    probe.start();
+    for (const round of [1, 2, 3]) {
+      await eventually(() => asked.length === round && clock.pending === 1);
+      if (round < 3) clock.advance(1000);
+    }
+    t.equal(probe.notReadyBecause(), undefined);
+    t.same(messages, ['the API server is not ready', 'the API server is ready']);
+    probe.stop();
+    t.equal(clock.pending, 0);
+  });
+});

@@ -1,0 +1,103 @@
+import t, { type Test } from 'tap';
+import { eventually } from '../../support/eventually.ts';
+import { codeOf, type Relay, startRelay, TIMEOUTS } from '../../support/raw-http/relay.ts';
+
+const VERSION = { method: 'GET', target: '/version', headers: [] };
+
+async function relayFor(test: Test): Promise<Relay> {
+  const relay = await startRelay();
+  test.teardown(() => relay.close());
+  return relay;
+}
+
+t.test('fetching as ourselves', async (t) => {
+  const live = new AbortController().signal;
+
+  t.test('gives status, headers and the whole body', async (t) => {
+    const relay = await relayFor(t);
+    const fetched = relay.adapter.fetch({ ...VERSION, method: 'POST', body: '{"spec":"é"}' }, live);
+    const connection = await relay.upstream.next();
+    const received = await connection.until('}');
+    t.match(received, /^POST \/version HTTP\/1\.1\r\n/);
+    t.match(received, /\r\nAuthorization: Bearer our-token\r\n/);
+    t.match(received, /\r\ncontent-length: 13\r\n/);
+    connection.send(
+      'HTTP/1.1 201 Created\r\nX-Thing: 1\r\nConnection: keep-alive\r\nContent-Length: 4\r\n\r\nbo',
+    );
+    connection.send('dy');
+    const answer = await fetched;
+    t.equal(answer.status, 201);
+    t.same(answer.headers, [
+      ['X-Thing', '1'],
+      ['Content-Length', '4'],
+    ]);
+    t.equal(answer.body.toString(), 'body');
+  });
+
+  t.test('C203 gives a redirect as it is', async (t) => {
+    const relay = await relayFor(t);
+    const fetched = relay.adapter.fetch(VERSION, live);
+    const connection = await relay.upstream.next();
+    connection.send('HTTP/1.1 302 Found\r\nLocation: /else\r\nContent-Length: 0\r\n\r\n');
+    t.equal((await fetched).status, 302);
+  });
+
+  for (const [name, text, code] of [
+    [
+      'our credential refused',
+      'HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n',
+      'UpstreamRefusedCredential',
+    ],
+    [
+      'an answer of more than 16 MiB',
+      `HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(17 * 1024 * 1024)}`,
+      'UpstreamUnavailable',
+    ],
+    ['garbage', 'no HTTP at all\r\n\r\n', 'UpstreamUnavailable'],
+  ] as const) {
+    t.test(`is refused with ${code} for ${name}`, async (t) => {
+      const relay = await relayFor(t);
+      const fetched = relay.adapter.fetch(VERSION, live).catch((error: unknown) => error);
+      const connection = await relay.upstream.next();
+      connection.send(text);
+      t.equal(codeOf(await fetched), code);
+    });
+  }
+
+  t.test('is refused with UpstreamUnavailable for half an answer', async (t) => {
+    const relay = await relayFor(t);
+    const fetched = relay.adapter.fetch(VERSION, live).catch((error: unknown) => error);
+    const connection = await relay.upstream.next();
+    connection.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf');
+    connection.socket.end();
+    t.equal(codeOf(await fetched), 'UpstreamUnavailable');
+  });
+
+  t.test('is refused with UpstreamTimeout for silence', async (t) => {
+    const relay = await relayFor(t);
+    const fetched = relay.adapter.fetch(VERSION, live).catch((error: unknown) => error);
+    const connection = await relay.upstream.next();
+    await connection.until('\r\n\r\n');
+    await eventually(() => relay.clock.pending === 1);
+    relay.clock.advance(TIMEOUTS.response);
+    t.equal(codeOf(await fetched), 'UpstreamTimeout');
+  });
+
+  t.test('C067 ends at once when nobody waits for it any more', async (t) => {
+    const relay = await relayFor(t);
+    const client = new AbortController();
+    const fetched = relay.adapter.fetch(VERSION, client.signal).catch((error: unknown) => error);
+    const connection = await relay.upstream.next();
+    await connection.until('\r\n\r\n');
+    client.abort();
+    t.equal(codeOf(await fetched), 'UpstreamUnavailable');
+    await connection.untilEnd();
+    t.equal(relay.clock.pending, 0);
+  });
+
+  t.test('does not even connect for who has left already', async (t) => {
+    const relay = await relayFor(t);
+    await t.rejects(relay.adapter.fetch(VERSION, AbortSignal.abort()), { code: 'UpstreamUnavailable' });
+    t.equal(relay.upstream.connections.length, 0);
+  });
+});

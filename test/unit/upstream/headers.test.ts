@@ -1,0 +1,114 @@
+import t from 'tap';
+import { framingOf, outgoingHeaders } from '../../../src/upstream/outgoing-headers.ts';
+import { concernsOurCredential } from '../../../src/upstream/own-credential.ts';
+import { responseHeaders } from '../../../src/upstream/response-headers.ts';
+
+t.test('outgoing headers', async (t) => {
+  t.test('carry no hop-by-hop field, no Host and no framing of the client', async (t) => {
+    const names = [
+      'Connection',
+      'HOST',
+      'Expect',
+      'TE',
+      'Transfer-Encoding',
+      'Content-Length',
+      'Upgrade',
+      'Keep-Alive',
+    ];
+    t.same(outgoingHeaders([...names.map((name) => [name, 'x'] as const), ['Accept', 'y']], undefined), [
+      'Accept',
+      'y',
+    ]);
+  });
+
+  t.test('carry no token where a certificate speaks for us', async (t) => {
+    t.same(outgoingHeaders([], undefined), []);
+  });
+
+  for (const token of [undefined, 'ours']) {
+    t.test(
+      `C088 are refused with an Authorization of any spelling, with ${token ?? 'no'} token`,
+      async (t) => {
+        t.throws(() => outgoingHeaders([['AUTHORIZATION', 'Basic x']], token), { code: 'InvariantBroken' });
+      },
+    );
+  }
+});
+
+t.test('framing', async (t) => {
+  for (const [name, httpVersion, method, headers, expected] of [
+    ['HTTP/1.1 without a word of it has no body', '1.1', 'DELETE', [], 'none'],
+    ['a length is a length', '1.1', 'POST', [['content-length', '12']], 12],
+    ['a length of 0 is no body', '1.1', 'POST', [['Content-Length', '0']], 'none'],
+    ['chunks are chunks', '1.1', 'POST', [['Transfer-Encoding', 'chunked']], 'chunked'],
+    ['HTTP/2 without a length may have a body', '2.0', 'PATCH', [], 'chunked'],
+    ['HTTP/2 without a length has none on a GET', '2.0', 'GET', [], 'none'],
+  ] as const) {
+    t.test(name, async (t) => {
+      t.equal(framingOf({ httpVersion, method, headers }), expected);
+    });
+  }
+
+  for (const headers of [
+    [['Content-Length', '1e3']],
+    [['Content-Length', '-1']],
+    [['Content-Length', '']],
+    [
+      ['Content-Length', '1'],
+      ['Content-Length', '1'],
+    ],
+  ] as const) {
+    t.test(`C209 ${JSON.stringify(headers)} is refused`, async (t) => {
+      t.throws(() => framingOf({ httpVersion: '1.1', method: 'POST', headers }), {
+        code: 'RequestMalformed',
+      });
+    });
+  }
+});
+
+t.test('response headers', async (t) => {
+  t.test('lose what no listener could send', async (t) => {
+    t.same(
+      responseHeaders([
+        ['X-Bad', 'a\u0000b'],
+        ['X-Good', 'é'],
+      ]),
+      [['X-Good', 'é']],
+    );
+  });
+
+  t.test('keep repeats of list fields in order, and the first of a single-value field', async (t) => {
+    t.same(
+      responseHeaders([
+        ['Vary', 'a'],
+        ['ETag', '1'],
+        ['vary', 'b'],
+        ['etag', '2'],
+        ['Set-Cookie', 'x=1'],
+        ['Set-Cookie', 'y=2'],
+      ]),
+      [
+        ['Vary', 'a'],
+        ['ETag', '1'],
+        ['vary', 'b'],
+        ['Set-Cookie', 'x=1'],
+        ['Set-Cookie', 'y=2'],
+      ],
+    );
+  });
+});
+
+t.test('a 401', async (t) => {
+  const challenge = [['WWW-Authenticate', 'Basic']] as const;
+  t.ok(concernsOurCredential('/api/v1/pods', 401, challenge), 'of the API server is about us');
+  t.ok(concernsOurCredential('/api/v1/namespaces/n/services/s/proxy/x', 401, []), 'without a challenge too');
+  t.notOk(
+    concernsOurCredential('/api/v1/namespaces/n/services/s/proxy?x', 401, challenge),
+    'of a workload is not',
+  );
+  t.ok(
+    concernsOurCredential('/api/v1/namespaces/n/pods/proxy-1', 401, challenge),
+    'behind a name is about us',
+  );
+  t.notOk(concernsOurCredential('/api/v1/pods', 403, []), 'a 403 is not about the credential');
+});

@@ -1,0 +1,53 @@
+import t from 'tap';
+import { startIdleTimer } from '../../../src/upstream/idle-timer.ts';
+import { createFakeClock } from '../../support/oidc/fake-clock.ts';
+
+function timerOf() {
+  const clock = createFakeClock(0);
+  const seen = { idle: 0 };
+  const timer = startIdleTimer(clock, 100, () => {
+    seen.idle += 1;
+  });
+  return { clock, seen, timer };
+}
+
+t.test('an idle timer', async (t) => {
+  t.test('calls once after the silence', async (t) => {
+    const { clock, seen } = timerOf();
+    clock.advance(99);
+    t.equal(seen.idle, 0);
+    clock.advance(1);
+    clock.advance(1000);
+    t.equal(seen.idle, 1);
+  });
+
+  t.test('begins anew when touched', async (t) => {
+    const { clock, seen, timer } = timerOf();
+    clock.advance(60);
+    timer.touch();
+    clock.advance(99);
+    t.equal(seen.idle, 0);
+    clock.advance(1);
+    t.equal(seen.idle, 1);
+  });
+
+  t.test('does not count while held, and counts in full after', async (t) => {
+    const { clock, seen, timer } = timerOf();
+    timer.hold();
+    clock.advance(1000);
+    timer.release();
+    clock.advance(99);
+    t.equal(seen.idle, 0);
+    clock.advance(1);
+    t.equal(seen.idle, 1);
+  });
+
+  t.test('leaves no timer behind when stopped', async (t) => {
+    const { clock, timer } = timerOf();
+    clock.advance(60);
+    timer.touch();
+    clock.advance(60);
+    timer.stop();
+    t.equal(clock.pending, 0);
+  });
+});

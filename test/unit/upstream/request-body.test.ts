@@ -1,0 +1,104 @@
+import { PassThrough } from 'node:stream';
+import t from 'tap';
+import { RequestBody } from '../../../src/upstream/request-body.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createFakeClock } from '../../support/oidc/fake-clock.ts';
+import { codeOf } from '../../support/raw-http/relay.ts';
+
+function bodyOf(maxBytes = 100) {
+  const clock = createFakeClock(0);
+  const source = new PassThrough({ highWaterMark: 1024 * 1024 });
+  const faults: Error[] = [];
+  const body = new RequestBody(source, {
+    clock,
+    maxBytes,
+    clientStall: 30,
+    upstreamStall: 60,
+    onFault: (fault) => faults.push(fault),
+  });
+  return { clock, source, faults, body };
+}
+
+t.test('a request body', async (t) => {
+  t.test('passes all bytes and ends', async (t) => {
+    const { source, body, clock, faults } = bodyOf();
+    source.write('one ');
+    source.end('two');
+    t.equal(Buffer.concat(await body.toArray()).toString(), 'one two');
+    t.equal(clock.pending, 0);
+    t.same(faults, []);
+  });
+
+  t.test('of exactly the limit passes', async (t) => {
+    const { source, body, faults } = bodyOf(7);
+    source.end('one two');
+    t.equal(Buffer.concat(await body.toArray()).toString(), 'one two');
+    t.same(faults, []);
+  });
+
+  t.test('of one byte more than the limit does not', async (t) => {
+    const { source, body, faults, clock } = bodyOf(6);
+    source.end('one two');
+    body.resume();
+    await new Promise((resolve) => body.once('close', resolve));
+    t.same(faults.map(codeOf), ['BodyTooLarge']);
+    t.equal(clock.pending, 0);
+  });
+
+  t.test('is not waited for before anybody wants it', async (t) => {
+    const { clock } = bodyOf();
+    t.equal(clock.pending, 0);
+  });
+
+  t.test('wanted and not coming is the fault of the client', async (t) => {
+    const { body, clock, faults } = bodyOf();
+    body.read(0);
+    clock.advance(29);
+    t.same(faults, []);
+    clock.advance(1);
+    t.same(faults.map(codeOf), ['BodyTimeout']);
+  });
+
+  t.test('come and not wanted is the fault of the API server', async (t) => {
+    const { source, body, clock, faults } = bodyOf(1024 * 1024);
+    body.read(0);
+    source.write(Buffer.alloc(200_000));
+    await eventually(() => body.readableLength === 200_000 && source.isPaused());
+    clock.advance(59);
+    t.same(faults, []);
+    clock.advance(1);
+    t.same(faults.map(codeOf), ['UpstreamTimeout']);
+  });
+
+  t.test('that breaks off is told', async (t) => {
+    const { source, body, faults, clock } = bodyOf();
+    body.resume();
+    source.destroy();
+    await new Promise((resolve) => body.once('close', resolve));
+    t.match(faults, [{ message: /went away/ }]);
+    t.equal(clock.pending, 0);
+  });
+
+  t.test('destroyed with an error leaves the client alive and raises nothing', async (t) => {
+    const { source, body } = bodyOf();
+    body.destroy(new Error('handed back by undici'));
+    await new Promise((resolve) => body.once('close', resolve));
+    t.notOk(source.destroyed);
+    t.notOk(source.isPaused(), 'the rest is read and dropped');
+  });
+
+  t.test('whose source had ended before is empty', async (t) => {
+    const source = new PassThrough();
+    source.end();
+    await source.toArray();
+    const { clock } = bodyOf();
+    const body = new RequestBody(source, {
+      clock,
+      maxBytes: 1,
+      clientStall: 1,
+      upstreamStall: 1,
+      onFault: (fault) => t.fail(fault.message),
+    });
+    t.same(await body.toArray(), []);
+  });
+});
