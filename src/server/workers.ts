@@ -68,15 +68,16 @@ export async function runPrimary(options: PrimaryOptions): Promise<Primary> {
     ...options,
     count: workerCount(options.workers),
     onListening: ({ port }) => started.resolve(port),
-    onFailure: (error) => void stop().then(() => started.reject(error)),
+    onFailure: (error) => void stop(error),
   });
 
-  const stop = async () => {
+  const stop = async (failure?: Error) => {
     if (stopping) return;
     stopping = true;
     await pool.stop(grace + MARGIN);
     await admin.close();
-    started.resolve(undefined);
+    if (failure) started.reject(failure);
+    else started.resolve(undefined);
     stopped.resolve();
   };
   onStopSignal(signals, (signal) => {
