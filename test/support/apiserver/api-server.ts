@@ -3,7 +3,7 @@
  * Kubernetes. It computes its answers from stored objects, roles and bindings; `test/conformance/arktos` holds it
  * to what a real server answered. It listens on loopback only.
  */
-import { once } from 'node:events';
+import { EventEmitter, on, once } from 'node:events';
 import {
   createServer as createHTTPServer,
   type IncomingMessage,
@@ -59,6 +59,8 @@ export interface ApiServer {
   readonly cluster: Cluster;
   readonly seed: Seed;
   readonly requests: LoggedRequest[];
+  /** The first request, already here or still to come, of which `matches` is true. */
+  arrival(matches: (request: LoggedRequest) => boolean): Promise<LoggedRequest>;
   /** How many connections are open. */
   readonly connections: number;
   /** Makes the next request go wrong, or the next that `applies` to. */
@@ -81,6 +83,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   furnishCluster(cluster, seed);
   for (const [token, user] of Object.entries(options.tokens ?? {})) seed.token(token, user);
   const requests: LoggedRequest[] = [];
+  const arrivals = new EventEmitter<{ request: [LoggedRequest] }>().setMaxListeners(0);
   const faults: Fault[] = [];
   const sockets = new Set<Socket>();
   let ending = new AbortController();
@@ -93,6 +96,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   ): void => {
     const logged = log(request, response, upgrade);
     requests.push(logged);
+    arrivals.emit('request', logged);
     const fault = faults.findIndex(({ applies }) => applies(request));
     if (fault >= 0) {
       const [found] = faults.splice(fault, 1);
@@ -146,6 +150,12 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     cluster,
     seed,
     requests,
+    async arrival(matches) {
+      const known = requests.find(matches);
+      if (known !== undefined) return known;
+      for await (const [request] of on(arrivals, 'request')) if (matches(request)) return request;
+      throw new Error('the server has gone');
+    },
     breakNext: (kind, applies = () => true) => faults.push({ kind, applies }),
     endWatches() {
       ending.abort();

@@ -1,0 +1,89 @@
+/** kubectl as it is installed on this machine: the one on the PATH and the versions that lie beside it. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** For a test that is skipped where no kubectl is: how to get one. */
+export const NO_KUBECTL = 'kubectl is not installed: apt-get install kubernetes-client';
+
+export interface KubectlResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Kubectl {
+  /** 33 of version 1.33; undefined where the binary has no version in its name. */
+  readonly minor: number | undefined;
+  run(words: readonly string[], stdin?: string): Promise<KubectlResult>;
+  /** For what does not end by itself; the caller kills it. */
+  start(words: readonly string[]): ChildProcess;
+  /** A folder for files that kubectl is to read or write. */
+  readonly folder: string;
+  close(): void;
+}
+
+export interface KubectlTarget {
+  readonly server: string;
+  /** PEM. */
+  readonly ca: string;
+  readonly token: string;
+}
+
+/** The oldest and the newest kubectl of this machine: one path, two, or none. */
+export function findKubectls(): string[] {
+  const onPath = spawnSync('sh', ['-c', 'command -v kubectl'], { encoding: 'utf8' }).stdout.trim();
+  if (onPath === '') return [];
+  const folder = dirname(realpathSync(onPath));
+  const versioned = readdirSync(folder)
+    .filter((file) => /^kubectl\.\d+\.\d+$/.test(file))
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+    .map((file) => join(folder, file));
+  const [oldest] = versioned;
+  const newest = versioned.at(-1);
+  return oldest === undefined || newest === undefined ? [onPath] : [oldest, newest];
+}
+
+/** A kubectl with a kubeconfig and a cache of its own. */
+export function createKubectl(binary: string, target: KubectlTarget): Kubectl {
+  const folder = mkdtempSync(join(tmpdir(), 'kubectl-'));
+  const config = join(folder, 'kubeconfig');
+  const ca = Buffer.from(target.ca).toString('base64');
+  writeFileSync(
+    config,
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'c', cluster: { server: target.server, 'certificate-authority-data': ca } }],
+      users: [{ name: 'u', user: { token: target.token } }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    }),
+  );
+  const start = (words: readonly string[]): ChildProcess =>
+    spawn(binary, ['--kubeconfig', config, '--cache-dir', join(folder, 'cache'), ...words], { cwd: folder });
+  const minor = /\.\d+\.(\d+)$/.exec(binary)?.[1];
+  return {
+    minor: minor === undefined ? undefined : Number(minor),
+    folder,
+    start,
+    run: (words, stdin = '') =>
+      new Promise((resolve, reject) => {
+        const child = start(words);
+        let stdout = '';
+        let stderr = '';
+        child.stdout?.on('data', (chunk) => {
+          stdout += String(chunk);
+        });
+        child.stderr?.on('data', (chunk) => {
+          stderr += String(chunk);
+        });
+        child.once('error', reject);
+        child.once('close', (code) => resolve({ code, stdout, stderr }));
+        child.stdin?.on('error', () => child.stdin?.destroy());
+        child.stdin?.end(stdin);
+      }),
+    close: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
