@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Location } from './store.ts';
 
-export const ECHO_PORT = 7;
+const ECHO_PORT = 7;
 
 export class PodLog {
   readonly lines: { readonly at: string; readonly text: string }[] = [];

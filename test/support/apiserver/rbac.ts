@@ -72,12 +72,7 @@ export function createRbac(store: ObjectStore, flavour: Flavour): Rbac {
     authorize(attributes) {
       const { user } = attributes;
       if (user.groups.includes('system:masters')) return { allowed: true, denied: false, reason: '' };
-      if (
-        flavour === 'arktos' &&
-        user.tenant !== SYSTEM &&
-        user.tenant !== attributes.tenant &&
-        user.tenant !== 'all'
-      )
+      if (flavour === 'arktos' && user.tenant !== SYSTEM && user.tenant !== attributes.tenant)
         return { allowed: false, denied: true, reason: '' };
       for (const { rule, reason } of grants(user, attributes.namespace)) {
         if (ruleAllows(rule, attributes)) return { allowed: true, denied: false, reason };

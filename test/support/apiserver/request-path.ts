@@ -119,7 +119,7 @@ function nameSelected(query: URLSearchParams, method: string): string {
   return /^metadata\.name=([^,]+)$/.exec(selector)?.[1] ?? '';
 }
 
-export function wantsWatch(query: URLSearchParams): boolean {
+function wantsWatch(query: URLSearchParams): boolean {
   const value = query.get('watch');
   return value !== null && !['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(value);
 }

@@ -38,7 +38,7 @@ export class PlainError extends Error {
 }
 
 /** What an object of a kind is called in messages: `deployments.apps`, `pods`. */
-export function qualified(group: string, resource: string): string {
+function qualified(group: string, resource: string): string {
   return group === '' ? resource : `${resource}.${group}`;
 }
 
