@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type {
+  CacheConfiguration,
   JWTConfiguration,
   KeystoneConfiguration,
   UpstreamConfiguration,
@@ -13,6 +14,7 @@ import type { CredentialCache } from './authentication/credential-cache.ts';
 import { keystoneTokenCodec } from './authentication/keystone-codec.ts';
 import { createRedisStore } from './cache/redis.ts';
 import { createSharedCache, noSharedCache, type SharedCache } from './cache/shared-cache.ts';
+import type { SharedStore } from './cache/shared-store.ts';
 import { type ClearableCredentialCache, createCredentialCache } from './cache/tiered.ts';
 import { createFirstContact, type FirstContact } from './clients/first-contact.ts';
 import { createKeystoneClient, type KeystoneClient } from './clients/keystone.ts';
@@ -37,6 +39,8 @@ export interface Keystone {
   readonly client: KeystoneClient;
   readonly contact: FirstContact;
 }
+
+type RedisConfiguration = NonNullable<CacheConfiguration['redis']>;
 
 /** For one issuer: the document and the keys together. */
 const ISSUER_TIMEOUT = 10_000;
@@ -122,22 +126,12 @@ export class Adapters {
   }
 
   shared(loaded: LoadedConfiguration): SharedCache {
-    const { cache, authentication } = loaded.configuration;
-    const { redis } = cache;
+    const { redis } = loaded.configuration.cache;
     if (redis === undefined) return this.#shared.take('', () => noSharedCache);
-    const url = loaded.secret(redis.url);
-    const ca = redis.caFile === undefined ? {} : { ca: loaded.file(redis.caFile) };
-    const secrets = sealingSecrets(loaded);
-    const { cacheTTL = 0, staleIfUnavailable = 0 } = authentication.keystone ?? {};
-    const longestLife = cacheTTL + staleIfUnavailable;
-    return this.#shared.take(fingerprintOf(redis, url, ca, secrets, longestLife), () =>
-      createSharedCache({
-        ...this.#around,
-        store: createRedisStore({ ...this.#around, ...redis, url, ...ca }),
-        sealingKeys: secrets.map((secret) => Buffer.from(secret, 'base64')),
-        keyPrefix: redis.keyPrefix,
-        longestLife,
-      }),
+    const connection = redisConnection(loaded, redis);
+    const madeOf = fingerprintOf(connection, sealingSecrets(loaded), longestLife(loaded));
+    return this.#shared.take(madeOf, () =>
+      sharedCacheOf(loaded, redis, createRedisStore({ ...this.#around, ...connection }), this.#around),
     );
   }
 
@@ -197,6 +191,33 @@ function serviceSecret(
   return loaded.secret(
     'password' in credential ? credential.password.password : credential.applicationCredential.secret,
   );
+}
+
+/** Where Redis is, and how to speak to it. */
+export function redisConnection(loaded: LoadedConfiguration, redis: RedisConfiguration) {
+  const ca = redis.caFile === undefined ? {} : { ca: loaded.file(redis.caFile) };
+  return { ...redis, ...ca, url: loaded.secret(redis.url) };
+}
+
+export function sharedCacheOf(
+  loaded: LoadedConfiguration,
+  { keyPrefix }: RedisConfiguration,
+  store: SharedStore,
+  around: Surroundings,
+): SharedCache {
+  return createSharedCache({
+    ...around,
+    store,
+    sealingKeys: sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64')),
+    keyPrefix,
+    longestLife: longestLife(loaded),
+  });
+}
+
+/** Of an entry in the shared cache, in milliseconds. */
+function longestLife({ configuration }: LoadedConfiguration): number {
+  const { cacheTTL = 0, staleIfUnavailable = 0 } = configuration.authentication.keystone ?? {};
+  return cacheTTL + staleIfUnavailable;
 }
 
 function sealingSecrets(loaded: LoadedConfiguration): string[] {

@@ -1,9 +1,9 @@
 /**
  * What `stonegate cache drop` needs of the composition root: the Redis of the configuration, for one drop.
  */
-
-import { Adapters } from './adapters.ts';
+import { redisConnection, type Surroundings, sharedCacheOf } from './adapters.ts';
 import { drop } from './cache/drop.ts';
+import { createRedisStore } from './cache/redis.ts';
 import type { CacheDropTarget } from './cli/cache-drop.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { systemClock } from './lib/clock.ts';
@@ -11,17 +11,26 @@ import { silentLogger } from './lib/logger.ts';
 import { systemRandom } from './lib/random.ts';
 import { noTelemetry } from './lib/telemetry.ts';
 
+/** Milliseconds an operator waits for Redis: a request would not. */
+const PATIENCE = 5_000;
+
 /** @throws Error where Redis does not take it; its message is for the operator */
 export async function dropCached(loaded: LoadedConfiguration, target: CacheDropTarget): Promise<void> {
-  const adapters = new Adapters({
+  const { redis } = loaded.configuration.cache;
+  if (redis === undefined) throw new Error('the configuration has no cache.redis');
+  const around: Surroundings = {
     clock: systemClock,
     random: systemRandom,
     logger: silentLogger,
     telemetry: noTelemetry,
-  });
+  };
+  const store = createRedisStore({ ...around, ...redisConnection(loaded, redis), timeout: PATIENCE });
   try {
-    await drop(adapters.shared(loaded), target);
+    if (!(await store.whenReady(PATIENCE))) {
+      throw new Error(`Redis does not answer: ${store.problem() ?? 'no connection'}`);
+    }
+    await drop(sharedCacheOf(loaded, redis, store, around), target);
   } finally {
-    await adapters.close();
+    store.close();
   }
 }

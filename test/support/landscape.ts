@@ -1,0 +1,193 @@
+/**
+ * Everything around Stonegate, on loopback: a multi-tenant API server, a Keystone, an OIDC provider, two tenants with
+ * people and objects in them, and Stonegate's configuration for it. Tests start Stonegate in their own process, the
+ * demo as a user would.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseAllDocuments, stringify } from 'yaml';
+import { rbacManifests } from '../../src/cli/rbac-manifests.ts';
+import { type ApiServer, createApiServer } from './apiserver/api-server.ts';
+import { isObject, type JsonObject } from './apiserver/json.ts';
+import type { PodLog } from './apiserver/pods.ts';
+import type { Seed, Subject } from './apiserver/seed.ts';
+import { createKeystoneStandIn, type KeystoneStandIn } from './keystone/standin.ts';
+import { type OidcProvider, startOidcProvider } from './oidc/provider.ts';
+import { type Authority, createAuthority } from './tls/authority.ts';
+
+export type Mode = 'arktos' | 'shared';
+
+export interface LandscapeOptions {
+  /** Where certificates and the configuration are written. */
+  readonly folder: string;
+  readonly mode?: Mode;
+  /** Merged over the configuration, member by member. */
+  readonly configuration?: Record<string, object>;
+}
+
+export interface Landscape {
+  readonly authority: Authority;
+  readonly apiServer: ApiServer;
+  readonly keystone: KeystoneStandIn;
+  readonly provider: OidcProvider;
+  readonly configFile: string;
+  /** Of the pod `web` in acme's namespace `default`. */
+  readonly log: PodLog;
+  /** Writes the configuration anew, with these members merged over it. */
+  configure(changes: Record<string, object>): Promise<void>;
+  /** A new token of `alice` (acme) or `bob` (globex), scoped to their project. */
+  keystoneToken(person: 'alice' | 'bob'): string;
+  close(): Promise<void>;
+}
+
+const PEOPLE = { alice: 'acme', bob: 'globex' } as const;
+/** Stonegate's own credential at the API server. */
+const OWN_TOKEN = 'stonegate-own-token';
+
+export async function createLandscape(options: LandscapeOptions): Promise<Landscape> {
+  const { folder, mode = 'arktos' } = options;
+  await mkdir(folder, { recursive: true });
+  const authority = await createAuthority('Stonegate demo CA');
+  const apiServer = await createApiServer({
+    flavour: mode === 'arktos' ? 'arktos' : 'kubernetes',
+    tls: await authority.server('kube-apiserver'),
+    tokens: { [OWN_TOKEN]: { username: 'stonegate' } },
+  });
+  const keystone = await createKeystoneStandIn({ tls: await authority.server('keystone') });
+  const provider = await startOidcProvider({
+    users: {
+      carol: {
+        password: 'carol-pass',
+        claims: {
+          email: 'carol@acme.example',
+          email_verified: true,
+          hd: 'acme.example',
+          groups: ['developers'],
+        },
+      },
+    },
+  });
+  admitStonegate(apiServer.seed, mode);
+  seedKeystone(keystone);
+  const log = mode === 'arktos' ? seedTenants(apiServer.seed) : seedNamespaces(apiServer.seed);
+  const configFile = join(folder, 'stonegate.yaml');
+  const served = await authority.server('stonegate');
+  const files = {
+    'ca.crt': authority.cert,
+    'tls.crt': served.cert,
+    'tls.key': served.key,
+    'apiserver-token': OWN_TOKEN,
+    'cache.key': randomBytes(32).toString('base64'),
+  };
+  for (const [name, content] of Object.entries(files))
+    await writeFile(join(folder, name), content, { mode: 0o600 });
+  const configure = async (changes: Record<string, object>): Promise<void> => {
+    const base = configurationOf(apiServer, keystone, provider, mode);
+    const merged = Object.fromEntries(
+      Object.entries({ ...base, ...changes }).map(([key, value]) => [key, { ...base[key], ...value }]),
+    );
+    const head = { apiVersion: 'stonegate.dev/v1alpha1', kind: 'StonegateConfiguration' };
+    await writeFile(configFile, stringify({ ...head, ...merged }));
+  };
+  await configure(options.configuration ?? {});
+
+  return {
+    authority,
+    apiServer,
+    keystone,
+    provider,
+    configFile,
+    log,
+    configure,
+    keystoneToken(person) {
+      const user = keystone.directory.user(PEOPLE[person], person);
+      return keystone.issue(user, { project: keystone.directory.project(PEOPLE[person], 'web') });
+    },
+    async close() {
+      await Promise.all([apiServer.close(), keystone.close(), provider.close()]);
+    },
+  };
+}
+
+function configurationOf(
+  apiServer: ApiServer,
+  keystone: KeystoneStandIn,
+  provider: OidcProvider,
+  mode: Mode,
+): Record<string, object> {
+  return {
+    server: { bind: '127.0.0.1:0', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
+    admin: { bind: '127.0.0.1:0' },
+    upstream: { server: apiServer.url, caFile: 'ca.crt', credential: { tokenFile: 'apiserver-token' } },
+    tenancy: { mode },
+    authentication: {
+      keystone: { url: keystone.url, caFile: 'ca.crt' },
+      jwt: [
+        {
+          issuer: { url: provider.issuer, audiences: [provider.clientID] },
+          claimMappings: {
+            username: { claim: 'email', prefix: 'oidc:' },
+            groups: { claim: 'groups', prefix: 'oidc:' },
+          },
+          tenant: { claim: 'hd', map: { 'acme.example': 'acme' } },
+        },
+      ],
+    },
+    audit: { file: 'audit.log' },
+  };
+}
+
+/** What `stonegate manifests rbac` prints is all that Stonegate is given. */
+function admitStonegate(seed: Seed, mode: Mode): void {
+  const manifests = rbacManifests(
+    { mode, keystone: true, extraKeys: [] },
+    { kind: 'User', name: 'stonegate' },
+  );
+  for (const document of parseAllDocuments(manifests)) {
+    const object: unknown = document.toJS();
+    if (!isObject(object) || !isObject(object.metadata)) throw new TypeError('a manifest is no object');
+    const { apiVersion, kind, metadata, ...body } = object;
+    seed.object(
+      `${apiVersion}/${String(kind).toLowerCase()}s`,
+      String(metadata.name),
+      body satisfies JsonObject,
+    );
+  }
+}
+
+function seedKeystone({ directory }: KeystoneStandIn): void {
+  for (const [person, domain] of Object.entries(PEOPLE)) {
+    directory.assign(directory.user(domain, person), 'member', { project: directory.project(domain, 'web') });
+  }
+}
+
+const WORK = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
+
+/** The same names in both tenants, so that nothing but the tenant tells them apart. */
+function seedTenants(seed: Seed): PodLog {
+  const subjects: Record<string, Subject[]> = {
+    acme: ['user:acme:alice', 'group:oidc:developers'],
+    globex: ['user:globex:bob'],
+  };
+  for (const [tenant, people] of Object.entries(subjects)) {
+    seed.tenant(tenant);
+    seed.clusterRole('worker', WORK, { tenant });
+    seed.clusterRoleBinding('workers', 'worker', people, { tenant });
+    seed.configMap('settings', { owner: tenant }, { tenant });
+  }
+  seed.pod('web', { tenant: 'globex' });
+  return seed.pod('web', { tenant: 'acme' });
+}
+
+/** One namespace a tenant, as an operator of an ordinary cluster would bind them. */
+function seedNamespaces(seed: Seed): PodLog {
+  seed.clusterRole('worker', WORK);
+  for (const tenant of Object.values(PEOPLE)) {
+    seed.namespace(tenant);
+    seed.roleBinding('workers', 'worker', [`group:stonegate:tenant:${tenant}`], { namespace: tenant });
+    seed.configMap('settings', { owner: tenant }, { namespace: tenant });
+  }
+  seed.pod('web', { namespace: 'globex' });
+  return seed.pod('web', { namespace: 'acme' });
+}
