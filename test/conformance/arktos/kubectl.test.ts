@@ -11,7 +11,7 @@ import { createAuthority } from '../../support/tls/authority.ts';
 
 /** Minor versions of kubectl. */
 const FIRST_WITH_WHOAMI = 28;
-const FIRST_WITH_WEBSOCKET = 31;
+const FIRST_WITH_WEBSOCKET = 30;
 
 const binaries = findKubectls();
 if (binaries.length === 0) t.test('kubectl against the stand-in', { skip: NO_KUBECTL }, async () => {});
