@@ -42,7 +42,7 @@ export function serveHttp1(server: Server, context: ServeContext): void {
   });
   server.on('checkContinue', (request, response) => {
     const accepted = acceptFrom(request, response);
-    if (accepted) void serveGuarded(exchangeOf(accepted, awaitedBody(accepted)), context);
+    if (accepted) void serveGuarded(exchangeOf(accepted, awaitedBody(accepted, context)), context);
   });
   server.on('checkExpectation', (request, response) => {
     const accepted = acceptFrom(request, response);
@@ -104,14 +104,15 @@ function closeWhenDraining(connection: Http1Connection, socket: Socket, { draini
 }
 
 /** The body of a client that waits for leave to send it; without the leave, the connection ends with the answer. */
-function awaitedBody({ request, response, writer }: Accepted): Readable {
+function awaitedBody({ request, response, writer }: Accepted, { logger }: ServeContext): Readable {
   const { shouldKeepAlive } = response;
   writer.closeAfter();
-  return continueOnRead(request, () => {
+  const sayContinue = () => {
     if (writer.closed || response.headersSent) return;
     response.shouldKeepAlive = shouldKeepAlive;
     response.writeContinue();
-  });
+  };
+  return continueOnRead(request, sayContinue, logger);
 }
 
 function exchangeOf({ request, connection, state, writer }: Accepted, body: Readable): Exchange {

@@ -74,7 +74,7 @@ function serveStream(
     headers,
     httpVersion: '2.0',
     peerAddress,
-    body: bodyOf(stream, headers, response),
+    body: bodyOf(stream, headers, response, context),
     response,
     signal: state.signal,
     get draining() {
@@ -95,9 +95,15 @@ function checkHead(method: string, target: string, headers: HeaderList, limit: n
     throw new StatusError('ExpectationFailed', 'the only expectation understood is 100-continue');
 }
 
-function bodyOf(stream: ServerHttp2Stream, headers: HeaderList, response: Http2Response): Readable {
+function bodyOf(
+  stream: ServerHttp2Stream,
+  headers: HeaderList,
+  response: Http2Response,
+  { logger }: ServeContext,
+): Readable {
   if (headerValue(headers, 'expect') === undefined) return stream;
-  return continueOnRead(stream, () => {
+  const sayContinue = () => {
     if (!response.closed && !response.headersSent) stream.additionalHeaders({ ':status': 100 });
-  });
+  };
+  return continueOnRead(stream, sayContinue, logger);
 }

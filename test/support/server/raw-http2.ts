@@ -46,7 +46,7 @@ export function uint32(value: number): Buffer {
 }
 
 /** The frames in what a server sent: type and payload. */
-export function framesOf(bytes: Buffer): { readonly type: number; readonly payload: Buffer }[] {
+function framesOf(bytes: Buffer): { readonly type: number; readonly payload: Buffer }[] {
   const frames = [];
   for (let at = 0; at + 9 <= bytes.length; ) {
     const length = bytes.readUIntBE(at, 3);

@@ -156,6 +156,24 @@ t.test(
   },
 );
 
+t.test(
+  'a client that leaves in the midst of a body it was asked for ends nothing but its request',
+  async (t) => {
+    const left = Promise.withResolvers<boolean>();
+    const listening = await startListener(async ({ body, signal }) => {
+      body.resume();
+      signal.addEventListener('abort', () => left.resolve(true));
+      await left.promise;
+    });
+    t.teardown(() => listening.close());
+    const socket = await listening.socket();
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n');
+    await readSome(socket);
+    socket.write('he', () => socket.destroy());
+    t.equal(await left.promise, true);
+  },
+);
+
 t.test('an answer given before the body was read leaves the connection usable', async (t) => {
   const answer = await talk(
     t,
