@@ -110,3 +110,19 @@ t.test('TLS verification is never turned off', async (t) => {
 t.test('the lock file names no registry', async (t) => {
   t.notMatch(read('package-lock.json'), /"resolved": "http/);
 });
+
+t.test(
+  'the lock file knows the packages of every platform: without one of them npm ci refuses to install',
+  async (t) => {
+    const lock: { packages: Record<string, { optionalDependencies?: Record<string, string> }> } = JSON.parse(
+      read('package-lock.json'),
+    );
+    const missing = Object.entries(lock.packages).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter(
+        (name) =>
+          !(`node_modules/${name}` in lock.packages) && !(`${path}/node_modules/${name}` in lock.packages),
+      ),
+    );
+    t.same(missing, []);
+  },
+);
