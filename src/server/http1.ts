@@ -7,7 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { StatusError } from '../errors/status-error.ts';
-import { fromRawHeaders } from '../lib/header-list.ts';
+import { fromRawHeaders, type HeaderList } from '../lib/header-list.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { AnswerState } from './answer-state.ts';
 import { continueOnRead } from './expect-continue.ts';
@@ -25,6 +25,7 @@ const MAX_PIPELINED = 32;
 interface Accepted {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly headers: HeaderList;
   readonly connection: Http1Connection;
   readonly state: AnswerState;
   readonly writer: Http1Response;
@@ -88,14 +89,15 @@ function accept(
   });
   // A body that breaks off is told to the server by `signal`; without a listener it would be an uncaught error.
   request.on('error', (error) => context.logger.debug({ error }, 'a request broke off'));
+  const headers = fromRawHeaders(request.rawHeaders);
   try {
-    checkHttp1Head(request.httpVersion, fromRawHeaders(request.rawHeaders));
+    checkHttp1Head(request.httpVersion, headers);
   } catch (error) {
     writer.closeAfter();
     refuse(writer, error, context);
     return undefined;
   }
-  return { request, response, connection, state, writer };
+  return { request, response, headers, connection, state, writer };
 }
 
 /** A listener that stops keeps no connection that owes nothing. */
@@ -115,11 +117,11 @@ function awaitedBody({ request, response, writer }: Accepted, { logger }: ServeC
   return continueOnRead(request, sayContinue, logger);
 }
 
-function exchangeOf({ request, connection, state, writer }: Accepted, body: Readable): Exchange {
+function exchangeOf({ request, headers, connection, state, writer }: Accepted, body: Readable): Exchange {
   return {
     method: request.method ?? '',
     target: request.url ?? '',
-    headers: fromRawHeaders(request.rawHeaders),
+    headers,
     httpVersion: request.httpVersion,
     peerAddress: connection.peerAddress,
     body,
