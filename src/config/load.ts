@@ -158,7 +158,7 @@ function loadedOf(
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'none',
+  ENOENT: 'no such file',
   EACCES: 'one this process may not read',
   EISDIR: 'a folder',
 };

@@ -86,7 +86,7 @@ t.test('the digest follows what decides who somebody is, and nothing else', asyn
 
 t.test('without a configuration file the message says which', async (t) => {
   const result = await loadConfiguration('/etc/stonegate/none.yaml', sources(FILES));
-  t.same(problemsOf(result), ['the configuration: cannot be read from /etc/stonegate/none.yaml: none']);
+  t.same(problemsOf(result), ['the configuration: cannot be read from /etc/stonegate/none.yaml: no such file']);
   t.same([...result.watched.keys()], ['/etc/stonegate/none.yaml']);
 });
 
@@ -106,7 +106,7 @@ const BAD: readonly [name: string, changes: Readonly<Record<string, string | und
     [
       'a missing file',
       { 'tls.crt': undefined },
-      'server.tls.certFile (line 3): expected a file that can be read, found none: /etc/stonegate/tls.crt',
+      'server.tls.certFile (line 3): expected a file that can be read, found no such file: /etc/stonegate/tls.crt',
     ],
     [
       'a certificate that is none',
