@@ -28,6 +28,9 @@ export function upstreamFailure(error: unknown): StatusError {
   switch (codeOf(error)) {
     case 'UND_ERR_INVALID_ARG':
     case 'UND_ERR_NOT_SUPPORTED':
+    case 'ERR_INVALID_CHAR':
+    case 'ERR_INVALID_HTTP_TOKEN':
+    case 'ERR_UNESCAPED_CHARACTERS':
       return new StatusError('InvariantBroken', 'Internal error occurred: the request cannot be sent on', {
         cause: error,
       });

@@ -11,7 +11,7 @@ import type { Telemetry } from '../lib/telemetry.ts';
 import type { Upgrade } from '../pipeline/exchange.ts';
 import type { UpstreamRequest } from '../pipeline/upstream.ts';
 import { addressOf, type ConnectionOptions, connect, MAX_HEADER_BYTES } from './connection.ts';
-import { callResultOf, refusedCredential, timedOut, unavailable } from './failure.ts';
+import { callResultOf, refusedCredential, timedOut, unavailable, upstreamFailure } from './failure.ts';
 import { outgoingHeaders } from './outgoing-headers.ts';
 import { concernsOurCredential } from './own-credential.ts';
 
@@ -54,14 +54,8 @@ export function openUpgrade(
   const startedAt = clock.now();
   const { promise, resolve, reject } = Promise.withResolvers<Opened>();
   let settled = false;
+  const outgoing = start(request, headers, () => connect(connection, onConnected));
   let timer = clock.after(connection.connectTimeout, () => fail(unavailable('connecting took too long')));
-  const outgoing = http.request({
-    method: request.method,
-    path: request.target,
-    headers,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    createConnection: () => connect(connection, onConnected),
-  });
   signal.addEventListener('abort', onLeave, { once: true });
   const unwatch = watchForLeaving(upgrade.socket, onLeave);
   outgoing.on('upgrade', onUpgraded).on('response', onRefused).on('error', onError).end();
@@ -119,6 +113,19 @@ export function openUpgrade(
     unwatch();
     signal.removeEventListener('abort', onLeave);
     if (result !== undefined) telemetry.backendCall('upstream', result, (clock.now() - startedAt) / 1000);
+  }
+}
+
+/** @throws StatusError InvariantBroken for what HTTP cannot say */
+function start(
+  { method, target }: UpstreamRequest,
+  headers: string[],
+  createConnection: () => Duplex,
+): http.ClientRequest {
+  try {
+    return http.request({ method, path: target, headers, maxHeaderSize: MAX_HEADER_BYTES, createConnection });
+  } catch (error) {
+    throw upstreamFailure(error);
   }
 }
 

@@ -1,7 +1,8 @@
 /**
  * The client's body on its way to the API server: counted against the limit while it streams, and watched for
- * whoever keeps the other waiting. Destroying it leaves the client's own stream alive, because the answer still
- * has to go out over the same connection; what the client sends after that is read and dropped.
+ * whoever keeps the other waiting. Nothing is read before somebody wants it, since reading tells a client that
+ * expects a 100 to go on. Destroying it leaves the client's own stream paused and alive, because the answer still
+ * has to go out over the same connection; what becomes of the rest is the listener's business.
  */
 import { Readable } from 'node:stream';
 import { StatusError } from '../errors/status-error.ts';
@@ -33,8 +34,9 @@ export class RequestBody extends Readable {
     super({ highWaterMark: 64 * 1024 });
     this.#source = source;
     this.#options = options;
-    source.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onClose);
+    // Paused first: a 'data' listener would start the flow.
     source.pause();
+    source.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onClose);
   }
 
   override _read(): void {
@@ -48,11 +50,12 @@ export class RequestBody extends Readable {
     this.#source.resume();
   }
 
-  /** Its error is dropped on purpose: it is undici handing back what ended the call, which has been told already. */
-  override _destroy(_error: Error | null, done: (error: null) => void): void {
+  /** An error is told, not emitted: undici may hand one back when nobody listens any more. */
+  override _destroy(error: Error | null, done: (error: null) => void): void {
     this.#timer?.cancel();
+    this.#source.pause();
     this.#source.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose);
-    this.#source.resume();
+    if (error !== null) this.#options.onFault(error);
     done(null);
   }
 

@@ -4,7 +4,8 @@
  * the API server's refusal.
  * RFC 9110 §7.8; RFC 6455 §4.
  */
-import type { Tunneller } from '../pipeline/upstream.ts';
+import type { Exchange, Upgrade } from '../pipeline/exchange.ts';
+import type { RelayHooks, RelayResult, Tunneller, UpstreamRequest } from '../pipeline/upstream.ts';
 import { joinStreams } from './join-streams.ts';
 import { openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
 import { relayRefusal } from './refused-upgrade.ts';
@@ -17,51 +18,53 @@ export interface OwnedTunneller extends Tunneller {
 }
 
 export function createTunneller(options: UpgradeOptions): OwnedTunneller {
-  const open = new Set<Promise<unknown>>();
-  const ending = new AbortController();
+  const open = new Map<AbortController, Promise<unknown>>();
+  return {
+    tunnel(request, exchange, upgrade, hooks) {
+      const ending = new AbortController();
+      const forget = (): boolean => open.delete(ending);
+      const running = runTunnel(options, request, exchange, upgrade, hooks, ending.signal);
+      open.set(ending, running.then(forget, forget));
+      return running;
+    },
+    async idle() {
+      while (open.size > 0) await Promise.all(open.values());
+    },
+    destroy() {
+      for (const ending of open.keys()) ending.abort(new Error('the API server is being given up'));
+    },
+  };
+}
 
-  const tunnel: Tunneller['tunnel'] = async (request, exchange, upgrade, hooks) => {
-    const signal = AbortSignal.any([exchange.signal, ending.signal]);
-    const opened = await openUpgrade(options, request, upgrade, signal);
-    if (opened.kind === 'left') {
+async function runTunnel(
+  options: UpgradeOptions,
+  request: UpstreamRequest,
+  exchange: Exchange,
+  upgrade: Upgrade,
+  hooks: RelayHooks,
+  ending: AbortSignal,
+): Promise<RelayResult> {
+  const { clock, timeouts } = options;
+  const signal = AbortSignal.any([exchange.signal, ending]);
+  const opened = await openUpgrade(options, request, upgrade, signal);
+  switch (opened.kind) {
+    case 'left':
       // The client may have closed only its own half.
       if (!exchange.response.closed) exchange.response.destroy();
       return { status: 0, aborted: true };
-    }
-    if (opened.kind === 'refused') {
-      const { clock, timeouts } = options;
+    case 'refused':
       return relayRefusal(opened.response, exchange.response, hooks, {
         clock,
         patience: timeouts.response,
         signal,
       });
+    case 'upgraded': {
+      upgrade.socket.write(opened.head, 'latin1');
+      hooks.onHead(101);
+      upgrade.socket.write(opened.rest);
+      opened.socket.write(upgrade.head);
+      const aborted = await joinStreams(upgrade.socket, opened.socket, { clock, signal: ending });
+      return { status: 101, aborted };
     }
-    upgrade.socket.write(opened.head, 'latin1');
-    hooks.onHead(101);
-    upgrade.socket.write(opened.rest);
-    opened.socket.write(upgrade.head);
-    const aborted = await joinStreams(upgrade.socket, opened.socket, {
-      clock: options.clock,
-      signal: ending.signal,
-    });
-    return { status: 101, aborted };
-  };
-
-  return {
-    tunnel(request, exchange, upgrade, hooks) {
-      const running = tunnel(request, exchange, upgrade, hooks);
-      const ended = running.then(forget, forget);
-      open.add(ended);
-      function forget(): void {
-        open.delete(ended);
-      }
-      return running;
-    },
-    async idle() {
-      while (open.size > 0) await Promise.all(open);
-    },
-    destroy() {
-      ending.abort(new Error('the connection to the API server is being given up'));
-    },
-  };
+  }
 }

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Writable } from 'node:stream';
 import { fromRawHeaders } from '../../../src/lib/header-list.ts';
 import type { Exchange, ResponseWriter, Upgrade } from '../../../src/pipeline/exchange.ts';
 
@@ -19,7 +19,10 @@ export interface ExchangeServer {
 export async function startExchangeServer(serve: (exchange: Exchange) => void): Promise<ExchangeServer> {
   const draining = new AbortController();
   const server = http.createServer({ keepAliveTimeout: 60_000 });
-  server.on('request', (request, response) => serve(toExchange(request, response, draining.signal)));
+  server.on('request', (request, response) => {
+    response.once('finish', () => request.resume());
+    serve(toExchange(request, response, draining.signal));
+  });
   server.on('upgrade', (request, socket, head) => {
     const response = new http.ServerResponse(request);
     response.shouldKeepAlive = false;
@@ -62,14 +65,15 @@ function toExchange(
     httpVersion: request.httpVersion,
     peerAddress: request.socket.remoteAddress,
     body: request,
-    response: toWriter(response, connection),
+    response: toWriter(response, connection, upgrade === undefined ? response : connection),
     signal: gone.signal,
     draining,
     ...(upgrade === undefined ? {} : { upgrade }),
   };
 }
 
-function toWriter(response: http.ServerResponse, connection: Duplex): ResponseWriter {
+/** @param drains what says that there is room again: an upgraded socket no longer tells its response */
+function toWriter(response: http.ServerResponse, connection: Duplex, drains: Writable): ResponseWriter {
   return {
     get headersSent() {
       return response.headersSent;
@@ -83,7 +87,7 @@ function toWriter(response: http.ServerResponse, connection: Duplex): ResponseWr
       response.write('', 'latin1');
     },
     write: (chunk) => response.write(chunk),
-    onDrain: (callback) => response.once('drain', callback),
+    onDrain: (callback) => drains.once('drain', callback),
     end: (chunk) => response.end(chunk),
     destroy: () => connection.destroy(),
   };

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { fromRawHeaders, headerValues } from '../../../src/lib/header-list.ts';
 import type { Exchange } from '../../../src/pipeline/exchange.ts';
@@ -427,6 +428,34 @@ t.test('refusals', async (t) => {
     relay.clock.advance(TIMEOUTS.body);
     t.match(await client.until('BodyTimeout'), /^HTTP\/1\.1 408 /);
     await connection.untilEnd();
+  });
+});
+
+t.test('what cannot be sent', async (t) => {
+  for (const [name, options] of [
+    ['a header that HTTP cannot say', { headers: () => [['X', 'a\u2028b']] }],
+    ['a target that HTTP cannot say', { exchange: (e) => ({ ...e, target: '/a b' }) }],
+  ] as [string, RelayOptions][]) {
+    t.test(`${name} is a 500`, async (t) => {
+      const relay = await relayFor(t, options);
+      const client = await relay.request(GET);
+      t.match(await client.until('InvariantBroken'), /^HTTP\/1\.1 500 /);
+      t.equal(relay.upstream.connections.length, 0);
+    });
+  }
+
+  t.test('a body of another length than announced is a 400', async (t) => {
+    const relay = await relayFor(t, {
+      exchange: (e) => ({
+        ...e,
+        headers: [['Content-Length', '4']],
+        body: Readable.from([Buffer.from('123456')]),
+      }),
+    });
+    const client = await relay.request('POST /x HTTP/1.1\r\nHost: s\r\nContent-Length: 4\r\n\r\n1234');
+    t.match(await client.until('RequestMalformed'), /^HTTP\/1\.1 400 /);
+    const connection = await relay.upstream.next();
+    t.notMatch(await connection.untilEnd(), '123456');
   });
 });
 

@@ -1,13 +1,15 @@
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import t from 'tap';
 import { RequestBody } from '../../../src/upstream/request-body.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/oidc/fake-clock.ts';
 import { codeOf } from '../../support/raw-http/relay.ts';
 
-function bodyOf(maxBytes = 100) {
+function bodyOf<S extends Readable = PassThrough>(
+  maxBytes = 100,
+  source: S | PassThrough = new PassThrough({ highWaterMark: 1024 * 1024 }),
+) {
   const clock = createFakeClock(0);
-  const source = new PassThrough({ highWaterMark: 1024 * 1024 });
   const faults: Error[] = [];
   const body = new RequestBody(source, {
     clock,
@@ -45,9 +47,20 @@ t.test('a request body', async (t) => {
     t.equal(clock.pending, 0);
   });
 
-  t.test('is not waited for before anybody wants it', async (t) => {
-    const { clock } = bodyOf();
+  t.test('is neither read nor waited for before anybody wants it', async (t) => {
+    let reads = 0;
+    const source = new Readable({
+      read() {
+        reads += 1;
+        this.push('leave to go on');
+        this.push(null);
+      },
+    });
+    const { body, clock } = bodyOf(100, source);
+    await new Promise(setImmediate);
+    t.equal(reads, 0);
     t.equal(clock.pending, 0);
+    t.equal(Buffer.concat(await body.toArray()).toString(), 'leave to go on');
   });
 
   t.test('wanted and not coming is the fault of the client', async (t) => {
@@ -79,12 +92,13 @@ t.test('a request body', async (t) => {
     t.equal(clock.pending, 0);
   });
 
-  t.test('destroyed with an error leaves the client alive and raises nothing', async (t) => {
-    const { source, body } = bodyOf();
+  t.test('destroyed with an error tells it, leaves the client alive and raises nothing', async (t) => {
+    const { source, body, faults } = bodyOf();
     body.destroy(new Error('handed back by undici'));
+    t.match(faults, [{ message: 'handed back by undici' }]);
     await new Promise((resolve) => body.once('close', resolve));
     t.notOk(source.destroyed);
-    t.notOk(source.isPaused(), 'the rest is read and dropped');
+    t.ok(source.isPaused(), 'the rest is for the listener');
   });
 
   t.test('whose source had ended before is empty', async (t) => {

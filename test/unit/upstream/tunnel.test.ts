@@ -145,6 +145,20 @@ t.test('a refusal', async (t) => {
     t.match(await relay.ending(), { result: { status: 403, aborted: true } });
   });
 
+  t.test('of any length is relayed no faster than the client reads', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.client();
+    client.socket.pause();
+    client.send(EXEC);
+    const server = await relay.upstream.next();
+    const block = 'x'.repeat(32 * 1024 * 1024);
+    server.send(`HTTP/1.1 403 Forbidden\r\nContent-Length: ${block.length}\r\n\r\n${block}`);
+    await eventually(() => server.socket.writableNeedDrain && relay.clock.pending === 1);
+    client.socket.resume();
+    t.ok((await client.untilEnd()).endsWith('x'));
+    t.same(await relay.ending(), { result: { status: 403, aborted: false }, heads: [403] });
+  });
+
   t.test('that falls silent in its midst breaks the client off', async (t) => {
     const relay = await relayFor(t);
     const client = await relay.request(EXEC);
@@ -234,6 +248,18 @@ t.test('an open tunnel', async (t) => {
 });
 
 t.test('faults while opening', async (t) => {
+  for (const [name, options] of [
+    ['a header that HTTP cannot say', { headers: () => [['X', 'a\u2028b']] }],
+    ['a target that HTTP cannot say', { exchange: (e) => ({ ...e, target: '/a b' }) }],
+  ] as [string, RelayOptions][]) {
+    t.test(`${name} is a 500`, async (t) => {
+      const relay = await relayFor(t, options);
+      const client = await relay.request(EXEC);
+      t.match(await client.untilEnd(), /^HTTP\/1\.1 500 .*InvariantBroken/s);
+      t.equal(relay.clock.pending, 0);
+    });
+  }
+
   t.test('C201 an API server that closes before it has answered is a 503', async (t) => {
     const relay = await relayFor(t);
     const client = await relay.request(EXEC);
