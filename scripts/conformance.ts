@@ -1,0 +1,96 @@
+/**
+ * What is tested of the cases that other proxies' tests, advisories and users have taught: a case counts as tested
+ * where a test has its id in its name. The page is written from that, so that it cannot say more than is so.
+ */
+import { globSync, readFileSync } from 'node:fs';
+
+const CASES = 'test/conformance/cases.jsonl';
+const NOT_TESTED = 'test/conformance/not-tested.json';
+export const PAGE = 'docs/conformance.md';
+
+interface Case {
+  readonly id: string;
+  readonly area: string;
+  readonly given: string;
+  readonly expect: string;
+}
+
+interface Reasons {
+  readonly waits: Readonly<Record<string, readonly string[]>>;
+  readonly doesNotApply: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface Conformance {
+  readonly cases: readonly Case[];
+  /** Case id → the files whose tests name it. */
+  readonly tested: ReadonlyMap<string, readonly string[]>;
+  /** Case id → why it has no test yet. */
+  readonly waits: ReadonlyMap<string, string>;
+  readonly doesNotApply: ReadonlyMap<string, string>;
+}
+
+export function readConformance(): Conformance {
+  const cases = readFileSync(CASES, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line): Case => JSON.parse(line));
+  const reasons: Reasons = JSON.parse(readFileSync(NOT_TESTED, 'utf8'));
+  return {
+    cases,
+    tested: testedCases(),
+    waits: byCase(reasons.waits),
+    doesNotApply: byCase(reasons.doesNotApply),
+  };
+}
+
+/** A test's name is the first string given to `test`; its case ids stand at its beginning. */
+const NAMED = /\btest\(\s*(['"`])((?:C\d{3}[,\s]*(?:and )?)+)/g;
+
+function testedCases(): Map<string, string[]> {
+  const tested = new Map<string, string[]>();
+  for (const file of globSync('test/**/*.test.ts').sort()) {
+    for (const [, , ids = ''] of readFileSync(file, 'utf8').matchAll(NAMED)) {
+      for (const id of ids.match(/C\d{3}/g) ?? []) {
+        const files = tested.get(id) ?? [];
+        if (!files.includes(file)) tested.set(id, [...files, file]);
+      }
+    }
+  }
+  return tested;
+}
+
+function byCase(reasons: Readonly<Record<string, readonly string[]>>): Map<string, string> {
+  return new Map(Object.entries(reasons).flatMap(([reason, ids]) => ids.map((id) => [id, reason] as const)));
+}
+
+export function conformancePage({ cases, tested, waits, doesNotApply }: Conformance): string {
+  const rows = cases.map(({ id, area, given, expect }) => {
+    const files = tested.get(id);
+    const state =
+      files === undefined
+        ? `${waits.has(id) ? 'waits' : 'does not apply'}: ${waits.get(id) ?? doesNotApply.get(id) ?? ''}`
+        : `tested: ${files.map((file) => `[${file.replace(/^test\/|\.test\.ts$/g, '')}](../${file})`).join(', ')}`;
+    return `| ${id} | ${area} | ${cell(given)} | ${cell(expect)} | ${state} |`;
+  });
+  const count = (has: { has(id: string): boolean }) =>
+    cases.filter(({ id }) => has.has(id) && (has === tested || !tested.has(id))).length;
+  return `# Conformance
+
+What the tests, advisories and users of other proxies have taught, case by case. A case counts as tested where a test
+has its id in its name: \`${count(tested)}\` are, \`${count(waits)}\` wait for what is not built yet, \`${count(doesNotApply)}\` do not apply.
+This page is written by \`npm run conformance\`; a test holds it to the tests.
+
+| id | area | given | expected | here |
+| --- | --- | --- | --- | --- |
+${rows.join('\n')}
+`;
+}
+
+function cell(text: string): string {
+  return text
+    .replaceAll('|', '\\|')
+    .replaceAll('<', '&lt;')
+    .replaceAll('\t', '⇥')
+    .replaceAll('*', '\\*')
+    .replace(/\s+/g, ' ');
+}

@@ -1,0 +1,176 @@
+/**
+ * Cases that other proxies have taught, on the whole program: real sockets, a real pipeline, the API server's log of
+ * what arrived.
+ */
+import { once } from 'node:events';
+import { request as httpsRequest } from 'node:https';
+import { join } from 'node:path';
+import t from 'tap';
+import { eventually } from '../support/eventually.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const stonegate = await startStonegate({ folder: join(t.testdir({}), 'land') });
+t.teardown(() => stonegate.close());
+const { ask, apiServer } = stonegate;
+const alice = stonegate.keystoneToken('alice');
+const bob = stonegate.keystoneToken('bob');
+
+/** What reached the API server while `action` ran, Stonegate's own question for its version left out. */
+async function arrived(action: () => Promise<unknown>) {
+  const before = apiServer.requests.length;
+  await action();
+  return apiServer.requests.slice(before).filter(({ url }) => url !== '/version');
+}
+
+t.test(
+  'C011 C013 C014 C015 C017 C079 C085 whoever asks to act as somebody else is refused, in any form',
+  async (t) => {
+    const wishes: Record<string, string>[] = [
+      { 'Impersonate-User': 'bob' },
+      { 'Impersonate-User': 'bob', 'Impersonate-Extra-Foo': 'bar' },
+      { 'Impersonate-User': 'bob', 'Impersonate-Uid': '1' },
+      { 'Impersonate-Group': 'system:masters' },
+      { 'impersonate-uid': '1' },
+      { 'IMPERSONATE-UID': '1' },
+    ];
+    for (const headers of wishes) {
+      const seen = await arrived(async () => {
+        const reply = await ask(alice, '/api/v1/pods', { headers });
+        t.match(reply.json(), { code: 403, reason: 'Forbidden', message: /acting as somebody else/ });
+      });
+      t.same(seen, [], JSON.stringify(headers));
+    }
+  },
+);
+
+t.test('C108 C144 C146 C156 C179 no path, query or header opens anything without a credential', async (t) => {
+  const seen = await arrived(async () => {
+    for (const path of ['/healthz', '/api', '/version', '/api/v1/pods', '/api/private/x?path=/status', '/']) {
+      const reply = await ask(undefined, path, {
+        headers: { 'X-Remote-User': 'admin', 'X-Remote-Group': 'system:masters' },
+      });
+      t.equal(reply.status, 401, path);
+    }
+  });
+  t.same(seen, []);
+});
+
+t.test('C154 forged identity headers beside a good credential do not reach the API server', async (t) => {
+  const [request] = await arrived(() =>
+    ask(alice, '/api/v1/pods', {
+      headers: {
+        'X-Remote-User': 'admin',
+        X_Remote_Group: 'system:masters',
+        'X-Forwarded-For': '1.2.3.4',
+        'X-Roles': 'admin',
+      },
+    }),
+  );
+  const names = Object.keys(request?.headers ?? {}).filter((name) => /^x[-_](remote|roles)/.test(name));
+  t.same(names, []);
+  t.equal(request?.headers['x-forwarded-for'], '127.0.0.1');
+  t.equal(request?.user?.username, 'acme:alice');
+});
+
+t.test('C120 a person of 250 groups passes, and no review is asked for them', async (t) => {
+  const groups = Array.from(
+    { length: 250 },
+    (_, i) => `group-${i}-0000-4000-8000-${String(i).padStart(12, '0')}`,
+  );
+  const { directory } = stonegate.keystone;
+  const many = directory.user('acme', 'many');
+  for (const role of groups) directory.assign(many, role, { project: directory.project('acme', 'web') });
+  const token = stonegate.keystone.issue(many, { project: directory.project('acme', 'web') });
+  const seen = await arrived(async () => {
+    t.equal((await ask(token, '/api/v1/pods')).status, 403, 'the API server answers: nothing is bound');
+  });
+  t.equal(seen.length, 1);
+  t.equal(seen[0]?.user?.groups.filter((group) => group.includes(':role:')).length, 250);
+});
+
+t.test('C129 a 403 of the API server comes through unchanged, whatever was asked', async (t) => {
+  const { directory } = stonegate.keystone;
+  const nobody = stonegate.keystone.issue(directory.user('acme', 'nobody'));
+  const asked: [string, string][] = [
+    ['DELETE', '/api/v1/namespaces/default/configmaps/settings'],
+    ['DELETE', '/api/v1/namespaces/default/configmaps'],
+    ['GET', '/api/v1/namespaces/default/pods/web/log'],
+    ['GET', '/api/v1/pods?watch=1'],
+  ];
+  for (const [method, path] of asked) {
+    const { status, body, json } = await ask(nobody, path, { method });
+    t.equal(status, 403, path);
+    t.match(json(), { kind: 'Status', reason: 'Forbidden', message: /User "acme:nobody" cannot/ });
+    t.notMatch(body, 'StonegateCode', 'these are the API server’s own words');
+  }
+});
+
+t.test(
+  'C136 two people of different tenants see their own namespaces only, in lists and in watches',
+  async (t) => {
+    apiServer.seed.namespace('only-acme', { tenant: 'acme' });
+    apiServer.seed.namespace('only-globex', { tenant: 'globex' });
+    for (const [token, own, other] of [
+      [alice, 'only-acme', 'only-globex'],
+      [bob, 'only-globex', 'only-acme'],
+    ] as const) {
+      const list = await ask(token, '/api/v1/namespaces?labelSelector=');
+      t.match(list.body, own);
+      t.notMatch(list.body, other);
+      const watched = await firstEvents(token, '/api/v1/namespaces?watch=1', own);
+      t.notMatch(watched, other);
+    }
+  },
+);
+
+/** Reads a watch until `text` has come, then leaves. */
+async function firstEvents(token: string, path: string, text: string): Promise<string> {
+  const request = httpsRequest(`${stonegate.url}${path}`, {
+    ca: stonegate.authority.cert,
+    headers: { authorization: `Bearer ${token}` },
+  });
+  request.end();
+  const [response] = await once(request, 'response');
+  let seen = '';
+  response.on('data', (chunk: Buffer) => {
+    seen += chunk;
+  });
+  response.on('error', () => request.destroy());
+  await eventually(() => seen.includes(text));
+  request.destroy();
+  return seen;
+}
+
+t.test('a person finds out who they are, though the tenant has no binding for them', async (t) => {
+  const { directory } = stonegate.keystone;
+  const token = stonegate.keystone.issue(directory.user('acme', 'unbound'));
+  const seen = await arrived(async () => {
+    const reply = await ask(token, '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }),
+    });
+    t.match(reply.json(), {
+      kind: 'SelfSubjectReview',
+      status: { userInfo: { username: 'acme:unbound', groups: ['system:authenticated'] } },
+    });
+  });
+  t.same(seen, []);
+});
+
+t.test('every refusal is in the audit log with its user and tenant, and no token is', async (t) => {
+  await ask(alice, '/api/v1/tenants/globex/pods');
+  await eventually(async () =>
+    (await stonegate.audited()).some(
+      ({ stage, responseStatus, user, annotations }) =>
+        stage === 'ResponseComplete' &&
+        responseStatus?.reason === 'TenantForbidden' &&
+        user.username === 'acme:alice' &&
+        annotations?.['stonegate.dev/tenant'] === 'acme',
+    ),
+  );
+  const everything = JSON.stringify(await stonegate.audited()) + stonegate.logged.join('');
+  t.notMatch(everything, alice);
+  t.notMatch(everything, bob);
+  t.notMatch(everything, 'stonegate-own-token');
+});

@@ -1,0 +1,158 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { createFirstContact } from '../../../src/clients/first-contact.ts';
+import { toStatus } from '../../../src/errors/to-status.ts';
+import { parseDuration } from '../../../src/lib/duration.ts';
+import { fromRawHeaders, headerTokens, headerValue, headerValues } from '../../../src/lib/header-list.ts';
+import { createKept } from '../../../src/lib/kept.ts';
+import { SingleFlight } from '../../../src/lib/single-flight.ts';
+import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+
+t.test('durations are read as Kubernetes writes them', async (t) => {
+  for (const [text, milliseconds] of [
+    ['0', 0],
+    ['60s', 60_000],
+    ['1m30s', 90_000],
+    ['250ms', 250],
+    ['1.5h', 5_400_000],
+  ] as const) {
+    t.equal(parseDuration(text), milliseconds, text);
+  }
+  for (const text of ['', '60', '-1s', '1d', 's', '1 s', 'NaNs', `${'9'.repeat(30)}h`])
+    t.equal(parseDuration(text), undefined, text);
+});
+
+t.test('whatever is written, a duration is a whole number of milliseconds or none', async () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const parsed = parseDuration(text);
+      return parsed === undefined || (Number.isSafeInteger(parsed) && parsed >= 0);
+    }),
+  );
+});
+
+t.test('headers keep order, spelling and repeats', async (t) => {
+  const list = fromRawHeaders([':path', '/', 'A', '1', 'a', '2', 'Connection', 'Close, X-Y']);
+  t.same(list, [
+    ['A', '1'],
+    ['a', '2'],
+    ['Connection', 'Close, X-Y'],
+  ]);
+  t.same(headerValues(list, 'a'), ['1', '2']);
+  t.equal(headerValue(list, 'a'), '1');
+  t.equal(headerValue(list, 'b'), undefined);
+  t.same(headerTokens(list, 'connection'), ['close', 'x-y']);
+});
+
+t.test('who asks while the work is under way shares it; who asks after starts anew', async (t) => {
+  const flight = new SingleFlight<number>();
+  let runs = 0;
+  const work = async () => {
+    runs += 1;
+    return runs;
+  };
+  t.same(
+    await Promise.all([flight.do('k', work), flight.do('k', work), flight.do('other', work)]),
+    [1, 1, 2],
+  );
+  t.equal(await flight.do('k', work), 3);
+  t.equal(flight.size, 0);
+});
+
+t.test('work that fails fails for all who wait, and is not kept', async (t) => {
+  const flight = new SingleFlight<number>();
+  const fails = () => Promise.reject(new Error('down'));
+  const both = await Promise.allSettled([flight.do('k', fails), flight.do('k', fails)]);
+  t.same(
+    both.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  t.equal(await flight.do('k', async () => 1), 1);
+});
+
+t.test('a part stays while it is made of the same, and is ended after it was replaced', async (t) => {
+  const ended: string[] = [];
+  const kept = createKept<string>((part) => {
+    ended.push(part);
+  });
+  t.equal(kept.current, undefined);
+  t.equal(
+    kept.take('a', () => 'first'),
+    'first',
+  );
+  t.equal(
+    kept.take('a', () => 'never'),
+    'first',
+  );
+  t.equal(
+    kept.take('b', () => 'second'),
+    'second',
+  );
+  t.same(ended, [], 'what still uses it may finish');
+  await kept.endReplaced();
+  t.same(ended, ['first']);
+  t.equal(kept.current, 'second');
+  await kept.end();
+  t.same(ended, ['first', 'second']);
+});
+
+t.test('a part that cannot be built leaves the current one', async (t) => {
+  const kept = createKept<string>(() => {});
+  kept.take('a', () => 'first');
+  t.throws(() =>
+    kept.take('b', () => {
+      throw new Error('bad');
+    }),
+  );
+  t.equal(kept.current, 'first');
+});
+
+t.test('a backend is asked until it has answered once, ever less often, then no more', async (t) => {
+  const clock = createFakeClock();
+  let asked = 0;
+  const contact = createFirstContact({
+    name: 'keystone',
+    async contact() {
+      asked += 1;
+      if (asked < 3) throw new Error('connection refused');
+    },
+    clock,
+  });
+  t.equal(contact.notReadyBecause(), 'not reached yet');
+  contact.start();
+  await new Promise(setImmediate);
+  t.equal(contact.notReadyBecause(), 'connection refused');
+  clock.advance(1_000);
+  await new Promise(setImmediate);
+  t.equal(asked, 2);
+  clock.advance(2_000);
+  await new Promise(setImmediate);
+  t.equal(contact.notReadyBecause(), undefined);
+  clock.advance(600_000);
+  t.equal(asked, 3);
+});
+
+t.test('a contact that was stopped asks no more', async (t) => {
+  const clock = createFakeClock();
+  let asked = 0;
+  const contact = createFirstContact({
+    name: 'keystone',
+    contact: () => {
+      asked += 1;
+      return Promise.reject(new Error('down'));
+    },
+    clock,
+  });
+  contact.start();
+  contact.stop();
+  await new Promise(setImmediate);
+  clock.advance(600_000);
+  t.equal(asked, 1);
+});
+
+t.test('an error nobody expected shows the client nothing but the audit ID', async (t) => {
+  const { status } = toStatus(new TypeError('secret detail'), 'a-1');
+  t.equal(status.code, 500);
+  t.notMatch(JSON.stringify(status), 'secret');
+  t.match(status.details?.causes, [{ message: 'InternalError' }, { reason: 'AuditID', message: 'a-1' }]);
+});
