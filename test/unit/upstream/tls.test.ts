@@ -118,5 +118,20 @@ t.test('TLS to the API server', async (t) => {
       t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);
       await connection.untilEnd();
     });
+
+    t.test(`begun for a ${what} whose client leaves is given up`, async (t) => {
+      const mute = await startRawServer();
+      t.teardown(() => mute.close());
+      const relay = await relayFor(t, {
+        server: `https://127.0.0.1:${mute.port}`,
+        timeouts: { connect: 100 },
+      });
+      const client = await relay.request(text);
+      const connection = await mute.next();
+      client.reset();
+      t.same(await relay.ending(), { result: { status: 0, aborted: true }, heads: [] });
+      await connection.untilEnd();
+      t.equal(relay.clock.pending, 0);
+    });
   }
 });
