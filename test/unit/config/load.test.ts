@@ -86,7 +86,9 @@ t.test('the digest follows what decides who somebody is, and nothing else', asyn
 
 t.test('without a configuration file the message says which', async (t) => {
   const result = await loadConfiguration('/etc/stonegate/none.yaml', sources(FILES));
-  t.same(problemsOf(result), ['the configuration: cannot be read from /etc/stonegate/none.yaml: no such file']);
+  t.same(problemsOf(result), [
+    'the configuration: cannot be read from /etc/stonegate/none.yaml: no such file',
+  ]);
   t.same([...result.watched.keys()], ['/etc/stonegate/none.yaml']);
 });
 
