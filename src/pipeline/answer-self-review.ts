@@ -25,7 +25,7 @@ import type { UpstreamAnswer, UpstreamFetcher } from './upstream.ts';
 export interface SelfReviewOptions {
   readonly fetcher: UpstreamFetcher;
   readonly reviewer: AccessReviewer;
-  readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
+  readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
   readonly clock: Clock;
   readonly limits: BodyLimits;
 }
@@ -47,8 +47,10 @@ export function createSelfReviewAnswerer(options: SelfReviewOptions): Answerer {
     async answer(outgoing) {
       const { route } = outgoing;
       if (route.kind !== 'self-review') return undefined;
-      const spec = await readReviewSpec(outgoing.exchange, options.limits, options.clock);
+      // Its answer depends on who asks alone, so whatever its body says is not read.
       if (route.review === 'subject') return answerSubject(outgoing);
+      const { limits, clock } = options;
+      const spec = await readReviewSpec(outgoing.exchange, route.review, limits, clock);
       return route.review === 'access'
         ? answerAccess(outgoing, route, accessQuestion(spec), options)
         : answerRules(outgoing, route, rulesNamespace(spec), options);
@@ -95,7 +97,10 @@ async function answerAccess(
   return answerWith(await reviewer.review(outgoing.user, spec, outgoing.exchange.signal));
 }
 
-/** Fills in the user's own tenant; only a user of the system tenant may name another. */
+/**
+ * Fills in the user's own tenant; only a user of the system tenant may name another. What is kept once for the whole
+ * cluster is in no tenant: a wildcard in a tenant's role does not reach it.
+ */
 function inTenant(
   asked: AccessQuestion,
   { tenant }: Outgoing,
@@ -103,8 +108,11 @@ function inTenant(
 ): AccessQuestion {
   if (!('resourceAttributes' in asked)) return asked;
   const { tenant: named = '', ...attributes } = asked.resourceAttributes;
-  const own = mode.reviewTenant(tenant);
-  const chosen = mode.isSystem(tenant) && named !== '' ? named : own;
+  const { group = '', resource = '' } = attributes;
+  const isSystem = mode.isSystem(tenant);
+  if (!isSystem && mode.hiddenResources.has(`${group}/${resource}`))
+    return { resourceAttributes: attributes };
+  const chosen = isSystem && named !== '' ? named : mode.reviewTenant(tenant);
   return { resourceAttributes: chosen === undefined ? attributes : { ...attributes, tenant: chosen } };
 }
 

@@ -1,12 +1,14 @@
 /**
- * Reads the body of a self review and builds a new one of the fields that are allowed in it: the question is
- * asked in somebody's name, so nothing passes that nobody has looked at.
+ * Reads the body of a self review, JSON or protobuf, and builds a new one of the fields that are allowed in it: the
+ * question is asked in somebody's name, so nothing passes that nobody has looked at.
  */
 import type { NonResourceAttributes, ResourceAttributes } from '../api/authorization-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';
+import type { SelfReview } from '../tenancy/tenancy-mode.ts';
 import type { Exchange } from './exchange.ts';
+import { decodeReview, decodeReview, type Fields, PROTOBUF_TYPE, PROTOBUF_TYPE } from './review-protobuf.ts';
 
 export interface BodyLimits {
   readonly bodyBytes: number;
@@ -19,8 +21,9 @@ export type AccessQuestion =
   | { readonly resourceAttributes: ResourceAttributes }
   | { readonly nonResourceAttributes: NonResourceAttributes };
 
-type Fields = Readonly<Record<string, unknown>>;
+const JSON_TYPE = 'application/json';
 
+const JSON_TYPE = 'application/json';
 const RESOURCE_FIELDS = [
   'tenant',
   'namespace',
@@ -37,10 +40,16 @@ const NON_RESOURCE_FIELDS = ['path', 'verb'] as const;
  * @returns the review's `spec`, empty where there is none
  * @throws StatusError MediaTypeUnsupported, BodyTooLarge, BodyTimeout, BodyMalformed
  */
-export async function readReviewSpec(exchange: Exchange, limits: BodyLimits, clock: Clock): Promise<Fields> {
-  assertJSON(exchange);
+export async function readReviewSpec(
+  exchange: Exchange,
+  review: 'access' | 'rules',
+  limits: BodyLimits,
+  clock: Clock,
+): Promise<Fields> {
+  const type = mediaTypeOf(exchange);
   const body = await readBody(exchange, limits, clock);
-  const { spec = {} } = fieldsOf(parse(body), 'the body');
+  const read = type === PROTOBUF_TYPE ? parseProtobuf(body, review) : parse(body);
+  const { spec = {} } = fieldsOf(read, 'the body');
   return fieldsOf(spec, 'spec');
 }
 
@@ -60,15 +69,16 @@ export function rulesNamespace(spec: Fields): string {
   return strings(spec, ['namespace']).namespace ?? '';
 }
 
-function assertJSON({ headers }: Exchange): void {
-  const [type = ''] = (headerValue(headers, 'content-type') ?? 'application/json').split(';', 1);
+/** @throws StatusError MediaTypeUnsupported for anything but plain JSON and protobuf */
+function mediaTypeOf({ headers }: Exchange): string {
+  const [type = ''] = (headerValue(headers, 'content-type') ?? JSON_TYPE).split(';', 1);
   const encoding = headerValue(headers, 'content-encoding') ?? 'identity';
-  if (type.trim().toLowerCase() !== 'application/json' || encoding.toLowerCase() !== 'identity') {
-    throw new StatusError(
-      'MediaTypeUnsupported',
-      'the body of the request was in an unknown format - accepted media types include: application/json',
-    );
-  }
+  const name = type.trim().toLowerCase();
+  if ((name === JSON_TYPE || name === PROTOBUF_TYPE) && encoding.toLowerCase() === 'identity') return name;
+  throw new StatusError(
+    'MediaTypeUnsupported',
+    `the body of the request was in an unknown format - accepted media types include: ${JSON_TYPE}, ${PROTOBUF_TYPE}`,
+  );
 }
 
 async function readBody({ body }: Exchange, limits: BodyLimits, clock: Clock): Promise<Buffer> {
@@ -101,11 +111,27 @@ async function collect(body: Exchange['body'], limit: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function parse(body: Buffer): unknown {
+function parseJSON(body: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch (cause) {
     throw malformed('the body is no JSON', cause);
+  }
+}
+
+function parseProtobuf(body: Buffer, review: SelfReview): Fields {
+  try {
+    return decodeReview(body, review);
+  } catch (cause) {
+    throw malformed('the body is no protobuf of that kind', cause);
+  }
+}
+
+function parseProtobuf(body: Buffer, review: 'access' | 'rules'): unknown {
+  try {
+    return decodeReview(body, review);
+  } catch (cause) {
+    throw malformed('the body is no protobuf of its kind', cause);
   }
 }
 

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import fc from 'fast-check';
 import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
@@ -26,7 +27,7 @@ interface Options {
   readonly mode?: TenancyMode;
   readonly clock?: Clock;
   readonly headers?: HeaderList;
-  readonly body?: string | Readable;
+  readonly body?: string | Buffer | Readable;
   readonly upstream?: Parameters<typeof fakeFetcher>[0];
   readonly review?: SubjectAccessReviewStatus | Error;
 }
@@ -52,7 +53,7 @@ async function post(spec: unknown, options: Options = {}) {
   const answerer = createSelfReviewAnswerer({ fetcher, reviewer, mode, clock, limits });
   const exchange = {
     ...fakeExchange({ method: 'POST', target, headers }),
-    body: typeof body === 'string' ? Readable.from([Buffer.from(body)]) : body,
+    body: body instanceof Readable ? body : Readable.from([Buffer.from(body)]),
   };
   const answer = await answerer.answer(outgoingOf(mode, keystoneIdentity('alice', { home }), exchange));
   const sent = fetcher.asked.map(({ body: text, ...rest }) => ({ ...rest, body: JSON.parse(String(text)) }));
@@ -284,14 +285,84 @@ for (const [why, body] of [
   });
 }
 
-for (const headers of [
-  [['Content-Type', 'application/vnd.kubernetes.protobuf']],
-  [['Content-Encoding', 'gzip']],
-] as const) {
+for (const headers of [[['Content-Type', 'application/cbor']], [['Content-Encoding', 'gzip']]] as const) {
   t.test(`a review with ${headers[0].join(': ')} is a 415`, async (t) => {
     await t.rejects(post(listPods, { headers }), { code: 'MediaTypeUnsupported', http: 415 });
   });
 }
+
+const PROTOBUF = [['Content-Type', 'application/vnd.kubernetes.protobuf']] as const;
+/** A length-delimited field. */
+const field = (number: number, value: Buffer | string): Buffer => {
+  const bytes = Buffer.from(value);
+  return Buffer.concat([Buffer.of((number << 3) | 2, bytes.length), bytes]);
+};
+/** As kubectl sends a review: the kind, the message with its spec, and a content type nobody fills. */
+const enveloped = (spec: Buffer): Buffer =>
+  Buffer.concat([
+    Buffer.from('k8s\0'),
+    field(1, Buffer.concat([field(1, 'authorization.k8s.io/v1'), field(2, 'SelfSubjectAccessReview')])),
+    field(2, Buffer.concat([field(1, field(1, '')), field(2, spec), field(3, Buffer.of(8, 0))])),
+    field(3, ''),
+    field(4, ''),
+  ]);
+
+t.test(
+  'a question in protobuf, as kubectl asks since 1.32, is understood and answered in JSON',
+  async (t) => {
+    const attributes = Buffer.concat([
+      field(1, 'ns'),
+      field(2, 'list'),
+      field(3, ''),
+      field(5, 'pods'),
+      field(9, 'new'),
+    ]);
+    const { sent, json } = await post(undefined, {
+      headers: PROTOBUF,
+      body: enveloped(field(1, attributes)),
+    });
+    t.same(sent[0]?.body.spec, {
+      resourceAttributes: { namespace: 'ns', verb: 'list', group: '', resource: 'pods', tenant: 'acme' },
+    });
+    t.equal(json.kind, 'SelfSubjectAccessReview');
+  },
+);
+
+t.test('a question about a path, and one about a namespace, are understood in protobuf too', async (t) => {
+  const path = Buffer.concat([field(1, '/metrics'), field(2, 'get')]);
+  const access = await post(undefined, { headers: PROTOBUF, body: enveloped(field(2, path)) });
+  t.same(access.sent[0]?.body.spec, { nonResourceAttributes: { path: '/metrics', verb: 'get' } });
+  const rules = await post(undefined, { target: RULES, headers: PROTOBUF, body: enveloped(field(1, 'ns')) });
+  t.same(rules.sent[0]?.body.spec, { namespace: 'ns' });
+});
+
+t.test('C243 bytes that are no protobuf are a 400, whatever they are', async () => {
+  const whole = enveloped(field(1, field(1, 'ns')));
+  const bodies = fc.oneof(
+    fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
+    fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.concat([Buffer.from('k8s\0'), bytes])),
+    fc.nat(whole.length - 1).map((length) => whole.subarray(0, length)),
+    fc
+      .tuple(fc.nat(whole.length - 1), fc.nat(255))
+      .map(([at, byte]) => whole.with(at, byte))
+      .map((bytes) => Buffer.from(bytes)),
+  );
+  await fc.assert(
+    fc.asyncProperty(bodies, async (body) => {
+      try {
+        const { status } = await post(undefined, { headers: PROTOBUF, body });
+        return status === 201;
+      } catch (error) {
+        return error instanceof StatusError && error.code === 'BodyMalformed';
+      }
+    }),
+  );
+});
+
+t.test('whoami needs no body: it is answered whatever stands in it', async (t) => {
+  const { json } = await post(undefined, { target: WHOAMI, headers: PROTOBUF, body: 'anything' });
+  t.match(json, { kind: 'SelfSubjectReview', status: { userInfo: { username: 'acme:alice' } } });
+});
 
 t.test('a review larger than the limit is a 413, and its connection is left alive to say so', async (t) => {
   const body = Readable.from([Buffer.alloc(1000), Buffer.alloc(1000)]);
