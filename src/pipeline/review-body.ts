@@ -6,9 +6,8 @@ import type { NonResourceAttributes, ResourceAttributes } from '../api/authoriza
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';
-import type { SelfReview } from '../tenancy/tenancy-mode.ts';
 import type { Exchange } from './exchange.ts';
-import { decodeReview, decodeReview, type Fields, PROTOBUF_TYPE, PROTOBUF_TYPE } from './review-protobuf.ts';
+import { decodeReview, PROTOBUF_TYPE } from './review-protobuf.ts';
 
 export interface BodyLimits {
   readonly bodyBytes: number;
@@ -21,7 +20,7 @@ export type AccessQuestion =
   | { readonly resourceAttributes: ResourceAttributes }
   | { readonly nonResourceAttributes: NonResourceAttributes };
 
-const JSON_TYPE = 'application/json';
+type Fields = Readonly<Record<string, unknown>>;
 
 const JSON_TYPE = 'application/json';
 const RESOURCE_FIELDS = [
@@ -48,7 +47,7 @@ export async function readReviewSpec(
 ): Promise<Fields> {
   const type = mediaTypeOf(exchange);
   const body = await readBody(exchange, limits, clock);
-  const read = type === PROTOBUF_TYPE ? parseProtobuf(body, review) : parse(body);
+  const read = type === PROTOBUF_TYPE ? parseProtobuf(body, review) : parseJSON(body);
   const { spec = {} } = fieldsOf(read, 'the body');
   return fieldsOf(spec, 'spec');
 }
@@ -116,14 +115,6 @@ function parseJSON(body: Buffer): unknown {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch (cause) {
     throw malformed('the body is no JSON', cause);
-  }
-}
-
-function parseProtobuf(body: Buffer, review: SelfReview): Fields {
-  try {
-    return decodeReview(body, review);
-  } catch (cause) {
-    throw malformed('the body is no protobuf of that kind', cause);
   }
 }
 
