@@ -54,6 +54,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'sonic-boom': ['observability/'],
   yaml: ['config/'],
   zod: ['config/'],
+  '@bufbuild/protobuf': ['pipeline/review-protobuf.ts'],
   'ipaddr.js': ['pipeline/client-address.ts', 'config/'],
 };
 
