@@ -7,8 +7,13 @@
 import { StatusError } from '../errors/status-error.ts';
 import type { DocumentCache } from '../lib/document-cache.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
-import { type ResourceNames, reduceResources } from '../tenancy/reduce-discovery.ts';
-import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
+import {
+  type GroupNames,
+  type ResourceNames,
+  reduceGroups,
+  reduceResources,
+} from '../tenancy/reduce-discovery.ts';
+import type { Reduction, Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Answer, Answerer } from './answerer.ts';
 import type { Outgoing } from './request-state.ts';
 import type { UpstreamFetcher } from './upstream.ts';
@@ -17,9 +22,10 @@ export interface DiscoveryOptions {
   readonly fetcher: UpstreamFetcher;
   /** Must keep answers with status 200 only. */
   readonly cache: DocumentCache<Answer>;
-  readonly mode: Pick<TenancyMode, 'hiddenResources'>;
+  readonly mode: Hidden;
 }
 
+type Hidden = Pick<TenancyMode, 'hiddenResources' | 'hiddenGroups'>;
 type DiscoveryRoute = Extract<Route, { kind: 'discovery' }>;
 
 /** Documents we have to read; of the others the client may choose the form. */
@@ -47,11 +53,10 @@ export function createDiscoveryAnswerer({ fetcher, cache, mode }: DiscoveryOptio
       { method: 'GET', target, headers: [['Accept', accept]] },
       signal,
     );
-    const reduced = route.reduce === 'resources' && status === 200;
     return {
       status,
       headers: headers.filter(([name]) => RELAYED.has(name.toLowerCase())),
-      body: reduced ? reduce(body, headers, mode.hiddenResources) : body,
+      body: status === 200 ? reduce(route.reduce, body, headers, mode) : body,
     };
   }
 
@@ -72,12 +77,22 @@ function acceptOf({ route, exchange }: Outgoing): string {
 }
 
 /** @throws StatusError UpstreamUnavailable where the document cannot be read: what is not reduced is not shown */
-function reduce(body: Buffer, headers: HeaderList, hidden: ReadonlySet<string>): string {
+function reduce(reduction: Reduction, body: Buffer, headers: HeaderList, hidden: Hidden): Buffer | string {
+  if (reduction === 'none') return body;
   const type = headerValue(headers, 'content-type') ?? '';
   if (!type.startsWith(JSON_TYPE)) throw unreadable(`its type is ${JSON.stringify(type)}`);
   const list = parseDocument(body);
+  return `${JSON.stringify(reduction === 'groups' ? visibleGroups(list, hidden) : visibleResources(list, hidden))}\n`;
+}
+
+function visibleGroups(list: unknown, { hiddenGroups }: Hidden): GroupNames {
+  if (!isGroupList(list)) throw unreadable('it is no APIGroupList');
+  return reduceGroups(list, hiddenGroups);
+}
+
+function visibleResources(list: unknown, { hiddenResources }: Hidden): ResourceNames {
   if (!isResourceList(list)) throw unreadable('it is no APIResourceList');
-  return `${JSON.stringify(reduceResources(list, hidden))}\n`;
+  return reduceResources(list, hiddenResources);
 }
 
 function parseDocument(body: Buffer): unknown {
@@ -100,7 +115,17 @@ function isResourceList(list: unknown): list is ResourceNames {
   );
 }
 
-function isNamed(resource: unknown): resource is ResourceNames['resources'][number] {
+function isGroupList(list: unknown): list is GroupNames {
+  return (
+    typeof list === 'object' &&
+    list !== null &&
+    'groups' in list &&
+    Array.isArray(list.groups) &&
+    list.groups.every(isNamed)
+  );
+}
+
+function isNamed(resource: unknown): resource is { readonly name: string } {
   return (
     typeof resource === 'object' &&
     resource !== null &&

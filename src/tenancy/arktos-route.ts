@@ -27,6 +27,13 @@ export const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io/validatingwebhookconfigurations',
 ]);
 
+/** The groups of these that hold nothing else. */
+export const CLUSTER_SCOPED_GROUPS: ReadonlySet<string> = new Set([
+  'scheduling.k8s.io',
+  'node.k8s.io',
+  'admissionregistration.k8s.io',
+]);
+
 /** Behind `tenants/T/` these would name the Tenant object instead of a resource of the tenant. */
 const TENANT_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
 

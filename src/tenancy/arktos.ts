@@ -4,7 +4,7 @@
  */
 import type { Identity, TenantName } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { CLUSTER_SCOPED, systemRoute, tenantRoute } from './arktos-route.ts';
+import { CLUSTER_SCOPED, CLUSTER_SCOPED_GROUPS, systemRoute, tenantRoute } from './arktos-route.ts';
 import { createTenantResolver } from './domains.ts';
 import { type Addition, finishedUser } from './finished-user.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
@@ -32,6 +32,7 @@ export function createArktosMode({ systemTenant, domains }: ArktosOptions): Tena
     name: 'arktos',
     readsTenantFromPath: true,
     hiddenResources: CLUSTER_SCOPED,
+    hiddenGroups: CLUSTER_SCOPED_GROUPS,
     isSystem,
     reviewTenant: (tenant) => tenant,
     tenantOf(identity) {

@@ -18,7 +18,8 @@ const VERSION = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?';
 const PATHS: readonly (readonly [RegExp, DiscoveryPath])[] = [
   [/^\/api$/, SHARED],
   [/^\/api\/v1$/, { reduce: 'resources', perTenant: false }],
-  [new RegExp(`^/apis(?:/${GROUP})?$`), { reduce: 'none', perTenant: true }],
+  [/^\/apis$/, { reduce: 'groups', perTenant: true }],
+  [new RegExp(`^/apis/${GROUP}$`), { reduce: 'none', perTenant: true }],
   [new RegExp(`^/apis/${GROUP}/${VERSION}$`), { reduce: 'resources', perTenant: true }],
   [/^\/openapi\/(?:v2|v3(?:\/.*)?)$/, SHARED],
   [/^\/(?:version|healthz|livez|readyz)$/, SHARED],

@@ -9,6 +9,15 @@ export interface ResourceNames {
   readonly resources: readonly { readonly name: string }[];
 }
 
+/** What of an APIGroupList matters here. */
+export interface GroupNames {
+  readonly groups: readonly { readonly name: string }[];
+}
+
+export function reduceGroups<T extends GroupNames>(list: T, hidden: ReadonlySet<string>): T {
+  return { ...list, groups: list.groups.filter(({ name }) => !hidden.has(name)) };
+}
+
 /** @param hidden as `group/resource`; a hidden resource takes its subresources along */
 export function reduceResources<T extends ResourceNames>(list: T, hidden: ReadonlySet<string>): T {
   const slash = list.groupVersion.indexOf('/');

@@ -37,6 +37,7 @@ export function createSharedMode({ domains, reservedNamePrefixes }: SharedOption
     name: 'shared',
     readsTenantFromPath: false,
     hiddenResources: new Set(),
+    hiddenGroups: new Set(),
     isSystem: () => false,
     reviewTenant: () => undefined,
     tenantOf: ({ tenantOrigin }) => resolve(tenantOrigin),

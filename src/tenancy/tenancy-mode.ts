@@ -20,8 +20,8 @@ export type Route =
       readonly query: string;
     };
 
-/** `resources`: an APIResourceList; `none`: passed on as it is. */
-export type Reduction = 'resources' | 'none';
+/** `groups`: an APIGroupList; `resources`: an APIResourceList; `none`: passed on as it is. */
+export type Reduction = 'groups' | 'resources' | 'none';
 export type SelfReview = 'access' | 'rules' | 'subject';
 
 export interface TenancyMode {
@@ -52,4 +52,6 @@ export interface TenancyMode {
   isSystem(tenant: TenantName): boolean;
   /** The cluster-scoped resources that a tenant's discovery does not show, as `group/resource`. */
   readonly hiddenResources: ReadonlySet<string>;
+  /** The API groups of which nothing is left then; clients take an empty group for a broken one. */
+  readonly hiddenGroups: ReadonlySet<string>;
 }

@@ -51,6 +51,7 @@ export const openMode: TenancyMode = {
   reviewTenant: () => undefined,
   isSystem: () => false,
   hiddenResources: new Set(),
+  hiddenGroups: new Set(),
 };
 
 export interface Seen {

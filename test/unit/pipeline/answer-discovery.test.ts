@@ -56,6 +56,15 @@ t.test('what the tenant cannot have is not shown', async (t) => {
   t.strictSame(bodyOf(await discovery().get('/api/v1')), { ...list, resources: [{ name: 'pods' }] });
 });
 
+t.test(
+  'a group of which the tenant can have nothing is not shown: kubectl takes an empty one for broken',
+  async (t) => {
+    const groups = [{ name: 'apps' }, { name: 'node.k8s.io' }];
+    const { get } = discovery(() => ({ status: 200, body: { kind: 'APIGroupList', groups } }));
+    t.strictSame(bodyOf(await get('/apis')), { kind: 'APIGroupList', groups: [{ name: 'apps' }] });
+  },
+);
+
 t.test('a recorded document of a real server is reduced', async (t) => {
   const url = new URL('../../conformance/arktos/recorded/discovery-api-v1.json', import.meta.url);
   const body = JSON.parse(readFileSync(url, 'utf8')).response.body;
@@ -130,6 +139,10 @@ for (const [what, given] of [
     await t.rejects(discovery(() => given).get('/api/v1'), { code: 'UpstreamUnavailable', http: 503 });
   });
 }
+
+t.test('a list of groups that cannot be reduced is not shown at all: 503', async (t) => {
+  await t.rejects(discovery().get('/apis'), { code: 'UpstreamUnavailable', http: 503 });
+});
 
 t.test('other requests are left to others', async (t) => {
   t.equal(await discovery().get('/api/v1/pods'), undefined);

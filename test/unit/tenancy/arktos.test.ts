@@ -124,7 +124,7 @@ for (const [query, expected] of [
       kind: 'discovery',
       path: '/apis',
       query: expected,
-      reduce: 'none',
+      reduce: 'groups',
     });
   });
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { CLUSTER_SCOPED } from '../../../src/tenancy/arktos-route.ts';
-import { type ResourceNames, reduceResources } from '../../../src/tenancy/reduce-discovery.ts';
+import { CLUSTER_SCOPED, CLUSTER_SCOPED_GROUPS } from '../../../src/tenancy/arktos-route.ts';
+import { type ResourceNames, reduceGroups, reduceResources } from '../../../src/tenancy/reduce-discovery.ts';
 
 /** A recorded document's resources, as [name, tenanted]. */
 function recorded(file: string): { groupVersion: string; resources: { name: string; tenanted: boolean }[] } {
@@ -39,6 +39,13 @@ t.test('a tenant’s own cluster-scoped custom resource stays, although it says 
     'gadgets',
     'gadgets/status',
   ]);
+});
+
+t.test('a group of which nothing is left goes, the others stay', async (t) => {
+  const groups = ['apps', 'scheduling.k8s.io', 'storage.k8s.io', 'node.k8s.io'].map((name) => ({ name }));
+  const list = { kind: 'APIGroupList', groups };
+  const shown = [{ name: 'apps' }, { name: 'storage.k8s.io' }];
+  t.strictSame(reduceGroups(list, CLUSTER_SCOPED_GROUPS), { ...list, groups: shown });
 });
 
 function names(list: ResourceNames): string[] {

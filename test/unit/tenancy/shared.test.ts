@@ -87,7 +87,7 @@ t.test(
   'the cluster knows no tenants: none is hidden, none is above the others, reviews name none',
   async (t) => {
     const tenant = mode.tenantOf(keystoneIdentity('alice'));
-    t.equal(mode.hiddenResources.size, 0);
+    t.equal(mode.hiddenResources.size + mode.hiddenGroups.size, 0);
     t.equal(mode.isSystem(tenant), false);
     t.equal(mode.reviewTenant(tenant), undefined);
   },
