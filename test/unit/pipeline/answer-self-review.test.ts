@@ -144,6 +144,18 @@ t.test('a user of the system tenant may ask about any tenant, and else about the
   t.match((await post(listPods, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'system' } }]);
 });
 
+t.test('the right to what no tenant has is asked without a tenant, so that the answer is no', async (t) => {
+  const nodes = { resourceAttributes: { verb: 'list', resource: 'nodes' } };
+  t.strictSame((await post(nodes)).sent[0]?.body.spec, nodes);
+  t.strictSame((await post(nodes)).reviewed, [{ user: 'acme:alice', ...nodes }]);
+  t.match((await post(nodes, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'system' } }]);
+});
+
+t.test('a resource of the same name in another group is the tenant’s own', async (t) => {
+  const own = { resourceAttributes: { verb: 'list', group: 'example.com', resource: 'nodes' } };
+  t.match((await post(own)).reviewed, [{ resourceAttributes: { tenant: 'acme' } }]);
+});
+
 t.test('the right to a path is asked without a tenant', async (t) => {
   const spec = { nonResourceAttributes: { path: '/metrics', verb: 'get' } };
   const { reviewed, json } = await post(spec);
