@@ -15,7 +15,7 @@ const RESERVED = ['system:', 'keystone:', 'stonegate:'];
  * @throws StatusError IdentityUnusable for an e-mail address that the issuer did not verify: anybody may have
  *   claimed it
  */
-export function claimOf(claims: JSONObject, name: string): unknown {
+function claimOf(claims: JSONObject, name: string): unknown {
   if (!Object.hasOwn(claims, name) || claims[name] === null) return undefined;
   if (name === 'email' && !(Object.hasOwn(claims, 'email_verified') && claims.email_verified === true)) {
     throw unusable(
@@ -79,7 +79,7 @@ export function requireUnreserved(name: string, claim: string): string {
   );
 }
 
-export function unusable(message: string): StatusError {
+function unusable(message: string): StatusError {
   return new StatusError('IdentityUnusable', message);
 }
 

@@ -11,7 +11,7 @@ import { StatusError } from './status-error.ts';
  * @param userName as the API server would know it (the impersonated name)
  * @param tenant the tenant the request concerns; undefined where the cluster knows no tenants
  */
-export function forbiddenMessage(info: RequestInfo, userName: string, tenant: string | undefined): string {
+function forbiddenMessage(info: RequestInfo, userName: string, tenant: string | undefined): string {
   const user = JSON.stringify(userName);
   if (!info.isResourceRequest)
     return `forbidden: User ${user} cannot ${info.verb} path ${JSON.stringify(info.rawPath)}`;

@@ -47,8 +47,9 @@ export class Http1Response implements ResponseWriter {
     beforeHead();
     response.writeHead(status, headers.flat());
     // A watch may have nothing to say for minutes: its head leaves now, but in one packet with what follows at once.
+    // Not by flushHeaders: that sends header bytes beyond ASCII as UTF-8 once more.
     process.nextTick(() => {
-      if (!this.closed && !this.#bodyBegun) response.flushHeaders();
+      if (!this.closed && !this.#bodyBegun) response.write('', 'latin1');
     });
   }
 

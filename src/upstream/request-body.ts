@@ -20,7 +20,7 @@ export interface RequestBodyOptions {
   readonly onFault: (fault: Error) => void;
 }
 
-export function bodyTooLarge(maxBytes: number): StatusError {
+function bodyTooLarge(maxBytes: number): StatusError {
   return new StatusError('BodyTooLarge', `Request entity too large: limit is ${maxBytes}`);
 }
 

@@ -10,7 +10,7 @@ import { createIssuerKeys, type DiscoveredIssuerKeys } from '../../src/clients/o
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { eventually } from '../support/eventually.ts';
-import { createFakeClock, type FakeClock } from '../support/oidc/fake-clock.ts';
+import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { jwtConfiguration } from '../support/oidc/jwt-configuration.ts';
 import { type OidcProvider, requestIdToken, startOidcProvider } from '../support/oidc/provider.ts';
 

@@ -8,7 +8,7 @@ import { createKeystoneClient } from '../../../src/clients/keystone.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import { type Recording, recordedAt, recordings, replay } from '../../support/keystone/recordings.ts';
 
 const OWN_TOKEN = 'gAAAAABstonegates-own-token';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createVerifiedTokens } from '../../../src/authentication/jwt-cache.ts';
-import { createFakeClock } from '../../support/oidc/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 t.test('a verified token is remembered for a minute at most', async (t) => {
   const clock = createFakeClock(1_000);

@@ -7,7 +7,7 @@ import type { JWTConfiguration } from '../../../src/api/config-v1alpha1.ts';
 import type { Identity } from '../../../src/api/identity.ts';
 import { createJWTAuthenticator } from '../../../src/authentication/jwt.ts';
 import { parseConfiguration } from '../../../src/config/parse.ts';
-import { createFakeClock } from '../../support/oidc/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import { directKeys } from '../../support/oidc/jwt-configuration.ts';
 import { startSigningIssuer } from '../../support/oidc/signing-issuer.ts';
 

@@ -9,7 +9,7 @@ import { createKeystoneClient } from '../../../src/clients/keystone.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import { createKeystoneStandIn } from '../../support/keystone/standin.ts';
 
 const CONTEXT: AuthenticationContext = { source: '192.0.2.1', signal: new AbortController().signal };
@@ -37,7 +37,7 @@ async function createScene(
   t: { teardown(action: () => unknown): void },
   tokenProvider: 'fernet' | 'jws' = 'fernet',
 ) {
-  const clock = createFakeClock();
+  const clock = createFakeClock(Date.parse('2026-11-21T01:00:00Z'));
   const keystone = await createKeystoneStandIn({ now: clock.now, tokenProvider });
   const { directory } = keystone;
   const web = { project: directory.project('acme', 'web') };

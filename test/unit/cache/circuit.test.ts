@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createCircuit } from '../../../src/cache/circuit.ts';
-import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 t.test('after a failure nobody asks for a moment, then one does', (t) => {
   const clock = createFakeClock();

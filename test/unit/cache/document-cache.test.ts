@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createDocumentCache } from '../../../src/cache/document-cache.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 function setUp() {
   const clock = createFakeClock();

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createKnownEpochs } from '../../../src/cache/known-epochs.ts';
-import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 t.test('an epoch never goes back', (t) => {
   const epochs = createKnownEpochs(createFakeClock(), 10);

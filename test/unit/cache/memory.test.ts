@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createMemoryTier } from '../../../src/cache/memory.ts';
-import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 t.test('memory holds so many entries and no more, and none beyond its end', (t) => {
   const clock = createFakeClock();

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { createRedisSubscription } from '../../../src/cache/redis-subscription.ts';
-import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 /** A connection that does what the test says. */
 class Connection extends EventEmitter {

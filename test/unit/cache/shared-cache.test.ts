@@ -5,7 +5,7 @@ import { createSharedCache, noSharedCache } from '../../../src/cache/shared-cach
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import { createMemoryStore } from '../../support/redis/memory-store.ts';
 import {
   createBackend,

@@ -3,7 +3,7 @@ import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import type { Telemetry } from '../../../src/lib/telemetry.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import { createMemoryStore } from '../../support/redis/memory-store.ts';
 import { createBackend, createReplica, type ReplicaOptions, TTL } from '../../support/redis/replica.ts';
 

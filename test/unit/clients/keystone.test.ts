@@ -5,7 +5,7 @@ import { createKeystoneClient } from '../../../src/clients/keystone.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
-import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import type { Fault } from '../../support/keystone/faults.ts';
 import { createKeystoneStandIn } from '../../support/keystone/standin.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
@@ -29,7 +29,7 @@ interface SceneOptions {
 
 /** A stand-in Keystone with alice, a service user, and a client of it. */
 async function createScene(t: Test, options: SceneOptions = {}) {
-  const clock = createFakeClock();
+  const clock = createFakeClock(Date.parse('2026-11-21T01:00:00Z'));
   const keystone = await createKeystoneStandIn({ now: clock.now });
   const { directory } = keystone;
   const web = { project: directory.project('acme', 'web') };
@@ -78,7 +78,7 @@ async function clientOf(t: Test, listener: RequestListener, credential?: Keyston
     ...(credential && { credential }),
     readSecret: () => 'bridge-pass',
     timeout: TIMEOUT,
-    clock: createFakeClock(),
+    clock: createFakeClock(Date.parse('2026-11-21T01:00:00Z')),
     logger: silentLogger,
     telemetry: noTelemetry,
   });
@@ -256,7 +256,7 @@ t.test('Keystone’s certificate is checked against the configured authority', a
     url: keystone.url,
     readSecret: () => '',
     timeout: TIMEOUT,
-    clock: createFakeClock(),
+    clock: createFakeClock(Date.parse('2026-11-21T01:00:00Z')),
     logger: silentLogger,
     telemetry: noTelemetry,
   };

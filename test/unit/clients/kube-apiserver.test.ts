@@ -4,7 +4,7 @@ import { StatusError } from '../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from '../../../src/pipeline/upstream.ts';
 import { eventually } from '../../support/eventually.ts';
-import { createFakeClock } from '../../support/oidc/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 const SIGNAL = new AbortController().signal;
 const ALICE = { username: 'acme:alice', uid: '', groups: ['system:authenticated'], extra: {} };

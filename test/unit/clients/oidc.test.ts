@@ -8,7 +8,7 @@ import {
 import type { LogFields, Logger } from '../../../src/lib/logger.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
-import { createFakeClock, type FakeClock } from '../../support/oidc/fake-clock.ts';
+import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
 import { startLoopbackServer } from '../../support/oidc/loopback-server.ts';
 import { type SigningIssuer, startSigningIssuer } from '../../support/oidc/signing-issuer.ts';
 import { createAuthority } from '../../support/tls/authority.ts';

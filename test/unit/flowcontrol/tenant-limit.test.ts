@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createTenantLimit } from '../../../src/flowcontrol/tenant-limit.ts';
 import { createTokenBuckets } from '../../../src/flowcontrol/token-buckets.ts';
-import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 t.test('a tenant over its rate is refused with 429, and no other', (t) => {
   const clock = createFakeClock();

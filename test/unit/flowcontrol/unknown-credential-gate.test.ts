@@ -5,7 +5,7 @@ import {
   type UnknownCredentialGateOptions,
 } from '../../../src/flowcontrol/unknown-credential-gate.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 /** Two at a time, two more may wait; each source may ask often. */
 function setUp(options: Partial<UnknownCredentialGateOptions> = {}) {

@@ -6,7 +6,7 @@ import { parseDuration } from '../../../src/lib/duration.ts';
 import { fromRawHeaders, headerTokens, headerValue, headerValues } from '../../../src/lib/header-list.ts';
 import { createKept } from '../../../src/lib/kept.ts';
 import { SingleFlight } from '../../../src/lib/single-flight.ts';
-import { createFakeClock } from '../../support/keystone/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 t.test('durations are read as Kubernetes writes them', async (t) => {
   for (const [text, milliseconds] of [

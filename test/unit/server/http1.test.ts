@@ -88,6 +88,23 @@ t.test('C204 an absolute-form target and a double slash reach the pipeline as th
   }
 });
 
+t.test(
+  'bytes beyond ASCII in an answer’s header reach the client as they are, also before a body',
+  async (t) => {
+    const zoe = Buffer.from('Zoë').toString('latin1');
+    const listening = await startListener(async ({ response }) => {
+      response.writeHead(200, [['X-Name', zoe]]);
+      await eventually(() => response.closed);
+    });
+    t.teardown(() => listening.close());
+    const socket = await listening.socket();
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const [head] = await once(socket, 'data');
+    t.match(head.toString('utf8'), /X-Name: Zoë\r\n/);
+    socket.destroy();
+  },
+);
+
 t.test('a request head beyond the limit is refused with 431', async (t) => {
   const answer = await talk(t, `GET / HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(70_000)}\r\n\r\n`);
   t.match(answer, /^HTTP\/1\.1 431 /);

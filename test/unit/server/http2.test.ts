@@ -5,7 +5,7 @@ import t from 'tap';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import type { Exchange } from '../../../src/pipeline/exchange.ts';
 import { eventually } from '../../support/eventually.ts';
-import { createFakeClock } from '../../support/oidc/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import { answerOf, echoTarget, readAll, request2, startListener } from '../../support/server/listening.ts';
 import {
   END_HEADERS,

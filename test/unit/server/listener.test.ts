@@ -4,7 +4,7 @@ import { connect as connectTCP } from 'node:net';
 import t from 'tap';
 import type { Exchange } from '../../../src/pipeline/exchange.ts';
 import { eventually } from '../../support/eventually.ts';
-import { createFakeClock } from '../../support/oidc/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import {
   answerOf,
   authority,

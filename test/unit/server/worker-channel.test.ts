@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import t from 'tap';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { answerPrimary, ask, type ChannelEnd, isReadinessList } from '../../../src/server/worker-channel.ts';
-import { createFakeClock } from '../../support/oidc/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 /** Two ends of a channel; what one sends, the other hears. */
 function channel(): [ChannelEnd, ChannelEnd] {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { startIdleTimer } from '../../../src/upstream/idle-timer.ts';
-import { createFakeClock } from '../../support/oidc/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 function timerOf() {
   const clock = createFakeClock(0);

@@ -2,7 +2,7 @@ import { PassThrough, Readable } from 'node:stream';
 import t from 'tap';
 import { RequestBody } from '../../../src/upstream/request-body.ts';
 import { eventually } from '../../support/eventually.ts';
-import { createFakeClock } from '../../support/oidc/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import { codeOf } from '../../support/raw-http/relay.ts';
 
 function bodyOf<S extends Readable = PassThrough>(
