@@ -12,7 +12,7 @@ import type { Exchange } from '../../../src/pipeline/exchange.ts';
 import type { RelayResult } from '../../../src/pipeline/upstream.ts';
 import type { UpstreamCredential } from '../../../src/upstream/connection.ts';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
-import { createFakeClock, type FakeClock } from '../oidc/fake-clock.ts';
+import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 import { startExchangeServer } from './exchange-server.ts';
 import { connectRaw, type RawConnection } from './raw-connection.ts';
 import { type RawServer, startRawServer } from './raw-server.ts';
