@@ -8,7 +8,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments, stringify } from 'yaml';
 import { rbacManifests } from '../../src/cli/rbac-manifests.ts';
-import { type ApiServer, createApiServer } from './apiserver/api-server.ts';
+import { type ApiServer, createApiServer, type LoggedRequest } from './apiserver/api-server.ts';
 import { isObject, type JsonObject } from './apiserver/json.ts';
 import type { PodLog } from './apiserver/pods.ts';
 import type { Seed, Subject } from './apiserver/seed.ts';
@@ -24,6 +24,10 @@ export interface LandscapeOptions {
   readonly mode?: Mode;
   /** Merged over the configuration, member by member. */
   readonly configuration?: Record<string, object>;
+  /** How long tokens live, in seconds; an hour without it. */
+  readonly tokenLife?: number;
+  /** Called with each request that reaches the API server. */
+  readonly onRequest?: (request: LoggedRequest) => void;
 }
 
 export interface Landscape {
@@ -46,16 +50,18 @@ const PEOPLE = { alice: 'acme', bob: 'globex' } as const;
 const OWN_TOKEN = 'stonegate-own-token';
 
 export async function createLandscape(options: LandscapeOptions): Promise<Landscape> {
-  const { folder, mode = 'arktos' } = options;
+  const { folder, mode = 'arktos', tokenLife = 3_600, onRequest } = options;
   await mkdir(folder, { recursive: true });
   const authority = await createAuthority('Stonegate demo CA');
   const apiServer = await createApiServer({
     flavour: mode === 'arktos' ? 'arktos' : 'kubernetes',
     tls: await authority.server('kube-apiserver'),
     tokens: { [OWN_TOKEN]: { username: 'stonegate' } },
+    ...(onRequest && { onRequest }),
   });
   const keystone = await createKeystoneStandIn({ tls: await authority.server('keystone') });
   const provider = await startOidcProvider({
+    idTokenLife: tokenLife,
     users: {
       carol: {
         password: 'carol-pass',
@@ -102,7 +108,8 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
     configure,
     keystoneToken(person) {
       const user = keystone.directory.user(PEOPLE[person], person);
-      return keystone.issue(user, { project: keystone.directory.project(PEOPLE[person], 'web') });
+      const project = keystone.directory.project(PEOPLE[person], 'web');
+      return keystone.issue(user, { project }, { life: tokenLife * 1_000 });
     },
     async close() {
       await Promise.all([apiServer.close(), keystone.close(), provider.close()]);

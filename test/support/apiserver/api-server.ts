@@ -36,6 +36,8 @@ export interface ApiServerOptions {
   readonly tokens?: Readonly<Record<string, TokenUser>>;
   /** Gives every new pod a node, so that it runs at once; true unless said otherwise. */
   readonly schedulesPods?: boolean;
+  /** Called with each request as it arrives. */
+  readonly onRequest?: (request: LoggedRequest) => void;
 }
 
 /** What arrived, for tests to look at. */
@@ -96,6 +98,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   ): void => {
     const logged = log(request, response, upgrade);
     requests.push(logged);
+    options.onRequest?.(logged);
     arrivals.emit('request', logged);
     const fault = faults.findIndex(({ applies }) => applies(request));
     if (fault >= 0) {

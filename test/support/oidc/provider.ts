@@ -19,6 +19,8 @@ export interface OidcProviderOptions {
   readonly users: Readonly<Record<string, OidcUser>>;
   /** The audience of the ID tokens. */
   readonly clientID?: string;
+  /** Of ID tokens, in seconds; an hour without it. */
+  readonly idTokenLife?: number;
 }
 
 export interface OidcProvider {
@@ -40,7 +42,7 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
   let handle: ReturnType<Provider['callback']> | undefined;
   const server = await startLoopbackServer((request, response) => void handle?.(request, response), options);
   const create = (): void => {
-    handle = createProvider(server.origin, clientID, options.users, keys).callback();
+    handle = createProvider(server.origin, clientID, options, keys).callback();
   };
   create();
   return {
@@ -88,7 +90,7 @@ export async function requestIdToken(login: {
 function createProvider(
   issuer: string,
   clientID: string,
-  users: Readonly<Record<string, OidcUser>>,
+  { users, idTokenLife = 3_600 }: OidcProviderOptions,
   keys: readonly JWK[],
 ): Provider {
   const provider = new Provider(issuer, {
@@ -107,7 +109,7 @@ function createProvider(
     jwks: { keys: [...keys] },
     cookies: { keys: [crypto.randomUUID()] },
     features: { devInteractions: { enabled: false } },
-    ttl: { IdToken: 3_600 },
+    ttl: { IdToken: idTokenLife },
   });
   provider.registerGrantType<{ username?: string; password?: string; scope?: string }>(
     'password',

@@ -1,0 +1,84 @@
+/**
+ * `npm run demo`: a whole Stonegate with everything around it on loopback, until Ctrl-C. With `--tour` it walks
+ * through it by itself instead and ends: 0 when all of it was right, else 1.
+ */
+import { resolve } from 'node:path';
+import { parseArgs, styleText } from 'node:util';
+import { claimFolder } from './claim-folder.ts';
+import { openPlayground, type Playground } from './playground.ts';
+import { takeTour } from './tour.ts';
+import { whatToTry } from './what-to-try.ts';
+
+const USAGE = `Usage: npm run demo -- [--tour] [--folder DIR]
+
+  --tour         walk through it without you, then end; 0 when all of it was right
+  --folder DIR   where certificates, configuration, kubeconfig and logs go; .demo, or .demo/tour for the tour
+`;
+
+const ANY_PORTS = { stonegate: 0, admin: 0 };
+const KNOWN_PORTS = { stonegate: 8443, admin: 9090 };
+
+async function run(tour: boolean, folder: string): Promise<number> {
+  // From the start, so that Ctrl-C while things come up ends them in order too.
+  const stopped = untilStopSignal();
+  const giveBack = await claimFolder(folder);
+  try {
+    const playground = await openPlayground({ folder, ports: tour ? ANY_PORTS : KNOWN_PORTS });
+    try {
+      return tour ? await guide(playground) : await host(playground, stopped);
+    } finally {
+      await playground.close();
+    }
+  } finally {
+    await giveBack();
+  }
+}
+
+/** Keeps the demo up until somebody ends it, or until Stonegate ends by itself, which is a failure. */
+async function host(playground: Playground, stopped: Promise<void>): Promise<number> {
+  print(whatToTry(playground));
+  const failure = await Promise.race([stopped, playground.ended]);
+  print(failure ?? '\nEnding.');
+  return failure === undefined ? 0 : 1;
+}
+
+async function guide({ url, landscape, tokens, folder }: Playground): Promise<number> {
+  print(`Stonegate at ${url}, API server at ${landscape.apiServer.url}; > what goes out, < what comes back`);
+  const wrong = await takeTour({
+    url,
+    tokens,
+    ca: landscape.authority.cert,
+    requests: landscape.apiServer.requests,
+    print,
+    paint: (line, right) => styleText(right ? 'bold' : 'red', line),
+  });
+  print('');
+  if (wrong.length > 0) print(`Wrong: ${wrong.join('; ')}. Logs: ${folder}`);
+  else print(`All of it was right. Logs: ${folder}`);
+  return wrong.length === 0 ? 0 : 1;
+}
+
+/** npm passes a Ctrl-C on that the terminal sent already: the second one is no other wish than the first. */
+function untilStopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => resolve());
+  });
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+const { values } = parseArgs({
+  options: { tour: { type: 'boolean' }, folder: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+});
+if (values.help) print(USAGE);
+else {
+  const { tour = false, folder = tour ? '.demo/tour' : '.demo' } = values;
+  try {
+    process.exitCode = await run(tour, resolve(folder));
+  } catch (error) {
+    process.stderr.write(`The demo has failed: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}

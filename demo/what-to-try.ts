@@ -1,0 +1,43 @@
+/** What the demo prints once it is ready: one screen, of which every line can be copied into a shell. */
+import { relative } from 'node:path';
+import type { Playground } from './playground.ts';
+
+const TRIES: readonly (readonly [string, string])[] = [
+  ['who am I?', 'kubectl auth whoami'],
+  ['carol, by OIDC', 'kubectl --context acme-carol auth whoami'],
+  ['what is there', 'kubectl get pods,deployments,configmaps,namespaces'],
+  ['one name,', 'kubectl get configmap settings -o jsonpath=\'{.data.owner}{"\\n"}\''],
+  ['two tenants', 'kubectl --context globex-bob get configmap settings -o jsonpath=\'{.data.owner}{"\\n"}\''],
+  ['refused (403)', 'kubectl get --raw /api/v1/tenants/globex/namespaces/default/pods'],
+  ['may I?', 'kubectl auth can-i delete pods; kubectl auth can-i list nodes'],
+  ['exec', 'kubectl exec web -- echo hello; kubectl exec -it web -- sh   # echo, env, hostname, cat, exit'],
+  ['logs', 'kubectl logs -f web --tail 3'],
+  ['copy', 'kubectl cp README.md web:/tmp/readme.md && kubectl exec web -- cat /tmp/readme.md'],
+  ['port-forward', 'kubectl port-forward pod/web 8080:80   # then: curl http://127.0.0.1:8080/'],
+  ['watch', 'kubectl get configmaps --watch   # elsewhere: kubectl create configmap news --from-literal=a=b'],
+];
+
+export function whatToTry({ folder, url, admin, landscape }: Playground): string {
+  const file = (name: string): string => relative('.', `${folder}/${name}`);
+  return [
+    `Stonegate is ready at ${url}`,
+    '',
+    `  behind it    API server ${landscape.apiServer.url} (stand-in for Arktos)`,
+    `  people from  Keystone ${landscape.keystone.url} (stand-in), OIDC ${landscape.provider.issuer}`,
+    `  contexts     acme-alice and globex-bob (Keystone tokens), acme-carol (OIDC ID token)`,
+    '',
+    'In another terminal, from this folder, with any kubectl:',
+    '',
+    `  export KUBECONFIG=${folder}/kubeconfig`,
+    '',
+    ...TRIES.map(([what, command]) => `  ${what.padEnd(15)}${command}`),
+    '',
+    `  what the API server saw   tail -f ${file('apiserver.log')}`,
+    `  audit log                 tail -f ${file('audit.log')}`,
+    `  metrics and health        curl ${admin}/metrics; curl ${admin}/readyz`,
+    `  its configuration and log ${file('stonegate.yaml')} (reloaded when it changes), ${file('stonegate.log')}`,
+    '',
+    'Ctrl-C ends it all.',
+    '',
+  ].join('\n');
+}
