@@ -48,7 +48,12 @@ const ISSUER_TIMEOUT = 10_000;
 /** The parts that live as long as what they are made of. */
 export class Adapters {
   readonly #around: Surroundings;
-  readonly #upstream = createKept<Upstream>((upstream) => upstream.close());
+  /** Not closed yet: the current one, and replaced ones that still have watches or tunnels. */
+  readonly #upstreams = new Set<Upstream>();
+  readonly #upstream = createKept<Upstream>(async (upstream) => {
+    await upstream.close();
+    this.#upstreams.delete(upstream);
+  });
   readonly #shared = createKept<SharedCache>((shared) => shared.close());
   readonly #keystone = createKept<Keystone>(({ client, contact }) => {
     contact.stop();
@@ -65,16 +70,18 @@ export class Adapters {
     const { upstream, server } = loaded.configuration;
     const credential = upstreamCredential(loaded, upstream);
     const ca = upstream.caFile === undefined ? {} : { ca: loaded.file(upstream.caFile) };
-    return this.#upstream.take(fingerprintOf(upstream, server, credential, ca), () =>
-      createUpstream({
+    return this.#upstream.take(fingerprintOf(upstream, server, credential, ca), () => {
+      const built = createUpstream({
         ...this.#around,
         server: upstream.server,
         ...ca,
         credential,
         timeouts: { ...upstream.timeouts, body: server.timeouts.body },
         maxBodyBytes: server.limits.bodyBytes,
-      }),
-    );
+      });
+      this.#upstreams.add(built);
+      return built;
+    });
   }
 
   keystone(loaded: LoadedConfiguration, keystone: KeystoneConfiguration): Keystone {
@@ -169,8 +176,11 @@ export class Adapters {
     ]);
   }
 
+  /** To be called when no client is left: what is still asked of the API server is asked for nobody. */
   async close(): Promise<void> {
-    await Promise.all(this.#all().map((kept) => kept.end()));
+    const ended = Promise.all(this.#all().map((kept) => kept.end()));
+    await Promise.all([...this.#upstreams].map((upstream) => upstream.destroy()));
+    await ended;
   }
 
   #all(): { endReplaced(): Promise<void>; end(): Promise<void> }[] {

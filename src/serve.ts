@@ -78,6 +78,9 @@ async function runAlone(started: Started): Promise<void> {
     metrics: () => app.metrics.text(),
     random: systemRandom,
     logger,
+  }).catch(async (error: unknown) => {
+    await app.close();
+    throw error;
   });
   logger.info({ address: app.address, admin: admin.address }, 'serving');
   await untilStopped(app, logger);
@@ -86,11 +89,15 @@ async function runAlone(started: Started): Promise<void> {
 
 async function runAsWorker(started: Started): Promise<void> {
   const { logger } = started;
-  const app = await createApp({ ...started, sources: systemSources });
-  answerPrimary(process, { readiness: () => app.readiness(), metrics: () => app.metrics.json() }, logger);
-  logger.info({ address: app.address, worker: cluster.worker?.id }, 'serving');
-  await untilStopped(app, logger);
-  process.disconnect();
+  try {
+    const app = await createApp({ ...started, sources: systemSources });
+    answerPrimary(process, { readiness: () => app.readiness(), metrics: () => app.metrics.json() }, logger);
+    logger.info({ address: app.address, worker: cluster.worker?.id }, 'serving');
+    await untilStopped(app, logger);
+  } finally {
+    // The channel to the primary would hold the process. Closed by the worker itself, it leaves the exit code alone.
+    cluster.worker?.disconnect();
+  }
 }
 
 async function runAsPrimary({ loaded, logger }: Started, workers: number | 'auto'): Promise<void> {

@@ -1,0 +1,233 @@
+/** The whole program as a process: how it starts, ends and answers to signals. */
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect as connectH2 } from 'node:http2';
+import { connect as connectTCP, createServer } from 'node:net';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import { createLandscape, type LandscapeOptions } from '../support/landscape.ts';
+import { askOnce, openRequest } from '../support/open-request.ts';
+import { runStonegate, type StonegateProcess, serveStonegate } from '../support/stonegate-process.ts';
+
+const NAMESPACES = '/api/v1/namespaces';
+const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
+
+/** A landscape with the program running in it, ended with the test. */
+async function setUp(t: Test, configuration: LandscapeOptions['configuration'] = {}) {
+  const folder = t.testdir();
+  const landscape = await createLandscape({ folder, configuration });
+  t.teardown(() => landscape.close());
+  const stonegate = await serveStonegate(landscape.configFile);
+  t.teardown(() => stonegate.stop());
+  await readyzIs(stonegate, 200);
+  // The first contact with Keystone is over: what hangs from now on is a test's own.
+  await eventually(async () =>
+    /backend="keystone",result="ok"/.test((await stonegate.admin('/metrics')).text),
+  );
+  const destination = { port: stonegate.port, ca: landscape.authority.cert };
+  return { ...landscape, folder, stonegate, destination };
+}
+
+async function readyzIs(stonegate: StonegateProcess, status: number): Promise<void> {
+  await eventually(async () => (await stonegate.admin('/readyz')).status === status);
+}
+
+t.test('C253 SIGTERM with a GET in flight and a watch open: both end in good order', async (t) => {
+  const { stonegate, destination, keystone, keystoneToken } = await setUp(t);
+  const token = keystoneToken('alice');
+  const watch = openRequest(destination, token, WATCH);
+  await watch.until('"settings"');
+
+  keystone.fault = 'hang';
+  const inFlight = openRequest(destination, keystoneToken('alice'), NAMESPACES);
+  await eventually(() => keystone.hanging === 1);
+
+  stonegate.signal('SIGTERM');
+  const watched = await watch.answered;
+  t.equal(watched.complete, true, 'the watch ends as an answer does, not by a broken connection');
+
+  const { status, text } = await stonegate.admin('/readyz');
+  t.equal(status, 503, 'not ready meanwhile');
+  t.match(text, '[-]shutdown failed: shutting down');
+  await t.rejects(askOnce(destination, token, NAMESPACES), { code: 'ECONNREFUSED' }, 'nobody new gets in');
+
+  keystone.release();
+  const answered = await inFlight.answered;
+  t.match(answered, { status: 200, complete: true }, 'the GET gets its answer');
+  t.match(await stonegate.ended, { code: 0, signal: null });
+});
+
+t.test('SIGTERM over HTTP/2: the stream in flight is answered, then the connection ends', async (t) => {
+  const { stonegate, destination, keystone, keystoneToken } = await setUp(t);
+  keystone.fault = 'hang';
+  const session = connectH2(`https://localhost:${destination.port}`, { ca: destination.ca });
+  session.on('error', () => session.destroy());
+  const stream = session.request({ ':path': NAMESPACES, authorization: `Bearer ${keystoneToken('alice')}` });
+  const head = once(stream, 'response');
+  stream.resume();
+  await eventually(() => keystone.hanging === 1);
+  const closed = once(session, 'close');
+  stonegate.signal('SIGTERM');
+  await once(session, 'goaway');
+  keystone.release();
+  t.match(await head, [{ ':status': 200 }]);
+  await closed;
+  t.match(await stonegate.ended, { code: 0, signal: null });
+});
+
+t.test('SIGTERM in the midst of an upload: the upload is taken to its end', async (t) => {
+  const { stonegate, destination, keystoneToken } = await setUp(t);
+  const body = JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'late' } });
+  const upload = openRequest(destination, keystoneToken('alice'), '/api/v1/namespaces/default/configmaps', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-length': body.length },
+    upload: true,
+  });
+  upload.body.write(body.slice(0, 10));
+  await eventually(async () =>
+    (await stonegate.admin('/metrics')).text.includes('stonegate_requests_active{kind="short"} 1'),
+  );
+  stonegate.signal('SIGTERM');
+  await readyzIs(stonegate, 503);
+  upload.body.end(body.slice(10));
+  t.match(await upload.answered, { status: 201, complete: true });
+  t.match(await stonegate.ended, { code: 0, signal: null });
+});
+
+t.test('what does not end within the grace is broken off; that is an end in good order too', async (t) => {
+  const { stonegate, destination, keystone, keystoneToken, apiServer } = await setUp(t, {
+    server: { shutdownGrace: '300ms' },
+  });
+  const token = keystoneToken('alice');
+  await askOnce(destination, token, NAMESPACES);
+  apiServer.breakNext('hang', ({ url }) => url?.includes('hanging') ?? false);
+  const slow = openRequest(destination, token, `${NAMESPACES}/hanging`);
+  const hanging = await apiServer.arrival(({ url }) => url.includes('hanging'));
+  apiServer.breakNext('hang', ({ url }) => url?.startsWith('/apis') ?? false);
+  const discovery = openRequest(destination, token, '/apis');
+  await apiServer.arrival(({ url }) => url.startsWith('/apis'));
+  keystone.fault = 'hang';
+  const unknown = openRequest(destination, keystoneToken('alice'), NAMESPACES);
+  await eventually(() => keystone.hanging === 1);
+
+  stonegate.signal('SIGTERM');
+  for (const broken of [slow, discovery, unknown]) await t.rejects(broken.answered, { code: 'ECONNRESET' });
+  t.equal(await hanging.ended, 'aborted', 'the API server is not left working for nobody');
+  const ended = await stonegate.ended;
+  t.match(ended, { code: 0, signal: null });
+  t.match(ended.stderr, 'the grace is over');
+  t.notMatch(ended.stderr, 'closing a part failed');
+});
+
+t.test('SIGINT ends it as SIGTERM does, and a second signal does not hurt', async (t) => {
+  const { stonegate, destination, keystone, keystoneToken } = await setUp(t);
+  keystone.fault = 'hang';
+  const inFlight = openRequest(destination, keystoneToken('alice'), NAMESPACES);
+  await eventually(() => keystone.hanging === 1);
+  stonegate.signal('SIGINT');
+  await readyzIs(stonegate, 503);
+  stonegate.signal('SIGTERM');
+  keystone.release();
+  t.match(await inFlight.answered, { status: 200, complete: true });
+  t.match(await stonegate.ended, { code: 0, signal: null });
+});
+
+t.test('SIGHUP reads the configuration anew and empties the cache; a watch goes on', async (t) => {
+  const { stonegate, destination, keystone, keystoneToken, apiServer, configure, provider } = await setUp(t);
+  const token = keystoneToken('alice');
+  const watch = openRequest(destination, token, WATCH);
+  await watch.until('"settings"');
+  t.equal((await askOnce(destination, await provider.idToken('carol'), NAMESPACES)).status, 200);
+  keystone.revoke(token);
+  t.equal((await askOnce(destination, token, NAMESPACES)).status, 200, 'the cache does not know of it yet');
+
+  await configure({ authentication: { jwt: [] } });
+  stonegate.signal('SIGHUP');
+  await eventually(() => stonegate.logged.some(({ message }) => message === 'configuration read anew'));
+  t.match(await askOnce(destination, token, NAMESPACES), { status: 401 }, 'but now it asks again');
+  t.match(await askOnce(destination, await provider.idToken('carol'), NAMESPACES), { status: 401 });
+  apiServer.seed.configMap('after-the-signal', {}, { tenant: 'acme' });
+  await watch.until('after-the-signal');
+  watch.leave();
+});
+
+t.test(
+  'the audit log goes to standard output where the configuration says so, without a secret',
+  async (t) => {
+    const { stonegate, destination, keystoneToken } = await setUp(t, { audit: { file: '-' } });
+    const token = keystoneToken('alice');
+    await askOnce(destination, token, NAMESPACES);
+    stonegate.signal('SIGTERM');
+    const { stdout, stderr } = await stonegate.ended;
+    const stages = stdout
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line): { stage?: string } => JSON.parse(line));
+    t.match(stages, [{ stage: 'RequestReceived' }, { stage: 'ResponseComplete' }]);
+    t.notOk(`${stdout}${stderr}`.includes(token));
+  },
+);
+
+t.test('a process that came to its end leaves the audit log complete', async (t) => {
+  const { stonegate, destination, keystoneToken, folder } = await setUp(t);
+  const token = keystoneToken('alice');
+  for (let n = 0; n < 20; n += 1) await askOnce(destination, token, `${NAMESPACES}/n${n}`);
+  stonegate.signal('SIGTERM');
+  await stonegate.ended;
+  const lines = (await readFile(join(folder, 'audit.log'), 'utf8')).trim().split('\n');
+  t.equal(lines.length, 40);
+});
+
+t.test('a bad configuration: exit 1 with every problem', async (t) => {
+  const { configFile, configure, ...landscape } = await createLandscape({ folder: t.testdir() });
+  t.teardown(() => landscape.close());
+  await configure({ tenancy: { mode: 'none' }, admin: { bind: 'here' }, surprise: { key: 1 } });
+  const { code, stderr, stdout } = await runStonegate('serve', '--config', configFile);
+  t.equal(code, 1);
+  for (const path of ['tenancy.mode', 'admin.bind', 'surprise']) t.match(stderr, path);
+  t.equal(stdout, '');
+});
+
+for (const listener of ['server', 'admin'] as const) {
+  for (const workers of [1, 2]) {
+    t.test(
+      `the port of ${listener} is taken (workers: ${workers}): exit 1 with a line that says so`,
+      async (t) => {
+        const { configFile, configure, ...landscape } = await createLandscape({ folder: t.testdir() });
+        t.teardown(() => landscape.close());
+        const taken = createServer().listen(0, '127.0.0.1');
+        t.teardown(() => taken.close());
+        await once(taken, 'listening');
+        const address = taken.address();
+        const port = typeof address === 'object' ? address?.port : 0;
+        const bind = { bind: `127.0.0.1:${port}` };
+        await configure({
+          server: { workers, ...(listener === 'server' && bind) },
+          admin: listener === 'admin' ? bind : {},
+        });
+        const { code, stderr } = await runStonegate('serve', '--config', configFile);
+        t.equal(code, 1);
+        t.match(stderr, new RegExp(`EADDRINUSE.* 127\\.0\\.0\\.1:${port}`));
+      },
+    );
+  }
+}
+
+t.test('wrong usage: exit 2 with how it is meant', async (t) => {
+  for (const words of [['serve'], ['serve', '--conf', 'x'], ['serve', 'now'], ['sing'], ['cache', 'drop']]) {
+    const { code, stderr } = await runStonegate(...words);
+    t.equal(code, 2, words.join(' '));
+    t.match(stderr, /Usage: stonegate/);
+  }
+});
+
+t.test('bytes that are no TLS disturb nobody', async (t) => {
+  const { stonegate, destination, keystoneToken } = await setUp(t);
+  const socket = connectTCP(stonegate.port, '127.0.0.1');
+  socket.on('error', () => socket.destroy());
+  socket.end('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  socket.resume();
+  await once(socket, 'close');
+  t.equal((await askOnce(destination, keystoneToken('alice'), NAMESPACES)).status, 200);
+});

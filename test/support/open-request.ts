@@ -1,0 +1,126 @@
+/**
+ * A request that a test keeps in its hand: it looks at the answer while it comes, and leaves when it likes. Each has a
+ * TLS connection of its own, so that leaving breaks nothing else.
+ */
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Writable } from 'node:stream';
+
+export interface Destination {
+  readonly port: number;
+  /** PEM. */
+  readonly ca: string;
+  /** The address to come from; the system's choice without it. */
+  readonly from?: string;
+}
+
+export interface RequestOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | number>>;
+  /** All of it; without one, and with `upload`, the test writes it itself. */
+  readonly body?: string;
+  readonly upload?: boolean;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  /** What came of the body. */
+  readonly body: string;
+  /** False where the connection broke before the answer was complete. */
+  readonly complete: boolean;
+  /** Stonegate's own code in a Status, or undefined. */
+  readonly code: string | undefined;
+}
+
+export interface OpenRequest {
+  /** The head of the answer. */
+  readonly head: Promise<IncomingMessage>;
+  /** The answer to its end, whichever; rejects where there was none. */
+  readonly answered: Promise<Answered>;
+  /** Resolves when all text so far contains `part`; rejects where the answer ends without it. */
+  until(part: string): Promise<string>;
+  /** Where the test writes the body. */
+  readonly body: Writable;
+  /** Breaks the connection off. */
+  leave(): void;
+  /** Sends no more, as a client does that has shut down its half. */
+  halfClose(): void;
+}
+
+/** @param token sent as bearer token; none without it */
+export function openRequest(
+  { port, ca, from }: Destination,
+  token: string | undefined,
+  path: string,
+  options: RequestOptions = {},
+): OpenRequest {
+  const credential = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const request = httpsRequest({
+    host: '127.0.0.1',
+    port,
+    ca,
+    path,
+    method: options.method ?? 'GET',
+    headers: { ...credential, ...options.headers },
+    agent: false,
+    ...(from === undefined ? {} : { localAddress: from }),
+  });
+  let text = '';
+  const head = once(request, 'response').then(([response]: IncomingMessage[]) => {
+    if (response === undefined) throw new Error('no response');
+    response.setEncoding('latin1');
+    response.on('data', (chunk: string) => {
+      text += chunk;
+    });
+    // Told by 'close' as well.
+    response.on('error', () => response.destroy());
+    return response;
+  });
+  const answered = head.then(async (response) => {
+    if (!response.closed) await new Promise((resolve) => response.once('close', resolve));
+    const { statusCode = 0, headers, complete } = response;
+    return { status: statusCode, headers, body: text, complete, code: stonegateCode(text) };
+  });
+  // Whoever waits for them hears of it; who does not, broke the connection off himself.
+  head.catch(() => request.destroy());
+  answered.catch(() => request.destroy());
+  request.on('error', () => request.destroy());
+  if (options.upload === true) request.flushHeaders();
+  else request.end(options.body);
+
+  return {
+    head,
+    answered,
+    async until(part) {
+      const response = await head;
+      while (!text.includes(part)) {
+        if (response.closed) throw new Error(`the answer ended without ${JSON.stringify(part)}: ${text}`);
+        await Promise.race([
+          once(response, 'data'),
+          new Promise((resolve) => response.once('close', resolve)),
+        ]);
+      }
+      return text;
+    },
+    body: request,
+    leave: () => request.destroy(),
+    halfClose: () => request.socket?.end(),
+  };
+}
+
+/** One request, answered to its end. */
+export function askOnce(
+  destination: Destination,
+  token: string | undefined,
+  path: string,
+  options: RequestOptions = {},
+): Promise<Answered> {
+  return openRequest(destination, token, path, options).answered;
+}
+
+/** The code by which `docs/errors.md` explains a Status; undefined for what is none of Stonegate's. */
+export function stonegateCode(body: string): string | undefined {
+  return /"reason":"StonegateCode","message":"(\w+)"/.exec(body)?.[1];
+}

@@ -1,0 +1,101 @@
+/**
+ * The `stonegate` command as a process of its own, for what only a process can show: signals, exit codes, workers.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { eventually } from './eventually.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface StonegateProcess {
+  readonly pid: number;
+  /** Where clients connect. */
+  readonly port: number;
+  readonly adminPort: number;
+  /** What it logged so far. */
+  readonly logged: readonly LogLine[];
+  admin(path: string): Promise<{ readonly status: number; readonly text: string }>;
+  signal(name: NodeJS.Signals): void;
+  readonly ended: Promise<Ended>;
+  /** Ends it, gently, where it has not ended yet. */
+  stop(): Promise<void>;
+}
+
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** Runs a command to its end. */
+export function runStonegate(...words: readonly string[]): Promise<Ended> {
+  return start(words).ended;
+}
+
+/** `stonegate serve`; resolves when it serves, rejects where it ends before. */
+export async function serveStonegate(configFile: string): Promise<StonegateProcess> {
+  const { child, output, ended } = start(['serve', '--config', configFile]);
+  const logged = (): LogLine[] => output.stderr.split('\n').flatMap(parseLine);
+  const serving = (): LogLine | undefined =>
+    logged().find(({ message, admin }) => message === 'serving' && admin !== undefined);
+  await eventually(() => serving() !== undefined || child.exitCode !== null);
+  const line = serving();
+  if (line === undefined) throw new Error(`stonegate serve ended at once:\n${output.stderr}`);
+  const adminPort = portOf(line.admin);
+  return {
+    pid: child.pid ?? 0,
+    port: typeof line.port === 'number' ? line.port : portOf(line.address),
+    adminPort,
+    get logged() {
+      return logged();
+    },
+    async admin(path) {
+      const response = await fetch(`http://127.0.0.1:${adminPort}${path}`, {
+        headers: { connection: 'close' },
+      });
+      return { status: response.status, text: await response.text() };
+    },
+    signal: (name) => void child.kill(name),
+    ended,
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly output: { stdout: string; stderr: string };
+  readonly ended: Promise<Ended>;
+}
+
+function start(words: readonly string[]): Started {
+  const output = { stdout: '', stderr: '' };
+  const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+    });
+  }
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code, signal, ...output }));
+  });
+  return { child, output, ended };
+}
+
+/** Nothing for what is no JSON, such as a warning of Node's. */
+function parseLine(text: string): LogLine[] {
+  if (!text.startsWith('{') || !text.endsWith('}')) return [];
+  const line: unknown = JSON.parse(text);
+  return typeof line === 'object' && line !== null ? [{ ...line }] : [];
+}
+
+function portOf(address: unknown): number {
+  if (typeof address === 'object' && address !== null && 'port' in address) return Number(address.port);
+  throw new Error(`no address: ${JSON.stringify(address)}`);
+}
