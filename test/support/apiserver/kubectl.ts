@@ -29,6 +29,8 @@ export interface KubectlTarget {
   /** PEM. */
   readonly ca: string;
   readonly token: string;
+  /** Added to the environment. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** The oldest and the newest kubectl of this machine: one path, two, or none. */
@@ -61,8 +63,12 @@ export function createKubectl(binary: string, target: KubectlTarget): Kubectl {
       'current-context': 'x',
     }),
   );
+  const env = { ...process.env, ...target.environment };
   const start = (words: readonly string[]): ChildProcess =>
-    spawn(binary, ['--kubeconfig', config, '--cache-dir', join(folder, 'cache'), ...words], { cwd: folder });
+    spawn(binary, ['--kubeconfig', config, '--cache-dir', join(folder, 'cache'), ...words], {
+      cwd: folder,
+      env,
+    });
   const minor = /\.\d+\.(\d+)$/.exec(binary)?.[1];
   return {
     minor: minor === undefined ? undefined : Number(minor),

@@ -1,0 +1,108 @@
+/** What people do all day with kubectl, the oldest and the newest of this machine, through Stonegate. */
+import { connect } from 'node:tls';
+import t, { type Test } from 'tap';
+import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { type Everybody, prints, startForKubectl, stop, succeeds } from '../support/kubectl-people.ts';
+
+const WIRES = {
+  'HTTP/2': { http2: true, environment: {} },
+  'HTTP/1.1, since the server offers no other': { http2: false, environment: {} },
+  'HTTP/1.1, since the client wants no other': { http2: true, environment: { DISABLE_HTTP2: '1' } },
+} as const;
+
+const binaries = findKubectls();
+if (binaries.length === 0) t.test('kubectl and objects', { skip: NO_KUBECTL }, async () => {});
+else
+  for (const [wire, { http2, environment }] of Object.entries(WIRES))
+    t.test(`over ${wire}`, async (t) => {
+      const everybody = await startForKubectl(t, { configuration: { server: { http2 } } });
+      for (const binary of binaries)
+        await t.test(`${binary.split('/').at(-1)}`, async (t) => {
+          const { stonegate } = everybody;
+          const alice = everybody.as(binary, stonegate.keystoneToken('alice'), environment);
+          const bob = everybody.as(binary, stonegate.keystoneToken('bob'), environment);
+          const carol = everybody.as(binary, await stonegate.provider.idToken('carol'), environment);
+          await read(t, alice, carol);
+          await write(t, alice);
+          await isolate(t, alice, bob, carol);
+          await watch(t, everybody, carol);
+        });
+    });
+
+async function read(t: Test, alice: Kubectl, carol: Kubectl): Promise<void> {
+  t.match(await succeeds(t, alice, ['get', 'pods']), /NAME +HASHKEY +READY.*\nweb /, 'a list is a table');
+  t.match(await succeeds(t, carol, ['get', 'pods,cm', '-A']), /default +configmap\/settings/);
+  t.match(await succeeds(t, alice, ['get', 'cm', 'settings', '-o', 'yaml']), /^ {2}owner: acme$/m);
+  t.match(await succeeds(t, alice, ['describe', 'cm', 'settings']), /owner:\n----\nacme/);
+}
+
+const manifest = (value: string): string =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'cm' }, data: { value } });
+
+async function write(t: Test, alice: Kubectl): Promise<void> {
+  const value = (): Promise<string> =>
+    succeeds(t, alice, ['-n', 'team', 'get', 'cm', 'cm', '-o', 'jsonpath={.data.value}']);
+  const change = (words: readonly string[], stdin?: string): Promise<string> =>
+    succeeds(t, alice, ['-n', 'team', ...words], stdin);
+  t.match(await succeeds(t, alice, ['create', 'namespace', 'team']), 'namespace/team created');
+  t.match(await change(['create', '-f', '-'], manifest('0')), 'configmap/cm created');
+  t.match(await change(['delete', 'cm', 'cm']), 'deleted');
+  t.match(await change(['apply', '-f', '-'], manifest('1')), 'configmap/cm created');
+  t.match(await change(['apply', '-f', '-'], manifest('2')), 'configmap/cm configured');
+  t.equal(await value(), '2');
+  const ofServer = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
+  t.match(await change(ofServer, manifest('3')), 'configmap/cm serverside-applied');
+  t.equal(await value(), '3');
+  t.match(await change(['patch', 'cm', 'cm', '-p', '{"data":{"value":"4"}}']), 'configmap/cm patched');
+  const operations = '[{"op":"replace","path":"/data/value","value":"5"}]';
+  t.match(await change(['patch', 'cm', 'cm', '--type=json', '-p', operations]), 'configmap/cm patched');
+  t.equal(await value(), '5');
+  t.match(await change(['create', 'cm', 'typed', '--from-literal=a=b']), 'configmap/typed created');
+  t.match(await change(['delete', 'cm', '--all']), /"cm" deleted.*\n.*"typed" deleted/, 'a collection');
+  t.equal(await change(['get', 'cm', '-o', 'name']), '');
+  t.match(await succeeds(t, alice, ['delete', 'namespace', 'team']), 'deleted');
+}
+
+/** Both tenants hold a ConfigMap of this name; a change of one is no change of the other. */
+async function isolate(t: Test, alice: Kubectl, bob: Kubectl, carol: Kubectl): Promise<void> {
+  const marks = (kubectl: Kubectl): Promise<string> =>
+    succeeds(t, kubectl, ['get', 'cm', 'settings', '-o', 'jsonpath={.data.owner}/{.metadata.labels.mark}']);
+  await succeeds(t, alice, ['label', 'cm', 'settings', 'mark=hers']);
+  t.equal(await marks(bob), 'globex/', 'the other tenant has its own object of the same name');
+  t.equal(await marks(carol), 'acme/hers', 'everybody in the tenant sees the same, whoever vouches for them');
+  await succeeds(t, bob, ['delete', 'cm', 'settings']);
+  t.equal(await marks(alice), 'acme/hers', 'a deletion stays in its tenant');
+  await succeeds(t, bob, ['create', 'cm', 'settings', '--from-literal=owner=globex']);
+  await succeeds(t, alice, ['label', 'cm', 'settings', 'mark-']);
+}
+
+async function watch(t: Test, { stonegate, next }: Everybody, carol: Kubectl): Promise<void> {
+  const arrived = next(({ url }) => url.includes('watch='));
+  const watching = carol.start(['get', 'cm', '-w', '--watch-only', '-o', 'name']);
+  const { url } = await arrived;
+  t.match(url, /^\/api\/v1\/tenants\/acme\/namespaces\/default\/configmaps\?/);
+  const name = `seen-${carol.minor}`;
+  const seen = prints(watching, new RegExp(`configmap/${name}`));
+  stonegate.apiServer.seed.configMap(name, {}, { tenant: 'globex' });
+  stonegate.apiServer.seed.configMap(name, {}, { tenant: 'acme' });
+  t.equal((await seen).input, `configmap/${name}\n`, 'a change shows as it happens, another tenant’s never');
+  await stop(watching);
+}
+
+for (const [http2, protocol] of [
+  [true, 'h2'],
+  [false, 'http/1.1'],
+] as const)
+  t.test(`C153 a client that offers both speaks ${protocol} where http2 is ${http2}`, async (t) => {
+    const { stonegate } = await startForKubectl(t, { configuration: { server: { http2 } } });
+    const { port } = stonegate.app.address;
+    const socket = connect({
+      host: '127.0.0.1',
+      port,
+      ca: stonegate.authority.cert,
+      ALPNProtocols: ['h2', 'http/1.1'],
+    });
+    await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
+    t.equal(socket.alpnProtocol, protocol);
+    socket.destroy();
+  });

@@ -1,0 +1,100 @@
+/**
+ * kubectl in the hands of the landscape's people: each has a kubeconfig and a cache of their own, and nothing of it
+ * knows that Stonegate is in between.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import type { LoggedRequest } from './apiserver/api-server.ts';
+import { createKubectl, type Kubectl } from './apiserver/kubectl.ts';
+import type { LandscapeOptions } from './landscape.ts';
+import { type RunningStonegate, startStonegate } from './stonegate.ts';
+
+export interface Everybody {
+  readonly stonegate: RunningStonegate;
+  /** A kubectl for whoever holds the token. */
+  as(binary: string, token: string, environment?: Readonly<Record<string, string>>): Kubectl;
+  /** The next request to the API server of which `matches` is true. */
+  next(matches: (request: LoggedRequest) => boolean): Promise<LoggedRequest>;
+  /** A token of a user of acme who holds no role and no binding, but what a test gives them. */
+  newcomer(name: string): string;
+}
+
+/** Everything ends with the test. */
+export async function startForKubectl(
+  t: Test,
+  options: Omit<LandscapeOptions, 'folder'> = {},
+): Promise<Everybody> {
+  const stonegate = await startStonegate({ ...options, folder: join(t.testdir({}), 'land') });
+  const { apiServer, authority, keystone } = stonegate;
+  const kubectls: Kubectl[] = [];
+  t.teardown(async () => {
+    for (const kubectl of kubectls) kubectl.close();
+    await stonegate.close();
+  });
+  return {
+    stonegate,
+    as(binary, token, environment = {}) {
+      const kubectl = createKubectl(binary, {
+        server: stonegate.url,
+        ca: authority.cert,
+        token,
+        environment,
+      });
+      kubectls.push(kubectl);
+      return kubectl;
+    },
+    next(matches) {
+      const before = new Set(apiServer.requests);
+      return apiServer.arrival((request) => !before.has(request) && matches(request));
+    },
+    newcomer: (name) => keystone.issue(keystone.directory.user('acme', name)),
+  };
+}
+
+/** Runs to a good end. @returns what it printed */
+export async function succeeds(
+  t: Test,
+  kubectl: Kubectl,
+  words: readonly string[],
+  stdin?: string,
+): Promise<string> {
+  const { code, stdout, stderr } = await kubectl.run(words, stdin);
+  t.equal(code, 0, `kubectl ${words.join(' ')} succeeds`, { stdout, stderr });
+  return stdout;
+}
+
+/** Runs to a bad end. @returns what it complained of */
+export async function fails(
+  t: Test,
+  kubectl: Kubectl,
+  words: readonly string[],
+  stdin?: string,
+): Promise<string> {
+  const { code, stdout, stderr } = await kubectl.run(words, stdin);
+  t.equal(code, 1, `kubectl ${words.join(' ')} fails`, { stdout, stderr });
+  return stderr;
+}
+
+/** What a running kubectl prints, up to where it matches; fails where kubectl ends first. */
+export async function prints(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
+  const { stdout } = child;
+  if (stdout === null) throw new Error('kubectl has no standard output');
+  let printed = '';
+  const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
+  const onData = (chunk: unknown): void => {
+    printed += String(chunk);
+    const found = pattern.exec(printed);
+    if (found !== null) resolve(found);
+  };
+  const onEnd = (): void => reject(new Error(`kubectl ended after printing ${JSON.stringify(printed)}`));
+  stdout.on('data', onData).once('end', onEnd);
+  return promise.finally(() => stdout.off('data', onData).off('end', onEnd));
+}
+
+export async function stop(child: ChildProcess): Promise<void> {
+  const closed = once(child, 'close');
+  child.kill();
+  await closed;
+}
