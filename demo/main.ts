@@ -69,16 +69,31 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-const { values } = parseArgs({
-  options: { tour: { type: 'boolean' }, folder: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
-});
-if (values.help) print(USAGE);
-else {
-  const { tour = false, folder = tour ? '.demo/tour' : '.demo' } = values;
+const OPTIONS = {
+  tour: { type: 'boolean', default: false },
+  folder: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+async function main(args: string[]): Promise<number> {
+  let values: ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
   try {
-    process.exitCode = await run(tour, resolve(folder));
+    values = parseArgs({ args, options: OPTIONS }).values;
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    return 2;
+  }
+  const { tour, folder = tour ? '.demo/tour' : '.demo', help } = values;
+  if (help) {
+    print(USAGE);
+    return 0;
+  }
+  try {
+    return await run(tour, resolve(folder));
   } catch (error) {
     process.stderr.write(`The demo has failed: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
+    return 1;
   }
 }
+
+process.exitCode = await main(process.argv.slice(2));

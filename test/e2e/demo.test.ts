@@ -1,0 +1,232 @@
+/** The demo as a person runs it: a command whose output is read, and a kubeconfig that is used. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { parse } from 'yaml';
+import { createClient } from '../../demo/client.ts';
+import { takeTour } from '../../demo/tour.ts';
+import { STEPS } from '../../demo/tour-steps.ts';
+import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const READY = 'Ctrl-C ends it all.';
+const REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+const USERS: Readonly<Record<string, string>> = {
+  'acme-alice': 'acme:alice',
+  'globex-bob': 'globex:bob',
+  'acme-carol': 'acme:oidc:carol@acme.example',
+};
+const [kubectl] = findKubectls().slice(-1);
+
+interface Demo {
+  readonly child: ChildProcess;
+  readonly output: string;
+  /** Resolves when this has been printed. */
+  printed(text: string): Promise<void>;
+  /** Its exit code. */
+  ended(): Promise<number | null>;
+}
+
+interface Kubeconfig {
+  readonly clusters: readonly { cluster: { server: string; 'certificate-authority-data': string } }[];
+  readonly users: readonly { name: string; user: { token: string } }[];
+  readonly contexts: readonly { name: string; context: { user: string } }[];
+}
+
+function startDemo(test: Test, ...args: string[]): Demo {
+  const child = spawn(process.execPath, ['demo/main.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const end = once(child, 'close');
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  test.teardown(async () => {
+    child.kill('SIGTERM');
+    await end;
+  });
+  return {
+    child,
+    get output() {
+      return output;
+    },
+    async printed(text) {
+      while (!output.includes(text)) {
+        await Promise.race([once(child.stdout, 'data'), end]);
+        if (child.exitCode !== null && !output.includes(text)) throw new Error(`the demo ended: ${output}`);
+      }
+    },
+    async ended() {
+      await end;
+      return child.exitCode;
+    },
+  };
+}
+
+function readKubeconfig(folder: string): Kubeconfig {
+  return parse(readFileSync(join(folder, 'kubeconfig'), 'utf8'));
+}
+
+/** The process of Stonegate, from its own log. */
+function stonegatePid(folder: string): number {
+  const [line = ''] = readFileSync(join(folder, 'stonegate.log'), 'utf8').split('\n');
+  const { pid }: { pid: number } = JSON.parse(line);
+  return pid;
+}
+
+async function listens(port: string): Promise<boolean> {
+  const socket = connect(Number(port), '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Of every address in the output, save the one that only a port-forward would open. */
+function portsIn(output: string): string[] {
+  const found = [...output.matchAll(/https?:\/\/127\.0\.0\.1:(\d+)/g)].map(([, port]) => port ?? '');
+  return [...new Set(found)].filter((port) => port !== '8080');
+}
+
+t.test('the tour shows every step right and exits 0', async (t) => {
+  const demo = startDemo(t, '--tour', '--folder', t.testdir());
+  t.equal(await demo.ended(), 0, demo.output);
+  for (const [index, { title }] of STEPS.entries()) t.match(demo.output, `${index + 1}. ${title}\n`);
+  for (const telling of [
+    '< 200 acme/web, acme/worker\n',
+    'API server saw GET /api/v1/tenants/globex/namespaces/default/pods as globex:bob\n',
+    '< 403 Forbidden: ',
+    'acme-alice < ADDED news',
+    '< 101 "hello\\n", then Success\n',
+    'All of it was right.',
+  ])
+    t.match(demo.output, telling);
+  t.notMatch(demo.output, '\u001b', 'no colours where nobody sees them');
+});
+
+t.test('the tour names the steps that were not right, and takes the others', async (t) => {
+  const stonegate = await startStonegate({ folder: t.testdir() });
+  t.teardown(() => stonegate.close());
+  const lines: string[] = [];
+  const wrong = await takeTour({
+    url: stonegate.url,
+    ca: stonegate.authority.cert,
+    // Alice's own token under bob's name, and only the pods that every landscape has.
+    tokens: {
+      'acme-alice': stonegate.keystoneToken('alice'),
+      'globex-bob': stonegate.keystoneToken('alice'),
+      'acme-carol': await stonegate.provider.idToken('carol'),
+    },
+    requests: stonegate.apiServer.requests,
+    print: (line) => lines.push(line),
+  });
+  t.same(
+    wrong,
+    STEPS.slice(0, 3).map(({ title }) => title),
+  );
+  t.match(lines.join('\n'), 'WRONG: the user name should be "globex:bob", but is "acme:alice"');
+  t.match(lines.join('\n'), 'WRONG: data.owner should be "globex", but is "acme"');
+});
+
+t.test('the tour names a step whose upgrade is refused', async (t) => {
+  const stonegate = await startStonegate({ folder: t.testdir() });
+  t.teardown(() => stonegate.close());
+  const lines: string[] = [];
+  const last = STEPS.slice(-1);
+  const wrong = await takeTour(
+    {
+      url: stonegate.url,
+      ca: stonegate.authority.cert,
+      tokens: { 'acme-alice': 'nobody-knows-it' },
+      requests: stonegate.apiServer.requests,
+      print: (line) => lines.push(line),
+    },
+    last,
+  );
+  t.equal(wrong.length, 1);
+  t.match(lines.join('\n'), 'WRONG: Unexpected server response: 401');
+});
+
+t.test('the demo is ready for each of the three people', async (t) => {
+  const folder = t.testdir();
+  const demo = startDemo(t, '--folder', folder);
+  await demo.printed(READY);
+  const { clusters, users, contexts } = readKubeconfig(folder);
+  t.same(
+    contexts.map(({ name }) => name),
+    Object.keys(USERS),
+  );
+  const { server = '', 'certificate-authority-data': authority = '' } = clusters[0]?.cluster ?? {};
+  const ca = Buffer.from(authority, 'base64').toString();
+  const client = createClient({ url: server, ca, patience: 10_000 });
+
+  t.test('over HTTPS', async (t) => {
+    for (const { name, user } of users) {
+      const call = { token: user.token, method: 'POST', path: REVIEW, body: {} };
+      const { status, body } = await client.ask(call);
+      t.equal(status, 201);
+      t.match(body, `"username":${JSON.stringify(USERS[name])}`);
+    }
+  });
+
+  t.test('with kubectl', { skip: kubectl === undefined && NO_KUBECTL }, async (t) => {
+    const base = ['--kubeconfig', join(folder, 'kubeconfig'), '--cache-dir', join(folder, 'cache')];
+    for (const { name } of contexts) {
+      const words = [
+        ...base,
+        '--context',
+        name,
+        'get',
+        'configmap',
+        'settings',
+        '-o',
+        'jsonpath={.data.owner}',
+      ];
+      const { stdout } = await promisify(execFile)(kubectl ?? '', words);
+      t.equal(stdout, name.split('-')[0]);
+    }
+  });
+
+  t.test('a second demo in the same folder is refused', async (t) => {
+    const second = startDemo(t, '--folder', folder);
+    t.equal(await second.ended(), 1);
+    t.match(second.output, `a demo runs in ${folder} already, as process ${demo.child.pid}`);
+  });
+
+  t.test('Ctrl-C ends it, twice is no harm, and nothing of it is left', async (t) => {
+    const ports = portsIn(demo.output);
+    const pid = stonegatePid(folder);
+    t.same(await Promise.all(ports.map(listens)), [true, true, true, true, true]);
+    demo.child.kill('SIGINT');
+    demo.child.kill('SIGINT');
+    t.equal(await demo.ended(), 0, demo.output);
+    t.same(await Promise.all(ports.map(listens)), [false, false, false, false, false]);
+    t.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+    t.notOk(existsSync(join(folder, 'pid')));
+  });
+});
+
+t.test('the demo says that Stonegate has died, and ends with 1', async (t) => {
+  const folder = t.testdir();
+  const demo = startDemo(t, '--folder', folder);
+  await demo.printed(READY);
+  process.kill(stonegatePid(folder), 'SIGKILL');
+  t.equal(await demo.ended(), 1);
+  t.match(demo.output, 'Stonegate has ended (SIGKILL). The last lines of ');
+  t.match(demo.output, '"message":"serving"');
+});
+
+t.test('the demo says what it does not know', async (t) => {
+  const demo = startDemo(t, '--toor');
+  t.equal(await demo.ended(), 2);
+  t.match(demo.output, /Unknown option '--toor'(.|\n)*Usage: npm run demo/);
+});
