@@ -1,6 +1,6 @@
 /**
  * The adapters a configuration needs, each built from its part of it. What was built of the same stays over a
- * reload; what was replaced is ended once the new pipeline is in force.
+ * reload; what was replaced is ended once no request needs it any more.
  */
 import { createHash } from 'node:crypto';
 import type {
@@ -163,17 +163,20 @@ export class Adapters {
     });
   }
 
-  /** Ends what `loaded` no longer uses. */
-  async endReplaced({ configuration }: LoadedConfiguration): Promise<void> {
-    const urls = new Set(configuration.authentication.jwt.map(({ issuer }) => issuer.url));
-    const gone = [...this.#issuers].filter(([url]) => !urls.has(url));
-    for (const [url] of gone) this.#issuers.delete(url);
-    const unused = configuration.authentication.keystone === undefined ? [this.#keystone, this.#tokens] : [];
-    await Promise.all([
-      ...this.#all().map((kept) => kept.endReplaced()),
-      ...gone.map(([, kept]) => kept.end()),
-      ...unused.map((kept) => kept.end()),
-    ]);
+  /**
+   * Takes leave of what `loaded` does not use.
+   *
+   * @returns ends it; to be called when no request needs it any more
+   */
+  retire({ configuration }: LoadedConfiguration): () => Promise<void> {
+    const { keystone, jwt } = configuration.authentication;
+    const urls = new Set(jwt.map(({ issuer }) => issuer.url));
+    for (const [url, kept] of this.#issuers) if (!urls.has(url)) kept.retire();
+    if (keystone === undefined) for (const kept of [this.#keystone, this.#tokens]) kept.retire();
+    const ends = this.#all().map((kept) => kept.former());
+    return async () => {
+      await Promise.all(ends.map((end) => end()));
+    };
   }
 
   /** To be called when no client is left: what is still asked of the API server is asked for nobody. */
@@ -183,7 +186,7 @@ export class Adapters {
     await ended;
   }
 
-  #all(): { endReplaced(): Promise<void>; end(): Promise<void> }[] {
+  #all(): Pick<Kept<unknown>, 'former' | 'end'>[] {
     return [this.#upstream, this.#shared, this.#keystone, this.#tokens, ...this.#issuers.values()];
   }
 }

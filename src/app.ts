@@ -16,7 +16,6 @@ import { createMetrics, type Metrics } from './observability/metrics.ts';
 import { observeAll } from './observability/observers.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
-import { serveRequest } from './pipeline/serve-request.ts';
 import { pipelineOf } from './pipeline-of.ts';
 import { type Readiness, readinessOf } from './server/health.ts';
 import { createListener } from './server/listener.ts';
@@ -63,12 +62,14 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
   const observer = observerOf(audit, metrics, surroundings);
   let current = pipelineOf(loaded, adapters, surroundings, observer);
   let upstream = adapters.upstream(loaded);
+  /** When no request is undecided in a pipeline that was replaced. */
+  let former: Promise<unknown> = Promise.resolve();
 
   const listener = await createListener({
     ...surroundings,
     ...configuration.server,
     tls: tlsOf(loaded),
-    serve: (exchange) => serveRequest(exchange, current.pipeline),
+    serve: (exchange) => current.serve(exchange),
   }).catch(async (error: unknown) => {
     await Promise.all([adapters.close(), audit.close()]);
     throw error;
@@ -80,10 +81,13 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
     sayWhatNeedsRestart(configuration, next.configuration, logger);
     const built = pipelineOf(next, adapters, surroundings, observer);
     listener.setTLS(tlsOf(next));
+    // A part may serve several pipelines: it is ended after the last of them.
+    former = Promise.all([former, current.undecided.ended()]);
     current = built;
     upstream = adapters.upstream(next);
     logger.setLevel(next.configuration.log.level);
-    void adapters.endReplaced(next).catch((error: unknown) => {
+    const end = adapters.retire(next);
+    void former.then(end).catch((error: unknown) => {
       logger.error({ error }, 'ending replaced parts failed');
     });
   }

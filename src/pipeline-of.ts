@@ -21,19 +21,23 @@ import { StatusError } from './errors/status-error.ts';
 import { createTenantLimit } from './flowcontrol/tenant-limit.ts';
 import { createUnknownCredentialGate } from './flowcontrol/unknown-credential-gate.ts';
 import type { ReadinessCheck } from './lib/readiness.ts';
+import { Usage } from './lib/usage.ts';
 import { createDiscoveryAnswerer } from './pipeline/answer-discovery.ts';
 import { createSelfReviewAnswerer } from './pipeline/answer-self-review.ts';
 import type { Answer } from './pipeline/answerer.ts';
 import { parseTrustedProxies } from './pipeline/client-address.ts';
+import type { Exchange } from './pipeline/exchange.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
-import type { Pipeline } from './pipeline/serve-request.ts';
+import { type Pipeline, serveRequest } from './pipeline/serve-request.ts';
 import { writeStatus } from './server/status-writer.ts';
 import { createArktosMode } from './tenancy/arktos.ts';
 import { createSharedMode } from './tenancy/shared.ts';
 import type { TenancyMode } from './tenancy/tenancy-mode.ts';
 
 export interface BuiltPipeline {
-  readonly pipeline: Pipeline;
+  serve(exchange: Exchange): Promise<void>;
+  /** Requests that may still ask what the pipeline is made of: those not yet handed to the API server. */
+  readonly undecided: Usage<Exchange>;
   readonly authentication: ReadinessCheck;
 }
 
@@ -67,6 +71,7 @@ export function pipelineOf(
     telemetry,
   });
   const bodyLimits = { bodyBytes: REVIEW_BYTES, bodyTimeout: server.timeouts.body };
+  const undecided = new Usage<Exchange>();
   const pipeline: Pipeline = {
     clock,
     random,
@@ -85,11 +90,34 @@ export function pipelineOf(
       createDiscoveryAnswerer({ fetcher: upstream, cache: discovery, mode }),
       createSelfReviewAnswerer({ fetcher: upstream, reviewer, mode, clock, limits: bodyLimits }),
     ],
-    forwarder: upstream,
-    tunneller: upstream,
+    forwarder: {
+      forward(request, exchange, hooks) {
+        const relayed = upstream.forward(request, exchange, hooks);
+        undecided.leave(exchange);
+        return relayed;
+      },
+    },
+    tunneller: {
+      tunnel(request, exchange, upgrade, hooks) {
+        const relayed = upstream.tunnel(request, exchange, upgrade, hooks);
+        undecided.leave(exchange);
+        return relayed;
+      },
+    },
     writeStatus,
   };
-  return { pipeline, authentication: readiness };
+  return {
+    async serve(exchange) {
+      undecided.enter(exchange);
+      try {
+        await serveRequest(exchange, pipeline);
+      } finally {
+        undecided.leave(exchange);
+      }
+    },
+    undecided,
+    authentication: readiness,
+  };
 }
 
 function modeOf(tenancy: TenancyConfiguration, { jwt }: AuthenticationConfiguration): TenancyMode {

@@ -7,21 +7,32 @@ export interface Kept<T> {
   readonly current: T | undefined;
   /** The current part if it was made of the same, else what `build` makes. */
   take(madeOf: string, build: () => T): T;
-  /** Ends the parts that `take` has replaced; to be called once nothing new uses them. */
-  endReplaced(): Promise<void>;
-  /** Ends the current part too. */
+  /** From now on there is no current part. */
+  retire(): void;
+  /** @returns ends the parts that were replaced or retired until now, to be called when nobody needs them any more */
+  former(): () => Promise<void>;
+  /** Ends every part, the current one too. */
   end(): Promise<void>;
 }
 
 /** @param close ends a part in good order */
 export function createKept<T>(close: (part: T) => void | Promise<void>): Kept<T> {
-  let current: { readonly madeOf: string; readonly part: T } | undefined;
-  let replaced: T[] = [];
-  const endReplaced = async (): Promise<void> => {
-    const parts = replaced;
-    replaced = [];
-    await Promise.all(parts.map(close));
-  };
+  interface Made {
+    readonly madeOf: string;
+    readonly part: T;
+  }
+  let current: Made | undefined;
+  const former = new Set<Made>();
+
+  function retire(): void {
+    if (current !== undefined) former.add(current);
+    current = undefined;
+  }
+
+  async function endAll(parts: readonly Made[]): Promise<void> {
+    await Promise.all(parts.map((made) => former.delete(made) && close(made.part)));
+  }
+
   return {
     get current() {
       return current?.part;
@@ -29,15 +40,18 @@ export function createKept<T>(close: (part: T) => void | Promise<void>): Kept<T>
     take(madeOf, build) {
       if (current?.madeOf === madeOf) return current.part;
       const part = build();
-      if (current !== undefined) replaced.push(current.part);
+      retire();
       current = { madeOf, part };
       return part;
     },
-    endReplaced,
+    retire,
+    former() {
+      const parts = [...former];
+      return () => endAll(parts);
+    },
     async end() {
-      if (current !== undefined) replaced.push(current.part);
-      current = undefined;
-      await endReplaced();
+      retire();
+      await endAll([...former]);
     },
   };
 }

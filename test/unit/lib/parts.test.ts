@@ -6,6 +6,7 @@ import { parseDuration } from '../../../src/lib/duration.ts';
 import { fromRawHeaders, headerTokens, headerValue, headerValues } from '../../../src/lib/header-list.ts';
 import { createKept } from '../../../src/lib/kept.ts';
 import { SingleFlight } from '../../../src/lib/single-flight.ts';
+import { Usage } from '../../../src/lib/usage.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 t.test('durations are read as Kubernetes writes them', async (t) => {
@@ -89,11 +90,45 @@ t.test('a part stays while it is made of the same, and is ended after it was rep
     'second',
   );
   t.same(ended, [], 'what still uses it may finish');
-  await kept.endReplaced();
-  t.same(ended, ['first']);
-  t.equal(kept.current, 'second');
+  const endFormer = kept.former();
+  kept.take('c', () => 'third');
+  await endFormer();
+  t.same(ended, ['first'], 'not what was replaced since: who asked for it then still uses it');
+  t.equal(kept.current, 'third');
   await kept.end();
-  t.same(ended, ['first', 'second']);
+  await endFormer();
+  t.same(ended, ['first', 'second', 'third'], 'each once');
+});
+
+t.test('a part that is retired is built anew when it is wanted again', async (t) => {
+  const ended: string[] = [];
+  const kept = createKept<string>((part) => {
+    ended.push(part);
+  });
+  kept.take('a', () => 'first');
+  kept.retire();
+  const endFormer = kept.former();
+  t.equal(
+    kept.take('a', () => 'again'),
+    'again',
+  );
+  await endFormer();
+  t.same(ended, ['first']);
+});
+
+t.test('what is used has ended being used when the last user has left', async (t) => {
+  const usage = new Usage<string>();
+  await usage.ended();
+  const seen: string[] = [];
+  for (const user of ['a', 'b']) usage.enter(user);
+  const ended = usage.ended().then(() => seen.push('ended'));
+  usage.leave('a');
+  usage.leave('a');
+  await Promise.resolve();
+  t.same(seen, []);
+  usage.leave('b');
+  await ended;
+  t.same(seen, ['ended']);
 });
 
 t.test('a part that cannot be built leaves the current one', async (t) => {

@@ -1,0 +1,221 @@
+/** Changing files under the running program: what takes effect, what stays, and who notices. */
+import { once } from 'node:events';
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import t, { type Test } from 'tap';
+import { createApiServer } from '../support/apiserver/api-server.ts';
+import { eventually } from '../support/eventually.ts';
+import { askOnce, openRequest } from '../support/open-request.ts';
+import { startStonegate } from '../support/stonegate.ts';
+import { createAuthority, type KeyPair } from '../support/tls/authority.ts';
+
+const NAMESPACES = '/api/v1/namespaces';
+const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
+
+async function setUp(t: Test) {
+  const folder = t.testdir();
+  const stonegate = await startStonegate({ folder });
+  t.teardown(() => stonegate.close());
+  const { app, authority, apiServer } = stonegate;
+  const destination = { port: app.address.port, ca: authority.cert };
+  return {
+    ...stonegate,
+    destination,
+    write: (name: string, content: string) => writeFile(join(folder, name), content),
+    folder,
+    /** The credential on the last request for this path. */
+    sentFor: (path: string) =>
+      apiServer.requests.findLast(({ url }) => url.includes(path))?.headers.authorization,
+    said: (message: string) => stonegate.logged.filter((line) => line.includes(message)).length,
+  };
+}
+
+t.test(
+  'C258 an issuer that is taken out: its people are refused at once, cached or not; others go on',
+  async (t) => {
+    const { app, ask, provider, keystoneToken, configure } = await setUp(t);
+    const carol = await provider.idToken('carol');
+    const alice = keystoneToken('alice');
+    t.equal((await ask(carol, NAMESPACES)).status, 200);
+    t.equal((await ask(alice, NAMESPACES)).status, 200);
+    await configure({ authentication: { jwt: [] } });
+    await app.reload();
+    t.equal((await ask(carol, NAMESPACES)).status, 401);
+    t.equal((await ask(alice, NAMESPACES)).status, 200);
+  },
+);
+
+t.test('C258 Keystone is taken out: its cached identities stop working', async (t) => {
+  const { app, ask, keystoneToken, configure } = await setUp(t);
+  const alice = keystoneToken('alice');
+  t.equal((await ask(alice, NAMESPACES)).status, 200);
+  await configure({ authentication: { keystone: undefined } });
+  await app.reload();
+  t.equal((await ask(alice, NAMESPACES)).status, 401);
+});
+
+t.test('a tenant mapping that changes holds for identities that are cached', async (t) => {
+  const { app, ask, keystoneToken, configure, keystone } = await setUp(t);
+  const user = keystone.directory.user('ACME Inc', 'dora');
+  const project = keystone.directory.project('ACME Inc', 'web');
+  keystone.directory.assign(user, 'member', { project });
+  const dora = keystone.issue(user, { project });
+  t.match((await ask(dora, NAMESPACES)).json(), { code: 403, message: /tenant/ });
+  await configure({ tenancy: { domains: { 'ACME Inc': 'acme-inc' } } });
+  await app.reload();
+  const { message } = (await ask(dora, NAMESPACES)).json();
+  t.match(message, 'User "acme-inc:dora" cannot list', 'now it is the API server that refuses');
+  t.equal((await ask(keystoneToken('alice'), NAMESPACES)).status, 200);
+});
+
+t.test('a bad file keeps the last good one, is told once and counted; mending it takes effect', async (t) => {
+  const { ask, app, keystoneToken, configure, configFile, said, folder } = await setUp(t);
+  const alice = keystoneToken('alice');
+  await writeFile(configFile, 'kind: [');
+  await app.reload();
+  await app.reload();
+  t.equal(said('the new configuration is not used'), 2);
+  t.equal(said('problem in the configuration'), 1, 'the problem itself is told once');
+  t.match(await app.metrics.text(), 'stonegate_reloads_total{result="error"} 2');
+  t.equal((await ask(alice, NAMESPACES)).status, 200);
+
+  await writeFile(join(folder, 'tls.key'), (await createAuthority()).key);
+  await configure({});
+  await app.reload();
+  t.equal(said('expected the certificate'), 1, 'a key of another certificate');
+  t.equal((await ask(alice, NAMESPACES)).status, 200);
+
+  await configure({ server: { tls: { certFile: 'tls.crt', keyFile: 'gone.key' } } });
+  await app.reload();
+  t.equal((await ask(alice, NAMESPACES)).status, 200, 'a file that is not there');
+});
+
+t.test('what needs a restart is said, and nothing else is changed by it', async (t) => {
+  const { ask, app, keystoneToken, configure, said } = await setUp(t);
+  await configure({ server: { shutdownGrace: '1s' } });
+  await app.reload();
+  t.equal(said('need a restart'), 1);
+  t.equal((await ask(keystoneToken('alice'), NAMESPACES)).status, 200);
+});
+
+t.test('C150 a certificate behind the double symlink of a mounted secret, swapped twice', async (t) => {
+  const { app, authority, configure, destination, folder, keystoneToken, apiServer } = await setUp(t);
+  const mount = join(folder, 'mounted');
+  await mkdir(mount);
+  let version = 0;
+  /** As the kubelet does it: a new folder, a new link beside the old one, and a rename over it. */
+  async function publish({ cert, key }: KeyPair): Promise<void> {
+    version += 1;
+    const data = `..${version}`;
+    await mkdir(join(mount, data));
+    await writeFile(join(mount, data, 'tls.crt'), cert);
+    await writeFile(join(mount, data, 'tls.key'), key);
+    await symlink(data, join(mount, '..data_tmp'));
+    await rename(join(mount, '..data_tmp'), join(mount, '..data'));
+    if (version > 1) await rm(join(mount, `..${version - 1}`), { recursive: true });
+  }
+  const servedName = async (): Promise<unknown> => {
+    const socket = connect({ port: app.address.port, host: '127.0.0.1', ca: authority.cert });
+    await once(socket, 'secureConnect');
+    const name = socket.getPeerCertificate().subject.CN;
+    socket.destroy();
+    return name;
+  };
+  await publish(await authority.server('first'));
+  for (const name of ['tls.crt', 'tls.key']) await symlink(join('..data', name), join(mount, name));
+  await configure({ server: { tls: { certFile: 'mounted/tls.crt', keyFile: 'mounted/tls.key' } } });
+  await eventually(async () => (await servedName()) === 'first');
+  const watch = openRequest(destination, keystoneToken('alice'), WATCH);
+  await watch.until('"settings"');
+
+  await publish(await authority.server('second'));
+  await eventually(async () => (await servedName()) === 'second');
+  await publish(await authority.server('third'));
+  await eventually(async () => (await servedName()) === 'third');
+
+  apiServer.seed.configMap('after-two-swaps', {}, { tenant: 'acme' });
+  await watch.until('after-two-swaps');
+  t.pass('a connection from before goes on');
+  watch.leave();
+});
+
+t.test('C066 a new token for the API server: the next request carries it, watches go on', async (t) => {
+  const { app, ask, apiServer, destination, keystoneToken, sentFor, write } = await setUp(t);
+  const alice = keystoneToken('alice');
+  const watch = openRequest(destination, alice, WATCH);
+  await watch.until('"settings"');
+  const before = sentFor('watch=true');
+  apiServer.seed.token('the-second-token', { username: 'stonegate' });
+  await write('apiserver-token', 'the-second-token\n');
+  await eventually(async () => {
+    await ask(alice, NAMESPACES);
+    return (
+      sentFor('/namespaces?') === 'Bearer the-second-token' ||
+      sentFor('/namespaces') === 'Bearer the-second-token'
+    );
+  });
+  t.not(before, 'Bearer the-second-token');
+  apiServer.seed.configMap('after-the-token', {}, { tenant: 'acme' });
+  await watch.until('after-the-token');
+  t.pass('the watch goes on over its old connection');
+  watch.leave();
+  await eventually(async () => /requests_active\{kind="watch"\} 0/.test(await app.metrics.text()));
+});
+
+t.test('C066 a new client certificate for the API server: the next connection uses it', async (t) => {
+  const { app, ask, authority, apiServer, keystoneToken, configure, write } = await setUp(t);
+  const strict = await createApiServer({
+    flavour: 'arktos',
+    tls: { ...(await authority.server('kube-apiserver')), clientCA: authority.cert },
+  });
+  t.teardown(() => strict.close());
+  t.not(strict.port, apiServer.port);
+  const present = async ({ cert, key }: KeyPair) => {
+    await write('client.crt', cert);
+    await write('client.key', key);
+  };
+  const alice = keystoneToken('alice');
+  await present(await authority.client('stranger', ['tenant:system']));
+  const credential = { certFile: 'client.crt', keyFile: 'client.key' };
+  await configure({ upstream: { server: strict.url, credential } });
+  await app.reload();
+  t.match((await ask(alice, NAMESPACES)).body, 'stranger', 'the API server knows us by the certificate');
+
+  await present(await authority.client('successor', ['tenant:system']));
+  await eventually(async () => (await ask(alice, NAMESPACES)).body.includes('successor'));
+});
+
+t.test("a new authority for the API server's certificate", async (t) => {
+  const { app, ask, authority, keystoneToken, configure, write } = await setUp(t);
+  const other = await createAuthority('another authority');
+  const moved = await createApiServer({
+    flavour: 'arktos',
+    tls: await other.server('kube-apiserver'),
+    tokens: { 'stonegate-own-token': { username: 'stonegate' } },
+  });
+  t.teardown(() => moved.close());
+  const alice = keystoneToken('alice');
+  await write('upstream-ca.crt', authority.cert);
+  await configure({ upstream: { server: moved.url, caFile: 'upstream-ca.crt' } });
+  await app.reload();
+  t.match((await ask(alice, '/version')).json(), { code: 503 }, 'not believed under the old authority');
+  t.equal(moved.requests.length, 0, 'and told nothing');
+  await write('upstream-ca.crt', other.cert);
+  await eventually(async () => (await ask(alice, '/version')).status === 200);
+});
+
+t.test('who is being authenticated while files change is served as if they had not', async (t) => {
+  const { app, apiServer, authority, destination, keystone, keystoneToken, provider, write } = await setUp(t);
+  await askOnce(destination, await provider.idToken('carol'), NAMESPACES);
+  keystone.fault = 'hang';
+  const waiting = openRequest(destination, keystoneToken('alice'), NAMESPACES);
+  await eventually(() => keystone.hanging > 0);
+
+  apiServer.seed.token('the-second-token', { username: 'stonegate' });
+  await write('apiserver-token', 'the-second-token');
+  await write('ca.crt', `${authority.cert}\n${(await createAuthority()).cert}`);
+  await app.reload();
+  keystone.release();
+  t.match(await waiting.answered, { status: 200, complete: true });
+});
