@@ -3,10 +3,13 @@
  * what arrived.
  */
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import t from 'tap';
+import { loadConfiguration } from '../../src/config/load.ts';
 import { eventually } from '../support/eventually.ts';
+import { createLandscape } from '../support/landscape.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const stonegate = await startStonegate({ folder: join(t.testdir({}), 'land') });
@@ -140,6 +143,20 @@ async function firstEvents(token: string, path: string, text: string): Promise<s
   request.destroy();
   return seen;
 }
+
+t.test(
+  'C086 without a credential of its own Stonegate does not start: the API server is never asked',
+  async (t) => {
+    const folder = join(t.testdir({}), 'bare');
+    const bare = await createLandscape({ folder });
+    t.teardown(() => bare.close());
+    await writeFile(join(folder, 'apiserver-token'), '\n');
+    const result = await loadConfiguration(bare.configFile);
+    t.notOk(result.ok);
+    t.match(result.ok ? [] : result.problems, [{ path: 'upstream.credential.tokenFile' }]);
+    t.same(bare.apiServer.requests, []);
+  },
+);
 
 t.test('a person finds out who they are, though the tenant has no binding for them', async (t) => {
   const { directory } = stonegate.keystone;
