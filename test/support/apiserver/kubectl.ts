@@ -14,8 +14,8 @@ export interface KubectlResult {
 }
 
 export interface Kubectl {
-  /** 33 of version 1.33; undefined where the binary has no version in its name. */
-  readonly minor: number | undefined;
+  /** 33 of version 1.33. */
+  readonly minor: number;
   run(words: readonly string[], stdin?: string): Promise<KubectlResult>;
   /** For what does not end by itself; the caller kills it. */
   start(words: readonly string[]): ChildProcess;
@@ -47,6 +47,15 @@ export function findKubectls(): string[] {
   return oldest === undefined || newest === undefined ? [onPath] : [oldest, newest];
 }
 
+/** What the binary says of itself; vendors write `33+`. */
+function minorOf(binary: string): number {
+  const words = ['version', '--client', '-o', 'json'];
+  const said: { clientVersion: { minor: string } } = JSON.parse(
+    spawnSync(binary, words, { encoding: 'utf8' }).stdout,
+  );
+  return Number.parseInt(said.clientVersion.minor, 10);
+}
+
 /** A kubectl with a kubeconfig and a cache of its own. */
 export function createKubectl(binary: string, target: KubectlTarget): Kubectl {
   const folder = mkdtempSync(join(tmpdir(), 'kubectl-'));
@@ -69,9 +78,8 @@ export function createKubectl(binary: string, target: KubectlTarget): Kubectl {
       cwd: folder,
       env,
     });
-  const minor = /\.\d+\.(\d+)$/.exec(binary)?.[1];
   return {
-    minor: minor === undefined ? undefined : Number(minor),
+    minor: minorOf(binary),
     folder,
     start,
     run: (words, stdin = '') =>

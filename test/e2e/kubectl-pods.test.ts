@@ -1,0 +1,232 @@
+/** kubectl reaches into pods through Stonegate: over SPDY/3.1 the older ones, over WebSocket those from 1.31 on. */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { LoggedRequest } from '../support/apiserver/api-server.ts';
+import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { type Everybody, fails, prints, startForKubectl, stop, succeeds } from '../support/kubectl-people.ts';
+
+/** Minor versions of kubectl. */
+const FIRST_EXEC_BY_WEBSOCKET = 30;
+const FIRST_FORWARD_BY_WEBSOCKET = 31;
+/** Port 7 of a pod of the stand-in sends back what it gets. */
+const ECHO = ':7';
+
+const binaries = findKubectls();
+if (binaries.length === 0) t.test('kubectl and pods', { skip: NO_KUBECTL }, async () => {});
+for (const binary of binaries)
+  t.test(`${binary.split('/').at(-1)}`, async (t) => {
+    const everybody = await startForKubectl(t);
+    const { stonegate } = everybody;
+    stonegate.log.append('first line');
+    const alice = everybody.as(binary, stonegate.keystoneToken('alice'));
+    const carol = everybody.as(binary, await stonegate.provider.idToken('carol'));
+
+    await t.test('C105 output, input and exit code of a command travel', (t) => execute(t, alice, carol));
+    await t.test('C070 C199 an upgrade reaches the API server as one, in the person’s name', (t) =>
+      upgradeAsOneself(t, everybody, alice),
+    );
+    await t.test('C105 a file comes back as it went', (t) => copy(t, carol));
+    await t.test('C105 attach ends when its input does', (t) => attach(t, alice));
+    await t.test('C105 logs, their tail, and lines as they are written', (t) => logs(t, everybody, carol));
+    await t.test('C034 a POST through a forwarded port comes back whole, and closes', (t) =>
+      post(t, everybody, alice),
+    );
+    await t.test('the other tenant’s pod of the same name is another', (t) =>
+      reachOwnPodAlone(t, alice, everybody.as(binary, stonegate.keystoneToken('bob'))),
+    );
+    await t.test('C200 a refused upgrade shows the API server’s own words', (t) =>
+      refuse(t, everybody, binary),
+    );
+    await t.test('who may only get pods/exec opens no shell by WebSocket', (t) =>
+      refuseReaders(t, everybody, binary),
+    );
+  });
+
+async function execute(t: Test, alice: Kubectl, carol: Kubectl): Promise<void> {
+  t.equal(await succeeds(t, alice, ['exec', 'web', '--', 'echo', 'hello']), 'hello\n');
+  t.equal(await succeeds(t, carol, ['exec', '-i', 'web', '--', 'cat'], 'typed'), 'typed');
+  const large = 'all of it\n'.repeat(100_000);
+  t.ok(
+    (await succeeds(t, alice, ['exec', '-i', 'web', '--', 'cat'], large)) === large,
+    'a megabyte and back',
+  );
+  const failed = await alice.run(['exec', 'web', '--', 'sh', '-c', 'echo out; echo err >&2; exit 3']);
+  t.match(failed, { code: 3, stdout: 'out\n', stderr: /^err\n/ });
+}
+
+async function upgradeAsOneself(t: Test, { next, stonegate }: Everybody, alice: Kubectl): Promise<void> {
+  const arrived = next(isOf('exec'));
+  await succeeds(t, alice, ['exec', 'web', '--', 'true']);
+  const { method, url, headers, user } = await arrived;
+  const spdy = alice.minor < FIRST_EXEC_BY_WEBSOCKET;
+  t.match(url, /^\/api\/v1\/tenants\/acme\/namespaces\/default\/pods\/web\/exec\?/);
+  t.match(
+    { method, ...headers },
+    {
+      method: spdy ? 'POST' : 'GET',
+      connection: 'Upgrade',
+      upgrade: spdy ? 'SPDY/3.1' : 'websocket',
+      'impersonate-user': 'acme:alice',
+    },
+  );
+  const project = stonegate.keystone.directory.project('acme', 'web').id;
+  t.match(user, {
+    username: 'acme:alice',
+    groups: [
+      `keystone:project:${project}`,
+      `keystone:project:${project}:role:member`,
+      'system:authenticated',
+    ],
+    extra: { 'alpha.kubernetes.io/identity/roles': ['member'] },
+  });
+  t.notMatch(JSON.stringify(headers), stonegate.keystoneToken('alice'));
+}
+
+async function copy(t: Test, carol: Kubectl): Promise<void> {
+  const content = randomBytes(300_000);
+  writeFileSync(join(carol.folder, 'there'), content);
+  await succeeds(t, carol, ['cp', 'there', 'web:/tmp/file']);
+  await succeeds(t, carol, ['cp', 'web:/tmp/file', 'back']);
+  t.ok(readFileSync(join(carol.folder, 'back')).equals(content));
+}
+
+async function attach(t: Test, alice: Kubectl): Promise<void> {
+  t.match(await succeeds(t, alice, ['attach', '-i', 'web'], 'typed\n'), /^typed$/m);
+}
+
+async function logs(t: Test, { stonegate, next }: Everybody, carol: Kubectl): Promise<void> {
+  stonegate.log.append('second line');
+  t.equal(await succeeds(t, carol, ['logs', 'web', '--tail=1']), 'second line\n');
+  const arrived = next(isOf('log'));
+  const following = carol.start(['logs', '-f', 'web']);
+  await prints(following, /^first line\nsecond line\n$/);
+  const third = prints(following, /^third line\n$/);
+  stonegate.log.append('third line');
+  await third;
+  await stop(following);
+  t.equal(await (await arrived).ended, 'aborted', 'a follower who leaves ends it at the API server');
+}
+
+async function post(t: Test, { next }: Everybody, alice: Kubectl): Promise<void> {
+  const arrived = next(isOf('portforward'));
+  const { forwarding, port } = await forward(alice, ':80');
+  const content = randomBytes(300_000);
+  for (const connection of ['keep-alive', 'close', 'close']) {
+    const url = `http://127.0.0.1:${port}/`;
+    const posted = await fetch(url, { method: 'POST', body: content, headers: { connection } });
+    t.ok(Buffer.from(await posted.arrayBuffer()).equals(content));
+  }
+  const { headers, ended } = await arrived;
+  const spdy = alice.minor < FIRST_FORWARD_BY_WEBSOCKET;
+  t.equal(headers.upgrade, spdy ? 'SPDY/3.1' : 'websocket');
+  await stop(forwarding);
+  t.equal(await ended, 'answered');
+}
+
+async function reachOwnPodAlone(t: Test, alice: Kubectl, bob: Kubectl): Promise<void> {
+  writeFileSync(join(alice.folder, 'secret'), 'hers');
+  await succeeds(t, alice, ['cp', 'secret', 'web:/secret']);
+  t.equal(await succeeds(t, alice, ['exec', 'web', '--', 'cat', '/secret']), 'hers');
+  t.match(await fails(t, bob, ['exec', 'web', '--', 'cat', '/secret']), 'No such file');
+}
+
+async function refuse(t: Test, { stonegate, newcomer, as }: Everybody, binary: string): Promise<void> {
+  const { seed } = stonegate.apiServer;
+  seed.clusterRole('viewer', [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }], { tenant: 'acme' });
+  seed.clusterRoleBinding('viewers', 'viewer', ['user:acme:vera'], { tenant: 'acme' });
+  const vera = as(binary, newcomer('vera'));
+  t.match(
+    await fails(t, vera, ['exec', 'web', '--', 'true']),
+    /pods "web" is forbidden: User "acme:vera" cannot create resource "pods\/exec" in API group "" in the namespace "default"/,
+  );
+  t.match(
+    await fails(t, vera, ['port-forward', 'pod/web', ECHO]),
+    /User "acme:vera" cannot create resource "pods\/portforward"/,
+  );
+}
+
+async function refuseReaders(t: Test, { stonegate, newcomer, as }: Everybody, binary: string): Promise<void> {
+  const { seed, requests } = stonegate.apiServer;
+  const rule = { verbs: ['get'], apiGroups: [''], resources: ['pods', 'pods/exec'] };
+  seed.clusterRole('reader', [rule], { tenant: 'acme' });
+  seed.clusterRoleBinding('readers', 'reader', ['user:acme:rudi'], { tenant: 'acme' });
+  const rudi = as(binary, newcomer('rudi'));
+  const before = requests.length;
+  t.match(await fails(t, rudi, ['exec', 'web', '--', 'true']), /cannot create resource "pods\/exec"/);
+  const opened = requests
+    .slice(before)
+    .filter(({ method, url }) => method === 'GET' && url.includes('/exec'));
+  t.strictSame(opened, []);
+}
+
+for (const binary of binaries)
+  t.test(`${binary.split('/').at(-1)} keeps what it has opened, whatever the time limits`, async (t) => {
+    const short = { header: '2s', body: '2s', idle: '2s' };
+    const everybody = await startForKubectl(t, {
+      configuration: { server: { timeouts: short }, upstream: { timeouts: { response: '2s' } } },
+    });
+    const { stonegate, as } = everybody;
+    const alice = as(binary, stonegate.keystoneToken('alice'));
+    const busy = await forward(alice, ECHO);
+    const silent = await forward(alice, ECHO);
+    const busyConnection = await open(busy.port);
+    const silentConnection = await open(silent.port);
+    t.equal(await echo(silentConnection, 'before'), 'before');
+
+    stonegate.apiServer.breakNext('hang', ({ url = '' }) => url.endsWith('/configmaps/settings'));
+    let late = false;
+    const limit = fails(t, alice, ['get', 'cm', 'settings']).then((stderr) => {
+      late = true;
+      return stderr;
+    });
+    let rounds = 0;
+    for (; !late; rounds += 1) await echo(busyConnection, 'ping');
+    t.match(await limit, /the API server did not answer in time/, 'the time limit has struck elsewhere');
+
+    t.test('C103 a busy port-forward is still open', async (t) => {
+      t.ok(rounds > 0);
+      t.equal(await echo(busyConnection, 'after'), 'after');
+    });
+    t.test('C104 a silent port-forward is still open and usable', async (t) => {
+      t.equal(await echo(silentConnection, 'after'), 'after');
+      t.equal(await echo(await open(silent.port), 'once more'), 'once more');
+    });
+    t.teardown(async () => {
+      await stop(busy.forwarding);
+      await stop(silent.forwarding);
+    });
+  });
+
+const isOf =
+  (subresource: string) =>
+  ({ url }: LoggedRequest): boolean =>
+    url.includes(`/pods/web/${subresource}`);
+
+async function forward(kubectl: Kubectl, ports: string) {
+  const forwarding = kubectl.start(['port-forward', 'pod/web', ports]);
+  const [, port] = await prints(forwarding, /127\.0\.0\.1:(\d+)/);
+  return { forwarding, port: Number(port) };
+}
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function echo(socket: Socket, text: string): Promise<string> {
+  let received = '';
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const onData = (chunk: Buffer): void => {
+    received += String(chunk);
+    if (received.length >= text.length) resolve(received);
+  };
+  const onClose = (): void => reject(new Error('the forwarded port was closed'));
+  socket.on('data', onData).once('close', onClose);
+  socket.write(text);
+  return promise.finally(() => socket.off('data', onData).off('close', onClose));
+}
