@@ -1,0 +1,181 @@
+/** What kubectl tells people about themselves, what it shows them of the cluster, and how it shows them a refusal. */
+import t, { type Test } from 'tap';
+import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { type Everybody, fails, startForKubectl, succeeds } from '../support/kubectl-people.ts';
+
+/** The first minor version of kubectl with `auth whoami`. */
+const FIRST_WITH_WHOAMI = 27;
+
+const binaries = findKubectls();
+if (binaries.length === 0) t.test('kubectl and identities', { skip: NO_KUBECTL }, async () => {});
+for (const binary of binaries)
+  t.test(`${binary.split('/').at(-1)} in arktos mode`, async (t) => {
+    const everybody = await startForKubectl(t);
+    const { stonegate, as, newcomer } = everybody;
+    const alice = as(binary, stonegate.keystoneToken('alice'));
+    const bob = as(binary, stonegate.keystoneToken('bob'));
+    const carol = as(binary, await stonegate.provider.idToken('carol'));
+    const nina = as(binary, newcomer('nina'));
+
+    await t.test('auth can-i tells the truth', (t) => mayI(t, alice, nina));
+    await t.test('auth whoami names the user, the tenant and the groups', (t) =>
+      whoAmI(t, { alice, bob, carol, nina }),
+    );
+    await t.test('api-resources shows what a tenant can have, and nothing else', (t) => resources(t, alice));
+    await t.test('a tenant’s own custom resources are its own', (t) =>
+      customResources(t, everybody, alice, bob),
+    );
+    await t.test('explain and version work', (t) => explain(t, carol));
+    await t.test('what discovery says is asked once: the next command asks for the object alone', (t) =>
+      cached(t, everybody, carol),
+    );
+    await t.test('refusals are in words a person can act on', (t) => refusals(t, alice, nina));
+    await t.test('C254 an unknown token is told so', (t) =>
+      unknown(t, as(binary, `gAAAAA${'x'.repeat(178)}`)),
+    );
+    await t.test('a backend that is down is told at once, and asked once', (t) => down(t, everybody, alice));
+  });
+
+async function mayI(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
+  const mayI = async (kubectl: Kubectl, ...words: string[]): Promise<string> =>
+    (await kubectl.run(['auth', 'can-i', ...words])).stdout.trim();
+  t.equal(await mayI(alice, 'list', 'pods'), 'yes');
+  t.equal(await mayI(alice, 'create', 'pods/exec', '-n', 'elsewhere'), 'yes');
+  t.equal(await mayI(alice, 'list', 'nodes'), 'no', 'not even with all rights in a tenant');
+  t.equal(await mayI(alice, 'get', '/version'), 'yes');
+  t.equal(await mayI(alice, 'get', '/metrics'), 'no');
+  t.equal(await mayI(nina, 'list', 'pods'), 'no', 'although she may not even ask');
+  t.equal((await alice.run(['auth', 'can-i', 'list', 'pods', '--quiet'])).code, 0);
+  t.equal((await nina.run(['auth', 'can-i', 'list', 'pods', '--quiet'])).code, 1);
+  t.match(await succeeds(t, alice, ['auth', 'can-i', '--list']), /^\*\.\* .*\[\*\]$/m);
+  t.match(await nina.run(['auth', 'can-i', '--list']), {
+    code: 0,
+    stdout: /selfsubjectaccessreviews\.authorization\.k8s\.io/,
+    stderr: /the list may be incomplete/,
+  });
+}
+
+async function whoAmI(t: Test, people: Record<'alice' | 'bob' | 'carol' | 'nina', Kubectl>): Promise<void> {
+  if (people.alice.minor < FIRST_WITH_WHOAMI) {
+    t.match(await fails(t, people.alice, ['auth', 'whoami']), /unknown/, 'this kubectl cannot ask');
+    return;
+  }
+  const who = (kubectl: Kubectl): Promise<string> => succeeds(t, kubectl, ['auth', 'whoami']);
+  const alice = await who(people.alice);
+  t.match(alice, /^Username +acme:alice$/m);
+  t.match(alice, /^Groups +\[keystone:project:\S+ keystone:project:\S+:role:member system:authenticated\]$/m);
+  t.match(await who(people.bob), /^Username +globex:bob$/m);
+  const carol = await who(people.carol);
+  t.match(carol, /^Username +acme:oidc:carol@acme\.example$/m);
+  t.match(carol, /^Groups +\[oidc:developers system:authenticated\]$/m);
+  t.match(await who(people.nina), /^Username +acme:nina$/m, 'without any binding too');
+}
+
+async function resources(t: Test, alice: Kubectl): Promise<void> {
+  const shown = (await succeeds(t, alice, ['api-resources', '-o', 'name'])).split('\n');
+  for (const name of ['configmaps', 'pods', 'namespaces', 'roles.rbac.authorization.k8s.io'])
+    t.ok(shown.includes(name), name);
+  for (const name of ['nodes', 'tenants', 'priorityclasses.scheduling.k8s.io', 'csidrivers.storage.k8s.io'])
+    t.notOk(shown.includes(name), `no ${name}`);
+  t.match(await fails(t, alice, ['get', 'nodes']), /doesn't have a resource type "nodes"/);
+}
+
+async function customResources(
+  t: Test,
+  { stonegate }: Everybody,
+  alice: Kubectl,
+  bob: Kubectl,
+): Promise<void> {
+  const gadget = { group: 'example.com', plural: 'gadgets', kind: 'Gadget', scope: 'Cluster' } as const;
+  stonegate.apiServer.seed.customResource(gadget, { tenant: 'acme' });
+  // Or the documents from before would be shown for some seconds more.
+  await stonegate.app.reload();
+  const manifest = { apiVersion: 'example.com/v1', kind: 'Gadget', metadata: { name: 'one' } };
+  t.match(await succeeds(t, alice, ['create', '-f', '-'], JSON.stringify(manifest)), /gadget.* created/);
+  t.match(await succeeds(t, alice, ['get', 'gadgets', '-o', 'name']), 'gadget.example.com/one');
+  t.match(await fails(t, bob, ['get', 'gadgets']), /doesn't have a resource type "gadgets"/);
+}
+
+async function explain(t: Test, carol: Kubectl): Promise<void> {
+  t.match(await succeeds(t, carol, ['explain', 'pods']), /KIND: +Pod/);
+  t.match((await carol.run(['version'])).stdout, /Server Version: .*v0\.0\.0-master/);
+}
+
+async function cached(t: Test, { stonegate }: Everybody, carol: Kubectl): Promise<void> {
+  await succeeds(t, carol, ['get', 'pods']);
+  const before = stonegate.apiServer.requests.length;
+  await succeeds(t, carol, ['get', 'pods', 'web']);
+  const asked = stonegate.apiServer.requests.slice(before).map(({ url }) => url);
+  t.strictSame(
+    asked.filter((url) => url !== '/version'),
+    ['/api/v1/tenants/acme/namespaces/default/pods/web'],
+  );
+}
+
+async function refusals(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
+  const forbidden = 'Error from server \\(Forbidden\\): ';
+  const refused = async (kubectl: Kubectl, words: readonly string[], expected: string): Promise<void> => {
+    t.match(await fails(t, kubectl, words), new RegExp(`^${forbidden}${expected}$`, 'm'));
+  };
+  await refused(
+    alice,
+    ['get', '--raw', '/api/v1/tenants/globex/namespaces/default/pods'],
+    'pods is forbidden: User "acme:alice" cannot list resource "pods" in API group "" in the namespace "default"',
+  );
+  await refused(
+    alice,
+    ['get', '--raw', '/api/v1/tenants/globex/namespaces'],
+    'namespaces is forbidden: User "acme:alice" cannot list resource "namespaces" in API group "" in the tenant "globex"',
+  );
+  await refused(
+    alice,
+    ['get', '--raw', '/metrics'],
+    'forbidden: User "acme:alice" cannot get path "/metrics"',
+  );
+  await refused(
+    alice,
+    ['get', 'pods', '--as', 'acme:bob', '--as-group', 'system:masters'],
+    'acting as somebody else is not possible here: .*',
+  );
+  await refused(
+    nina,
+    ['get', 'pods'],
+    'pods is forbidden: User "acme:nina" cannot list resource "pods" in API group "" in the namespace "default"',
+  );
+  t.match(
+    await fails(t, alice, ['get', 'pod', 'none']),
+    'Error from server (NotFound): pods "none" not found',
+  );
+}
+
+async function unknown(t: Test, stranger: Kubectl): Promise<void> {
+  t.match(await fails(t, stranger, ['get', 'pods']), 'You must be logged in to the server');
+  t.match(
+    await fails(t, stranger, ['get', '--raw', '/api']),
+    'You must be logged in to the server (Unauthorized)',
+  );
+}
+
+async function down(t: Test, { stonegate }: Everybody, alice: Kubectl): Promise<void> {
+  const { apiServer, keystone, logged } = stonegate;
+  const tried = (code: string): number => logged.filter((line) => line.includes(`"code":"${code}"`)).length;
+  const fresh = stonegate.keystoneToken('alice');
+  await keystone.down();
+  t.match(
+    await fails(t, alice, ['get', 'pods', '--token', fresh]),
+    /^Error from server \(ServiceUnavailable\): .*Keystone/m,
+  );
+  t.equal(tried('KeystoneUnavailable'), 1);
+  await succeeds(t, alice, ['get', 'pods']);
+  await keystone.listen();
+  await succeeds(t, alice, ['get', 'pods', '--token', fresh]);
+
+  await apiServer.stop();
+  t.match(
+    await fails(t, alice, ['get', 'pods']),
+    'Error from server (ServiceUnavailable): the API server cannot be reached at the moment',
+  );
+  t.equal(tried('UpstreamUnavailable'), 1);
+  await apiServer.start();
+  await succeeds(t, alice, ['get', 'pods']);
+}
