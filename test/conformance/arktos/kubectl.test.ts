@@ -69,6 +69,12 @@ async function readAndWrite(t: Test, kubectl: Kubectl, flavour: Flavour): Promis
   t.match(await succeeds(t, kubectl, ['apply', '-f', '-'], manifest('2')), 'configured');
   t.equal(await succeeds(t, kubectl, ['get', 'cm', 'cm', '-o', 'jsonpath={.data.value}']), '2');
   t.match(await succeeds(t, kubectl, ['create', 'cm', 'typed', '--from-literal=a=b']), 'created');
+  const deployment = ['create', 'deployment', 'typed', '--image=nginx:1', '--replicas=3'];
+  t.match(await succeeds(t, kubectl, deployment), 'created');
+  const spec = '{.spec.replicas} {.spec.selector.matchLabels.app} {.spec.template.spec.containers[0].image}';
+  const got = ['get', 'deployments.apps', 'typed', '-o', `jsonpath=${spec}`];
+  t.equal(await succeeds(t, kubectl, got), '3 typed nginx:1');
+  t.match(await succeeds(t, kubectl, ['create', 'job', 'typed', '--image=nginx:1']), 'created');
   t.match(await succeeds(t, kubectl, ['api-resources']), /^configmaps +cm +v1 +true +ConfigMap$/m);
   t.match(await succeeds(t, kubectl, ['explain', 'pods']), /KIND: +Pod/);
 }

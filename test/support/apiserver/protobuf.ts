@@ -9,8 +9,8 @@ import { badRequest } from './statuses.ts';
 export const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf';
 const MAGIC = Buffer.from('k8s\0');
 
-/** How a field reads: as text, as bytes in base64, as a map, or as a message; `list` where it repeats. */
-type FieldType = 'text' | 'base64' | 'map' | 'base64-map' | Message;
+/** How a field reads: as text, number, bytes in base64, a map, or a message; `list` where it repeats. */
+type FieldType = 'text' | 'number' | 'base64' | 'map' | 'base64-map' | Message;
 interface Field {
   readonly name: string;
   readonly type: FieldType;
@@ -22,6 +22,7 @@ interface Message {
 
 const text = (name: string): Field => ({ name, type: 'text' });
 const texts = (name: string): Field => ({ name, type: 'text', list: true });
+const count = (name: string): Field => ({ name, type: 'number' });
 const map = (name: string): Field => ({ name, type: 'map' });
 const message = (name: string, type: Message): Field => ({ name, type });
 const messages = (name: string, type: Message): Field => ({ name, type, list: true });
@@ -64,6 +65,18 @@ const SUBJECTS = messages('subjects', {
   4: text('namespace'),
 });
 const ROLE_REF = message('roleRef', { 1: text('apiGroup'), 2: text('kind'), 3: text('name') });
+const CONTAINERS = messages('containers', {
+  1: text('name'),
+  2: text('image'),
+  3: texts('command'),
+  4: texts('args'),
+  6: messages('ports', { 1: text('name'), 3: count('containerPort'), 4: text('protocol') }),
+});
+const TEMPLATE = message('template', {
+  1: META,
+  2: message('spec', { 2: CONTAINERS, 3: text('restartPolicy'), 8: text('serviceAccountName') }),
+});
+const SELECTOR = message('selector', { 1: map('matchLabels') });
 
 const KINDS: Readonly<Record<string, Message>> = {
   ConfigMap: { 1: META, 2: map('data'), 3: { name: 'binaryData', type: 'base64-map' } },
@@ -74,6 +87,8 @@ const KINDS: Readonly<Record<string, Message>> = {
   ClusterRole: { 1: META, 2: RULES },
   RoleBinding: { 1: META, 2: SUBJECTS, 3: ROLE_REF },
   ClusterRoleBinding: { 1: META, 2: SUBJECTS, 3: ROLE_REF },
+  Deployment: { 1: META, 2: message('spec', { 1: count('replicas'), 2: SELECTOR, 3: TEMPLATE }) },
+  Job: { 1: META, 2: message('spec', { 6: TEMPLATE }) },
   Eviction: { 1: META },
   SelfSubjectReview: {},
   SelfSubjectAccessReview: { 2: message('spec', ACCESS) },
@@ -91,6 +106,7 @@ export function decodeProtobuf(body: Buffer): JsonObject {
   let raw: Buffer = Buffer.alloc(0);
   let type: JsonObject = {};
   for (const [number, bytes] of fieldsOf(body.subarray(MAGIC.length))) {
+    if (typeof bytes === 'number') continue;
     if (number === 1) type = decode({ 1: text('apiVersion'), 2: text('kind') }, bytes);
     if (number === 2) raw = bytes;
   }
@@ -105,7 +121,9 @@ function decode(schema: Message, bytes: Buffer): JsonObject {
   for (const [number, value] of fieldsOf(bytes)) {
     const field = schema[number];
     if (field === undefined) continue;
-    if (field.type === 'map' || field.type === 'base64-map')
+    if (typeof value === 'number') {
+      if (field.type === 'number') object[field.name] = value;
+    } else if (field.type === 'map' || field.type === 'base64-map')
       addEntry(ensureObject(object, field.name), field.type, value);
     else {
       const item = readValue(field.type, value);
@@ -117,6 +135,8 @@ function decode(schema: Message, bytes: Buffer): JsonObject {
 }
 
 function readValue(type: Exclude<FieldType, 'map' | 'base64-map'>, bytes: Buffer): Json {
+  if (type === 'number')
+    throw badRequest('the object provided is unrecognized: bytes where a number belongs');
   if (type === 'text') return bytes.toString('utf8');
   return type === 'base64' ? bytes.toString('base64') : decode(type, bytes);
 }
@@ -127,8 +147,8 @@ function addEntry(target: JsonObject, type: 'map' | 'base64-map', bytes: Buffer)
   target[textAt(entry, 'key')] = textAt(entry, 'value');
 }
 
-/** The length-delimited fields of a message; numbers are skipped, since none of ours matters. */
-function* fieldsOf(bytes: Buffer): Generator<[number: number, value: Buffer]> {
+/** The fields of a message: numbers, and what is length-delimited. */
+function* fieldsOf(bytes: Buffer): Generator<[number: number, value: Buffer | number]> {
   let at = 0;
   const varint = (): number => {
     let value = 0;
@@ -145,7 +165,7 @@ function* fieldsOf(bytes: Buffer): Generator<[number: number, value: Buffer]> {
       const length = varint();
       yield [tag >>> 3, bytes.subarray(at, at + length)];
       at += length;
-    } else if (wireType === 0) varint();
+    } else if (wireType === 0) yield [tag >>> 3, varint()];
     else throw badRequest('the object provided is unrecognized: unknown wire type');
   }
 }
