@@ -1,0 +1,140 @@
+/**
+ * A flood of credentials nobody knows, against the whole program: Keystone is asked little, people who are known
+ * notice nothing, and one new token is one question however many ask with it.
+ */
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect } from 'node:http2';
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import { askOnce } from '../support/open-request.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const NAMESPACES = '/api/v1/namespaces';
+const VALIDATION = 'GET /v3/auth/tokens';
+/** What Kubernetes gives to its own workloads. */
+const SERVICE_ACCOUNT = [
+  { alg: 'RS256', kid: 'k' },
+  { iss: 'https://kubernetes.default.svc', sub: 'system:serviceaccount:default:web', aud: ['kubernetes'] },
+].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+
+/** @param unknownCredentials of `limits` */
+async function setUp(t: Test, unknownCredentials: object = {}) {
+  const configuration = { limits: { unknownCredentials } };
+  const stonegate = await startStonegate({ folder: t.testdir(), configuration });
+  const { app, authority, keystone } = stonegate;
+  t.teardown(() => stonegate.close());
+  // The first contact with Keystone is over: what comes from now on is the test's own.
+  await eventually(async () => /backend="keystone",result="ok"/.test(await app.metrics.text()));
+  const sessions: ClientHttp2Session[] = [];
+  t.teardown(() => {
+    for (const session of sessions) session.destroy();
+  });
+  return {
+    ...stonegate,
+    destination: { port: app.address.port, ca: authority.cert },
+    validations: () => keystone.calls.filter((call) => call === VALIDATION).length,
+    /** Sends them all at once, a hundred to a connection, and tells how often each status came. */
+    async flood(tokens: readonly string[], from = '127.0.0.1'): Promise<Map<number, number>> {
+      const counts = new Map<number, number>();
+      const asked: Promise<void>[] = [];
+      for (let start = 0; start < tokens.length; start += 100) {
+        const localAddress = { localAddress: from };
+        const session = connect(stonegate.url, { ca: authority.cert, ...localAddress });
+        sessions.push(session);
+        for (const token of tokens.slice(start, start + 100)) {
+          const stream = session.request({ ':path': NAMESPACES, authorization: `Bearer ${token}` });
+          stream.resume();
+          asked.push(
+            once(stream, 'response').then(([{ ':status': status }]) => {
+              counts.set(status, (counts.get(status) ?? 0) + 1);
+            }),
+          );
+        }
+      }
+      await Promise.all(asked);
+      return counts;
+    },
+  };
+}
+
+const unknownToken = (n: number): string => `gAAAAA${'x'.repeat(150)}${n}`;
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+
+t.test('a thousand requests at once with one new token are one question to Keystone', async (t) => {
+  const { flood, keystoneToken, validations } = await setUp(t);
+  const token = keystoneToken('alice');
+  const counts = await flood(numbers(1_000).map(() => token));
+  t.same([...counts], [[200, 1_000]]);
+  t.equal(validations(), 1);
+});
+
+t.test(
+  'C244 a flood of bad tokens: Keystone is asked a bounded number, known people are served',
+  async (t) => {
+    const { ask, app, flood, keystoneToken, validations } = await setUp(t, {
+      perSource: { perSecond: 0.001, burst: 20 },
+    });
+    const alice = keystoneToken('alice');
+    t.equal((await ask(alice, NAMESPACES)).status, 200);
+    const before = validations();
+    const [counts, ...known] = await Promise.all([
+      flood(numbers(1_000).map(unknownToken)),
+      ...numbers(20).map(() => ask(alice, NAMESPACES)),
+    ]);
+    t.same(new Set(known.map(({ status }) => status)), new Set([200]));
+    t.equal(counts.get(401), 19, 'what the burst has left after the first login');
+    t.equal(counts.get(429), 981);
+    t.equal(validations() - before, 19);
+    t.match(await app.metrics.text(), 'stonegate_unknown_credentials_limited_total{reason="source"} 981');
+  },
+);
+
+t.test('C244 one bad token in a loop is asked about once, and never slowed into a 429', async (t) => {
+  const { flood, validations } = await setUp(t, { perSource: { perSecond: 0.001, burst: 1 } });
+  const counts = await flood(numbers(500).map(() => unknownToken(0)));
+  t.same([...counts], [[401, 500]]);
+  t.equal(validations(), 1);
+});
+
+t.test('C244 JWTs of service accounts never reach Keystone', async (t) => {
+  const { flood, keystone } = await setUp(t);
+  const before = keystone.calls.length;
+  const counts = await flood(numbers(500).map((n) => `${SERVICE_ACCOUNT.join('.')}.signature${n}`));
+  t.same([...counts], [[401, 500]]);
+  t.equal(keystone.calls.length, before);
+});
+
+t.test(
+  'from two addresses: Keystone has a bounded number at once, the rest waits or is refused',
+  async (t) => {
+    const { ask, app, flood, keystone, keystoneToken, destination } = await setUp(t, {
+      concurrent: 4,
+      queue: 8,
+      queueTimeout: '1m',
+    });
+    const alice = keystoneToken('alice');
+    t.equal((await ask(alice, NAMESPACES)).status, 200);
+    keystone.fault = 'hang';
+    const floods = [1, 2].map((n) =>
+      flood(
+        numbers(50).map((m) => unknownToken(n * 100 + m)),
+        `127.0.1.${n}`,
+      ),
+    );
+    const total = 'stonegate_unknown_credentials_limited_total{reason="total"} 88';
+    await eventually(async () => (await app.metrics.text()).includes(total));
+    await eventually(() => keystone.hanging >= 4);
+    t.equal((await ask(alice, NAMESPACES)).status, 200, 'known people are not in that line');
+
+    const bob = askOnce({ ...destination, from: '127.0.2.1' }, keystoneToken('bob'), NAMESPACES);
+    await eventually(async () => !(await app.metrics.text()).includes(total));
+    t.equal(keystone.hanging, 4);
+    keystone.release();
+    t.equal((await bob).status, 200, 'who comes from elsewhere gets a place in it');
+    const counts = (await Promise.all(floods)).flatMap((each) => [...each]);
+    const count = (status: number) =>
+      counts.filter(([each]) => each === status).reduce((sum, [, n]) => sum + n, 0);
+    t.equal(count(401), 11);
+    t.equal(count(429), 89);
+  },
+);

@@ -1,0 +1,161 @@
+/**
+ * Keystone and issuers that fail under the whole program: whoever is known goes on, whoever is not is told that it is
+ * not their fault (503, never a 401 that would make them throw their token away), and all recovers by itself.
+ */
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import type { Fault } from '../support/keystone/faults.ts';
+import { startSigningIssuer } from '../support/oidc/signing-issuer.ts';
+import { stonegateCode } from '../support/open-request.ts';
+import { type Reply, startStonegate } from '../support/stonegate.ts';
+
+const NAMESPACES = '/api/v1/namespaces';
+
+/** @param keystone of `authentication.keystone` */
+async function setUp(t: Test, keystone: Record<string, unknown> = {}) {
+  const stonegate = await startStonegate({ folder: t.testdir() });
+  t.teardown(() => stonegate.close());
+  const { url } = stonegate.keystone;
+  await stonegate.configure({
+    authentication: { keystone: { url, caFile: 'ca.crt', timeout: '300ms', ...keystone } },
+  });
+  await stonegate.app.reload();
+  return stonegate;
+}
+
+const outcomeOf = ({ status, body }: Reply) => ({ status, code: stonegateCode(body) });
+const UNAVAILABLE = { status: 503, code: 'KeystoneUnavailable' };
+
+t.test('Keystone fails: new people get a 503, known people and JWTs go on, and it recovers', async (t) => {
+  const { ask, app, keystone, keystoneToken, provider, apiServer, logged } = await setUp(t);
+  const known = keystoneToken('alice');
+  const carol = await provider.idToken('carol');
+  t.equal((await ask(known, NAMESPACES)).status, 200);
+  const faults: Fault[] = [
+    ...(['hang', 'reset', 'half-body', 'html', 'garbage', 'wrong-shape'] as const),
+    ...(['other-token', 'endless', 'redirect', 'error', 'front-end-404'] as const),
+  ];
+  for (const fault of faults) {
+    const token = keystoneToken('bob');
+    const before = apiServer.requests.length;
+    keystone.fault = fault;
+    const refused = await ask(token, NAMESPACES);
+    t.same(outcomeOf(refused), UNAVAILABLE, fault);
+    t.match(refused.headers, { 'content-type': 'application/json', 'audit-id': /.+/ });
+    t.equal(refused.headers['retry-after'], undefined, 'kubectl would retry in silence');
+    t.equal(refused.headers['www-authenticate'], undefined);
+    t.equal(apiServer.requests.length, before, 'nothing reaches the API server');
+    t.equal((await ask(known, NAMESPACES)).status, 200, `${fault}: cached people go on`);
+    t.equal((await ask(carol, NAMESPACES)).status, 200, `${fault}: people of an issuer go on`);
+    keystone.release();
+    keystone.fault = undefined;
+    t.equal((await ask(token, NAMESPACES)).status, 200, `${fault}: nothing of it was kept`);
+    t.notOk(logged.join('').includes(token), 'the log holds no token');
+  }
+  t.match(await app.metrics.text(), 'stonegate_refusals_total{code="KeystoneUnavailable"} 11');
+});
+
+t.test('Keystone refuses connections, and listens again', async (t) => {
+  const { ask, keystone, keystoneToken, provider } = await setUp(t);
+  const known = keystoneToken('alice');
+  const unknown = keystoneToken('bob');
+  await ask(known, NAMESPACES);
+  await keystone.down();
+  t.same(outcomeOf(await ask(unknown, NAMESPACES)), UNAVAILABLE);
+  t.equal((await ask(known, NAMESPACES)).status, 200);
+  t.equal((await ask(await provider.idToken('carol'), NAMESPACES)).status, 200);
+  await keystone.listen();
+  t.equal((await ask(unknown, NAMESPACES)).status, 200);
+});
+
+t.test('Keystone is away beyond the life of an entry: 503, and after it comes back 200', async (t) => {
+  const { ask, keystone, keystoneToken } = await setUp(t, { cacheTTL: '100ms' });
+  const alice = keystoneToken('alice');
+  t.equal((await ask(alice, NAMESPACES)).status, 200);
+  await keystone.down();
+  await eventually(async () => (await ask(alice, NAMESPACES)).status !== 200);
+  t.same(outcomeOf(await ask(alice, NAMESPACES)), UNAVAILABLE);
+  await keystone.listen();
+  t.equal((await ask(alice, NAMESPACES)).status, 200);
+});
+
+t.test('staleIfUnavailable lets known people go on beyond that, but not against a plain no', async (t) => {
+  const { app, ask, keystone, keystoneToken } = await setUp(t, {
+    cacheTTL: '100ms',
+    staleIfUnavailable: '1h',
+  });
+  const alice = keystoneToken('alice');
+  t.equal((await ask(alice, NAMESPACES)).status, 200);
+  await keystone.down();
+  const statuses = new Set<number>();
+  await eventually(async () => {
+    statuses.add((await ask(alice, NAMESPACES)).status);
+    return /cache_lookups_total\{tier="memory",result="stale"\}/.test(await app.metrics.text());
+  });
+  t.same(statuses, new Set([200]));
+  await keystone.listen();
+  keystone.revoke(alice);
+  await eventually(async () => (await ask(alice, NAMESPACES)).status === 401);
+});
+
+t.test('an answer of Keystone that comes after the time limit harms nobody', async (t) => {
+  const { ask, keystone, keystoneToken } = await setUp(t);
+  const alice = keystoneToken('alice');
+  keystone.fault = 'hang';
+  t.same(outcomeOf(await ask(alice, NAMESPACES)), UNAVAILABLE);
+  keystone.release();
+  t.equal((await ask(alice, NAMESPACES)).status, 200);
+  t.equal((await ask(keystoneToken('bob'), NAMESPACES)).status, 200);
+});
+
+t.test('an issuer that is down at start: others work, its own people get a 503 until it comes', async (t) => {
+  const issuer = await startSigningIssuer();
+  t.teardown(() => issuer.down());
+  await issuer.down();
+  const jwt = [
+    {
+      issuer: { url: issuer.url, audiences: ['kubernetes'] },
+      claimMappings: { username: { claim: 'email', prefix: 'late:' } },
+      tenant: { value: 'acme' },
+    },
+  ];
+  const configuration = { authentication: { jwt } };
+  const stonegate = await startStonegate({ folder: t.testdir(), configuration });
+  t.teardown(() => stonegate.close());
+  const { ask, keystoneToken } = stonegate;
+  const claims = { aud: 'kubernetes', email: 'dave@late.example', email_verified: true };
+  const token = await issuer.sign(claims);
+  t.same(outcomeOf(await ask(token, NAMESPACES)), { status: 503, code: 'IssuerUnavailable' });
+  t.equal((await ask(keystoneToken('alice'), NAMESPACES)).status, 200);
+  await issuer.up();
+  await eventually(async () => (await ask(token, NAMESPACES)).status !== 503);
+  t.match((await ask(token, NAMESPACES)).json().message, 'User "acme:late:dave@late.example"');
+});
+
+t.test('an issuer rotates its keys: new tokens work at once, those of withdrawn keys no more', async (t) => {
+  const { ask, provider } = await setUp(t);
+  const old = await provider.idToken('carol');
+  t.equal((await ask(old, NAMESPACES)).status, 200);
+  await provider.rotateKeys({ keepOld: true });
+  const middle = await provider.idToken('carol');
+  t.equal((await ask(middle, NAMESPACES)).status, 200);
+  t.equal((await ask(old, NAMESPACES)).status, 200, 'the old key is still published');
+  await provider.rotateKeys();
+  t.equal((await ask(await provider.idToken('carol'), NAMESPACES)).status, 200);
+  for (const withdrawn of [old, middle])
+    t.same(outcomeOf(await ask(withdrawn, NAMESPACES)), { status: 401, code: 'CredentialInvalid' });
+});
+
+t.test('an issuer goes away: its people go on; a key nobody knows then is a 503, not a 401', async (t) => {
+  const { ask, provider, app } = await setUp(t);
+  const carol = await provider.idToken('carol');
+  t.equal((await ask(carol, NAMESPACES)).status, 200);
+  await provider.rotateKeys();
+  const rotated = await provider.idToken('carol');
+  await provider.down();
+  t.same(outcomeOf(await ask(rotated, NAMESPACES)), { status: 503, code: 'IssuerUnavailable' });
+  t.equal((await ask(carol, NAMESPACES)).status, 200);
+  t.equal(app.readiness().find(({ name }) => name === 'authentication')?.reason, undefined, 'still ready');
+  await provider.up();
+  await eventually(async () => (await ask(rotated, NAMESPACES)).status === 200);
+});
