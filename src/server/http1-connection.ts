@@ -16,7 +16,7 @@ export class Http1Connection {
   readonly peerAddress: string | undefined;
   /** In the order of their requests: the first is the one on the wire. */
   readonly #owed: Owed[] = [];
-  /** True once its bytes were found to be no HTTP: nothing more is served on it. */
+  /** True once its bytes could be read in two ways, or were no HTTP: nothing more is served on it. */
   refused = false;
 
   constructor(socket: Duplex) {

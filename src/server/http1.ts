@@ -48,6 +48,7 @@ export function serveHttp1(server: Server, context: ServeContext): void {
   server.on('checkExpectation', (request, response) => {
     const accepted = acceptFrom(request, response);
     if (!accepted) return;
+    accepted.connection.refused = true;
     accepted.writer.closeAfter();
     const refusal = new StatusError('ExpectationFailed', 'the only expectation understood is 100-continue');
     refuse(accepted.writer, refusal, context);
@@ -56,7 +57,7 @@ export function serveHttp1(server: Server, context: ServeContext): void {
   serveHttp1Upgrades(server, connectionOf, context);
 }
 
-/** @returns undefined where the request is not served: it is refused already, or its connection is broken off */
+/** @returns undefined where the request is not served: it is refused already, or its connection ends */
 function accept(
   request: IncomingMessage,
   response: ServerResponse,
@@ -64,7 +65,9 @@ function accept(
   context: ServeContext,
 ): Accepted | undefined {
   const { socket } = request;
-  if (connection.refused || connection.pending >= MAX_PIPELINED) {
+  // The refusal on its way ends the connection; what was sent behind it is nobody's request (RFC 9112 §9.6).
+  if (connection.refused) return undefined;
+  if (connection.pending >= MAX_PIPELINED) {
     socket.destroy();
     return undefined;
   }
@@ -93,6 +96,7 @@ function accept(
   try {
     checkHttp1Head(request.httpVersion, headers);
   } catch (error) {
+    connection.refused = true;
     writer.closeAfter();
     refuse(writer, error, context);
     return undefined;
