@@ -290,6 +290,11 @@ t.test('after all of that the program serves as before', async (t) => {
   t.equal((await ask(token, CONFIGMAPS)).status, 200);
   const anonymous = await ask(undefined, CONFIGMAPS);
   t.equal(stonegateCode(anonymous.body), 'CredentialMissing');
+  t.same(
+    apiServer.requests.filter(({ url }) => url.includes('smuggled')),
+    [],
+    'nor has anything been smuggled since',
+  );
   t.notOk(
     stonegate.logged.some((line) => line.includes(token)),
     'no token in the log',
