@@ -81,6 +81,16 @@ async function forget({ app }: Pick<Replica, 'app'>): Promise<void> {
 }
 
 function defineTests(): void {
+  t.test('a new URL of Redis is used after a reload, without a restart', async (t) => {
+    const { redis, first, newToken } = await setUp(t);
+    await writeFile(join(t.testdirName, 'redis-url'), `${redis.url}/1`);
+    await first.app.reload();
+    await eventually(async () => {
+      await first.ask(newToken());
+      return String(await redis.command('INFO', 'keyspace')).includes('db1:');
+    });
+  });
+
   t.test('what one replica was told, the other knows', async (t) => {
     const { first, second, alice, validations, entries } = await setUp(t);
     t.equal((await first.ask(alice)).status, 200);
