@@ -152,6 +152,7 @@ async function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipe
     target: route.query === '' ? route.path : `${route.path}?${route.query}`,
     headers: outgoing.headers,
     longRunning: info.longRunning !== undefined,
+    endless: info.longRunning === 'watch' || info.longRunning === 'log',
   };
   const hooks: RelayHooks = {
     onHead: (status) => {

@@ -21,7 +21,7 @@ export interface ForwarderOptions {
 export function createForwarder(options: ForwarderOptions): Forwarder {
   return {
     async forward(request, exchange, hooks): Promise<RelayResult> {
-      const { longRunning } = request;
+      const { longRunning, endless } = request;
       const context = options.context(longRunning);
       const patience = longRunning ? 0 : options.timeouts.response;
       const framing = framingOf(exchange);
@@ -43,11 +43,11 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           headers,
           ...(framing === 'none' ? {} : { body }),
           patience,
-          signal: longRunning ? endOf(exchange) : exchange.signal,
+          signal: endless ? endOf(exchange) : exchange.signal,
         },
         toClient(exchange, hooks),
       );
-      return result.aborted ? breakOff(result, exchange) : result;
+      return result.aborted ? breakOff(result, exchange, endless) : result;
     },
   };
 }
@@ -58,11 +58,15 @@ function endOf({ signal, draining }: Exchange): AbortSignal {
 }
 
 /**
- * Ends the client's answer as the call ended: in good order where the server is stopping, so that the client
- * watches on elsewhere; else by breaking the connection, since a second status line would be a lie (RFC 9112 §8).
+ * Ends the client's answer as the call ended: a watch in good order where the server is stopping, so that the client
+ * watches on elsewhere; all else by breaking the connection, since a second status line would be a lie (RFC 9112 §8).
  */
-function breakOff(result: CallResult, { signal, draining, response }: Exchange): RelayResult {
-  if (draining?.aborted && !signal.aborted) {
+function breakOff(
+  result: CallResult,
+  { signal, draining, response }: Exchange,
+  endless: boolean,
+): RelayResult {
+  if (endless && draining?.aborted && !signal.aborted) {
     if (result.status === 0) throw new StatusError('ShuttingDown', 'the server is shutting down; try again');
     if (!response.closed) response.end();
     return { status: result.status, aborted: false };

@@ -45,6 +45,8 @@ export interface Relay {
 
 export interface RelayOptions {
   readonly longRunning?: boolean;
+  /** As `longRunning` without it. */
+  readonly endless?: boolean;
   readonly maxBodyBytes?: number;
   readonly credential?: UpstreamCredential;
   /** Instead of the raw server's. */
@@ -138,6 +140,7 @@ function relay(
     target: exchange.target,
     headers: options.headers?.(exchange) ?? [['Accept', 'application/json']],
     longRunning: options.longRunning ?? false,
+    endless: options.endless ?? options.longRunning ?? false,
   };
   const hooks = { onHead: (status: number) => void heads.push(status) };
   return exchange.upgrade === undefined

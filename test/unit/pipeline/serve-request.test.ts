@@ -143,7 +143,16 @@ t.test('C056 a watch is audited when its answer begins', async (t) => {
     pipeline.events.map(({ stage }) => stage),
     ['received', 'started', 'complete'],
   );
-  t.ok(pipeline.sent[0]?.longRunning);
+  t.match(pipeline.sent[0], { longRunning: true, endless: true });
+});
+
+t.test('a request to a service behind the API server has no time limit, but an end of its own', async (t) => {
+  const pipeline = fakePipeline();
+  await serveRequest(
+    fakeExchange({ headers: bearer, target: '/api/v1/namespaces/n/services/s/proxy/report' }),
+    pipeline,
+  );
+  t.match(pipeline.sent[0], { longRunning: true, endless: false });
 });
 
 t.test('an upgrade of an authorized person is tunnelled with their identity', async (t) => {

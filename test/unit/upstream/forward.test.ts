@@ -264,6 +264,30 @@ t.test('the answer', async (t) => {
     t.same(await relay.ending(), { result: { status: 200, aborted: false }, heads: [200] });
   });
 
+  t.test('of a service behind the proxy subresource is finished when the server stops', async (t) => {
+    const relay = await relayFor(t, { longRunning: true, endless: false });
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(WATCH_HEAD + chunk('half'));
+    await client.until('half');
+    relay.drain();
+    connection.send(`${chunk('whole')}0\r\n\r\n`);
+    await client.until('whole');
+    t.same(await relay.ending(), { result: { status: 200, aborted: false }, heads: [200] });
+  });
+
+  t.test('that breaks off while the server stops is cut, not made to look whole', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(WATCH_HEAD + chunk('half'));
+    await client.until('half');
+    relay.drain();
+    connection.socket.destroy();
+    t.notMatch(await client.untilEnd(), /0\r\n\r\n$/);
+    t.match(await relay.ending(), { result: { aborted: true } });
+  });
+
   t.test('of a watch not yet begun when the server stops is a 503', async (t) => {
     const relay = await relayFor(t, { longRunning: true });
     const client = await relay.request(GET);
