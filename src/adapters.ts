@@ -70,14 +70,16 @@ export class Adapters {
     const { upstream, server } = loaded.configuration;
     const credential = upstreamCredential(loaded, upstream);
     const ca = upstream.caFile === undefined ? {} : { ca: loaded.file(upstream.caFile) };
-    return this.#upstream.take(fingerprintOf(upstream, server, credential, ca), () => {
+    const { timeouts, limits } = server;
+    const madeOf = fingerprintOf(upstream, timeouts.body, limits.bodyBytes, credential, ca);
+    return this.#upstream.take(madeOf, () => {
       const built = createUpstream({
         ...this.#around,
         server: upstream.server,
         ...ca,
         credential,
-        timeouts: { ...upstream.timeouts, body: server.timeouts.body },
-        maxBodyBytes: server.limits.bodyBytes,
+        timeouts: { ...upstream.timeouts, body: timeouts.body },
+        maxBodyBytes: limits.bodyBytes,
       });
       this.#upstreams.add(built);
       return built;
