@@ -1,7 +1,8 @@
 /**
  * Where audit lines go: a file or standard output, written in the background and in order by sonic-boom (pino's
- * own writer, but without pino's hook at the process's exit, which throws where the file never opened). A log that cannot be written is said loudly once per burst, and counted; it does not stop
- * the API of an organisation.
+ * own writer, but without pino's hook at the process's exit, which throws where the file never opened). A log that
+ * cannot be written is said loudly, once until it can be again, and what is lost is counted; it does not stop the API of
+ * an organisation.
  */
 import sonicBoom from 'sonic-boom';
 import type { AuditSink } from '../audit/audit-log.ts';
@@ -34,10 +35,20 @@ export function createAuditFile({ file, logger, lost }: AuditFileOptions): Audit
     maxLength: MAX_PENDING,
     mode: 0o600,
   });
-  stream.on('error', (error: Error) => logger.error({ error, file }, 'the audit log cannot be written'));
+  let failing = false;
+  let losing = false;
+  stream.on('error', (error: Error) => {
+    if (!failing) logger.error({ error, file }, 'the audit log cannot be written');
+    failing = true;
+  });
   stream.on('drop', () => {
     lost();
-    logger.error({ file }, 'an audit event was lost: the audit log is slower than the requests');
+    if (!losing) logger.error({ file }, 'audit events are lost: the audit log is slower than the requests');
+    losing = true;
+  });
+  stream.on('drain', () => {
+    failing = false;
+    losing = false;
   });
   return {
     write(line) {

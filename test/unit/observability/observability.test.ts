@@ -180,3 +180,16 @@ t.test('an audit file that cannot be opened is said loudly', async (t) => {
   await eventually(async () => lines.length > 0);
   t.match(lines[0], /the audit log cannot be written/);
 });
+
+t.test('audit events that are lost are counted one by one, and said once', async (t) => {
+  const { logger, lines } = captured();
+  let lost = 0;
+  const count = () => {
+    lost += 1;
+  };
+  const audit = createAuditFile({ file: '/dev/null/nowhere/audit.log', logger, lost: count });
+  const mebibyte = 'x'.repeat(1024 * 1024);
+  for (let written = 0; written < 70; written += 1) audit.write(mebibyte);
+  t.equal(lost, 7);
+  t.equal(lines.filter((line) => /audit events are lost/.test(JSON.stringify(line))).length, 1);
+});
