@@ -94,7 +94,9 @@ const tenancySchema = z.strictObject({
 
 function cacheSchema(file: FileField) {
   const redis = z.strictObject({
-    url: secretSource(file).describe('`redis://` or `rediss://`; a secret, since it may hold a password.'),
+    url: secretSource(file).describe(
+      '`redis://`, `rediss://` or `unix://`; a secret, since it may hold a password.',
+    ),
     caFile: file.exactOptional().describe("The CA of Redis' certificate."),
     timeout: period
       .prefault('50ms')
@@ -166,7 +168,11 @@ export function configurationSchema(resolve: (name: string) => string) {
       })
       .describe('Who may log in: Keystone, at least one JWT issuer, or both.'),
     cache: cacheSchema(file).prefault({}).describe('Remembers whom Keystone vouched for.'),
-    limits: limitsSchema.prefault({}).describe('What one client or tenant may ask for.'),
+    limits: limitsSchema
+      .prefault({})
+      .describe(
+        'What one client or tenant may ask for, of each process: replicas and workers count for themselves.',
+      ),
     audit: z
       .strictObject({
         file: z
