@@ -47,7 +47,7 @@ export function createReloader(options: ReloaderOptions): Reloader {
     readFile: options.sources.readFile,
     ...(options.interval === undefined ? {} : { interval: options.interval }),
     onChange: reload,
-    onError: (error) => logger.error({ err: error }, 'cannot look at the configuration files'),
+    onError: (error) => logger.error({ error }, 'cannot look at the configuration files'),
   });
   watch.expect(options.watched);
 
@@ -93,7 +93,7 @@ export function createReloader(options: ReloaderOptions): Reloader {
       said.add(problem);
     }
     logger.error(
-      { file: options.file, problems: problems.length, ...(error === undefined ? {} : { err: error }) },
+      { file: options.file, problems: problems.length, ...(error === undefined ? {} : { error }) },
       'the new configuration is not used; the last good one stays in force',
     );
   }
