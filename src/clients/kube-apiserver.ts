@@ -126,7 +126,7 @@ export function createApiServerProbe(options: ApiServerProbeOptions): ApiServerP
     const found = await askForVersion(fetcher(), stopped.signal);
     if (found?.problem !== problem && !stopped.signal.aborted) {
       if (found === undefined) logger.info({}, 'the API server is ready');
-      else logger.warn({ err: found.cause, problem: found.problem }, 'the API server is not ready');
+      else logger.warn({ error: found.cause, problem: found.problem }, 'the API server is not ready');
     }
     problem = found?.problem;
   }

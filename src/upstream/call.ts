@@ -197,7 +197,7 @@ class Attempt implements Dispatcher.DispatchHandler {
       this.#outcome.reject(error);
       return;
     }
-    this.#context.logger.warn({ err: error, status: this.#status }, "the API server's answer broke off");
+    this.#context.logger.warn({ error, status: this.#status }, "the API server's answer broke off");
     this.#outcome.resolve({ status: this.#status, aborted: true });
   }
 

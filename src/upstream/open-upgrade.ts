@@ -69,7 +69,7 @@ export function openUpgrade(
 
   function onUpgraded(response: http.IncomingMessage, socket: Duplex, rest: Buffer): void {
     // An error before anybody else listens would end the process.
-    socket.on('error', (error) => logger.debug({ err: error }, 'the API server broke a tunnel'));
+    socket.on('error', (error) => logger.debug({ error }, 'the API server broke a tunnel'));
     if (settled) {
       socket.destroy();
       return;
