@@ -33,6 +33,7 @@ export interface ReloaderOptions {
 export interface Reloader {
   /** Loads now. Calls that come while one runs share the next run. Never rejects. */
   reload(): Promise<void>;
+  /** Nothing is applied from now on, not even what is being loaded: what it would build would be closed by nobody. */
   close(): void;
 }
 
@@ -41,6 +42,7 @@ export function createReloader(options: ReloaderOptions): Reloader {
   const said = new Set<string>();
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
+  let closed = false;
 
   const watch = watchFiles({
     clock: options.clock,
@@ -52,6 +54,7 @@ export function createReloader(options: ReloaderOptions): Reloader {
   watch.expect(options.watched);
 
   function reload(): Promise<void> {
+    if (closed) return Promise.resolve();
     if (running === undefined) {
       running = once().finally(() => {
         running = undefined;
@@ -76,6 +79,7 @@ export function createReloader(options: ReloaderOptions): Reloader {
   }
 
   async function bring(result: LoadResult): Promise<void> {
+    if (closed) return;
     if (!result.ok) {
       refuse(result.problems.map(formatProblem));
       return;
@@ -98,5 +102,11 @@ export function createReloader(options: ReloaderOptions): Reloader {
     );
   }
 
-  return { reload, close: watch.close };
+  return {
+    reload,
+    close() {
+      closed = true;
+      watch.close();
+    },
+  };
 }

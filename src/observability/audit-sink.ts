@@ -35,6 +35,7 @@ export function createAuditFile({ file, logger, lost }: AuditFileOptions): Audit
     maxLength: MAX_PENDING,
     mode: 0o600,
   });
+  let closed = false;
   let failing = false;
   let losing = false;
   stream.on('error', (error: Error) => {
@@ -55,10 +56,11 @@ export function createAuditFile({ file, logger, lost }: AuditFileOptions): Audit
       stream.write(`${line}\n`);
     },
     reopen() {
-      if (file !== '-') stream.reopen();
+      if (file !== '-' && !closed) stream.reopen();
     },
     close: () =>
       new Promise((resolve) => {
+        closed = true;
         stream.once('close', resolve);
         stream.once('error', () => resolve());
         stream.end();

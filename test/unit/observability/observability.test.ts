@@ -166,6 +166,7 @@ t.test(
     audit.reopen();
     audit.write('three');
     await audit.close();
+    t.doesNotThrow(() => audit.reopen(), 'a late SIGHUP does no harm');
     t.equal(
       (await readFile(`${file}.1`, 'utf8')) + (await readFile(file, 'utf8').catch(() => '')),
       'one\ntwo\nthree\n',
