@@ -22,7 +22,7 @@ export interface ConnectionOptions {
   readonly connectTimeout: number;
 }
 
-/** Long identities and 16 kB tokens exceed Node's default of 16 KiB; Go's servers send as much. */
+/** Of an answer's head: a workload behind the `proxy` subresource may exceed Node's default of 16 KiB. */
 export const MAX_HEADER_BYTES = 64 * 1024;
 
 const KEEP_ALIVE_PROBE = 30_000;

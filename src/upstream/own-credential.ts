@@ -5,7 +5,7 @@
  */
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 
-const PROXIED = /\/proxy(?:[/?]|$)/;
+const PROXIED = /^[^?]*\/proxy(?:[/?]|$)/;
 
 export function concernsOurCredential(target: string, status: number, headers: HeaderList): boolean {
   if (status !== 401) return false;

@@ -431,6 +431,16 @@ t.test('refusals', async (t) => {
     t.match(await client.until('UpstreamRefusedCredential'), /^HTTP\/1\.1 503 /);
   });
 
+  t.test('a query does not make our own 401 a workload’s', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request('GET /api/v1/pods?x=/proxy/ HTTP/1.1\r\nHost: s\r\n\r\n');
+    const connection = await relay.upstream.next();
+    connection.send(
+      'HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm="kubernetes"\r\nContent-Length: 0\r\n\r\n',
+    );
+    t.match(await client.until('UpstreamRefusedCredential'), /^HTTP\/1\.1 503 /);
+  });
+
   t.test('a body over the limit is a 413', async (t) => {
     const relay = await relayFor(t, { maxBodyBytes: 10 });
     const client = await relay.request('POST /x HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n');
