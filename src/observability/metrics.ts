@@ -65,7 +65,7 @@ export function createMetrics(now: () => number): Metrics {
   });
   const backend = new Histogram({
     name: 'stonegate_backend_duration_seconds',
-    help: 'Calls to Keystone, OIDC issuers, Redis and, as Stonegate itself, the API server.',
+    help: 'Calls to Keystone, OIDC issuers, Redis and the API server; to the last until its answer begins.',
     labelNames: ['backend', 'result'],
     buckets: SECONDS,
     registers,
