@@ -9,6 +9,7 @@ import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { HeaderList } from '../lib/header-list.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
@@ -62,9 +63,9 @@ function subjectOf(user: UserInfo): SubjectAccessReviewSpec {
 function statusOf({ status: http, body }: UpstreamAnswer): SubjectAccessReviewStatus {
   if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
   const review = parse(body);
-  if (!isObject(review) || review.kind !== 'SubjectAccessReview') throw unusable('it is no review');
+  if (!isJSONObject(review) || review.kind !== 'SubjectAccessReview') throw unusable('it is no review');
   const status = review.status;
-  if (!isObject(status)) throw unusable('it has no status');
+  if (!isJSONObject(status)) throw unusable('it has no status');
   const { allowed, denied, reason, evaluationError } = status;
   if (typeof allowed !== 'boolean' || (denied !== undefined && typeof denied !== 'boolean')) {
     throw unusable('its status says neither yes nor no');
@@ -83,10 +84,6 @@ function parse(body: Buffer): unknown {
   } catch (cause) {
     throw unusable(cause);
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function unusable(cause: unknown): StatusError {

@@ -3,7 +3,6 @@
  * thrown on the way becomes a Kubernetes Status in one place, and audit and metrics see every end.
  * The drawing of it, with the Status of each exit, is `docs/lifecycle.md`.
  */
-
 import type { AdmissionPlugin } from '../admission/admission.ts';
 import { type Authenticator, authenticate } from '../authentication/authenticator.ts';
 import { credentialOf } from '../authentication/credential.ts';

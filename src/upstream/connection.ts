@@ -2,7 +2,6 @@
  * How the API server is reached: its address, whom to believe, and what to prove ourselves with. Verification of
  * its certificate is never off, and the name it must bear is the one in the configured URL.
  */
-
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
