@@ -20,16 +20,12 @@ export interface DocumentCacheOptions<T> {
   readonly telemetry: Telemetry;
 }
 
-export interface ClearableDocumentCache<T> extends DocumentCache<T> {
-  clear(): void;
-}
-
 interface Kept<T> {
   readonly document: T;
   readonly until: number;
 }
 
-export function createDocumentCache<T>(options: DocumentCacheOptions<T>): ClearableDocumentCache<T> {
+export function createDocumentCache<T>(options: DocumentCacheOptions<T>): DocumentCache<T> {
   const { ttl, maxBytes, sizeOf, keep, clock, telemetry } = options;
   const kept = new LRUCache<string, Kept<T>>({
     maxSize: maxBytes,
@@ -37,14 +33,11 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Cleara
     sizeCalculation: ({ document }, key) => sizeOf(document) + key.length + 1,
   });
   const flight = new SingleFlight<T>();
-  let generation = 0;
 
   async function fetch(key: string, load: () => Promise<T>): Promise<T> {
-    const asked = { at: clock.now(), generation };
+    const askedAt = clock.now();
     const document = await load();
-    if (keep(document) && asked.generation === generation) {
-      kept.set(key, { document, until: asked.at + ttl });
-    }
+    if (keep(document)) kept.set(key, { document, until: askedAt + ttl });
     return document;
   }
 
@@ -56,11 +49,7 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Cleara
         return found.document;
       }
       telemetry.cacheLookup('discovery', 'miss');
-      return flight.do(`${generation}:${key}`, () => fetch(key, load));
-    },
-    clear() {
-      generation += 1;
-      kept.clear();
+      return flight.do(key, () => fetch(key, load));
     },
   };
 }

@@ -57,15 +57,3 @@ t.test('the documents take so many bytes and no more', async (t) => {
   for (const key of ['a', 'b', 'c', 'a']) await get(key, 'x'.repeat(40));
   t.same(fetched.slice(2), ['a', 'b', 'c', 'a']);
 });
-
-t.test('emptied while a document is fetched, it is fetched anew', async (t) => {
-  const { cache, fetched, get } = setUp();
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const before = cache.get('a', () => promise);
-  cache.clear();
-  t.equal(await get('a', 'new'), 'new');
-  resolve('old');
-  t.equal(await before, 'old');
-  t.equal(await get('a'), 'new');
-  t.same(fetched, ['a']);
-});
