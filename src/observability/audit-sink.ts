@@ -1,6 +1,7 @@
 /**
  * Where audit lines go: a file or standard output, written in the background and in order by sonic-boom (pino's
- * own writer, but without pino's hook at the process's exit, which throws where the file never opened). A log that cannot be written is said loudly once per burst, and counted; it does not stop
+ * own writer, but without pino's hook at the process's exit, which throws where the file never opened). Lines of some
+ * milliseconds go out in one write, since a write costs more than a line. A log that cannot be written is said loudly once per burst, and counted; it does not stop
  * the API of an organisation.
  */
 import sonicBoom from 'sonic-boom';
@@ -25,6 +26,10 @@ export interface AuditFileOptions {
 /** Lines waiting for a slow disk, in bytes; beyond it they are lost. */
 const MAX_PENDING = 64 * 1024 * 1024;
 
+/** How long a line waits for others, in milliseconds, and how many characters may wait. */
+const GATHER_MS = 5;
+const GATHER_CHARACTERS = 256 * 1024;
+
 export function createAuditFile({ file, logger, lost }: AuditFileOptions): AuditFile {
   const stream = new sonicBoom.SonicBoom({
     dest: file === '-' ? 1 : file,
@@ -35,19 +40,47 @@ export function createAuditFile({ file, logger, lost }: AuditFileOptions): Audit
     mode: 0o600,
   });
   stream.on('error', (error: Error) => logger.error({ error, file }, 'the audit log cannot be written'));
-  stream.on('drop', () => {
-    lost();
-    logger.error({ file }, 'an audit event was lost: the audit log is slower than the requests');
+  let gathered: string[] = [];
+  let characters = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (gathered.length === 0) return;
+    const lines = gathered;
+    gathered = [];
+    characters = 0;
+    try {
+      stream.write(`${lines.join('\n')}\n`);
+    } catch (error) {
+      // It throws while the file is not open.
+      loseAll(lines.length, error);
+    }
+  }
+
+  function loseAll(events: number, error: unknown): void {
+    for (let event = 0; event < events; event += 1) lost();
+    logger.error({ file, events, error }, 'audit events were lost');
+  }
+
+  stream.on('drop', (dropped: string) => {
+    loseAll(dropped.split('\n').length - 1, new Error('the audit log is slower than the requests'));
   });
   return {
     write(line) {
-      stream.write(`${line}\n`);
+      gathered.push(line);
+      characters += line.length;
+      if (characters >= GATHER_CHARACTERS) flush();
+      else timer ??= setTimeout(flush, GATHER_MS);
     },
     reopen() {
+      flush();
       if (file !== '-') stream.reopen();
     },
     close: () =>
       new Promise((resolve) => {
+        flush();
         stream.once('close', resolve);
         stream.once('error', () => resolve());
         stream.end();
