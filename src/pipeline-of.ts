@@ -31,6 +31,7 @@ import type { RequestObserver } from './pipeline/request-observer.ts';
 import { type Pipeline, serveRequest } from './pipeline/serve-request.ts';
 import { writeStatus } from './server/status-writer.ts';
 import { createArktosMode } from './tenancy/arktos.ts';
+import { rememberedMode } from './tenancy/remembered-mode.ts';
 import { createSharedMode } from './tenancy/shared.ts';
 import type { TenancyMode } from './tenancy/tenancy-mode.ts';
 
@@ -57,7 +58,7 @@ export function pipelineOf(
 ): BuiltPipeline {
   const { server, upstream: upstreamConfiguration, tenancy, authentication, limits } = loaded.configuration;
   const { clock, random, telemetry } = surroundings;
-  const mode = modeOf(tenancy, authentication);
+  const mode = rememberedMode(modeOf(tenancy, authentication));
   const upstream = adapters.upstream(loaded);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const { authenticators, readiness } = authenticatorsOf(loaded, adapters, surroundings, mode);

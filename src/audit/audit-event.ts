@@ -8,6 +8,7 @@ import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
+import { oncePer } from '../lib/once-per.ts';
 import { redact } from '../lib/redact.ts';
 
 /** What the event is made of; the pipeline's record has this shape. */
@@ -35,39 +36,44 @@ export interface AuditedRequest {
 const MAX_TEXT = 4096;
 
 /**
+ * The event as one line of JSON. What its stages share is written once for the request, and who somebody is once for the
+ * person: with many groups that is most of the line.
+ *
+ * @param request of which user and target do not change any more
  * @param at of the stage, in milliseconds since the epoch
  * @param status of a response that has begun but not ended
  */
-export function auditEvent(
-  request: AuditedRequest,
-  stage: AuditStage,
-  at: number,
-  status?: number,
-): AuditEvent {
-  const { info, user, outcome } = request;
+export function auditLine(request: AuditedRequest, stage: AuditStage, at: number, status?: number): string {
+  const { user, outcome, impersonated } = request;
+  const code = outcome?.status ?? status;
+  const seen = user === undefined ? '{}' : userText(user);
+  const acting = impersonated ? `,"impersonatedUser":${seen}` : '';
+  const response = code === undefined ? '' : `,"responseStatus":${responseText(code, outcome)}`;
+  const rest = `${acting}${response},"stageTimestamp":"${microTime(at)}","annotations":${annotationsText(request)}}`;
+  return `${sharedText(request)},"stage":"${stage}","user":${seen}${rest}`;
+}
+
+/** What all stages of a request have in common, without its closing brace. */
+const sharedText = oncePer((request: AuditedRequest): string => {
+  const { info } = request;
   const userAgent = headerValue(request.headers, 'user-agent');
   const reference = info?.isResourceRequest ? objectReference(info) : undefined;
-  const code = outcome?.status ?? status;
-  const seen = user === undefined ? {} : shown(user);
-  return {
+  const shared: Omit<AuditEvent, 'stage' | 'stageTimestamp' | 'user'> = {
     kind: 'Event',
     apiVersion: 'audit.k8s.io/v1',
     level: 'Metadata',
     auditID: request.auditID,
-    stage,
     requestURI: foreign(request.target),
     verb: info?.verb ?? request.method.toLowerCase(),
-    user: seen,
-    ...(request.impersonated ? { impersonatedUser: seen } : {}),
     sourceIPs: request.sourceIPs,
     ...(userAgent === undefined ? {} : { userAgent: foreign(userAgent) }),
     ...(reference === undefined ? {} : { objectRef: reference }),
-    ...(code === undefined ? {} : { responseStatus: responseStatus(code, outcome) }),
     requestReceivedTimestamp: microTime(request.receivedAt),
-    stageTimestamp: microTime(at),
-    annotations: annotations(request),
   };
-}
+  return JSON.stringify(shared).slice(0, -1);
+});
+
+const userText = oncePer((user: UserInfo): string => JSON.stringify(shown(user)));
 
 function shown(user: UserInfo): Partial<UserInfo> {
   return {
@@ -89,25 +95,23 @@ function objectReference(info: Extract<RequestInfo, { isResourceRequest: true }>
   };
 }
 
-function responseStatus(
-  code: number,
-  outcome: AuditedRequest['outcome'],
-): NonNullable<AuditEvent['responseStatus']> {
-  return {
+function responseText(code: number, outcome: AuditedRequest['outcome']): string {
+  const status: NonNullable<AuditEvent['responseStatus']> = {
     code,
     ...(outcome?.code === undefined ? {} : { reason: outcome.code }),
     ...(outcome?.message === undefined ? {} : { message: foreign(outcome.message) }),
   };
+  return JSON.stringify(status);
 }
 
-function annotations(request: AuditedRequest): Record<string, string> {
-  const { identity, tenant, outcome } = request;
-  return {
+function annotationsText({ identity, tenant, outcome }: AuditedRequest): string {
+  const annotations: AuditEvent['annotations'] = {
     ...identity?.auditAnnotations,
     ...(tenant === undefined ? {} : { 'stonegate.dev/tenant': tenant }),
     ...(identity === undefined ? {} : { 'stonegate.dev/authenticator': identity.authenticator }),
     ...(outcome?.aborted ? { 'stonegate.dev/aborted': 'true' } : {}),
   };
+  return JSON.stringify(annotations);
 }
 
 function foreign(text: string): string {
@@ -116,5 +120,5 @@ function foreign(text: string): string {
 
 /** metav1.MicroTime; the clock knows milliseconds. */
 function microTime(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().replace('Z', '000Z');
+  return `${new Date(milliseconds).toISOString().slice(0, -1)}000Z`;
 }

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
  */
 import type { Clock } from '../lib/clock.ts';
-import { type AuditedRequest, auditEvent } from './audit-event.ts';
+import { type AuditedRequest, auditLine } from './audit-event.ts';
 
 /** The port to where the lines go. Implemented in `observability/audit-sink.ts`. */
 export interface AuditSink {
@@ -21,13 +21,13 @@ export interface AuditLog {
 export function createAuditLog({ sink, clock }: { sink: AuditSink; clock: Clock }): AuditLog {
   return {
     requestReceived(request) {
-      sink.write(JSON.stringify(auditEvent(request, 'RequestReceived', request.receivedAt)));
+      sink.write(auditLine(request, 'RequestReceived', request.receivedAt));
     },
     responseStarted(request, status) {
-      sink.write(JSON.stringify(auditEvent(request, 'ResponseStarted', clock.now(), status)));
+      sink.write(auditLine(request, 'ResponseStarted', clock.now(), status));
     },
     responseComplete(request) {
-      sink.write(JSON.stringify(auditEvent(request, 'ResponseComplete', clock.now())));
+      sink.write(auditLine(request, 'ResponseComplete', clock.now()));
     },
   };
 }

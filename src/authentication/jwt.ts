@@ -5,6 +5,7 @@
  */
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import type { Clock } from '../lib/clock.ts';
+import { oncePer } from '../lib/once-per.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { IssuerKeys, KeySet } from './issuer-keys.ts';
 import { createVerifiedTokens } from './jwt-cache.ts';
@@ -46,6 +47,10 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): Authen
     issuers.set(url, { configuration, keys, verify: createJWTVerifier(configuration, clock) });
   }
 
+  const identityOf = oncePer(({ verified, issuer }: Verdict) =>
+    identityOfClaims(verified, issuer.configuration),
+  );
+
   async function verify(token: string, parts: JWTParts, issuer: Issuer): Promise<Verdict> {
     const kid = stringMember(parts.header, 'kid');
     const keys = await issuer.keys.keys(kid);
@@ -61,13 +66,12 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): Authen
       if (kind !== 'bearer') return undefined;
       const known = verdicts.get(token);
       if (known !== undefined && (await known.issuer.keys.keys(known.kid)) === known.keys) {
-        return identityOfClaims(known.verified, known.issuer.configuration);
+        return identityOf(known);
       }
       const parts = readJWT(token);
       const issuer = parts && issuers.get(stringMember(parts.payload, 'iss') ?? '');
       if (parts === undefined || issuer === undefined) return undefined;
-      const { verified } = await verify(token, parts, issuer);
-      return identityOfClaims(verified, issuer.configuration);
+      return identityOf(await verify(token, parts, issuer));
     },
   };
 }

@@ -1,12 +1,13 @@
 /**
  * Authenticates by Keystone tokens, given as bearer token or as `X-Auth-Token`. What is cached is the token as
- * Keystone described it; who that makes somebody is derived anew for each request. Only a token that no cache knows
- * passes the gate: people who are already known are never slowed by a flood of strangers.
+ * Keystone described it; who that makes somebody is derived from it here, once for each answer of Keystone's. Only a
+ * token that no cache knows passes the gate: people who are already known are never slowed by a flood of strangers.
  */
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
 import { type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import { oncePer } from '../lib/once-per.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { CredentialCache, Validated } from './credential-cache.ts';
 import { classifyCredential } from './keystone-credential.ts';
@@ -30,6 +31,7 @@ export interface KeystoneAuthenticatorOptions {
  */
 export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOptions): Authenticator {
   const { identity, cache, gate, tokenProvider, clock, tagsOf } = options;
+  const identityOfToken = oncePer(identityOf);
 
   // Without the client's signal: others may wait for the same answer.
   async function validate(credential: string): Promise<Validated<KeystoneToken>> {
@@ -54,7 +56,7 @@ export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOption
       );
       if (token === undefined) throw unauthorized('Keystone does not vouch for the token');
       if (token.expiresAt <= clock.now()) throw unauthorized('the Keystone token has expired');
-      return identityOf(token);
+      return identityOfToken(token);
     },
   };
 }

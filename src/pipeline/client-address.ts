@@ -41,7 +41,23 @@ export function clientAddresses(
   return [peerText];
 }
 
+/** What was read lately: a connection's peer is the same at each of its requests. Emptied where it grows. */
+const read = new Map<string, Address | undefined>();
+const MAX_READ = 1_000;
+/** The longest address there is, with a scope behind it; what is longer is not kept. */
+const MAX_LENGTH = 64;
+
 function parse(text: string): Address | undefined {
+  if (text.length > MAX_LENGTH) return parseAnew(text);
+  const known = read.get(text);
+  if (known !== undefined || read.has(text)) return known;
+  if (read.size >= MAX_READ) read.clear();
+  const address = parseAnew(text);
+  read.set(text, address);
+  return address;
+}
+
+function parseAnew(text: string): Address | undefined {
   const unscoped = text.split('%', 1)[0] ?? '';
   if (!ipaddr.isValid(unscoped)) return undefined;
   return ipaddr.process(unscoped);

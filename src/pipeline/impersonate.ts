@@ -7,6 +7,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';
+import { oncePer } from '../lib/once-per.ts';
 import { canonicalName, isIdentityField } from './client-headers.ts';
 
 /** What a header line costs beside its name and value: colon, blank, CR, LF. */
@@ -23,6 +24,9 @@ export function impersonationHeaders(user: UserInfo): HeaderField[] {
   }
   return headers;
 }
+
+/** A person's identity looks the same on each of their requests. */
+const identityHeaders = oncePer(impersonationHeaders);
 
 /** The server lower-cases the name first and unescapes then, hence lower-case escapes of everything unusual. */
 function encodeExtraKey(key: string): string {
@@ -57,7 +61,7 @@ export function impersonate(
   user: UserInfo,
   options: ImpersonationOptions,
 ): HeaderField[] {
-  const identity = impersonationHeaders(user);
+  const identity = identityHeaders(user);
   const headers: HeaderField[] = [
     ...cleaned,
     ['Audit-ID', options.auditID],
@@ -78,27 +82,28 @@ export function impersonate(
 /**
  * The last look before sending.
  *
+ * @param headers everything that would be sent
+ * @param identity exactly what may be on it of impersonation, in this order
  * @throws StatusError InvariantBroken
  */
 export function assertOnlyIdentity(headers: HeaderList, identity: HeaderList): void {
-  const expected = identity.map(([name, value]) => `${name.toLowerCase()}\n${value}`);
-  const found = headers
-    .filter(([name]) => canonicalName(name).startsWith('impersonate'))
-    .map(([name, value]) => `${name.toLowerCase()}\n${value}`);
-  const foreign = headers.some(([name]) => isForeign(canonicalName(name)));
-  const users = identity.filter(([name]) => name === 'Impersonate-User');
-  const exact =
-    users.length === 1 &&
-    users[0]?.[1] !== '' &&
-    found.length === expected.length &&
-    found.every((line, index) => line === expected[index]);
-  if (foreign || !exact)
-    throw new StatusError('InvariantBroken', 'Internal error occurred: invalid impersonation');
+  let found = 0;
+  let users = 0;
+  for (const [name, value] of headers) {
+    const canonical = canonicalName(name);
+    if (!canonical.startsWith('impersonate')) {
+      if (canonical !== 'x-forwarded-for' && isIdentityField(canonical)) throw invalid();
+      continue;
+    }
+    const expected = identity[found];
+    found += 1;
+    if (expected === undefined || expected[0] !== name || expected[1] !== value) throw invalid();
+    if (canonical === 'impersonate-user') users += 1;
+    if (canonical === 'impersonate-user' && value === '') throw invalid();
+  }
+  if (users !== 1 || found !== identity.length) throw invalid();
 }
 
-/** An identity field that is neither an impersonation header, checked one by one, nor our one X-Forwarded-For. */
-function isForeign(canonical: string): boolean {
-  return (
-    isIdentityField(canonical) && !canonical.startsWith('impersonate') && canonical !== 'x-forwarded-for'
-  );
+function invalid(): StatusError {
+  return new StatusError('InvariantBroken', 'Internal error occurred: invalid impersonation');
 }

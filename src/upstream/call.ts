@@ -175,7 +175,9 @@ class Attempt implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (this.#settled) return;
     this.#sink.end();
-    this.#settle();
+    this.#disarm();
+    // With a body, the answer may be complete before the request is.
+    if (this.#body !== undefined) this.#tearOff();
     this.#outcome.resolve({ status: this.#status, aborted: false });
   }
 
@@ -201,12 +203,21 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#outcome.resolve({ status: this.#status, aborted: true });
   }
 
-  /** Everything that could still fire is disarmed; an unfinished request is torn from its connection. */
   #settle(): void {
+    this.#disarm();
+    this.#tearOff();
+  }
+
+  /** Nothing can fire any more. */
+  #disarm(): void {
     this.#settled = true;
     this.#request.signal.removeEventListener('abort', this.#onLeave);
     this.#idle?.stop();
     this.#body?.destroy();
+  }
+
+  /** An unfinished request leaves its connection. Not for those that are whole: an Error costs more than all else here. */
+  #tearOff(): void {
     this.#controller?.abort(new Error('the call has ended'));
   }
 
