@@ -47,7 +47,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['cache/redis.ts'],
   'lru-cache': ['cache/', 'flowcontrol/'],
   jose: ['authentication/'],
-  'openid-client': ['clients/oidc.ts'],
+  'openid-client': ['clients/oidc'],
   undici: ['upstream/', 'clients/'],
   pino: ['observability/'],
   'prom-client': ['observability/'],
