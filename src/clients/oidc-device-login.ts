@@ -1,0 +1,87 @@
+/**
+ * The login without a browser of its own: the person confirms a short code on any other device while this one asks
+ * whether they have.
+ * RFC 8628.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  type Configuration,
+  type DeviceAuthorizationResponse,
+  genericGrantRequest,
+  initiateDeviceAuthorization,
+  ResponseBodyError,
+} from 'openid-client';
+import type { Clock } from '../lib/clock.ts';
+import { requireSafeAddress } from './oidc-http.ts';
+import { OidcLoginError } from './oidc-login-error.ts';
+import { type OidcTokens, tokensOf } from './oidc-tokens.ts';
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+/** Seconds, §3.2 and §3.5. */
+const INTERVAL = 5;
+const SLOWER = 5;
+
+export interface DeviceLogin {
+  readonly userCode: string;
+  readonly verificationURI: string;
+  /** The same with the code in it. */
+  readonly verificationURIComplete: string | undefined;
+  /** Asks until the person has decided, or the code has expired. */
+  wait(): Promise<OidcTokens>;
+}
+
+export interface DeviceLoginOptions {
+  readonly config: Configuration;
+  readonly issuer: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+  /** Ends the waiting. */
+  readonly signal: AbortSignal;
+}
+
+/** @throws what `openid-client` throws, and OidcLoginError */
+export async function beginDeviceLogin(options: DeviceLoginOptions): Promise<DeviceLogin> {
+  const { config, issuer, parameters, clock, signal } = options;
+  if (config.serverMetadata().device_authorization_endpoint === undefined) {
+    throw new OidcLoginError('refused', `${issuer}: the provider offers no login by device code`);
+  }
+  const begun = await initiateDeviceAuthorization(config, parameters);
+  requireSafeAddress(begun.verification_uri);
+  const deadline = new AbortController();
+  const expiry = clock.after(begun.expires_in * 1_000, () => deadline.abort());
+  return {
+    userCode: begun.user_code,
+    verificationURI: begun.verification_uri,
+    verificationURIComplete: begun.verification_uri_complete,
+    async wait() {
+      try {
+        return await poll(begun, config, issuer, AbortSignal.any([signal, deadline.signal]));
+      } catch (error) {
+        if (!deadline.signal.aborted) throw error;
+        throw new OidcLoginError('refused', `${issuer}: the code has expired before it was confirmed`);
+      } finally {
+        expiry.cancel();
+      }
+    },
+  };
+}
+
+/** The pauses are the machine's own timers, which unlike the clock's keep the process alive. */
+async function poll(
+  begun: DeviceAuthorizationResponse,
+  config: Configuration,
+  issuer: string,
+  signal: AbortSignal,
+): Promise<OidcTokens> {
+  let interval = begun.interval ?? INTERVAL;
+  for (;;) {
+    await pause(interval * 1_000, undefined, { signal });
+    try {
+      return tokensOf(await genericGrantRequest(config, GRANT, { device_code: begun.device_code }), issuer);
+    } catch (error) {
+      if (!(error instanceof ResponseBodyError)) throw error;
+      if (error.error === 'slow_down') interval += SLOWER;
+      else if (error.error !== 'authorization_pending') throw error;
+    }
+  }
+}
