@@ -4,6 +4,7 @@
  * OpenID Connect Discovery 1.0 §4; RFC 9700 §4.4.
  */
 import { Agent, request } from 'undici';
+import { isLoopback } from '../lib/loopback.ts';
 
 /** Entra ID publishes some 30 kB of keys, the largest known. */
 const MAX_BYTES = 1024 * 1024;
@@ -62,11 +63,6 @@ export function createIssuerHTTP(options: { readonly ca?: string | Buffer | unde
     get: (url, signal) => send(url, { method: 'GET', signal }),
     close: () => dispatcher.destroy(),
   };
-}
-
-/** Whether plain HTTP to this address never leaves the machine. */
-export function isLoopback(url: URL): boolean {
-  return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(url.hostname);
 }
 
 /**

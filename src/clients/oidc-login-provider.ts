@@ -15,7 +15,8 @@ import {
   None,
 } from 'openid-client';
 import type { Clock } from '../lib/clock.ts';
-import { type IssuerHTTP, isLoopback } from './oidc-http.ts';
+import { isLoopback } from '../lib/loopback.ts';
+import type { IssuerHTTP } from './oidc-http.ts';
 
 /** Asked for where the provider does not say that it has others only. */
 const SCOPES = ['profile', 'email'];

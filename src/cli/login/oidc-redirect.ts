@@ -19,12 +19,13 @@ export interface RedirectListener {
   /** With the port that was free. */
   readonly redirectURI: string;
   /**
-   * The first answer with this state.
+   * Begins to take answers: the first one with this state counts.
    *
    * @param onStrange told of each answer with another one
-   * @throws the signal's reason where it is aborted
    */
-  answer(state: string, signal: AbortSignal, onStrange: () => void): Promise<RedirectAnswer>;
+  expect(state: string, onStrange: () => void): void;
+  /** @throws the signal's reason where it is aborted before the answer is there */
+  answer(signal: AbortSignal): Promise<RedirectAnswer>;
   close(): Promise<void>;
 }
 
@@ -40,28 +41,35 @@ export async function startRedirectListener(
   const server = createServer({ requestTimeout: 10_000 });
   const uri = new URL(redirectURI);
   uri.port = String(await listen(server, uri.hostname, ports));
+  const arrived = Promise.withResolvers<RedirectAnswer>();
+  let over = false;
 
   return {
     redirectURI: uri.href,
-    answer: (state, signal, onStrange) =>
-      new Promise((resolve, reject) => {
-        const abort = () => reject(signal.reason);
-        if (signal.aborted) abort();
-        signal.addEventListener('abort', abort, { once: true });
-        let answered = false;
-        server.on('request', (request, response) => {
-          const url = addressed(request, uri);
-          if (url === undefined) return refuse(response, 404, 'There is nothing here.');
-          if (answered) return refuse(response, 410, 'This login is over. Start it again in the terminal.');
-          if (url.searchParams.get('state') !== state) {
-            onStrange();
-            return refuse(response, 400, 'This answer is not of the login that is under way.');
-          }
-          answered = true;
-          signal.removeEventListener('abort', abort);
-          resolve({ url, show: (title, text) => page(response, 200, title, text) });
-        });
-      }),
+    expect(state, onStrange) {
+      server.on('request', (request, response) => {
+        const url = addressed(request, uri);
+        if (url === undefined) return refuse(response, 404, 'There is nothing here.');
+        if (url.searchParams.get('state') !== state) {
+          onStrange();
+          return refuse(response, 400, 'This answer is not of the login that is under way.');
+        }
+        if (over) return refuse(response, 410, 'This login is over. Start it again in the terminal.');
+        over = true;
+        arrived.resolve({ url, show: (title, text) => page(response, 200, title, text) });
+      });
+    },
+    async answer(signal) {
+      const ended = Promise.withResolvers<never>();
+      const end = () => ended.reject(signal.reason);
+      if (signal.aborted) end();
+      signal.addEventListener('abort', end, { once: true });
+      try {
+        return await Promise.race([arrived.promise, ended.promise]);
+      } finally {
+        signal.removeEventListener('abort', end);
+      }
+    },
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
@@ -70,7 +78,7 @@ export async function startRedirectListener(
   };
 }
 
-/** One name for both families would let somebody else listen on the other one: `localhost` is IPv4 here. */
+/** `localhost` is listened for as IPv4, which every browser tries. */
 async function listen(server: Server, hostname: string, ports: readonly number[]): Promise<number> {
   const host = hostname === '[::1]' ? '::1' : '127.0.0.1';
   const reasons: string[] = [];
