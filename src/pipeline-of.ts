@@ -12,6 +12,7 @@ import { createKeystoneAuthenticator } from './authentication/keystone.ts';
 import { identityOf } from './authentication/keystone-mapping.ts';
 import { createAuthenticationReadiness } from './authentication/readiness.ts';
 import { createConnectCreate } from './authorization/connect-create.ts';
+import { createExplanationsAuthorizer } from './authorization/explanations.ts';
 import { createTenantBoundary } from './authorization/tenant-boundary.ts';
 import { createDocumentCache } from './cache/document-cache.ts';
 import { tenantTag, userTag } from './cache/drop.ts';
@@ -22,11 +23,15 @@ import { createTenantLimit } from './flowcontrol/tenant-limit.ts';
 import { createUnknownCredentialGate } from './flowcontrol/unknown-credential-gate.ts';
 import type { ReadinessCheck } from './lib/readiness.ts';
 import { createDiscoveryAnswerer } from './pipeline/answer-discovery.ts';
+import { createExplanationAnswerer } from './pipeline/answer-explanation.ts';
+import { selfIdentityAnswerer } from './pipeline/answer-self-identity.ts';
 import { createSelfReviewAnswerer } from './pipeline/answer-self-review.ts';
 import type { Answer } from './pipeline/answerer.ts';
 import { parseTrustedProxies } from './pipeline/client-address.ts';
+import { createExplain, type Explain } from './pipeline/explain-request.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import type { Pipeline } from './pipeline/serve-request.ts';
+import type { Stages } from './pipeline/stages.ts';
 import { writeStatus } from './server/status-writer.ts';
 import { createArktosMode } from './tenancy/arktos.ts';
 import { createSharedMode } from './tenancy/shared.ts';
@@ -35,12 +40,15 @@ import type { TenancyMode } from './tenancy/tenancy-mode.ts';
 export interface BuiltPipeline {
   readonly pipeline: Pipeline;
   readonly authentication: ReadinessCheck;
+  readonly explain: Explain;
 }
 
 /** What all tenants' discovery documents may take together. */
 const DISCOVERY_BYTES = 64 * 1024 * 1024;
 /** The longest body of a self review. */
 const REVIEW_BYTES = 64 * 1024;
+/** The longest request to explain one, a token of some 16 kB in it. */
+const EXPLANATION_BYTES = 256 * 1024;
 
 /**
  * @param observer sees every request
@@ -66,30 +74,43 @@ export function pipelineOf(
     clock,
     telemetry,
   });
-  const bodyLimits = { bodyBytes: REVIEW_BYTES, bodyTimeout: server.timeouts.body };
-  const pipeline: Pipeline = {
+  const bodyTimeout = server.timeouts.body;
+  const stages: Stages = {
     clock,
     random,
     trustedProxies: parseTrustedProxies(server.trustedProxies),
-    observer,
     authenticators,
     mode,
     authorizers: [
       createTenantBoundary({ isSystem: mode.isSystem }),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
+      createExplanationsAuthorizer({ ...mode, reviewer }),
     ],
     admission: [createBodySizeAdmission(server.limits.bodyBytes)],
     limitTenant: (tenant) => tenantLimit?.admit(tenant),
     maxHeaderBytes: upstreamConfiguration.headerBytes,
+  };
+  const explain = createExplain({ stages, reviewer });
+  const pipeline: Pipeline = {
+    ...stages,
+    observer,
     answerers: [
       createDiscoveryAnswerer({ fetcher: upstream, cache: discovery, mode }),
-      createSelfReviewAnswerer({ fetcher: upstream, reviewer, mode, clock, limits: bodyLimits }),
+      createSelfReviewAnswerer({
+        fetcher: upstream,
+        reviewer,
+        mode,
+        clock,
+        limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
+      }),
+      selfIdentityAnswerer,
+      createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ],
     forwarder: upstream,
     tunneller: upstream,
     writeStatus,
   };
-  return { pipeline, authentication: readiness };
+  return { pipeline, authentication: readiness, explain };
 }
 
 function modeOf(tenancy: TenancyConfiguration, { jwt }: AuthenticationConfiguration): TenancyMode {

@@ -5,6 +5,8 @@
 import type { UserInfo } from './authentication-v1.ts';
 import type { ObjectMeta } from './meta-v1.ts';
 
+export const SELF_IDENTITY_PATH = '/apis/stonegate.dev/v1alpha1/selfidentity';
+
 export interface SelfIdentity {
   readonly kind: 'SelfIdentity';
   readonly apiVersion: 'stonegate.dev/v1alpha1';
