@@ -11,6 +11,7 @@ const USAGE = `Usage: stonegate COMMAND [OPTIONS]
   check        validate a configuration
   manifests    print what the API server must be given
   cache        drop what is cached of a user or a tenant
+  login        log in and print a credential for kubectl, which runs it by itself
 
   --version    print the version
   --help       this text, or a command's own
@@ -23,6 +24,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, ()
   ['check', async () => (await import('./cli/check.ts')).check],
   ['manifests', async () => (await import('./cli/manifests.ts')).manifests],
   ['cache', loadCacheDrop],
+  ['login', async () => (await import('./cli/login.ts')).login],
 ]);
 
 async function loadCacheDrop(): Promise<Command> {

@@ -52,7 +52,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   pino: ['observability/'],
   'prom-client': ['observability/'],
   'sonic-boom': ['observability/'],
-  yaml: ['config/'],
+  // A cloud's file is no configuration of Stonegate's.
+  yaml: ['config/', 'cli/login/clouds-yaml.ts'],
   zod: ['config/'],
   '@bufbuild/protobuf': ['pipeline/review-protobuf.ts'],
   'ipaddr.js': ['pipeline/client-address.ts', 'config/'],

@@ -1,0 +1,68 @@
+/**
+ * The person at the terminal. Questions and notes go to standard error, since kubectl reads standard output; what is
+ * typed in answer to a hidden question is never shown. Where kubectl or a script runs the command without a terminal
+ * nobody is asked: a question without an answer would hang.
+ */
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import type { Clock } from '../../lib/clock.ts';
+import { LoginError, type Terminal } from './credential-source.ts';
+
+export interface TerminalOptions {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stderr: NodeJS.WriteStream;
+  /** Whether kubectl lets the person be asked. */
+  readonly mayAsk: boolean;
+  readonly env: Terminal['env'];
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export function createTerminal(options: TerminalOptions): Terminal {
+  const { stdin, stderr, env, clock, signal } = options;
+  const interactive = options.mayAsk && stdin.isTTY === true && stderr.isTTY === true;
+
+  async function ask(question: string, output: NodeJS.WritableStream): Promise<string> {
+    if (!interactive) throw new LoginError(`${question.trim()} nobody can be asked without a terminal`);
+    signal.throwIfAborted();
+    const lines = createInterface({ input: stdin, output, terminal: true, historySize: 0 });
+    const given = new AbortController();
+    lines.once('SIGINT', () => given.abort(new LoginError('interrupted')));
+    lines.once('close', () => given.abort(new LoginError('nothing was entered')));
+    const ended = AbortSignal.any([signal, given.signal]);
+    try {
+      return await lines.question(output === stderr ? question : '', { signal: ended });
+    } catch (error) {
+      throw ended.aborted ? ended.reason : error;
+    } finally {
+      lines.close();
+    }
+  }
+
+  return {
+    interactive,
+    env,
+    clock,
+    signal,
+    say: (line) => void stderr.write(`${line}\n`),
+    ask: (question) => ask(question, stderr),
+    async askHidden(question) {
+      if (interactive) stderr.write(question);
+      try {
+        return await ask(question, silence());
+      } finally {
+        // The person's own Enter was hidden too.
+        if (interactive) stderr.write('\n');
+      }
+    },
+    async openBrowser(url) {
+      const { openBrowser } = await import('./oidc-browser.ts');
+      return openBrowser(url, { env, clock });
+    },
+  };
+}
+
+/** Where readline's echo goes when it is not to be seen. */
+function silence(): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done() });
+}
