@@ -35,7 +35,9 @@ export interface IssuedToken {
   readonly expiresAt: number;
 }
 
-export type KeystoneLogin = { readonly issued: IssuedToken; readonly refused?: undefined } | RefusedLogin;
+export type KeystoneLogin =
+  | { readonly issued: IssuedToken; readonly refused?: undefined; readonly secondFactors?: undefined }
+  | RefusedLogin;
 
 export interface RefusedLogin {
   readonly issued?: undefined;
