@@ -3,7 +3,7 @@
  * whether they have.
  * RFC 8628.
  */
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import {
   type Configuration,
   type DeviceAuthorizationResponse,
@@ -37,6 +37,8 @@ export interface DeviceLoginOptions {
   readonly clock: Clock;
   /** Ends the waiting. */
   readonly signal: AbortSignal;
+  /** Between two questions. The machine's own timers, which unlike the clock's keep the process alive. */
+  readonly pause?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 /** @throws what `openid-client` throws, and OidcLoginError */
@@ -55,7 +57,7 @@ export async function beginDeviceLogin(options: DeviceLoginOptions): Promise<Dev
     verificationURIComplete: begun.verification_uri_complete,
     async wait() {
       try {
-        return await poll(begun, config, issuer, AbortSignal.any([signal, deadline.signal]));
+        return await poll(begun, options, AbortSignal.any([signal, deadline.signal]));
       } catch (error) {
         if (!deadline.signal.aborted) throw error;
         throw new OidcLoginError('refused', `${issuer}: the code has expired before it was confirmed`);
@@ -66,22 +68,22 @@ export async function beginDeviceLogin(options: DeviceLoginOptions): Promise<Dev
   };
 }
 
-/** The pauses are the machine's own timers, which unlike the clock's keep the process alive. */
 async function poll(
-  begun: DeviceAuthorizationResponse,
-  config: Configuration,
-  issuer: string,
+  { device_code, interval = INTERVAL }: DeviceAuthorizationResponse,
+  { config, issuer, pause = pauseReally }: DeviceLoginOptions,
   signal: AbortSignal,
 ): Promise<OidcTokens> {
-  let interval = begun.interval ?? INTERVAL;
-  for (;;) {
-    await pause(interval * 1_000, undefined, { signal });
+  for (let seconds = interval; ; ) {
+    await pause(seconds * 1_000, signal);
     try {
-      return tokensOf(await genericGrantRequest(config, GRANT, { device_code: begun.device_code }), issuer);
+      return tokensOf(await genericGrantRequest(config, GRANT, { device_code }), issuer);
     } catch (error) {
       if (!(error instanceof ResponseBodyError)) throw error;
-      if (error.error === 'slow_down') interval += SLOWER;
+      if (error.error === 'slow_down') seconds += SLOWER;
       else if (error.error !== 'authorization_pending') throw error;
     }
   }
 }
+
+const pauseReally = (milliseconds: number, signal: AbortSignal) =>
+  setTimeout(milliseconds, undefined, { signal });
