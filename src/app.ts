@@ -18,6 +18,7 @@ import { createRequestLog } from './observability/request-log.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { serveRequest } from './pipeline/serve-request.ts';
 import { pipelineOf } from './pipeline-of.ts';
+import { startPortal } from './serve-portal.ts';
 import { type Readiness, readinessOf } from './server/health.ts';
 import { createListener } from './server/listener.ts';
 import { createShutdown } from './server/shutdown.ts';
@@ -33,6 +34,8 @@ export interface AppOptions {
 
 export interface App {
   readonly address: AddressInfo;
+  /** Undefined without a portal. */
+  readonly portalAddress: AddressInfo | undefined;
   readiness(): Readiness[];
   readonly metrics: Metrics;
   /** Reads everything anew, opens the audit log anew, and forgets what is cached in this process. */
@@ -73,6 +76,13 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
     await Promise.all([adapters.close(), audit.close()]);
     throw error;
   });
+  const portal = await startPortal(loaded, current.pipeline, adapters, surroundings).catch(
+    async (error: unknown) => {
+      await listener.close(0);
+      await Promise.all([adapters.close(), audit.close()]);
+      throw error;
+    },
+  );
   const probe = createApiServerProbe({ ...surroundings, fetcher: () => upstream, interval: PROBE_INTERVAL });
   probe.start();
 
@@ -80,6 +90,7 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
     sayWhatNeedsRestart(configuration, next.configuration, logger);
     const built = pipelineOf(next, adapters, surroundings, observer);
     listener.setTLS(tlsOf(next));
+    portal?.apply(next, built.pipeline);
     current = built;
     upstream = adapters.upstream(next);
     logger.setLevel(next.configuration.log.level);
@@ -90,7 +101,11 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
 
   const reloader: Reloader = createReloader({ ...surroundings, file, sources, watched, apply });
   const shutdown = createShutdown({
-    listener,
+    listener: {
+      close: async (grace) => {
+        await Promise.all([listener.close(grace), portal?.close(grace)]);
+      },
+    },
     grace: configuration.server.shutdownGrace,
     afterwards: [
       { name: 'reloader', close: () => reloader.close() },
@@ -103,6 +118,7 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
 
   return {
     address: listener.address,
+    portalAddress: portal?.address,
     readiness: () => readinessOf([shutdown.check, probe, current.authentication]),
     metrics,
     async reload() {
@@ -137,8 +153,16 @@ function sayWhatNeedsRestart(
 ): void {
   const fixed = (configuration: Configuration) => {
     const { tls: _certificates, trustedProxies: _proxies, ...server } = configuration.server;
-    return { server, admin: configuration.admin, audit: configuration.audit };
+    return {
+      server,
+      admin: configuration.admin,
+      audit: configuration.audit,
+      portal: configuration.portal?.bind,
+    };
   };
   if (JSON.stringify(fixed(started)) === JSON.stringify(fixed(next))) return;
-  logger.warn({}, 'changes of server (save tls and trustedProxies), admin and audit need a restart');
+  logger.warn(
+    {},
+    'changes of server (save tls and trustedProxies), admin, audit and portal.bind need a restart',
+  );
 }

@@ -21,11 +21,18 @@ import type { IssuerHTTP } from './oidc-http.ts';
 /** Asked for where the provider does not say that it has others only. */
 const SCOPES = ['profile', 'email'];
 
-export interface OidcLoginOptions {
+export interface OidcProviderOptions {
   readonly issuer: string;
+  /** Where its document is, when not below `issuer`: the whole address, `/.well-known/…` included. */
+  readonly discoveryURL?: string | undefined;
   readonly clientID: string;
   /** Where the provider gives even native applications one. */
   readonly clientSecret?: string | undefined;
+  /** Ends everything under way. */
+  readonly signal: AbortSignal;
+}
+
+export interface OidcLoginOptions extends OidcProviderOptions {
   /** PEM; when given, only these authorities are trusted. */
   readonly ca?: string | undefined;
   /** Beside those that every login asks for. */
@@ -33,12 +40,14 @@ export interface OidcLoginOptions {
   /** What a provider wants beside the standard in the address of its login page. */
   readonly extraParameters: Readonly<Record<string, string>>;
   readonly clock: Clock;
-  /** Ends everything under way. */
-  readonly signal: AbortSignal;
 }
 
-export async function discoverProvider(options: OidcLoginOptions, http: IssuerHTTP): Promise<Configuration> {
-  const location = new URL(options.issuer);
+/** @throws Error where the provider cannot be asked, or is not the issuer that was named */
+export async function discoverProvider(
+  options: OidcProviderOptions,
+  http: IssuerHTTP,
+): Promise<Configuration> {
+  const location = new URL(options.discoveryURL ?? options.issuer);
   const fetch: CustomFetch = (url, { method, headers, body, signal }) =>
     http.send(url, {
       method: method === 'POST' ? 'POST' : 'GET',
@@ -46,10 +55,15 @@ export async function discoverProvider(options: OidcLoginOptions, http: IssuerHT
       ...(body instanceof URLSearchParams ? { body: body.toString() } : {}),
       signal: signal === undefined ? options.signal : AbortSignal.any([options.signal, signal]),
     });
-  return discovery(location, options.clientID, undefined, clientAuthentication(options.clientSecret), {
+  const authentication = clientAuthentication(options.clientSecret);
+  const found = await discovery(location, options.clientID, undefined, authentication, {
     [customFetch]: fetch,
     ...(isLoopback(location) ? { execute: [allowInsecureRequests] } : {}),
   });
+  const { issuer } = found.serverMetadata();
+  if (options.discoveryURL !== undefined && issuer !== options.issuer)
+    throw new Error(`the discovery document names the issuer ${JSON.stringify(issuer)}`);
+  return found;
 }
 
 /** In the header, as RFC 6749 §2.3.1 prefers, unless the provider says that it only reads the form. */
