@@ -32,6 +32,14 @@ export interface OidcProviderOptions {
   readonly idTokenLife?: number;
   /** Where the client is to have one. */
   readonly clientSecret?: string;
+  /** Clients that are web sites. */
+  readonly sites?: readonly OidcSite[];
+}
+
+export interface OidcSite {
+  readonly clientID: string;
+  readonly clientSecret: string;
+  readonly redirectURI: string;
 }
 
 export interface OidcProvider {
@@ -108,7 +116,7 @@ export async function requestIdToken(login: {
 function createProvider(
   issuer: string,
   clientID: string,
-  { users, idTokenLife = HOUR, clientSecret }: OidcProviderOptions,
+  { users, idTokenLife = HOUR, clientSecret, sites = [] }: OidcProviderOptions,
   keys: readonly JWK[],
 ): Provider {
   const provider = new Provider(issuer, {
@@ -126,6 +134,12 @@ function createProvider(
         application_type: 'native',
         id_token_signed_response_alg: 'ES256',
       },
+      ...sites.map((site) => ({
+        client_id: site.clientID,
+        client_secret: site.clientSecret,
+        redirect_uris: [site.redirectURI],
+        id_token_signed_response_alg: 'ES256' as const,
+      })),
     ],
     jwks: { keys: [...keys] },
     cookies: { keys: [crypto.randomUUID()] },
