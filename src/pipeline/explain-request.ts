@@ -114,7 +114,7 @@ async function walk(
     const outgoing = await trail.stage(
       'impersonate',
       () => impersonateRequest(routed, stages),
-      ({ headers, exchange }) => `${headers.length} header fields from ${exchange.headers.length}`,
+      ({ headers }) => `${headers.length} header fields would be sent, the identity among them`,
     );
     trail.note({ name: 'deliver', decision: 'passed', reason: deliveryWords(outgoing) });
     return outgoing;
