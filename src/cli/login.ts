@@ -98,7 +98,9 @@ async function logIn(
     const terminal = createTerminal({ stdin, stderr, mayAsk, env, clock, signal: interrupted.signal });
     const source = await createSource();
     const cache = await openTokenCache(cacheFolder(values['cache-dir'], env), source.identity);
-    const credential = await obtainCredential({ source, cache, terminal, force: values.force ?? false });
+    const caller = env.KUBERNETES_EXEC_INFO === undefined ? undefined : String(process.ppid);
+    const force = values.force ?? false;
+    const credential = await obtainCredential({ source, cache, terminal, force, caller });
     // kubectl asks again when the cache has a new one, not when the old one has ended under a request.
     const end = clock.now() < renewAt(credential) ? renewAt(credential) : credential.expiresAt;
     io.stdout(writeExecCredential(apiVersion, { token: credential.token, expiresAt: end }));

@@ -1,6 +1,7 @@
 /**
  * A credential for kubectl: from the cache where it is good for a while, else by one login for all that ask at once.
- * Those who waited for a login that failed fail with it: ten wrong passwords within a second lock an account.
+ * Those who waited for a login that failed fail with it, and so does the kubectl whose it was when it asks again, as it
+ * does four times at once: ten wrong passwords within a second lock an account.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { type CredentialSource, LoginError, type Terminal } from './credential-source.ts';
@@ -9,6 +10,8 @@ import { type CachedCredential, renewAt, type TokenCache } from './token-cache.t
 
 /** Milliseconds between two tries to renew a token that still serves. */
 const RENEW_PAUSE = 30_000;
+/** Milliseconds for which a failure holds for the same kubectl; a program that stays may try again then. */
+const CALLER_PAUSE = 30_000;
 
 export interface CredentialOptions {
   readonly source: CredentialSource;
@@ -16,6 +19,8 @@ export interface CredentialOptions {
   readonly terminal: Terminal;
   /** Logs in though there is a good one, as after a change of roles or a revoked token. */
   readonly force: boolean;
+  /** The kubectl that asks, as against another one; undefined where a person runs the command by hand. */
+  readonly caller?: string | undefined;
 }
 
 /** @throws LoginError with a sentence for the person */
@@ -43,7 +48,7 @@ async function logInLocked(options: CredentialOptions, asked: number): Promise<C
   const meanwhile = previous !== undefined && previous.obtainedAt >= asked;
   if (previous !== undefined && now < renewAt(previous) && (!force || meanwhile)) return previous;
   const serving = previous !== undefined && !force && now < previous.expiresAt ? previous : undefined;
-  const failures = failuresOf(cache, terminal);
+  const failures = failuresOf(options);
   const earlier = await failures.since(serving === undefined ? asked : now - RENEW_PAUSE);
   try {
     if (earlier !== undefined) throw earlier;
@@ -62,16 +67,19 @@ async function logInLocked(options: CredentialOptions, asked: number): Promise<C
 }
 
 /** The last login that failed, in a file beside the token. Guarded by the lock. */
-function failuresOf({ file }: TokenCache, { clock, interactive }: Terminal) {
-  const record = `${file}.failure`;
+function failuresOf({ cache, terminal, caller = '' }: CredentialOptions) {
+  const record = `${cache.file}.failure`;
+  const { clock, interactive } = terminal;
   return {
     forget: () => rm(record, { force: true }),
     remember: ({ message }: LoginError) =>
-      writeFile(record, [clock.now(), interactive, message].join('\n'), { mode: 0o600 }),
+      writeFile(record, [clock.now(), interactive, caller, message].join('\n'), { mode: 0o600 }),
     /** Where somebody can be asked, a login that failed for want of that says nothing. */
     async since(begin: number): Promise<LoginError | undefined> {
       const failure = await readFailure(record);
-      if (failure === undefined || failure.at < begin) return undefined;
+      if (failure === undefined) return undefined;
+      const again = caller !== '' && caller === failure.caller && clock.now() < failure.at + CALLER_PAUSE;
+      if (failure.at < begin && !again) return undefined;
       return failure.interactive || !interactive ? new LoginError(failure.message) : undefined;
     },
   };
@@ -80,6 +88,7 @@ function failuresOf({ file }: TokenCache, { clock, interactive }: Terminal) {
 interface Failure {
   readonly at: number;
   readonly interactive: boolean;
+  readonly caller: string;
   readonly message: string;
 }
 
@@ -91,6 +100,6 @@ async function readFailure(file: string): Promise<Failure | undefined> {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
   }
-  const [at, interactive, ...message] = text.split('\n');
-  return { at: Number(at), interactive: interactive === 'true', message: message.join('\n') };
+  const [at, interactive, caller = '', ...message] = text.split('\n');
+  return { at: Number(at), interactive: interactive === 'true', caller, message: message.join('\n') };
 }
