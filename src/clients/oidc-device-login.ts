@@ -13,7 +13,7 @@ import {
 } from 'openid-client';
 import type { Clock } from '../lib/clock.ts';
 import { requireSafeAddress } from './oidc-http.ts';
-import { OidcLoginError } from './oidc-login-error.ts';
+import { OidcLoginError, oneLine } from './oidc-login-error.ts';
 import { type OidcTokens, tokensOf } from './oidc-tokens.ts';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -48,13 +48,16 @@ export async function beginDeviceLogin(options: DeviceLoginOptions): Promise<Dev
     throw new OidcLoginError('refused', `${issuer}: the provider offers no login by device code`);
   }
   const begun = await initiateDeviceAuthorization(config, parameters);
-  requireSafeAddress(begun.verification_uri);
+  const complete = begun.verification_uri_complete;
+  const shown = {
+    userCode: oneLine(begun.user_code),
+    verificationURI: pageAt(begun.verification_uri),
+    verificationURIComplete: complete === undefined ? undefined : pageAt(complete),
+  };
   const deadline = new AbortController();
   const expiry = clock.after(begun.expires_in * 1_000, () => deadline.abort());
   return {
-    userCode: begun.user_code,
-    verificationURI: begun.verification_uri,
-    verificationURIComplete: begun.verification_uri_complete,
+    ...shown,
     async wait() {
       try {
         return await poll(begun, options, AbortSignal.any([signal, deadline.signal]));
@@ -66,6 +69,12 @@ export async function beginDeviceLogin(options: DeviceLoginOptions): Promise<Dev
       }
     },
   };
+}
+
+/** As a terminal may show it: escaped, and a page for a browser. */
+function pageAt(address: string): string {
+  requireSafeAddress(address);
+  return new URL(address).href;
 }
 
 async function poll(

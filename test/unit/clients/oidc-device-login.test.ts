@@ -54,6 +54,33 @@ t.test('shows what the person needs', async (t) => {
   });
 });
 
+t.test('nothing that it shows can act upon a terminal', async (t) => {
+  const { begin } = await scene(
+    t,
+    {},
+    {
+      user_code: 'WDJB\u001b[2J',
+      verification_uri: 'https://x.example/\u001b[2J',
+      verification_uri_complete: 'https://x.example/?\u009b2J',
+    },
+  );
+  t.match(await begin(), {
+    userCode: 'WDJB [2J',
+    verificationURI: 'https://x.example/%1B[2J',
+    verificationURIComplete: 'https://x.example/?%C2%9B2J',
+  });
+});
+
+t.test('refused: pages that are no web pages', async (t) => {
+  for (const answer of [
+    { verification_uri: 'javascript:alert(1)' },
+    { verification_uri_complete: 'http://x.example/WDJB' },
+  ]) {
+    const { begin } = await scene(t, {}, answer);
+    await t.rejects(begin(), { message: /the address must be https/ });
+  }
+});
+
 t.test('nothing is waited for when it is over', async (t) => {
   const { provider, clock, begin } = await scene(t);
   provider.tokenAnswers = [error('access_denied')];
