@@ -1,15 +1,17 @@
 /**
- * One login at a time for an identity, though ten kubectl start at once: a file that only one process can create, with
- * the process in it. Whose process is gone has lost it: the number alone would not do, since numbers come around again, so
- * the time of its start stands beside it. Packages for this keep a lock alive by touching it, so that after a crash
- * everybody waits, or a laptop's sleep breaks it.
+ * One login at a time for an identity, though ten kubectl start at once: numbered files, of which each can be created
+ * only once. Who creates the next number has the lock, and may do so when the owner of the last one has given it back or
+ * is gone. The last one is never deleted, so that no number comes again and nobody can take a lock that was taken over
+ * in between.
  *
- * Breaking a stale lock is a rename, which only one process can win; the moment in which a third creates its own between
- * is checked for afterwards. What is left could cost one login more, never a wrong answer.
+ * Whose process is gone has lost the lock. Its number alone would not tell, since numbers of processes do come again;
+ * so the time of its start stands beside it. Packages for this keep a lock alive by touching it, so that after a crash
+ * everybody waits, and a laptop's sleep breaks it.
  */
 import { randomBytes } from 'node:crypto';
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { basename, dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LoginError } from './credential-source.ts';
 
@@ -18,10 +20,13 @@ const LOOK_AGAIN = 50;
 /** Looks after which the person is told why nothing happens. */
 const PATIENT_LOOKS = 40;
 
+const GIVEN_BACK = '{}';
+
 export interface LockOptions {
+  /** Without its number. */
   readonly file: string;
   readonly signal: AbortSignal;
-  /** Called once, when it takes long: `owner` says in words who logs in. */
+  /** Called once, when it takes long: `owner` says in words who has it. */
   readonly onWait: (owner: string) => void;
 }
 
@@ -29,40 +34,64 @@ export interface LockOptions {
  * Waits for as long as the owner lives.
  *
  * @returns gives it back
- * @throws LoginError where the file cannot be made; the signal's reason where it is aborted
+ * @throws LoginError where no file can be made; the signal's reason where it is aborted
  */
 export async function lock({ file, signal, onWait }: LockOptions): Promise<() => Promise<void>> {
   const own = JSON.stringify({ host: hostname(), pid: process.pid, started: await startOf(process.pid) });
   for (let looks = 1; ; looks += 1) {
     signal.throwIfAborted();
-    if (await create(file, own)) return () => rm(file, { force: true });
-    const holder = await readIfThere(file);
-    if (holder === undefined) continue;
-    const owner = await ownerOf(holder);
-    if (owner === undefined) await breakStale(file, holder);
-    else {
+    const numbers = await numbersOf(file);
+    const last = Math.max(0, ...numbers);
+    const content = last === 0 ? GIVEN_BACK : await readIfThere(`${file}.${last}`);
+    if (content === undefined) continue;
+    const owner = await ownerOf(content);
+    if (owner !== undefined) {
       if (looks === PATIENT_LOOKS) onWait(owner);
       await pause(LOOK_AGAIN, undefined, { signal });
+    } else if (await place(own, `${file}.${last + 1}`, link)) {
+      for (const number of numbers) await rm(`${file}.${number}`, { force: true });
+      return async () => {
+        await place(GIVEN_BACK, `${file}.${last + 1}`, rename);
+      };
     }
   }
 }
 
-async function create(file: string, content: string): Promise<boolean> {
-  // Linked, not written in place: a reader never sees an empty one.
-  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+async function numbersOf(file: string): Promise<number[]> {
+  const prefix = `${basename(file)}.`;
+  const names = await readdir(dirname(file)).catch(cannotLock(file));
+  return names
+    .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
+    .map((name) => Number(name.slice(prefix.length)));
+}
+
+/**
+ * Written aside and then put there, so that nobody reads half of it.
+ *
+ * @param put `link` leaves what is there, `rename` replaces it
+ * @returns false where there is one
+ */
+async function place(content: string, file: string, put: typeof link): Promise<boolean> {
+  const draft = `${file}.${randomBytes(6).toString('hex')}.draft`;
   try {
     await writeFile(draft, content, { mode: 0o600, flag: 'wx' });
-    await link(draft, file);
+    await put(draft, file);
     return true;
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false;
-    throw new LoginError(`cannot lock ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    return cannotLock(file)(error);
   } finally {
     await rm(draft, { force: true });
   }
 }
 
-/** @returns undefined where it is gone. On another host that shares the folder nobody can tell: it is waited for. */
+function cannotLock(file: string): (error: unknown) => never {
+  return (error) => {
+    throw new LoginError(`cannot lock ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  };
+}
+
+/** @returns undefined where it is gone, or was given back. On another host that shares the folder nobody can tell: it is waited for. */
 async function ownerOf(content: string): Promise<string | undefined> {
   const { host, pid, started } = parse(content);
   if (typeof pid !== 'number') return undefined;
@@ -70,23 +99,6 @@ async function ownerOf(content: string): Promise<string | undefined> {
   if (!isAlive(pid)) return undefined;
   const start = await startOf(pid);
   return start === undefined || started === undefined || start === started ? `process ${pid}` : undefined;
-}
-
-async function breakStale(file: string, stale: string): Promise<void> {
-  const aside = `${file}.${randomBytes(6).toString('hex')}`;
-  try {
-    await rename(file, aside);
-  } catch (error) {
-    // Somebody else was faster.
-    if (hasCode(error, 'ENOENT')) return;
-    throw error;
-  }
-  if ((await readIfThere(aside)) !== stale) {
-    await link(aside, file).catch((error: unknown) => {
-      if (!hasCode(error, 'EEXIST')) throw error;
-    });
-  }
-  await rm(aside, { force: true });
 }
 
 function isAlive(pid: number): boolean {

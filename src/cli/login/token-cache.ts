@@ -24,7 +24,7 @@ export interface CachedCredential extends ObtainedCredential {
 }
 
 export interface TokenCache {
-  /** Of this identity; its lock lies beside it. */
+  /** Of this identity. What else belongs to it lies beside it, with more after the name. */
   readonly file: string;
   /**
    * @returns undefined where there is none, or nothing that can be understood
