@@ -28,8 +28,16 @@ export function tokensOf(answer: TokenAnswer, issuer: string): OidcTokens {
   };
 }
 
-/** @param idToken one that was checked when it was new */
+/**
+ * @param idToken one that was checked when it was new
+ * @returns undefined where it holds none
+ */
 export function subjectOf(idToken: string): unknown {
-  const payload: unknown = JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString());
-  return typeof payload === 'object' && payload !== null && 'sub' in payload ? payload.sub : undefined;
+  try {
+    const payload: unknown = JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString());
+    return typeof payload === 'object' && payload !== null && 'sub' in payload ? payload.sub : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }

@@ -257,6 +257,13 @@ t.test('renewal', async (t) => {
     });
   });
 
+  t.test('refused: nobody knows whose the old one was', async (t) => {
+    provider.tokenAnswers = [ok(provider.idToken())];
+    for (const old of ['', 'a.b.c', `a.${Buffer.from('null').toString('base64url')}.c`]) {
+      await t.rejects(client.refresh('r', old), { kind: 'invalid', message: /somebody else's$/ });
+    }
+  });
+
   t.test('refused: no ID token', async (t) => {
     provider.tokenAnswers = [ok(undefined)];
     await t.rejects(client.refresh('r', provider.idToken()), { message: /gave no ID token$/ });
