@@ -13,8 +13,6 @@ import {
   type ObtainedCredential,
   type Terminal,
 } from './credential-source.ts';
-import { logInWithBrowser } from './oidc-browser-login.ts';
-import { logInWithDeviceCode } from './oidc-device-code.ts';
 import { type OidcSettings, type OidcValues, readOidcFlags } from './oidc-flags.ts';
 
 export { OIDC_USAGE, oidcFlags } from './oidc-flags.ts';
@@ -85,10 +83,13 @@ async function loggedIn(
   settings: OidcSettings,
   terminal: Terminal,
 ): Promise<OidcTokens> {
-  if (settings.deviceCode) return logInWithDeviceCode(provider, terminal);
-  return (
-    (await logInWithBrowser(provider, settings, terminal)) ?? (await logInWithDeviceCode(provider, terminal))
-  );
+  if (!settings.deviceCode) {
+    const { logInWithBrowser } = await import('./oidc-browser-login.ts');
+    const tokens = await logInWithBrowser(provider, settings, terminal);
+    if (tokens !== undefined) return tokens;
+  }
+  const { logInWithDeviceCode } = await import('./oidc-device-code.ts');
+  return logInWithDeviceCode(provider, terminal);
 }
 
 function credentialOf({ idToken, expiresAt, refreshToken }: OidcTokens): ObtainedCredential {
