@@ -12,6 +12,7 @@ const USAGE = `Usage: stonegate COMMAND [OPTIONS]
   manifests    print what the API server must be given
   cache        drop what is cached of a user or a tenant
   login        log in and print a credential for kubectl, which runs it by itself
+  kubeconfig   put a Stonegate into your kubeconfig
   whoami       say who you are to Stonegate
   explain      say what would become of a request, and why
 
@@ -27,6 +28,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, ()
   ['manifests', async () => (await import('./cli/manifests.ts')).manifests],
   ['cache', async () => (await import('./drop-cached.ts')).cacheCommand],
   ['login', async () => (await import('./cli/login.ts')).login],
+  ['kubeconfig', async () => (await import('./cli/kubeconfig.ts')).kubeconfig],
   ['whoami', async () => (await import('./cli/whoami.ts')).whoami],
   ['explain', async () => (await import('./explain.ts')).explainCommand],
 ]);

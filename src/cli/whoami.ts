@@ -86,7 +86,7 @@ function tableOf({ status }: SelfIdentity, now: number): string {
     ],
     ['Roles', roles],
     ['Groups', user.groups],
-    ['Extra', Object.entries(user.extra).map(([key, values]) => `${key}=${values.join(',')}`)],
+    ['Extra', extraOf(user.extra)],
     ['Logged in by', [authenticator]],
     ['Until', [`${expirationTimestamp} (${inWords(left)})`]],
   ];
@@ -95,6 +95,13 @@ function tableOf({ status }: SelfIdentity, now: number): string {
       values.filter((value) => value !== '').map((value, at) => [at === 0 ? name : '', value]),
     ),
   );
+}
+
+/** Without what Keystone's scope and roles have said already. */
+function extraOf(extra: SelfIdentity['status']['user']['extra']): string[] {
+  return Object.entries(extra)
+    .filter(([key]) => !key.startsWith('alpha.kubernetes.io/identity/'))
+    .map(([key, values]) => `${key}=${values.join(',')}`);
 }
 
 /** @param minutes left */

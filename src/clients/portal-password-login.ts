@@ -2,13 +2,13 @@
  * Signs people in at Keystone with their password, for the portal: a token, which proves who they are and is forgotten,
  * and the projects it could be exchanged for. On connections of its own, so that a flood of tries never stands in the
  * way of tokens that are to be validated.
- * https://docs.openstack.org/api-ref/identity/v3/#get-available-project-scopes
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { PasswordLogin, ProjectName } from '../portal/ports.ts';
-import { createKeystoneHTTP, isRecord, type KeystoneHTTPOptions } from './keystone-http.ts';
+import { createKeystoneHTTP, type KeystoneHTTPOptions } from './keystone-http.ts';
 import { type KeystoneLoginScope, logIn } from './keystone-login.ts';
+import { listProjects } from './keystone-projects.ts';
 
 /** What a page shows, and a session holds. */
 const MAX_PROJECTS = 100;
@@ -25,17 +25,7 @@ export function createPortalPasswordLogin(
 
   async function projectsOf(token: string, signal: AbortSignal): Promise<ProjectName[]> {
     try {
-      const headers = { 'x-auth-token': token };
-      const answer = await http.exchange({
-        method: 'GET',
-        path: '/auth/projects',
-        headers,
-        refusals: [],
-        signal,
-      });
-      const { projects } = answer.body;
-      if (!Array.isArray(projects)) throw new Error(`Keystone answered ${answer.status} without projects`);
-      return projects.flatMap(readProject).slice(0, MAX_PROJECTS);
+      return (await listProjects(http, token, signal)).slice(0, MAX_PROJECTS);
     } catch (error) {
       // Somebody who has signed in is not turned away for the sake of a list.
       logger.warn({ error }, 'portal: the projects of somebody could not be listed');
@@ -57,11 +47,4 @@ export function createPortalPasswordLogin(
     },
     close: () => http.close(),
   };
-}
-
-/** Keystone lists disabled ones too. */
-function readProject(value: unknown): ProjectName[] {
-  if (!isRecord(value) || value.enabled === false) return [];
-  const { id, name } = value;
-  return typeof id === 'string' && typeof name === 'string' ? [{ id, name }] : [];
 }

@@ -29,3 +29,9 @@ export async function readIfThere(file: string): Promise<string | undefined> {
     throw error;
   }
 }
+
+/** The one that gets what is new: the first that is there, or the last of those that are not. */
+export async function fileToChange(files: readonly [string, ...string[]]): Promise<string> {
+  for (const file of files) if ((await readIfThere(file)) !== undefined) return file;
+  return files.at(-1) ?? files[0];
+}

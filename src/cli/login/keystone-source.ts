@@ -71,6 +71,23 @@ export interface KeystoneSourceOptions {
  * @throws UsageError for a secret on the command line
  */
 export async function createKeystoneSource(options: KeystoneSourceOptions): Promise<CredentialSource> {
+  const plan = await planKeystoneLogin(options);
+  return {
+    identity: identityOf(plan),
+    async obtain(terminal) {
+      const { logInAtKeystone } = await import('./keystone-exchange.ts');
+      return logInAtKeystone(plan, terminal);
+    },
+  };
+}
+
+/**
+ * What the login will ask of which Keystone, without asking it.
+ *
+ * @throws LoginError where the login cannot even be tried
+ * @throws UsageError for a secret on the command line
+ */
+export async function planKeystoneLogin(options: KeystoneSourceOptions): Promise<KeystonePlan> {
   const { values, env, folder } = options;
   const secret = SECRETS.find((word) => values[`os-${word}`] !== undefined);
   if (secret !== undefined) {
@@ -80,13 +97,7 @@ export async function createKeystoneSource(options: KeystoneSourceOptions): Prom
   }
   const plan = planLogin(await gather(options));
   const caFile = plan.caFile && resolve(folder, plan.caFile.replace(/^~(?=\/)/, env.HOME || homedir()));
-  return {
-    identity: identityOf(plan),
-    async obtain(terminal) {
-      const { logInAtKeystone } = await import('./keystone-exchange.ts');
-      return logInAtKeystone({ ...plan, ...(caFile !== undefined && { caFile }) }, terminal);
-    },
-  };
+  return { ...plan, ...(caFile !== undefined && { caFile }) };
 }
 
 /** The cloud that is named, else the variables, else the only cloud there is; flags over all. */
