@@ -9,6 +9,8 @@ import type { Account } from './account.ts';
 import type { ProjectName, Provider } from './ports.ts';
 
 const EXEC_API = 'client.authentication.k8s.io/v1';
+/** `v1` demands an interactive mode, which `kubectl config` cannot set before 1.33. */
+const EXEC_API_OF_COMMANDS = 'client.authentication.k8s.io/v1beta1';
 const INSTALL_HINT = 'stonegate is needed to sign in: put it on your PATH';
 /** What a kubeconfig can hold and still be read. */
 const MAX_CONTEXTS = 50;
@@ -98,12 +100,11 @@ export function kubectlCommands(cluster: ClusterFacts, [access]: readonly Access
     config(
       'set-credentials',
       access.name,
-      `--exec-api-version=${EXEC_API}`,
+      `--exec-api-version=${EXEC_API_OF_COMMANDS}`,
       '--exec-command=stonegate',
       ...access.args.map((arg) => `--exec-arg=${arg}`),
       ...access.env.map((each) => `--exec-env=${each.name}=${each.value}`),
     ),
-    config('set', `users.${access.name}.exec.interactiveMode`, 'IfAvailable'),
     config('set-context', access.name, `--cluster=${name}`, `--user=${access.name}`),
     config('use-context', access.name),
   ];

@@ -28,7 +28,7 @@ body {
   background: var(--page); color: var(--text);
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif;
 }
-.wrap { width: 100%; max-width: 46rem; margin: 0 auto; padding: 0 1.25rem; }
+.wrap { width: 100%; max-width: 50rem; margin: 0 auto; padding: 0 1.25rem; }
 .narrow { max-width: 27.5rem; }
 .skip { position: absolute; left: -100vw; }
 .skip:focus { left: 1rem; top: 1rem; padding: .5rem 1rem; background: var(--surface); z-index: 1; }
@@ -50,7 +50,7 @@ a { color: var(--accent); text-underline-offset: .15em; }
 .card > :last-child { margin-bottom: 0; }
 .top { margin-top: .75rem; }
 label { display: block; font-weight: 600; margin-bottom: .3rem; }
-.hint { display: block; color: var(--muted); font-size: .875rem; font-weight: 400; }
+.hint { display: block; color: var(--muted); font-size: .875rem; margin-bottom: .35rem; }
 .field { margin-bottom: 1.1rem; }
 input[type="text"], input[type="password"] {
   width: 100%; padding: .6rem .75rem; font: inherit; color: var(--text); background: var(--surface);

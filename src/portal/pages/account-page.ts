@@ -40,7 +40,7 @@ ${account.domain !== undefined && row('Project', account.project?.name ?? html`<
 ${account.domain !== undefined && row('Roles', account.roles.length === 0 ? html`<span class="muted">none</span>` : list(account.roles))}
 ${account.otherProjects.length > 0 && row('Other projects', list(account.otherProjects.map(({ name }) => name)))}
 ${row('Groups', groups(account.groups))}
-${row('Until', html`<time datetime="${new Date(account.expiresAt).toISOString()}">${inWords(account.expiresAt)}</time> <span class="muted">(${spanInWords(account.expiresAt - now)} left)</span>`)}
+${row('Signed in until', html`<time datetime="${new Date(account.expiresAt).toISOString()}">${inWords(account.expiresAt)}</time> <span class="muted">(${spanInWords(account.expiresAt - now)} left)</span>`)}
 </dl>
 </section>
 ${setUp(page)}`,
