@@ -90,7 +90,8 @@ export function createOidcPortalLogin(options: OidcPortalOptions): OidcPortalLog
         return { idToken };
       } catch (error) {
         const { kind, message } = explainOidcError(error, issuer);
-        if (kind === 'refused') return { refused: message };
+        // The page says already whose words they are.
+        if (kind === 'refused') return { refused: message.replace(`${issuer}: `, '') };
         throw unavailable(message);
       }
     },

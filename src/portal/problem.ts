@@ -85,7 +85,7 @@ export const refusedByProvider = (provider: string, quote: string): PortalProble
   new PortalProblem({
     status: 403,
     title: `${provider} did not sign you in`,
-    text: 'It said:',
+    text: 'The reason it gave:',
     quote,
     action: SIGN_IN_AGAIN,
   });

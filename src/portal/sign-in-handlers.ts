@@ -88,7 +88,7 @@ function mistakesIn(values: Readonly<Record<string, string>>): SignInPage['mista
 
 function mistakeOf(refused: 'wrong' | 'second-factor', { displayName }: KeystoneWay): SignInPage['mistakes'] {
   return refused === 'wrong'
-    ? { user: `${displayName} does not accept this. Check user name, password, domain and project.` }
+    ? { form: `${displayName} does not accept this. Check user name, password, domain and project.` }
     : {
         form: `${displayName} wants a second factor, which cannot be asked for here. Sign in where it can be, and use an application credential with "stonegate login --keystone".`,
       };

@@ -91,6 +91,7 @@ code, pre { font-family: ui-monospace, "SFMono-Regular", Menlo, Consolas, "DejaV
 .list { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; gap: .4rem; }
 .list li { background: var(--sunken); border: 1px solid var(--line); border-radius: .4rem; padding: .1rem .5rem;
   min-width: 0; overflow-wrap: anywhere; }
+.list code { font-size: .8rem; }
 .tag { background: var(--tint); border-radius: 1rem; padding: .1rem .7rem; font-weight: 600; }
 .muted { color: var(--muted); }
 ol.steps { margin: 0; padding: 0; list-style: none; counter-reset: step; }
@@ -103,6 +104,7 @@ ol.steps p { margin-bottom: .6rem; }
 pre { margin: 0 0 .4rem; padding: .85rem 1rem; background: var(--sunken); border: 1px solid var(--line);
   border-radius: .5rem; overflow-x: auto; line-height: 1.6; }
 pre.copy { user-select: all; -webkit-user-select: all; }
+pre.short { white-space: pre-wrap; overflow-wrap: anywhere; }
 details { margin-top: .9rem; }
 summary { cursor: pointer; color: var(--accent); font-weight: 600; padding: .25rem 0; }
 details > :not(summary) { margin-top: .5rem; }

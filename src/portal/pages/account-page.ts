@@ -73,7 +73,7 @@ function setUp({ fileName, commands }: AccountPage): Html {
 <pre class="copy" tabindex="0" role="region" aria-label="Commands to set up kubectl">${commands.map((command) => `${command}\n`)}</pre>
 </details></li>
 <li><p>See what you reach:</p>
-<pre class="copy" tabindex="0" role="region" aria-label="Commands to try">kubectl --kubeconfig ${fileName} auth whoami
+<pre class="copy short" tabindex="0" role="region" aria-label="Commands to try">kubectl --kubeconfig ${fileName} auth whoami
 kubectl --kubeconfig ${fileName} get pods</pre></li>
 </ol>
 </section>`;
