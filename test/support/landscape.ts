@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseAllDocuments, stringify } from 'yaml';
 import { rbacManifests } from '../../src/cli/rbac-manifests.ts';
 import { type ApiServer, createApiServer, type LoggedRequest } from './apiserver/api-server.ts';
@@ -93,6 +93,7 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
     'apiserver-token': OWN_TOKEN,
     'cache.key': randomBytes(32).toString('base64'),
     'portal-client-secret': PORTAL_CLIENT.clientSecret,
+    'clouds.yaml': cloudsOf(keystone, join(folder, 'ca.crt')),
   };
   for (const [name, content] of Object.entries(files))
     await writeFile(join(folder, name), content, { mode: 0o600 });
@@ -126,6 +127,17 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
       await Promise.all([apiServer.close(), keystone.close(), provider.close()]);
     },
   };
+}
+
+/** What OpenStack's users have at home: a cloud for each person, by the name of its domain. */
+function cloudsOf({ url, directory }: KeystoneStandIn, cacert: string): string {
+  const clouds = Object.entries(PEOPLE).map(([person, domain]) => {
+    const { password } = directory.user(domain, person);
+    const who = { username: person, user_domain_name: domain, password };
+    const auth = { auth_url: url, ...who, project_name: 'web', project_domain_name: domain };
+    return [domain, { auth, cacert: resolve(cacert) }];
+  });
+  return stringify({ clouds: Object.fromEntries(clouds) });
 }
 
 function configurationOf(
