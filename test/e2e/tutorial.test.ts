@@ -108,7 +108,7 @@ t.test('following the page', { skip: findKubectls().length === 0 && NO_KUBECTL }
   t.equal(code, 0, 'every command succeeds', { output: outputs.join('\n') });
   for (const [index, { commands, promised }] of running.entries()) {
     const output = outputs[index] ?? '';
-    t.equal(missingLine(output, promised), undefined, commands.split('\n')[0], { output });
+    t.equal(missingLine(output, promised), undefined, commands.split('\n')[0] ?? '', { output });
   }
   t.equal((await carol).status, 200);
 });
