@@ -1,6 +1,9 @@
 /**
- * Who somebody is, as their page tells it: the facts of the session, and what the Kubernetes API makes of them now.
+ * Who somebody is, as their page tells it: the facts of the session, and what the Kubernetes API makes of them now. It
+ * is what the API itself would answer them (`selfidentity`), with the names they know themselves by.
  */
+import type { SelfIdentity } from '../api/self-identity-v1alpha1.ts';
+import { selfIdentityOf } from '../pipeline/answer-self-identity.ts';
 import type { IdentitySource, ProjectName } from './ports.ts';
 import type { Session } from './session.ts';
 
@@ -28,18 +31,18 @@ export interface Account {
 /** @throws StatusError where the identity is nobody here (any more) */
 export function accountOf(session: Session, { describe }: Pick<IdentitySource, 'describe'>): Account {
   const { identity, issuer, projects, expiresAt } = session;
-  const { tenant, user } = describe(identity);
-  const { subject, scope } = identity;
-  const project = currentProject(session);
+  const { subject } = identity;
+  const { status } = selfIdentityOf({ identity, ...describe(identity) });
+  const project = projectOf(status);
   return {
     name: ownName(session),
     domain: subject.kind === 'keystone' ? subject.userDomain.name : undefined,
     issuer,
-    tenant,
-    username: user.username,
-    groups: user.groups,
+    tenant: status.tenant,
+    username: status.user.username,
+    groups: status.user.groups,
     project,
-    roles: scope?.roles ?? [],
+    roles: status.roles,
     otherProjects: projects.filter(({ id }) => id !== project?.id),
     expiresAt,
   };
@@ -50,7 +53,7 @@ export function ownName({ identity: { subject } }: Session): string {
   return subject.kind === 'keystone' ? subject.userName : subject.name;
 }
 
-function currentProject({ identity: { scope } }: Session): ProjectName | undefined {
+function projectOf({ scope }: SelfIdentity['status']): ProjectName | undefined {
   if (scope?.kind !== 'project' || scope.id === undefined) return undefined;
   return { id: scope.id, name: scope.name ?? scope.id };
 }

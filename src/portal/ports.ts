@@ -3,7 +3,7 @@
  * what is nobody's fault is thrown as a StatusError.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
-import type { Identity } from '../api/identity.ts';
+import type { Identity, TenantName } from '../api/identity.ts';
 import type { Session } from './session.ts';
 
 /** A project somebody may sign in to. */
@@ -67,7 +67,7 @@ export interface Provider {
 
 /** How the Kubernetes API knows somebody. */
 export interface KubernetesIdentity {
-  readonly tenant: string;
+  readonly tenant: TenantName;
   readonly user: UserInfo;
 }
 

@@ -17,7 +17,7 @@ import { redirectTarget } from './redirect-target.ts';
 import { type PortalRequest, readForm } from './request.ts';
 import { newID } from './session.ts';
 
-export const KEYSTONE_ACTION = '/login/keystone';
+const KEYSTONE_ACTION = '/login/keystone';
 
 /** What the sign-in page may be asked to say: nothing from outside is shown. */
 const NOTICES: Readonly<Record<string, string>> = {

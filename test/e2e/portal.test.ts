@@ -14,6 +14,9 @@ import { freePort } from '../support/free-port.ts';
 import { pageFaults } from '../support/page/page-checks.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 
+// A browser on a busy machine takes its time.
+t.setTimeout(120_000);
+
 const PICTURES = 'artefacts/portal';
 const PHONE = { width: 375, height: 740 };
 const ALICE = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web' };

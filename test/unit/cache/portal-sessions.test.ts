@@ -4,6 +4,7 @@ import { createPortalSealer } from '../../../src/cache/portal-sealer.ts';
 import { createMemorySessions, createSharedSessions } from '../../../src/cache/portal-sessions.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import type { Session } from '../../../src/portal/session.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { keystoneIdentity } from '../../support/portal.ts';
 import { createMemoryStore } from '../../support/redis/memory-store.ts';
@@ -11,7 +12,10 @@ import { createReplica, sealingKey } from '../../support/redis/replica.ts';
 
 const ID = 'i'.repeat(43);
 const HOUR = 3_600_000;
-const KNOWN = { tenant: 'acme', user: { username: 'acme:alice', uid: '', groups: [], extra: {} } };
+const KNOWN = {
+  tenant: toTenantName('acme'),
+  user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
+};
 
 function setUp() {
   const clock = createFakeClock();

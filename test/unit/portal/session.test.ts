@@ -1,4 +1,5 @@
 import t from 'tap';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { createFakePortal, headerOf, keystoneIdentity } from '../../support/portal.ts';
 
 const SESSION = '__Host-stonegate';
@@ -177,7 +178,6 @@ t.test('who somebody is follows the configuration of the moment', async (t) => {
   const browser = portal.browser();
   await browser.signIn();
   t.match((await browser.get('/')).text, 'acme:alice');
-  const { toTenantName } = await import('../../../src/tenancy/tenant-name.ts');
   portal.world.tenant = toTenantName('renamed');
   t.match((await browser.get('/')).text, 'renamed:alice');
 });
