@@ -48,7 +48,7 @@ export interface RefusedLogin {
 }
 
 /** The statuses by which Keystone refuses a credential. */
-export const LOGIN_REFUSALS: readonly number[] = [401, 403, 404];
+const LOGIN_REFUSALS: readonly number[] = [401, 403, 404];
 
 /**
  * @param scope absent, Keystone takes the user's default project, or none where there is no such
@@ -89,7 +89,7 @@ export async function lookUpToken(http: KeystoneHTTP, token: string, now: number
 }
 
 /** The body of the request, with the secret in it. */
-export function loginRequest(proof: KeystoneProof, scope: KeystoneLoginScope | undefined): unknown {
+function loginRequest(proof: KeystoneProof, scope: KeystoneLoginScope | undefined): unknown {
   const identity = { methods: [proof.method], [proof.method]: factsOf(proof) };
   return { auth: { identity, ...(scope !== undefined && { scope }) } };
 }

@@ -41,7 +41,6 @@ export function createFakeTerminal(options: FakeTerminalOptions = {}): FakeTermi
       said.push(line);
       onSay?.(line);
     },
-    ask: nobody,
     askHidden: nobody,
     async openBrowser(url) {
       if (browser === undefined) return false;

@@ -104,7 +104,8 @@ export function loginKubeconfig(options: LoginKubeconfig): string {
 }
 
 function minimal(env: Environment): Environment {
-  return { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1', ...env };
+  const { PATH = '', NODE_V8_COVERAGE: coverage } = process.env;
+  return { PATH, NODE_NO_WARNINGS: '1', ...(coverage && { NODE_V8_COVERAGE: coverage }), ...env };
 }
 
 function quote(word: string): string {

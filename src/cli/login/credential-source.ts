@@ -28,9 +28,11 @@ export interface Terminal {
   /** Whether somebody can be asked: standard input and error are a terminal, and kubectl allows it. */
   readonly interactive: boolean;
   say(line: string): void;
-  /** @throws LoginError where nobody can be asked */
-  ask(question: string): Promise<string>;
-  /** The same without echo. */
+  /**
+   * What is typed is not shown.
+   *
+   * @throws LoginError where nobody can be asked
+   */
   askHidden(question: string): Promise<string>;
   /** @returns false where no browser can be opened */
   openBrowser(url: string): Promise<boolean>;

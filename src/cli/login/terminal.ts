@@ -22,25 +22,25 @@ export function createTerminal(options: TerminalOptions): Terminal {
   const { stdin, stderr, env, clock, signal } = options;
   const interactive = options.mayAsk && stdin.isTTY === true && stderr.isTTY === true;
 
-  async function ask(question: string, hidden: boolean): Promise<string> {
+  async function askHidden(question: string): Promise<string> {
     if (!interactive) throw new LoginError(`${question.trim()} nobody can be asked without a terminal`);
     signal.throwIfAborted();
-    const output = hidden ? silence() : stderr;
+    const output = silence();
     const lines = createInterface({ input: stdin, output, terminal: true, historySize: 0 });
     const given = new AbortController();
     lines.once('SIGINT', () => given.abort(new LoginError('interrupted')));
     lines.once('close', () => given.abort(new LoginError('nothing was entered')));
     const ended = AbortSignal.any([signal, given.signal]);
     // Only now: what is typed before the terminal's own echo is off would be seen.
-    if (hidden) stderr.write(question);
+    stderr.write(question);
     try {
-      return await lines.question(hidden ? '' : question, { signal: ended });
+      return await lines.question('', { signal: ended });
     } catch (error) {
       throw ended.aborted ? ended.reason : error;
     } finally {
       lines.close();
       // The person's own Enter was hidden too.
-      if (hidden) stderr.write('\n');
+      stderr.write('\n');
     }
   }
 
@@ -50,8 +50,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     clock,
     signal,
     say: (line) => void stderr.write(`${line}\n`),
-    ask: (question) => ask(question, false),
-    askHidden: (question) => ask(question, true),
+    askHidden,
     async openBrowser(url) {
       const { openBrowser } = await import('./oidc-browser.ts');
       return openBrowser(url, { env, clock });
