@@ -19,13 +19,13 @@ export interface StonegateAddress {
 }
 
 /** Not reached, or a refusal in Stonegate's own words. */
-export class StonegateAPIError extends Error {}
+class StonegateAPIError extends Error {}
 
 /**
  * @param path below the server's address
  * @param body posted as JSON; without it the request is a GET
  * @returns the JSON of a 2xx answer
- * @throws StonegateAPIError
+ * @throws Error with a sentence for the person
  */
 export async function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
   const url = safeURL(address.url);

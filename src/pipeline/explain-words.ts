@@ -31,7 +31,7 @@ function tokenWords(token: string): string {
   if (parts === undefined) return `opaque, ${token.length} characters`;
   const issuer = stringMember(parts.payload, 'iss');
   const { exp } = parts.payload;
-  const end = typeof exp === 'number' && Number.isFinite(exp) ? `, expires ${timestamp(exp * 1_000)}` : '';
+  const end = typeof exp === 'number' && exp >= 0 ? `, expires ${timestamp(exp * 1_000)}` : '';
   return `a JWT ${issuer === undefined ? 'without issuer' : `that says its issuer is ${quoted(issuer)}`}${end}`;
 }
 

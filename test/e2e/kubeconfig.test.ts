@@ -92,6 +92,18 @@ t.test('some projects, by name or id', async (t) => {
   });
 });
 
+t.test('a name that two projects share wants the id', async (t) => {
+  const twin = directory.project('globex', 'web');
+  directory.assign(alice, 'member', { project: twin });
+  const [name, id] = [join(folder, 'twin-name'), join(folder, 'twin-id')];
+  t.match(await configure(name, '--projects', 'web'), {
+    code: 1,
+    stderr: /several projects are called "web"/,
+  });
+  t.match(await configure(id, '--projects', 'all'), { code: 0, stdout: /demo-web-[0-9a-f]{32}/ });
+  directory.unassign(alice, 'member', { project: twin });
+});
+
 t.test('a project that one has not is told with those one has', async (t) => {
   t.match(await configure(join(folder, 'none'), '--projects', 'attic'), {
     code: 1,

@@ -201,6 +201,14 @@ for (const [what, config] of [
   });
 }
 
+t.test('a file or folder that cannot be used is told, and nothing is left behind', async (t) => {
+  const folder = t.testdir({ config: {}, file: '' });
+  t.equal((await run(folder, [...SERVER, '--kubeconfig', join(folder, 'config'), ...LOGIN])).code, 1);
+  const below = join(folder, 'file', 'config');
+  t.equal((await run(folder, [...SERVER, '--kubeconfig', below, ...LOGIN])).code, 1);
+  t.same(readdirSync(folder).sort(), ['config', 'file']);
+});
+
 t.test('--print only shows', async (t) => {
   const folder = t.testdir({ config: THEIRS });
   const env = { KUBECONFIG: join(folder, 'config') };

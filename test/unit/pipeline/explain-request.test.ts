@@ -7,6 +7,7 @@ import { createExplain } from '../../../src/pipeline/explain-request.ts';
 import type { Pipeline } from '../../../src/pipeline/serve-request.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';
+import { claimIdentity, keystoneIdentity } from '../../support/identities.ts';
 
 const TOKEN = 'gAAAAABsecret-secret-secret-secret';
 const PODS: ExplainedRequest = { method: 'GET', path: '/api/v1/namespaces/web/pods' };
@@ -239,6 +240,7 @@ const CREDENTIALS: readonly (readonly [string | undefined, RegExp])[] = [
     /"https:\/\/i", expires 2096-/,
   ],
   [`${part({ alg: 'RS256' })}.${part({})}.c2ln`, /a JWT without issuer/],
+  [`${part({ alg: 'RS256' })}.${part({ exp: -1e20 })}.c2ln`, /a JWT without issuer$/],
   ['abc', /opaque, 3 characters/],
   ['', /not readable/],
 ];
@@ -297,4 +299,30 @@ t.test(
 t.test('a path that names no resource is asked about as such', async (t) => {
   const { asked } = await explain({ request: { method: 'GET', path: '/metrics' } });
   t.match(asked, [{ nonResourceAttributes: { path: '/metrics', verb: 'get' } }]);
+});
+
+t.test('a person of an issuer, and a delegated one, are told as such', async (t) => {
+  const by = (identity: typeof alice) => ({
+    pipeline: { authenticators: [{ name: 'fake', authenticate: async () => identity }] },
+  });
+  const wordsOf = async (identity: typeof alice) =>
+    (await explain(by(identity))).status.stages.find(({ name }) => name === 'authenticate')?.reason;
+  t.match(await wordsOf(claimIdentity('oidc:carol')), /^jwt vouches for "oidc:carol", until 1970-/);
+  const delegated = keystoneIdentity('alice', {}, { kind: 'application-credential', id: 'ac1' });
+  t.match(await wordsOf(delegated), /user "alice" of the domain "acme", by the application-credential ac1/);
+  t.match(await wordsOf({ ...alice, scope: { kind: 'system', roles: [] } }), /, scope system, until/);
+});
+
+t.test('what the API server says beside yes or no is told', async (t) => {
+  const last = async (rbac: SubjectAccessReviewStatus) =>
+    (await explain({ rbac })).status.stages.at(-1)?.reason;
+  t.equal(await last({ allowed: true }), 'the API server allows it');
+  t.equal(
+    await last({ allowed: true, denied: true, reason: 'a', evaluationError: 'b' }),
+    'the API server will answer 403: a; b',
+  );
+});
+
+t.test('a mistake of ours in asking is not taken for an answer', async (t) => {
+  await t.rejects(explain({ rbac: new TypeError('a bug') }), { message: 'a bug' });
 });
