@@ -28,20 +28,21 @@ export interface ClusterFacts {
 /** One way to the cluster: a user and a context of the same name. */
 export interface Access {
   readonly name: string;
+  /** For `stonegate`. */
   readonly args: readonly string[];
-  readonly env: readonly { readonly name: string; readonly value: string }[];
 }
 
 /** The first is the one that is used when nothing else is said. */
 export function accessOf(account: Account, cluster: ClusterFacts, provider: Provider | undefined): Access[] {
   if (account.issuer !== undefined) {
     const args = [
-      ...['login', '--oidc'],
-      ...['--issuer-url', account.issuer],
-      ...['--client-id', provider?.kubectlClientID ?? ''],
-      ...extraScopes(provider).flatMap((scope) => ['--scope', scope]),
+      'login',
+      '--oidc',
+      `--issuer-url=${account.issuer}`,
+      `--client-id=${provider?.kubectlClientID ?? ''}`,
+      ...extraScopes(provider).map((scope) => `--scope=${scope}`),
     ];
-    return [{ name: nameOf(cluster.name, account.tenant), args, env: [] }];
+    return [{ name: nameOf(cluster.name, account.tenant), args }];
   }
   const here = account.project === undefined ? [] : [account.project];
   const projects = [...here, ...account.otherProjects].slice(0, MAX_CONTEXTS);
@@ -75,7 +76,6 @@ export function kubeconfigOf(cluster: ClusterFacts, access: readonly Access[]): 
             apiVersion: EXEC_API,
             command: 'stonegate',
             args: each.args,
-            ...(each.env.length > 0 && { env: each.env }),
             interactiveMode: 'IfAvailable',
             provideClusterInfo: false,
             installHint: INSTALL_HINT,
@@ -103,30 +103,27 @@ export function kubectlCommands(cluster: ClusterFacts, [access]: readonly Access
       `--exec-api-version=${EXEC_API_OF_COMMANDS}`,
       '--exec-command=stonegate',
       ...access.args.map((arg) => `--exec-arg=${arg}`),
-      ...access.env.map((each) => `--exec-env=${each.name}=${each.value}`),
     ),
     config('set-context', access.name, `--cluster=${name}`, `--user=${access.name}`),
     config('use-context', access.name),
   ];
 }
 
+/** As flags, since those count more than what an `openrc` file has left in somebody's environment. */
 function keystoneAccess(
   name: string,
   account: Account,
   cluster: ClusterFacts,
   project?: ProjectName,
 ): Access {
-  const env: Record<string, string> = {
-    OS_AUTH_URL: cluster.keystoneURL ?? '',
-    OS_USERNAME: account.name,
-    OS_USER_DOMAIN_NAME: account.domain ?? '',
-    ...(project !== undefined && { OS_PROJECT_ID: project.id }),
+  const words: Record<string, string> = {
+    'auth-url': cluster.keystoneURL ?? '',
+    username: account.name,
+    'user-domain-name': account.domain ?? '',
+    ...(project !== undefined && { 'project-id': project.id }),
   };
-  return {
-    name,
-    args: ['login', '--keystone'],
-    env: Object.entries(env).map(([key, value]) => ({ name: key, value })),
-  };
+  const flags = Object.entries(words).map(([word, value]) => `--os-${word}=${value}`);
+  return { name, args: ['login', '--keystone', ...flags] };
 }
 
 /** Those that `stonegate login` does not ask for by itself. */

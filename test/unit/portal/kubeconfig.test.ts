@@ -56,7 +56,7 @@ t.test(
 t.test('who has no project signs in without one', async (t) => {
   const [access] = accessOf({ ...ACCOUNT, project: undefined }, CLUSTER, undefined);
   t.equal(access?.name, 'demo-acme');
-  t.notMatch(JSON.stringify(access?.env), 'OS_PROJECT');
+  t.notMatch(access?.args.join(' '), '--os-project');
 });
 
 t.test(
@@ -84,8 +84,11 @@ t.test(
             exec: {
               command: 'stonegate',
               args: [
-                ...['login', '--oidc', '--issuer-url', 'https://issuer.example.com'],
-                ...['--client-id', 'kubectl-client', '--scope', 'groups'],
+                'login',
+                '--oidc',
+                '--issuer-url=https://issuer.example.com',
+                '--client-id=kubectl-client',
+                '--scope=groups',
               ],
             },
           },
@@ -98,7 +101,7 @@ t.test(
 t.test('names that a shell would act upon are quoted', async (t) => {
   const hostile = { ...ACCOUNT, name: `o'brien; rm -rf $HOME \`id\`` };
   const commands = kubectlCommands(CLUSTER, accessOf(hostile, CLUSTER, undefined)).join('\n');
-  t.match(commands, `'--exec-env=OS_USERNAME=o'\\''brien; rm -rf $HOME \`id\`'`);
+  t.match(commands, `'--exec-arg=--os-username=o'\\''brien; rm -rf $HOME \`id\`'`);
 });
 
 t.test('without a CA of its own nothing is said of one', async (t) => {
