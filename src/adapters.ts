@@ -235,16 +235,16 @@ function sharedMadeOf(loaded: LoadedConfiguration): string {
 }
 
 /** Of an entry in the shared cache, in milliseconds. */
-function longestLife({ configuration }: LoadedConfiguration): number {
-  const { cacheTTL = 0, staleIfUnavailable = 0 } = configuration.authentication.keystone ?? {};
-  return cacheTTL + staleIfUnavailable;
+function longestLife({ configuration: { authentication, portal } }: LoadedConfiguration): number {
+  const { cacheTTL = 0, staleIfUnavailable = 0 } = authentication.keystone ?? {};
+  return Math.max(cacheTTL + staleIfUnavailable, portal?.sessionLifetime ?? 0);
 }
 
-function sealingSecrets(loaded: LoadedConfiguration): string[] {
+export function sealingSecrets(loaded: LoadedConfiguration): string[] {
   return loaded.configuration.cache.sealingKeys.map((source) => loaded.secret(source));
 }
 
 /** Equal where a part would be built of the same. A digest, since what it is made of may be secret. */
-function fingerprintOf(...parts: readonly unknown[]): string {
+export function fingerprintOf(...parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
 }

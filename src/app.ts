@@ -17,6 +17,7 @@ import { observeAll } from './observability/observers.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { pipelineOf } from './pipeline-of.ts';
+import { startPortal } from './serve-portal.ts';
 import { type Readiness, readinessOf } from './server/health.ts';
 import { createListener } from './server/listener.ts';
 import { createShutdown } from './server/shutdown.ts';
@@ -32,6 +33,8 @@ export interface AppOptions {
 
 export interface App {
   readonly address: AddressInfo;
+  /** Undefined without a portal. */
+  readonly portalAddress: AddressInfo | undefined;
   readiness(): Readiness[];
   readonly metrics: Metrics;
   /** Reads everything anew, opens the audit log anew, and forgets what is cached in this process. */
@@ -74,6 +77,13 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
     await Promise.all([adapters.close(), audit.close()]);
     throw error;
   });
+  const portal = await startPortal(loaded, current.stages, adapters, surroundings).catch(
+    async (error: unknown) => {
+      await listener.close(0);
+      await Promise.all([adapters.close(), audit.close()]);
+      throw error;
+    },
+  );
   const probe = createApiServerProbe({ ...surroundings, fetcher: () => upstream, interval: PROBE_INTERVAL });
   probe.start();
 
@@ -83,6 +93,7 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
     listener.setTLS(tlsOf(next));
     // A part may serve several pipelines: it is ended after the last of them.
     former = Promise.all([former, current.undecided.ended()]);
+    portal?.apply(next, built.stages);
     current = built;
     upstream = adapters.upstream(next);
     logger.setLevel(next.configuration.log.level);
@@ -94,7 +105,11 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
 
   const reloader: Reloader = createReloader({ ...surroundings, file, sources, watched, apply });
   const shutdown = createShutdown({
-    listener,
+    listener: {
+      close: async (grace) => {
+        await Promise.all([listener.close(grace), portal?.close(grace)]);
+      },
+    },
     grace: configuration.server.shutdownGrace,
     afterwards: [
       { name: 'reloader', close: () => reloader.close() },
@@ -107,6 +122,7 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
 
   return {
     address: listener.address,
+    portalAddress: portal?.address,
     readiness: () => readinessOf([shutdown.check, probe, current.authentication]),
     metrics,
     async reload() {
@@ -146,7 +162,12 @@ function sayWhatNeedsRestart(
 }
 
 /** Each field with its value. */
-function whatNeedsRestart({ server, admin, audit }: Configuration): Readonly<Record<string, unknown>> {
+function whatNeedsRestart({
+  server,
+  admin,
+  audit,
+  portal,
+}: Configuration): Readonly<Record<string, unknown>> {
   return {
     'server.bind': server.bind,
     'server.http2': server.http2,
@@ -157,5 +178,6 @@ function whatNeedsRestart({ server, admin, audit }: Configuration): Readonly<Rec
     'server.limits.headerBytes': server.limits.headerBytes,
     'admin.bind': admin.bind,
     'audit.file': audit.file,
+    'portal.bind': portal?.bind,
   };
 }

@@ -4,7 +4,8 @@
 import { redisConnection, type Surroundings, sharedCacheOf } from './adapters.ts';
 import { drop } from './cache/drop.ts';
 import { createRedisStore } from './cache/redis.ts';
-import type { CacheDropTarget } from './cli/cache-drop.ts';
+import { type CacheDropTarget, cacheDrop } from './cli/cache-drop.ts';
+import type { CommandIO } from './cli/usage.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { systemClock } from './lib/clock.ts';
 import { silentLogger } from './lib/logger.ts';
@@ -14,8 +15,13 @@ import { noTelemetry } from './lib/telemetry.ts';
 /** Milliseconds an operator waits for Redis: a request would not. */
 const PATIENCE = 5_000;
 
+/** @param argv what follows `cache` */
+export function cacheCommand(argv: readonly string[], io: CommandIO): Promise<number> {
+  return cacheDrop(argv, io, { drop: dropCached });
+}
+
 /** @throws Error where Redis does not take it; its message is for the operator */
-export async function dropCached(loaded: LoadedConfiguration, target: CacheDropTarget): Promise<void> {
+async function dropCached(loaded: LoadedConfiguration, target: CacheDropTarget): Promise<void> {
   const { redis } = loaded.configuration.cache;
   if (redis === undefined) throw new Error('the configuration has no cache.redis');
   const around: Surroundings = {

@@ -11,6 +11,10 @@ const USAGE = `Usage: stonegate COMMAND [OPTIONS]
   check        validate a configuration
   manifests    print what the API server must be given
   cache        drop what is cached of a user or a tenant
+  login        log in and print a credential for kubectl, which runs it by itself
+  kubeconfig   put a Stonegate into your kubeconfig
+  whoami       say who you are to Stonegate
+  explain      say what would become of a request, and why
 
   --version    print the version
   --help       this text, or a command's own
@@ -22,16 +26,12 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, ()
   ['serve', async () => (await import('./serve.ts')).serve],
   ['check', async () => (await import('./cli/check.ts')).check],
   ['manifests', async () => (await import('./cli/manifests.ts')).manifests],
-  ['cache', loadCacheDrop],
+  ['cache', async () => (await import('./drop-cached.ts')).cacheCommand],
+  ['login', async () => (await import('./cli/login.ts')).login],
+  ['kubeconfig', async () => (await import('./cli/kubeconfig.ts')).kubeconfig],
+  ['whoami', async () => (await import('./cli/whoami.ts')).whoami],
+  ['explain', async () => (await import('./explain.ts')).explainCommand],
 ]);
-
-async function loadCacheDrop(): Promise<Command> {
-  const [{ cacheDrop }, { dropCached }] = await Promise.all([
-    import('./cli/cache-drop.ts'),
-    import('./drop-cached.ts'),
-  ]);
-  return (argv, io) => cacheDrop(argv, io, { drop: dropCached });
-}
 
 async function main([name = '--help', ...argv]: readonly string[], io: CommandIO): Promise<number> {
   if (name === '--version') io.stdout(`${await version()}\n`);

@@ -12,6 +12,7 @@ import { createKeystoneAuthenticator } from './authentication/keystone.ts';
 import { identityOf } from './authentication/keystone-mapping.ts';
 import { createAuthenticationReadiness } from './authentication/readiness.ts';
 import { createConnectCreate } from './authorization/connect-create.ts';
+import { createExplanationsAuthorizer } from './authorization/explanations.ts';
 import { createTenantBoundary } from './authorization/tenant-boundary.ts';
 import { createDocumentCache } from './cache/document-cache.ts';
 import { tenantTag, userTag } from './cache/drop.ts';
@@ -23,12 +24,16 @@ import { createUnknownCredentialGate } from './flowcontrol/unknown-credential-ga
 import type { ReadinessCheck } from './lib/readiness.ts';
 import { Usage } from './lib/usage.ts';
 import { createDiscoveryAnswerer } from './pipeline/answer-discovery.ts';
+import { createExplanationAnswerer } from './pipeline/answer-explanation.ts';
+import { selfIdentityAnswerer } from './pipeline/answer-self-identity.ts';
 import { createSelfReviewAnswerer } from './pipeline/answer-self-review.ts';
 import type { Answer } from './pipeline/answerer.ts';
 import { parseTrustedProxies } from './pipeline/client-address.ts';
 import type { Exchange } from './pipeline/exchange.ts';
+import { createExplain, type Explain } from './pipeline/explain-request.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { type Pipeline, serveRequest } from './pipeline/serve-request.ts';
+import type { Stages } from './pipeline/stages.ts';
 import { writeStatus } from './server/status-writer.ts';
 import { createArktosMode } from './tenancy/arktos.ts';
 import { rememberedMode } from './tenancy/remembered-mode.ts';
@@ -40,12 +45,17 @@ export interface BuiltPipeline {
   /** Requests that may still ask what the pipeline is made of: those not yet handed to the API server. */
   readonly undecided: Usage<Exchange>;
   readonly authentication: ReadinessCheck;
+  /** Without the last: for whoever only wants to know what would happen. */
+  readonly stages: Stages;
+  readonly explain: Explain;
 }
 
 /** What all tenants' discovery documents may take together. */
 const DISCOVERY_BYTES = 64 * 1024 * 1024;
 /** The longest body of a self review. */
 const REVIEW_BYTES = 64 * 1024;
+/** The longest request to explain one, a token of some 16 kB in it. */
+const EXPLANATION_BYTES = 256 * 1024;
 
 /**
  * @param observer sees every request
@@ -71,25 +81,38 @@ export function pipelineOf(
     clock,
     telemetry,
   });
-  const bodyLimits = { bodyBytes: REVIEW_BYTES, bodyTimeout: server.timeouts.body };
+  const bodyTimeout = server.timeouts.body;
   const undecided = new Usage<Exchange>();
-  const pipeline: Pipeline = {
+  const stages: Stages = {
     clock,
     random,
     trustedProxies: parseTrustedProxies(server.trustedProxies),
-    observer,
     authenticators,
     mode,
     authorizers: [
       createTenantBoundary({ isSystem: mode.isSystem }),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
+      createExplanationsAuthorizer({ ...mode, reviewer }),
     ],
     admission: [createBodySizeAdmission(server.limits.bodyBytes)],
     limitTenant: (tenant) => tenantLimit?.admit(tenant),
     maxHeaderBytes: upstreamConfiguration.headerBytes,
+  };
+  const explain = createExplain({ stages, reviewer });
+  const pipeline: Pipeline = {
+    ...stages,
+    observer,
     answerers: [
       createDiscoveryAnswerer({ fetcher: upstream, cache: discovery, mode }),
-      createSelfReviewAnswerer({ fetcher: upstream, reviewer, mode, clock, limits: bodyLimits }),
+      createSelfReviewAnswerer({
+        fetcher: upstream,
+        reviewer,
+        mode,
+        clock,
+        limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
+      }),
+      selfIdentityAnswerer,
+      createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ],
     forwarder: {
       forward(request, exchange, hooks) {
@@ -118,6 +141,8 @@ export function pipelineOf(
     },
     undecided,
     authentication: readiness,
+    stages,
+    explain,
   };
 }
 

@@ -165,6 +165,48 @@ export interface LimitsConfiguration {
   readonly perTenant?: { readonly perSecond: number; readonly burst: number };
 }
 
+/** An issuer of `authentication.jwt` that people may sign in with at the portal. */
+export interface PortalOIDCConfiguration {
+  /** As in `authentication.jwt[].issuer.url`. */
+  readonly issuer: string;
+  readonly clientID: string;
+  /** Without it the portal is a public client. */
+  readonly clientSecret?: SecretSource;
+  readonly displayName: string;
+  readonly scopes: readonly string[];
+  /** The client that `stonegate login` uses on people's machines; the portal's own without it. */
+  readonly kubectlClientID?: string;
+}
+
+interface Rate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+export interface PortalConfiguration {
+  /** `host:port`. */
+  readonly bind: string;
+  /** The origin people reach it at. */
+  readonly publicURL: string;
+  readonly tls: Omit<TLSFiles, 'clientCAFile'>;
+  /** What goes into people's kubeconfigs. */
+  readonly kubernetes: {
+    readonly name: string;
+    readonly server: string;
+    readonly caFile?: string;
+  };
+  readonly oidc: readonly PortalOIDCConfiguration[];
+  readonly keystone: {
+    readonly enabled: boolean;
+    readonly displayName: string;
+    /** As people's machines reach it; `authentication.keystone.url` without it. */
+    readonly publicURL?: string;
+    readonly defaultDomain?: string;
+  };
+  readonly sessionLifetime: Milliseconds;
+  readonly passwordLogins: { readonly perSource: Rate; readonly perUser: Rate };
+}
+
 export interface StonegateConfiguration {
   readonly server: ServerConfiguration;
   readonly admin: { readonly bind: string };
@@ -173,6 +215,8 @@ export interface StonegateConfiguration {
   readonly authentication: AuthenticationConfiguration;
   readonly cache: CacheConfiguration;
   readonly limits: LimitsConfiguration;
+  /** Absent: there is none. */
+  readonly portal?: PortalConfiguration;
   /** `-` is standard output. */
   readonly audit: { readonly file: string };
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' };

@@ -32,6 +32,16 @@ declare const tenantName: unique symbol;
 /** The name of a tenant that `tenancy/tenant-name.ts` has found fit to be one. */
 export type TenantName = string & { readonly [tenantName]: true };
 
+/** What a credential is good for. */
+export interface IdentityScope {
+  readonly kind: 'project' | 'domain' | 'system' | 'unscoped';
+  /** Of the project or the domain. */
+  readonly id?: string;
+  readonly name?: string;
+  /** Role names on it. */
+  readonly roles: readonly string[];
+}
+
 export interface Identity {
   /** Which authenticator vouched: `keystone`, or `jwt`. */
   readonly authenticator: string;
@@ -41,6 +51,8 @@ export interface Identity {
   readonly uid: string;
   readonly groups: readonly string[];
   readonly extra: Extra;
+  /** Absent where the source knows no scopes. To be shown; rights come from groups alone. */
+  readonly scope?: IdentityScope;
   /** When the credential dies, in milliseconds since the epoch. */
   readonly expiresAt: number;
   /** What the audit log says beside the user: trustee of a trust, Keystone's audit id of the token, … */

@@ -17,6 +17,8 @@ export interface AuthenticationContext {
 
 export interface Authenticator {
   readonly name: string;
+  /** The kind of credential it decides on, for explanations: `Keystone tokens`. */
+  readonly takes?: string;
   authenticate(credential: Credential, context: AuthenticationContext): Promise<Identity | undefined>;
 }
 

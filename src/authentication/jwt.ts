@@ -62,6 +62,7 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): Authen
 
   return {
     name: 'jwt',
+    takes: `JWTs of ${[...issuers.keys()].join(', ')}`,
     async authenticate({ kind, token }) {
       if (kind !== 'bearer') return undefined;
       const known = verdicts.get(token);

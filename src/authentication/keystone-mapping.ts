@@ -8,7 +8,7 @@
  * user's federation: it must not inherit what was not delegated.
  * https://docs.openstack.org/api-ref/identity/v3/; https://github.com/kubernetes/cloud-provider-openstack
  */
-import type { Identity, Subject } from '../api/identity.ts';
+import type { Identity, IdentityScope, Subject } from '../api/identity.ts';
 import type { DomainReference, KeystoneToken } from '../api/keystone-v3.ts';
 import { StatusError } from '../errors/status-error.ts';
 
@@ -41,6 +41,7 @@ export function identityOf(token: KeystoneToken): Identity {
     uid: user.id,
     groups: groupsOf(token),
     extra: extraOf(token),
+    scope: scopeOf(token),
     expiresAt: token.expiresAt,
     auditAnnotations: annotationsOf(token),
   };
@@ -78,6 +79,15 @@ function extraOf({ scope, roles, user }: KeystoneToken): Record<string, string[]
     [`${EXTRA}/user/domain/id`]: [user.domain.id],
     [`${EXTRA}/user/domain/name`]: [user.domain.name],
   };
+}
+
+function scopeOf({ scope, roles }: KeystoneToken): IdentityScope {
+  const names = roles.map(({ name }) => name);
+  if (scope.kind === 'project')
+    return { kind: 'project', id: scope.project.id, name: scope.project.name, roles: names };
+  if (scope.kind === 'domain')
+    return { kind: 'domain', id: scope.domain.id, name: scope.domain.name, roles: names };
+  return { kind: scope.kind, roles: names };
 }
 
 function annotationsOf({ auditIDs, scope, delegation }: KeystoneToken): Record<string, string> {

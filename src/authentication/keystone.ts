@@ -41,6 +41,7 @@ export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOption
 
   return {
     name: 'keystone',
+    takes: tokenProvider === 'jws' ? 'Keystone tokens, Fernet and JWS' : 'Keystone tokens, Fernet',
     async authenticate(credential, context) {
       const kind = classifyCredential(credential, tokenProvider);
       if (kind === 'foreign') return undefined;

@@ -39,8 +39,10 @@ export interface SharedCache {
   /** Whether an entry in memory has not been dropped. */
   confirm(stamp: Stamp): Promise<boolean>;
   find(key: EntryKey): Promise<SharedEntry | undefined>;
-  save(key: EntryKey, entry: SharedEntry): Promise<void>;
-  remove(key: EntryKey): Promise<void>;
+  /** @returns whether it is kept */
+  save(key: EntryKey, entry: SharedEntry): Promise<boolean>;
+  /** @returns whether it is gone */
+  remove(key: EntryKey): Promise<boolean>;
   /**
    * Makes every entry with one of these tags worth nothing, for all replicas.
    *
@@ -124,17 +126,15 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
     async save(key, { content, stamp }) {
       const [name = ''] = namesOf(key);
       const life = content.discardAt - clock.now();
-      if (life <= 0 || !(await epochs.reconfirm(stamp))) return;
+      if (life <= 0 || !(await epochs.reconfirm(stamp))) return false;
       const entry: SealedEntry = {
         ...content,
         epochs: Object.fromEntries(stamp.tags.map(({ tag, epoch }) => [tag, epoch])),
       };
       const sealed = sealingKey.seal(JSON.stringify(entry), [name]);
-      if (sealed.length < MAX_ENTRY_BYTES) await store.set(name, sealed, life);
+      return sealed.length < MAX_ENTRY_BYTES && (await store.set(name, sealed, life));
     },
-    async remove(key) {
-      await store.delete(namesOf(key));
-    },
+    remove: (key) => store.delete(namesOf(key)),
     drop: epochs.raise,
     close: () => store.close(),
   };
@@ -146,8 +146,8 @@ export const noSharedCache: SharedCache = {
   stamp: () => ({ tags: [], generation: 0, gaps: 0 }),
   confirm: async () => true,
   find: async () => undefined,
-  save: async () => {},
-  remove: async () => {},
+  save: async () => false,
+  remove: async () => true,
   drop: async () => {
     throw new Error('no Redis is configured: there is nothing shared to drop');
   },

@@ -5,13 +5,11 @@
  * https://docs.openstack.org/api-ref/identity/v3/#authentication-and-token-management
  */
 import type { KeystoneServiceCredential, SecretSource } from '../api/config-v1alpha1.ts';
-import { TOKEN_SPELLING } from '../api/keystone-v3.ts';
 import type { Clock } from '../lib/clock.ts';
-import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
-import { type KeystoneAnswer, type KeystoneHTTP, keystoneUnavailable } from './keystone-http.ts';
-import { readInstant } from './keystone-token.ts';
+import { type KeystoneHTTP, keystoneUnavailable } from './keystone-http.ts';
+import { type IssuedToken, type KeystoneLoginScope, type KeystoneProof, logIn } from './keystone-login.ts';
 
 /** Milliseconds without another try after Keystone has refused a login. */
 const REFUSED_PAUSE = 10_000;
@@ -20,8 +18,6 @@ const RENEW_PAUSE = 5_000;
 /** The part of a token's life that is left when its renewal begins, and the most of it in milliseconds. */
 const RENEW_FRACTION = 0.2;
 const RENEW_AHEAD = 5 * 60_000;
-
-const REFUSALS: readonly number[] = [401, 403, 404];
 
 export interface KeystoneSessionOptions {
   readonly http: KeystoneHTTP;
@@ -57,19 +53,14 @@ export function createKeystoneSession(options: KeystoneSessionOptions): Keystone
 
   async function login(): Promise<OwnToken> {
     if (clock.now() < pausedUntil) throw keystoneUnavailable(new Error('the last login was refused'));
-    const body = await authBody(credential, options.readSecret);
-    const answer = await http.exchange({
-      method: 'POST',
-      path: '/auth/tokens?nocatalog',
-      body,
-      refusals: REFUSALS,
-    });
-    if (REFUSALS.includes(answer.status)) {
+    const { proof, scope } = await ownProof(credential, options.readSecret);
+    const { issued, refused } = await logIn(http, proof, scope, clock.now());
+    if (refused !== undefined) {
       pausedUntil = clock.now() + REFUSED_PAUSE;
-      logger.error({ status: answer.status }, "Keystone refuses Stonegate's own credential: check it");
-      throw keystoneUnavailable(new Error(`Keystone refused the login of Stonegate (${answer.status})`));
+      logger.error({ status: refused }, "Keystone refuses Stonegate's own credential: check it");
+      throw keystoneUnavailable(new Error(`Keystone refused the login of Stonegate (${refused})`));
     }
-    current = ownToken(answer, clock.now());
+    current = renewedAhead(issued, clock.now());
     return current;
   }
 
@@ -96,51 +87,29 @@ export function createKeystoneSession(options: KeystoneSessionOptions): Keystone
   };
 }
 
-function ownToken(answer: KeystoneAnswer, now: number): OwnToken {
-  if (answer.status !== 201)
-    throw keystoneUnavailable(new Error(`Keystone answered a login ${answer.status}`));
-  if (answer.token === undefined || !TOKEN_SPELLING.test(answer.token)) {
-    throw keystoneUnavailable(new Error('Keystone answered a login without a token'));
-  }
-  let expiresAt: number;
-  try {
-    expiresAt = readInstant(
-      isJSONObject(answer.body.token) ? answer.body.token.expires_at : undefined,
-      'expires_at',
-    );
-  } catch (error) {
-    throw keystoneUnavailable(error);
-  }
-  if (expiresAt <= now)
-    throw keystoneUnavailable(new Error('the new login has already expired: check the clocks'));
+function renewedAhead({ token, expiresAt }: IssuedToken, now: number): OwnToken {
   const ahead = Math.min(RENEW_AHEAD, (expiresAt - now) * RENEW_FRACTION);
-  return { token: answer.token, expiresAt, renewAt: expiresAt - ahead };
+  return { token, expiresAt, renewAt: expiresAt - ahead };
 }
 
-async function authBody(
+async function ownProof(
   credential: KeystoneServiceCredential,
   readSecret: KeystoneSessionOptions['readSecret'],
-): Promise<unknown> {
+): Promise<{ proof: KeystoneProof; scope?: KeystoneLoginScope }> {
   if ('applicationCredential' in credential) {
     const { id, secret } = credential.applicationCredential;
-    const identity = {
-      methods: ['application_credential'],
-      application_credential: { id, secret: await secretOf(secret, readSecret) },
-    };
-    return { auth: { identity } };
+    const read = await secretOf(secret, readSecret);
+    return { proof: { method: 'application_credential', credential: { id }, secret: read } };
   }
   const { userName, userDomainName, password, scope } = credential.password;
-  const user = {
-    name: userName,
-    domain: { name: userDomainName },
-    password: await secretOf(password, readSecret),
-  };
-  return { auth: { identity: { methods: ['password'], password: { user } }, scope: authScope(scope) } };
+  const user = { name: userName, domain: { name: userDomainName } };
+  const read = await secretOf(password, readSecret);
+  return { proof: { method: 'password', user, password: read }, scope: loginScope(scope) };
 }
 
 type PasswordScope = Extract<KeystoneServiceCredential, { password: unknown }>['password']['scope'];
 
-function authScope(scope: PasswordScope): unknown {
+function loginScope(scope: PasswordScope): KeystoneLoginScope {
   if ('system' in scope) return { system: { all: true } };
   if ('domainName' in scope) return { domain: { name: scope.domainName } };
   return { project: { name: scope.projectName, domain: { name: scope.projectDomainName } } };

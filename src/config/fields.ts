@@ -60,6 +60,11 @@ export const cidr = z.string().refine(
   { error: 'a CIDR such as 10.0.0.0/8, and not every address there is' },
 );
 
+export const rate = z.strictObject({
+  perSecond: z.number().positive({ error: 'a number above 0' }).describe('Sustained.'),
+  burst: z.int().min(1).describe('At once.'),
+});
+
 const ENVIRONMENT_VARIABLE = 'the name of an environment variable';
 
 export const environmentVariable = z

@@ -4,6 +4,7 @@
  */
 import type {
   KeystoneConfiguration,
+  PortalConfiguration,
   SecretSource,
   StonegateConfiguration,
   UpstreamConfiguration,
@@ -27,7 +28,7 @@ export interface Pair {
 }
 
 export function referencesOf(configuration: StonegateConfiguration): Reference[] {
-  const { server, upstream, authentication, cache } = configuration;
+  const { server, upstream, authentication, cache, portal } = configuration;
   return [
     ...files(['server', 'tls'], {
       certFile: [server.tls.certFile, 'certificate'],
@@ -45,14 +46,16 @@ export function referencesOf(configuration: StonegateConfiguration): Reference[]
     ...cache.sealingKeys.map((source, index) =>
       secret(['cache', 'sealingKeys', index], source, 'sealing-key'),
     ),
+    ...(portal === undefined ? [] : portalReferences(portal)),
   ];
 }
 
-export function pairsOf({ server, upstream }: StonegateConfiguration): Pair[] {
+export function pairsOf({ server, upstream, portal }: StonegateConfiguration): Pair[] {
   const { credential } = upstream;
   return [
     { path: ['server', 'tls', 'keyFile'], certFile: server.tls.certFile, keyFile: server.tls.keyFile },
     ...('certFile' in credential ? [{ path: ['upstream', 'credential', 'keyFile'], ...credential }] : []),
+    ...(portal === undefined ? [] : [{ path: ['portal', 'tls', 'keyFile'], ...portal.tls }]),
   ];
 }
 
@@ -77,6 +80,21 @@ function keystoneReferences(keystone: KeystoneConfiguration | undefined): Refere
           credential.applicationCredential.secret,
           'secret',
         ),
+  ];
+}
+
+function portalReferences({ tls, kubernetes, oidc }: PortalConfiguration): Reference[] {
+  return [
+    ...files(['portal', 'tls'], {
+      certFile: [tls.certFile, 'certificate'],
+      keyFile: [tls.keyFile, 'key'],
+    }),
+    ...files(['portal', 'kubernetes'], { caFile: [kubernetes.caFile, 'ca'] }),
+    ...oidc.flatMap(({ clientSecret }, index) =>
+      clientSecret === undefined
+        ? []
+        : [secret(['portal', 'oidc', index, 'clientSecret'], clientSecret, 'secret')],
+    ),
   ];
 }
 

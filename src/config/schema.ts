@@ -4,9 +4,10 @@
  * The descriptions become the JSON Schema in `config/schema/` and the table in `docs/configuration.md`.
  */
 import { z } from 'zod';
-import { bind, cidr, duration, period, tenant, text, url } from './fields.ts';
+import { bind, cidr, duration, period, rate, tenant, text, url } from './fields.ts';
 import { jwtSchema } from './schema-jwt.ts';
 import { keystoneSchema } from './schema-keystone.ts';
+import { portalSchema } from './schema-portal.ts';
 import { type FileField, fileField, secretSource } from './schema-secret.ts';
 
 const count = z.int().min(1);
@@ -124,11 +125,6 @@ function cacheSchema(file: FileField) {
   });
 }
 
-const rate = z.strictObject({
-  perSecond: z.number().positive({ error: 'a number above 0' }).describe('Sustained.'),
-  burst: count.describe('At once.'),
-});
-
 const limitsSchema = z.strictObject({
   unknownCredentials: z
     .strictObject({
@@ -173,6 +169,9 @@ export function configurationSchema(resolve: (name: string) => string) {
       .describe(
         'What one client or tenant may ask for, of each process: replicas and workers count for themselves.',
       ),
+    portal: portalSchema(file)
+      .exactOptional()
+      .describe('A page to sign in at with a browser. Off without it.'),
     audit: z
       .strictObject({
         file: z

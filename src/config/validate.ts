@@ -5,6 +5,7 @@
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { Finding } from './problem.ts';
 import { validateIssuers } from './validate-issuers.ts';
+import { validatePortal } from './validate-portal.ts';
 import { validatePrefixes } from './validate-prefixes.ts';
 import { validateTenants } from './validate-tenants.ts';
 
@@ -16,6 +17,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
     ...validatePrefixes(configuration),
     ...validateTenants(configuration),
     ...validateCache(configuration.cache),
+    ...validatePortal(configuration),
   ];
 }
 

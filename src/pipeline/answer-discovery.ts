@@ -64,7 +64,7 @@ export function createDiscoveryAnswerer({ fetcher, cache, mode }: DiscoveryOptio
     async answer(outgoing) {
       const { route } = outgoing;
       if (route.kind !== 'discovery') return undefined;
-      const accept = acceptOf(outgoing);
+      const accept = acceptOf(route, outgoing.exchange);
       if (HEALTH.test(route.path)) return fetchDocument(route, accept);
       const key = JSON.stringify([outgoing.tenant, route.path, route.query, accept]);
       return cache.get(key, () => fetchDocument(route, accept));
@@ -72,8 +72,8 @@ export function createDiscoveryAnswerer({ fetcher, cache, mode }: DiscoveryOptio
   };
 }
 
-function acceptOf({ route, exchange }: Outgoing): string {
-  return RESOURCE_DOCUMENT.test(route.path) ? JSON_TYPE : (headerValue(exchange.headers, 'accept') ?? '*/*');
+function acceptOf({ path }: DiscoveryRoute, { headers }: Outgoing['exchange']): string {
+  return RESOURCE_DOCUMENT.test(path) ? JSON_TYPE : (headerValue(headers, 'accept') ?? '*/*');
 }
 
 /** @throws StatusError UpstreamUnavailable where the document cannot be read: what is not reduced is not shown */

@@ -12,14 +12,9 @@ import type { Clock } from '../lib/clock.ts';
 import { isGranted, withGrantedRules } from '../tenancy/granted-rules.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Answer, Answerer } from './answerer.ts';
+import type { BodyLimits } from './read-body.ts';
 import type { Outgoing } from './request-state.ts';
-import {
-  type AccessQuestion,
-  accessQuestion,
-  type BodyLimits,
-  readReviewSpec,
-  rulesNamespace,
-} from './review-body.ts';
+import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from './upstream.ts';
 
 export interface SelfReviewOptions {

@@ -6,6 +6,7 @@ import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import type { HeaderList } from '../lib/header-list.ts';
+import type { OwnAPIRoute } from '../tenancy/own-api.ts';
 import type { Route } from '../tenancy/tenancy-mode.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -38,7 +39,7 @@ export interface Authorized extends Scoped {
 }
 
 export interface Routed extends Authorized {
-  readonly route: Route;
+  readonly route: Route | OwnAPIRoute;
 }
 
 export interface Outgoing extends Routed {

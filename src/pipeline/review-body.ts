@@ -7,13 +7,8 @@ import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';
 import type { Exchange } from './exchange.ts';
+import { type BodyLimits, readBody } from './read-body.ts';
 import { decodeReview, PROTOBUF_TYPE } from './review-protobuf.ts';
-
-export interface BodyLimits {
-  readonly bodyBytes: number;
-  /** For the whole body, in milliseconds. */
-  readonly bodyTimeout: number;
-}
 
 /** What an access review asks: one of the two. */
 export type AccessQuestion =
@@ -46,7 +41,7 @@ export async function readReviewSpec(
   clock: Clock,
 ): Promise<Fields> {
   const type = mediaTypeOf(exchange);
-  const body = await readBody(exchange, limits, clock);
+  const body = await readBody(exchange, { ...limits, what: 'a review of oneself' }, clock);
   const read = type === PROTOBUF_TYPE ? parseProtobuf(body, review) : parseJSON(body);
   const { spec = {} } = fieldsOf(read, 'the body');
   return fieldsOf(spec, 'spec');
@@ -78,36 +73,6 @@ function mediaTypeOf({ headers }: Exchange): string {
     'MediaTypeUnsupported',
     `the body of the request was in an unknown format - accepted media types include: ${JSON_TYPE}, ${PROTOBUF_TYPE}`,
   );
-}
-
-async function readBody({ body }: Exchange, limits: BodyLimits, clock: Clock): Promise<Buffer> {
-  const late = Promise.withResolvers<never>();
-  const timer = clock.after(limits.bodyTimeout, () =>
-    late.reject(new StatusError('BodyTimeout', 'the request body did not arrive in time')),
-  );
-  try {
-    return await Promise.race([collect(body, limits.bodyBytes), late.promise]);
-  } finally {
-    timer.cancel();
-  }
-}
-
-async function collect(body: Exchange['body'], limit: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  // Destroying the body would destroy the connection that the refusal has to travel on.
-  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-    const bytes = Buffer.from(chunk);
-    size += bytes.length;
-    if (size > limit) {
-      throw new StatusError(
-        'BodyTooLarge',
-        `Request entity too large: limit is ${limit} bytes for a review of oneself`,
-      );
-    }
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks);
 }
 
 function parseJSON(body: Buffer): unknown {

@@ -3,48 +3,29 @@
  * thrown on the way becomes a Kubernetes Status in one place, and audit and metrics see every end.
  * The drawing of it, with the Status of each exit, is `docs/lifecycle.md`.
  */
-import type { AdmissionPlugin } from '../admission/admission.ts';
-import { type Authenticator, authenticate } from '../authentication/authenticator.ts';
-import { credentialOf } from '../authentication/credential.ts';
-import type { Authorizer } from '../authorization/authorizer.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusAnswer, toStatus } from '../errors/to-status.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Random } from '../lib/random.ts';
-import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Answer, Answerer } from './answerer.ts';
-import { asAuthorized } from './authorized.ts';
-import { clientAddresses, type TrustedProxies } from './client-address.ts';
-import { cleanClientHeaders } from './client-headers.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
-import { impersonate } from './impersonate.ts';
-import { parseRequestInfo } from './request-info.ts';
 import type { Outcome, RequestObserver, RequestRecord } from './request-observer.ts';
-import type {
-  Authenticated,
-  Authorized,
-  Identified,
-  Outgoing,
-  Received,
-  Routed,
-  Scoped,
-} from './request-state.ts';
+import type { Outgoing, Received } from './request-state.ts';
+import {
+  admit,
+  authenticateRequest,
+  authorizeRequest,
+  identify,
+  impersonateRequest,
+  receive,
+  recordOf,
+  resolveTenant,
+  rewrite,
+  type Stages,
+} from './stages.ts';
 import type { Forwarder, RelayHooks, RelayResult, Tunneller, UpstreamRequest } from './upstream.ts';
 
-/** Everything the stages need; built once for a configuration, in `app.ts`. */
-export interface Pipeline {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trustedProxies: TrustedProxies;
+/** Everything a request meets: the stages, those who watch, and the last stage's three ways. */
+export interface Pipeline extends Stages {
   readonly observer: RequestObserver;
-  readonly authenticators: readonly Authenticator[];
-  readonly mode: TenancyMode;
-  readonly authorizers: readonly Authorizer[];
-  readonly admission: readonly AdmissionPlugin[];
-  /** @throws StatusError TenantRateExceeded */
-  readonly limitTenant: (tenant: string) => void;
-  /** What the API server takes of request headers in all, in bytes. */
-  readonly maxHeaderBytes: number;
   readonly answerers: readonly Answerer[];
   readonly forwarder: Forwarder;
   readonly tunneller: Tunneller;
@@ -61,7 +42,7 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     const scoped = resolveTenant(authenticated, record, pipeline);
     pipeline.observer.requestReceived(record);
     const authorized = await authorizeRequest(scoped, pipeline);
-    for (const plugin of pipeline.admission) plugin.admit(authorized.exchange, authorized.info);
+    admit(authorized, pipeline);
     pipeline.limitTenant(authorized.tenant);
     const routed = rewrite(authorized, pipeline);
     const outgoing = impersonateRequest(routed, pipeline);
@@ -71,71 +52,6 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     record.outcome = refuse(error, received, pipeline);
   }
   pipeline.observer.responseComplete(record);
-}
-
-function receive(exchange: Exchange, { clock, random, trustedProxies }: Pipeline): Received {
-  return {
-    exchange,
-    auditID: random.uuid(),
-    receivedAt: clock.now(),
-    sourceIPs: clientAddresses(exchange.peerAddress, exchange.headers, trustedProxies),
-  };
-}
-
-function identify(received: Received, record: RequestRecord, { mode }: Pipeline): Identified {
-  const { method, target } = received.exchange;
-  const info = parseRequestInfo(method, target, { readsTenantFromPath: mode.readsTenantFromPath });
-  record.info = info;
-  return { ...received, info };
-}
-
-async function authenticateRequest(
-  identified: Identified,
-  record: RequestRecord,
-  { authenticators }: Pipeline,
-): Promise<Authenticated> {
-  const { exchange, sourceIPs } = identified;
-  const identity = await authenticate(authenticators, credentialOf(exchange.headers), {
-    source: sourceIPs[0],
-    signal: exchange.signal,
-  });
-  record.identity = identity;
-  return { ...identified, identity };
-}
-
-function resolveTenant(authenticated: Authenticated, record: RequestRecord, { mode }: Pipeline): Scoped {
-  const tenant = mode.tenantOf(authenticated.identity);
-  record.tenant = tenant;
-  const user = mode.userOf(authenticated.identity, tenant);
-  record.user = user;
-  return { ...authenticated, tenant, user };
-}
-
-async function authorizeRequest(scoped: Scoped, { authorizers }: Pipeline): Promise<Authorized> {
-  const { exchange, info, tenant, user } = scoped;
-  return asAuthorized(scoped, authorizers, {
-    info,
-    method: exchange.method,
-    user,
-    tenant,
-    upgrade: exchange.upgrade?.protocol,
-    signal: exchange.signal,
-  });
-}
-
-function rewrite(authorized: Authorized, { mode }: Pipeline): Routed {
-  const { info, exchange, tenant, user } = authorized;
-  return { ...authorized, route: mode.route(info, exchange.method, tenant, user) };
-}
-
-function impersonateRequest(routed: Routed, { maxHeaderBytes }: Pipeline): Outgoing {
-  const cleaned = cleanClientHeaders(routed.exchange.headers);
-  const headers = impersonate(cleaned, routed.user, {
-    maxHeaderBytes,
-    auditID: routed.auditID,
-    clientAddress: routed.sourceIPs[0],
-  });
-  return { ...routed, headers };
 }
 
 /** The last stage's three ways: answer, tunnel, forward. */
@@ -204,9 +120,4 @@ function refuse(error: unknown, { exchange, auditID }: Received, { writeStatus }
   }
   writeStatus(response, answer, auditID);
   return { ...outcome, status: answer.status.code, aborted: false };
-}
-
-function recordOf({ exchange, auditID, receivedAt, sourceIPs }: Received): RequestRecord {
-  const { method, target, httpVersion, headers } = exchange;
-  return { auditID, receivedAt, method, target, httpVersion, headers, sourceIPs };
 }

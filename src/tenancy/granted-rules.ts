@@ -1,6 +1,6 @@
 /**
  * What every user of a tenant may do because Stonegate does it for them, whatever their RBAC says: read
- * discovery, and ask about themselves. Reviews have to say so, or `kubectl auth can-i` would not tell the truth.
+ * discovery, and ask who they are and what they may do. Reviews have to say so, or `kubectl auth can-i` would not tell the truth.
  */
 import type {
   NonResourceRule,
@@ -17,6 +17,7 @@ const RESOURCE_RULES: readonly (ResourceRule & Required<Pick<ResourceRule, 'apiG
     resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'],
   },
   { verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] },
+  { verbs: ['get'], apiGroups: ['stonegate.dev'], resources: ['selfidentity'] },
 ];
 const NON_RESOURCE_RULES: readonly NonResourceRule[] = [
   { verbs: ['get', 'head'], nonResourceURLs: DISCOVERY_URLS },

@@ -34,7 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Layer → what it may know as types alone: the ports it implements. */
 const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries(ADAPTERS.map((layer) => [layer, [...DOMAIN, 'pipeline']])),
+  ...Object.fromEntries(ADAPTERS.map((layer) => [layer, [...DOMAIN, 'pipeline', 'portal']])),
   // The gate before unknown credentials is authentication's port.
   flowcontrol: ['authentication'],
 };
@@ -47,12 +47,13 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['cache/redis.ts'],
   'lru-cache': ['cache/', 'flowcontrol/'],
   jose: ['authentication/'],
-  'openid-client': ['clients/oidc.ts'],
+  'openid-client': ['clients/oidc'],
   undici: ['upstream/', 'clients/'],
   pino: ['observability/'],
   'prom-client': ['observability/'],
   'sonic-boom': ['observability/'],
-  yaml: ['config/'],
+  // A cloud's file is no configuration of Stonegate's.
+  yaml: ['config/', 'cli/', 'portal/kubeconfig.ts'],
   zod: ['config/'],
   '@bufbuild/protobuf': ['pipeline/review-protobuf.ts'],
   'ipaddr.js': ['pipeline/client-address.ts', 'config/'],

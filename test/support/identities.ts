@@ -8,7 +8,11 @@ type KeystoneSubject = Extract<Subject, { kind: 'keystone' }>;
 /** A Keystone user at home in `home`, whose token is scoped to `scope`. */
 export function keystoneIdentity(
   userName: string,
-  { home = 'acme', scope = home, ...changes }: { home?: string; scope?: string } & Partial<Identity> = {},
+  {
+    home = 'acme',
+    scope = home,
+    ...changes
+  }: { home?: string; scope?: string } & Omit<Partial<Identity>, 'scope'> = {},
   delegation?: KeystoneSubject['delegation'],
 ): Identity {
   const scopeDomain = { id: `id-of-${scope}`, name: scope };

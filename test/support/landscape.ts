@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseAllDocuments, stringify } from 'yaml';
 import { rbacManifests } from '../../src/cli/rbac-manifests.ts';
 import { type ApiServer, createApiServer, type LoggedRequest } from './apiserver/api-server.ts';
@@ -24,6 +24,8 @@ export interface LandscapeOptions {
   readonly mode?: Mode;
   /** Merged over the configuration, member by member. */
   readonly configuration?: Record<string, object>;
+  /** Stonegate's portal, on a port that is free; none without it. */
+  readonly portal?: { readonly port: number };
   /** How long tokens live, in seconds; an hour without it. */
   readonly tokenLife?: number;
   /** Called with each request that reaches the API server. */
@@ -48,9 +50,11 @@ export interface Landscape {
 const PEOPLE = { alice: 'acme', bob: 'globex' } as const;
 /** Stonegate's own credential at the API server. */
 const OWN_TOKEN = 'stonegate-own-token';
+/** The portal at the provider. */
+const PORTAL_CLIENT = { clientID: 'portal', clientSecret: 'portal-client-secret' };
 
 export async function createLandscape(options: LandscapeOptions): Promise<Landscape> {
-  const { folder, mode = 'arktos', tokenLife = 3_600, onRequest } = options;
+  const { folder, mode = 'arktos', tokenLife = 3_600, portal, onRequest } = options;
   await mkdir(folder, { recursive: true });
   const authority = await createAuthority('Stonegate demo CA');
   const apiServer = await createApiServer({
@@ -62,6 +66,9 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
   const keystone = await createKeystoneStandIn({ tls: await authority.server('keystone') });
   const provider = await startOidcProvider({
     idTokenLife: tokenLife,
+    ...(portal && {
+      sites: [{ ...PORTAL_CLIENT, redirectURI: `https://localhost:${portal.port}/login/callback` }],
+    }),
     users: {
       carol: {
         password: 'carol-pass',
@@ -85,11 +92,16 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
     'tls.key': served.key,
     'apiserver-token': OWN_TOKEN,
     'cache.key': randomBytes(32).toString('base64'),
+    'portal-client-secret': PORTAL_CLIENT.clientSecret,
+    'clouds.yaml': cloudsOf(keystone, join(folder, 'ca.crt')),
   };
   for (const [name, content] of Object.entries(files))
     await writeFile(join(folder, name), content, { mode: 0o600 });
   const configure = async (changes: Record<string, object>): Promise<void> => {
-    const base = configurationOf(apiServer, keystone, provider, mode);
+    const base: Record<string, object> = {
+      ...configurationOf(apiServer, keystone, provider, mode),
+      ...(portal && { portal: portalOf(provider, portal.port) }),
+    };
     const merged = Object.fromEntries(
       Object.entries({ ...base, ...changes }).map(([key, value]) => [key, { ...base[key], ...value }]),
     );
@@ -117,6 +129,17 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
   };
 }
 
+/** What OpenStack's users have at home: a cloud for each person, by the name of its domain. */
+function cloudsOf({ url, directory }: KeystoneStandIn, cacert: string): string {
+  const clouds = Object.entries(PEOPLE).map(([person, domain]) => {
+    const { password } = directory.user(domain, person);
+    const who = { username: person, user_domain_name: domain, password };
+    const auth = { auth_url: url, ...who, project_name: 'web', project_domain_name: domain };
+    return [domain, { auth, cacert: resolve(cacert) }];
+  });
+  return stringify({ clouds: Object.fromEntries(clouds) });
+}
+
 function configurationOf(
   apiServer: ApiServer,
   keystone: KeystoneStandIn,
@@ -132,7 +155,7 @@ function configurationOf(
       keystone: { url: keystone.url, caFile: 'ca.crt' },
       jwt: [
         {
-          issuer: { url: provider.issuer, audiences: [provider.clientID] },
+          issuer: { url: provider.issuer, audiences: [provider.clientID, PORTAL_CLIENT.clientID] },
           claimMappings: {
             username: { claim: 'email', prefix: 'oidc:' },
             groups: { claim: 'groups', prefix: 'oidc:' },
@@ -142,6 +165,25 @@ function configurationOf(
       ],
     },
     audit: { file: 'audit.log' },
+  };
+}
+
+/** Under another host name than the API, which people reach at 127.0.0.1. */
+function portalOf(provider: OidcProvider, port: number): object {
+  return {
+    bind: `127.0.0.1:${port}`,
+    publicURL: `https://localhost:${port}`,
+    tls: { certFile: 'tls.crt', keyFile: 'tls.key' },
+    kubernetes: { name: 'demo', server: 'https://127.0.0.1:8443', caFile: 'ca.crt' },
+    oidc: [
+      {
+        issuer: provider.issuer,
+        clientID: PORTAL_CLIENT.clientID,
+        clientSecret: { fromFile: 'portal-client-secret' },
+        displayName: 'Acme',
+        kubectlClientID: provider.clientID,
+      },
+    ],
   };
 }
 

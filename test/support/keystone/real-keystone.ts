@@ -3,11 +3,11 @@
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePort } from '../free-port.ts';
 
 const SCRIPT = fileURLToPath(new URL('keystone-dev', import.meta.url));
 const run = promisify(execFile);
@@ -95,13 +95,4 @@ export function passwordOf(name: string, domain: string, password: string): Fiel
 export function idOf(value: unknown): string {
   if (typeof value !== 'object' || value === null || !('id' in value)) throw new Error('there is no id');
   return String(value.id);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof address !== 'object' || address === null) throw new Error('no port');
-  return address.port;
 }

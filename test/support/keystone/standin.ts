@@ -72,6 +72,7 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
   function route(request: IncomingMessage, path: string, query: URLSearchParams, body: string): Answer {
     try {
       if (path === '/v3' || path === '/v3/') return { status: 200, body: { version: VERSION } };
+      if (path === '/v3/auth/projects') return { status: 200, body: { projects: projectsOf(request) } };
       if (path !== '/v3/auth/tokens') throw new Refusal(404, 'Not Found');
       if (request.method === 'POST') return signIn(body, query);
       if (request.method === 'DELETE') return signOut(request);
@@ -105,6 +106,16 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
       if (request.method === 'HEAD' || !isService(caller)) throw forbidden();
     }
     return { status: 200, token: subject.string, body: tokens.bodyOf(subject, !query.has('nocatalog')) };
+  }
+
+  /** The caller's own, disabled ones too. */
+  function projectsOf(request: IncomingMessage): unknown[] {
+    const caller = tokens.find(String(request.headers['x-auth-token'] ?? ''));
+    if (!caller || tokens.stateOf(caller) !== 'alive')
+      throw new Refusal(401, 'The request you have made requires authentication.');
+    return directory.projects
+      .filter((project) => !project.deleted && directory.rolesOf(caller.user, { project }).length > 0)
+      .map(({ id, name, domain, enabled }) => ({ id, name, domain_id: domain.id, enabled }));
   }
 
   /** The subject comes before the permission: a 404 precedes a 403. */

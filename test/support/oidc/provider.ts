@@ -1,11 +1,20 @@
 /**
  * A real OpenID provider (`oidc-provider`) on loopback. Scripts get ID tokens with RFC 6749 §4.3's password grant,
  * as Keycloak and Dex offer it to theirs: it needs no browser. It is added as a grant of its own, since
- * `oidc-provider` has none; checking passwords is ours, issuing and signing is the provider's.
+ * `oidc-provider` has none; checking passwords is ours, issuing and signing is the provider's. People log in by code,
+ * device code and refresh token, as with any other provider.
  */
+import type { RequestListener } from 'node:http';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { answerInteraction, interactionPath, isInteraction } from './interactions.ts';
 import { startLoopbackServer } from './loopback-server.ts';
+
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+/** Seconds between two questions whether a device code was confirmed; RFC 8628's own are for people. */
+const DEVICE_INTERVAL = 0.02;
+/** In seconds. */
+const HOUR = 3_600;
 
 export interface OidcUser {
   readonly password: string;
@@ -21,6 +30,16 @@ export interface OidcProviderOptions {
   readonly clientID?: string;
   /** Of ID tokens, in seconds; an hour without it. */
   readonly idTokenLife?: number;
+  /** Where the client is to have one. */
+  readonly clientSecret?: string;
+  /** Clients that are web sites. */
+  readonly sites?: readonly OidcSite[];
+}
+
+export interface OidcSite {
+  readonly clientID: string;
+  readonly clientSecret: string;
+  readonly redirectURI: string;
 }
 
 export interface OidcProvider {
@@ -39,10 +58,17 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
   const clientID = options.clientID ?? 'kubernetes';
   let count = 1;
   let keys = [await makeKey(count)];
-  let handle: ReturnType<Provider['callback']> | undefined;
-  const server = await startLoopbackServer((request, response) => void handle?.(request, response), options);
+  let handle: RequestListener | undefined;
+  const server = await startLoopbackServer((request, response) => handle?.(request, response), options);
   const create = (): void => {
-    handle = createProvider(server.origin, clientID, options, keys).callback();
+    const provider = createProvider(server.origin, clientID, options, keys);
+    const answer = provider.callback();
+    handle = (request, response) => {
+      if (!isInteraction(request)) return void answer(request, response);
+      answerInteraction(provider, options.users, request, response).catch((error: unknown) => {
+        response.writeHead(400).end(String(error));
+      });
+    };
   };
   create();
   return {
@@ -90,7 +116,7 @@ export async function requestIdToken(login: {
 function createProvider(
   issuer: string,
   clientID: string,
-  { users, idTokenLife = 3_600 }: OidcProviderOptions,
+  { users, idTokenLife = HOUR, clientSecret, sites = [] }: OidcProviderOptions,
   keys: readonly JWK[],
 ): Provider {
   const provider = new Provider(issuer, {
@@ -98,18 +124,53 @@ function createProvider(
     clients: [
       {
         client_id: clientID,
-        token_endpoint_auth_method: 'none',
-        grant_types: ['password', 'authorization_code'],
+        ...(clientSecret === undefined
+          ? { token_endpoint_auth_method: 'none' as const }
+          : { client_secret: clientSecret }),
+        grant_types: ['password', 'authorization_code', 'refresh_token', DEVICE_GRANT],
         response_types: ['code'],
-        redirect_uris: ['http://localhost:8000/'],
+        // Of native applications on loopback the port does not count.
+        redirect_uris: ['http://127.0.0.1/', 'http://localhost/', 'http://localhost:8000/'],
         application_type: 'native',
         id_token_signed_response_alg: 'ES256',
       },
+      ...sites.map((site) => ({
+        client_id: site.clientID,
+        client_secret: site.clientSecret,
+        redirect_uris: [site.redirectURI],
+        id_token_signed_response_alg: 'ES256' as const,
+      })),
     ],
     jwks: { keys: [...keys] },
     cookies: { keys: [crypto.randomUUID()] },
-    features: { devInteractions: { enabled: false } },
-    ttl: { IdToken: idTokenLife },
+    features: {
+      devInteractions: { enabled: false },
+      deviceFlow: { enabled: true },
+      revocation: { enabled: true },
+    },
+    interactions: { url: (_ctx, { uid }) => interactionPath(uid) },
+    findAccount: (_ctx, name) => {
+      const user = Object.hasOwn(users, name) ? users[name] : undefined;
+      return user && { accountId: name, claims: async () => ({ sub: name, ...user.claims }) };
+    },
+    // Into the ID token, as providers for kubectl do it, and not only to the userinfo endpoint.
+    conformIdTokenClaims: false,
+    claims: { openid: ['sub', ...Object.values(users).flatMap(({ claims }) => Object.keys(claims))] },
+    scopes: ['openid', 'offline_access', 'profile', 'email'],
+    ttl: {
+      IdToken: idTokenLife,
+      AccessToken: HOUR,
+      DeviceCode: HOUR,
+      Grant: HOUR,
+      Interaction: HOUR,
+      RefreshToken: HOUR,
+      Session: HOUR,
+    },
+  });
+  provider.use(async (ctx, next) => {
+    await next();
+    if (ctx.path === '/device/auth' && ctx.status === 200)
+      ctx.body = { ...ctx.body, interval: DEVICE_INTERVAL };
   });
   provider.registerGrantType<{ username?: string; password?: string; scope?: string }>(
     'password',

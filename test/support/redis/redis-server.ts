@@ -4,11 +4,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { eventually } from '../eventually.ts';
+import { freePort } from '../free-port.ts';
 
 /** Why tests against Redis cannot run here; undefined where they can. */
 export function redisMissing(): string | undefined {
@@ -102,14 +102,4 @@ async function command(socket: string, words: readonly string[]): Promise<unknow
   } finally {
     connection.disconnect();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

@@ -47,6 +47,7 @@ t.test(
         [`${EXTRA}/user/domain/id`]: ['f93afa87'],
         [`${EXTRA}/user/domain/name`]: ['acme'],
       },
+      scope: { kind: 'project', id: 'f5118418', name: 'web', roles: ['member', 'reader'] },
       expiresAt: 2_000,
       auditAnnotations: {
         'keystone.stonegate.dev/audit-id': 'uGPtwyMuSg',

@@ -243,7 +243,7 @@ t.test('C131 a user who may not ask for rules is told so, and what Stonegate gra
     apiVersion: 'authorization.k8s.io/v1',
     status: { incomplete: true, evaluationError: /may not create selfsubjectrulesreviews/ },
   });
-  t.equal(json.status.resourceRules.length, 2);
+  t.equal(json.status.resourceRules.length, 3);
 });
 
 t.test('a refusal other than 403 of a rules review is passed on', async (t) => {

@@ -1,0 +1,32 @@
+/**
+ * Who may have other people's credentials explained: whoever the API server lets `create explanations.stonegate.dev`
+ * for the whole cluster. An explanation tells causes that clients are not told, so the right is asked outside every
+ * tenant: a wildcard in a tenant's own role does not reach it.
+ */
+import type { TenantName } from '../api/identity.ts';
+import { forbidden } from '../errors/forbidden.ts';
+import type { AccessReviewer } from './access-reviewer.ts';
+import type { Authorizer } from './authorizer.ts';
+
+export interface ExplanationsOptions {
+  readonly reviewer: AccessReviewer;
+  /** The tenant an access review names; undefined where the API server knows no tenants. */
+  readonly reviewTenant: (tenant: TenantName) => string | undefined;
+  readonly isSystem: (tenant: TenantName) => boolean;
+}
+
+export function createExplanationsAuthorizer(options: ExplanationsOptions): Authorizer {
+  const { reviewer, reviewTenant, isSystem } = options;
+  return {
+    name: 'explanations',
+    async authorize({ info, user, tenant, signal }) {
+      if (!info.isResourceRequest || info.apiGroup !== 'stonegate.dev' || info.resource !== 'explanations')
+        return;
+      const { apiGroup: group, apiVersion: version, resource, verb } = info;
+      const place = isSystem(tenant) ? reviewTenant(tenant) : undefined;
+      const resourceAttributes = { verb, group, version, resource, ...(place && { tenant: place }) };
+      const { allowed, denied = false } = await reviewer.review(user, { resourceAttributes }, signal);
+      if (!allowed || denied) throw forbidden('AccessDenied', info, user.username, undefined);
+    },
+  };
+}

@@ -1,0 +1,143 @@
+/**
+ * `stonegate explain`: why was this refused, or what becomes of it? Asked of a configuration file, whose backends are
+ * really asked, or of a running Stonegate by an administrator.
+ */
+import { EXPLANATIONS_PATH, type Explanation, type ExplanationRequest } from '../api/explanation-v1alpha1.ts';
+import { askStonegate } from '../clients/stonegate-api.ts';
+import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
+import { formatProblem } from '../config/problem.ts';
+import { destinationOf } from './destination.ts';
+import { requestOf } from './explain/request-words.ts';
+import { explanationTable } from './explain/table.ts';
+import { isFields } from './kubeconfig/fields.ts';
+import { readToken } from './kubeconfig/read-context.ts';
+import { outputFormat, print } from './output.ts';
+import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
+
+const USAGE = `Usage: stonegate explain REQUEST [--token-file FILE] --config FILE
+       stonegate explain REQUEST [--token-file FILE] --server URL [--ca-file FILE] --admin-token-file FILE
+       stonegate explain REQUEST [--token-file FILE] --context NAME [--kubeconfig FILE]
+
+Says what would become of a request, stage by stage, and sends nothing on. REQUEST is one of
+  VERB TYPE [NAME] [-n NAMESPACE | -A] [--subresource NAME]     get pods -n web; delete deploy/shop
+  exec | attach | port-forward | logs POD [-n NAMESPACE]
+  --path PATH [--method METHOD]                                 --path /api/v1/nodes
+
+  --token-file FILE         the credential to explain; without it a request without one
+  --header "NAME: VALUE"    a further header of the request, as often as needed; not for secrets
+  --upgrade PROTOCOL        the request wants to leave HTTP: websocket, spdy/3.1
+
+  --config FILE             explain by this configuration, asking its Keystone, issuers and API server
+  --server URL              ask the Stonegate there, as an administrator
+  --admin-token-file FILE   the administrator's token
+  --ca-file FILE            the authority of the server's certificate; without it the system's
+  --context NAME            ask the Stonegate of this context, as its user
+  --kubeconfig FILE         instead of KUBECONFIG or ~/.kube/config
+
+  -o, --output FORMAT       table, json or yaml
+  --help                    this text
+
+An administrator may "create explanations.stonegate.dev" for the whole cluster.
+Exit codes: 0 explained, whatever the outcome; 1 it could not be; 2 wrong usage.
+`;
+
+const OPTIONS = {
+  namespace: { type: 'string', short: 'n' },
+  'all-namespaces': { type: 'boolean', short: 'A' },
+  subresource: { type: 'string' },
+  method: { type: 'string' },
+  path: { type: 'string' },
+  header: { type: 'string', multiple: true },
+  upgrade: { type: 'string' },
+  'token-file': { type: 'string' },
+  config: { type: 'string' },
+  server: { type: 'string' },
+  'ca-file': { type: 'string' },
+  'admin-token-file': { type: 'string' },
+  context: { type: 'string' },
+  kubeconfig: { type: 'string' },
+  output: { type: 'string', short: 'o' },
+} as const;
+
+type Spec = ExplanationRequest['spec'];
+
+export interface ExplainCommandParts {
+  /**
+   * Builds what a configuration describes and explains by it.
+   *
+   * @param note what the parts would log, a line each
+   */
+  readonly explainWith: (
+    loaded: LoadedConfiguration,
+    spec: Spec,
+    note: (line: string) => void,
+  ) => Promise<Explanation>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+interface Values {
+  readonly config?: string | undefined;
+  readonly server?: string | undefined;
+  readonly context?: string | undefined;
+  readonly kubeconfig?: string | undefined;
+  readonly 'ca-file'?: string | undefined;
+  readonly 'admin-token-file'?: string | undefined;
+}
+
+/** @param argv what follows `explain` */
+export function explain(argv: readonly string[], io: CommandIO, parts: ExplainCommandParts): Promise<number> {
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words) => {
+    const format = outputFormat(values.output);
+    const request = requestOf(words, values);
+    requireOneSource(values);
+    try {
+      const file = values['token-file'];
+      const spec: Spec = { request, ...(file !== undefined && { token: await readToken(file) }) };
+      const explanation = await (values.config === undefined
+        ? askServer(spec, values, parts)
+        : askConfiguration(spec, values.config, io, parts));
+      if (explanation === undefined) return EXIT.failed;
+      await print(explanation, format, () => explanationTable(explanation), io.stdout);
+      return EXIT.fine;
+    } catch (error) {
+      if (!(error instanceof Error) || error instanceof UsageError) throw error;
+      io.stderr(`stonegate explain: ${error.message}\n`);
+      return EXIT.failed;
+    }
+  });
+}
+
+function requireOneSource({ config, server, context }: Values): void {
+  const given = [config, server, context].filter((value) => value !== undefined);
+  if (given.length !== 1) throw new UsageError('expected one of --config, --server and --context');
+}
+
+async function askConfiguration(
+  spec: Spec,
+  file: string,
+  io: CommandIO,
+  { explainWith }: ExplainCommandParts,
+): Promise<Explanation | undefined> {
+  const result = await loadConfiguration(file);
+  if (result.ok) return explainWith(result.loaded, spec, (line) => io.stderr(`${line}\n`));
+  for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
+  return undefined;
+}
+
+async function askServer(spec: Spec, values: Values, { env }: ExplainCommandParts): Promise<Explanation> {
+  const address = await destinationOf({ ...values, tokenFile: values['admin-token-file'] }, env);
+  const question: ExplanationRequest = { kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec };
+  const answer = await askStonegate(address, EXPLANATIONS_PATH, question);
+  if (!isExplanation(answer)) throw new Error(`${address.url} is no Stonegate`);
+  return answer;
+}
+
+function isExplanation(value: unknown): value is Explanation {
+  return (
+    isFields(value) &&
+    value.kind === 'Explanation' &&
+    value.apiVersion === 'stonegate.dev/v1alpha1' &&
+    isFields(value.status) &&
+    Array.isArray(value.status.stages)
+  );
+}

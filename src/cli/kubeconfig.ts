@@ -1,0 +1,179 @@
+/**
+ * `stonegate kubeconfig`: puts a Stonegate into the user's kubeconfig, with `stonegate login` as the way to log in.
+ */
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Random, systemRandom } from '../lib/random.ts';
+import { type Access, entriesOf, nameOf } from './kubeconfig/entries.ts';
+import { fileToChange, kubeconfigFiles, readIfThere } from './kubeconfig/files.ts';
+import { assertNamesFree, mergeEntries } from './kubeconfig/merge.ts';
+import { changeFile } from './kubeconfig/write.ts';
+import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
+
+const USAGE = `Usage: stonegate kubeconfig --server URL [OPTIONS] -- LOGIN-OPTIONS
+
+Adds a cluster, a user and a context to your kubeconfig. The user logs in with "stonegate login LOGIN-OPTIONS", which
+kubectl runs by itself: no secret is written. Everything else in the file stays as it is.
+
+  --server URL        of Stonegate: https://…
+  --ca-file FILE      the authority of its certificate, which is put into the file; without it the system's
+  --name NAME         of the cluster and the context; without it the server's host
+  --namespace NAME    where the context works, if not in "default"
+  --projects LIST     one context for each of these Keystone projects: "all", or names or ids with commas between
+  --use               switch to the (first) new context; done anyhow where none is the current one
+  --force             replace entries of the same name that somebody else made
+  --print             only show what would be added
+  --kubeconfig FILE   instead of KUBECONFIG or ~/.kube/config
+  --command FILE      what kubectl runs; without it "stonegate", which must be on the PATH
+  --help              this text
+
+LOGIN-OPTIONS begin with --keystone or --oidc: see stonegate login --help.
+Exit codes: 0 done, 1 not done, 2 wrong usage.
+`;
+
+const OPTIONS = {
+  server: { type: 'string' },
+  'ca-file': { type: 'string' },
+  name: { type: 'string' },
+  namespace: { type: 'string' },
+  projects: { type: 'string' },
+  use: { type: 'boolean' },
+  force: { type: 'boolean' },
+  print: { type: 'boolean' },
+  kubeconfig: { type: 'string' },
+  command: { type: 'string' },
+} as const;
+
+export interface KubeconfigParts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where relative names begin. */
+  readonly folder: string;
+  readonly random: Random;
+}
+
+interface Values {
+  readonly server?: string | undefined;
+  readonly 'ca-file'?: string | undefined;
+  readonly name?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly projects?: string | undefined;
+  readonly command?: string | undefined;
+}
+
+/** @param argv what follows `kubeconfig` */
+export function kubeconfig(
+  argv: readonly string[],
+  io: CommandIO,
+  parts: KubeconfigParts = { env: process.env, folder: process.cwd(), random: systemRandom },
+): Promise<number> {
+  const end = argv.indexOf('--');
+  const own = end === -1 ? argv : argv.slice(0, end);
+  return runCommand({ usage: USAGE, options: OPTIONS, argv: own, io }, async (values, words) => {
+    if (words.length > 0) throw new UsageError(`unexpected argument ${words[0]}`);
+    const login = loginArguments(end === -1 ? [] : argv.slice(end + 1), parts.folder);
+    const server = serverURL(values.server);
+    try {
+      const entries = await entriesFor(values, server, login, parts);
+      const { force = false, use = false, print = false } = values;
+      const names = entries.contexts.map(({ name }) => name);
+      if (print) {
+        io.stdout(mergeEntries(undefined, entries, { force: false, use: undefined }, ''));
+        return EXIT.fine;
+      }
+      const files = kubeconfigFiles(values.kubeconfig, parts.env);
+      const file = await fileToChange(files);
+      const others = force ? [] : files.filter((other) => other !== file);
+      for (const other of others) assertNamesFree(await readIfThere(other), entries, other);
+      const options = { force, use: use ? names[0] : undefined };
+      await changeFile(file, (text) => mergeEntries(text, entries, options, file), parts.random);
+      io.stdout(`${file}: ${names.length === 1 ? 'context' : 'contexts'} ${names.join(', ')}\n`);
+      return EXIT.fine;
+    } catch (error) {
+      if (!(error instanceof Error) || error instanceof UsageError) throw error;
+      io.stderr(`stonegate kubeconfig: ${error.message}\n`);
+      return EXIT.failed;
+    }
+  });
+}
+
+async function entriesFor(values: Values, server: URL, login: readonly string[], parts: KubeconfigParts) {
+  const { command: given = 'stonegate', namespace } = values;
+  const command = given.includes('/') ? resolve(parts.folder, given) : given;
+  const name = nameOf(values.name ?? server.hostname);
+  if (name === '') throw new UsageError('--name wants letters or digits');
+  const file = values['ca-file'];
+  const ca = file === undefined ? undefined : await readAuthority(resolve(parts.folder, file));
+  const cluster = { name, server: server.href.replace(/\/$/, ''), ca };
+  const args = ['login', ...login];
+  const accesses: readonly Access[] =
+    values.projects === undefined
+      ? [{ name, args, namespace }]
+      : await accessPerProject(values.projects, { name, args, namespace }, command, parts);
+  return entriesOf(cluster, accesses, command);
+}
+
+async function accessPerProject(
+  projects: string,
+  { name, args, namespace }: Access,
+  command: string,
+  { env, folder }: KubeconfigParts,
+): Promise<readonly Access[]> {
+  if (!args.includes('--keystone')) throw new UsageError('--projects is for -- --keystone: others have none');
+  const { chooseProjects } = await import('./kubeconfig/projects.ts');
+  const wanted = projects.split(',').filter((word) => word !== '');
+  const taken = new Set<string>();
+  return (await chooseProjects(wanted, { command, args, env, folder })).map((project) => {
+    const plain = nameOf(name, project.name);
+    const own = taken.has(plain) || plain === name ? nameOf(name, project.name, project.id) : plain;
+    taken.add(own);
+    return { name: own, args: [...args, '--os-project-id', project.id], namespace };
+  });
+}
+
+function serverURL(text: string | undefined): URL {
+  if (text === undefined) throw new UsageError('--server URL is required');
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'https:' || url.username !== '' || url.search !== '' || url.hash !== '')
+    throw new UsageError('--server wants an https address: kubectl sends no token to another');
+  return url;
+}
+
+async function readAuthority(file: string): Promise<string> {
+  const pem = await readFile(file, 'utf8');
+  // Told here, not by kubectl's "x509" at the first request.
+  if (!pem.includes('-----BEGIN CERTIFICATE-----') || !canParse(pem))
+    throw new Error(`${file} holds no certificate`);
+  return pem;
+}
+
+function canParse(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).fingerprint256 !== '';
+  } catch {
+    return false;
+  }
+}
+
+const SECRET = /^--os-(?:password|token|application-credential-secret)(?:=|$)/;
+/** kubectl runs the plugin wherever it is itself run. */
+const NAMES_A_FILE: ReadonlySet<string> = new Set([
+  '--os-cacert',
+  '--ca-file',
+  '--client-secret-file',
+  '--cache-dir',
+]);
+
+/** @throws UsageError */
+function loginArguments(words: readonly string[], folder: string): string[] {
+  if (words.includes('--keystone') === words.includes('--oidc'))
+    throw new UsageError('how to log in? -- --keystone … or -- --oidc … at the end');
+  const secret = words.find((word) => SECRET.test(word));
+  if (secret !== undefined)
+    throw new UsageError(`${secret.split('=', 1)[0]} is a secret and is not written into a kubeconfig`);
+  return words.map((word, at) => {
+    if (NAMES_A_FILE.has(words[at - 1] ?? '')) return resolve(folder, word);
+    const [flag = '', ...value] = word.split('=');
+    return value.length > 0 && NAMES_A_FILE.has(flag) ? `${flag}=${resolve(folder, value.join('='))}` : word;
+  });
+}

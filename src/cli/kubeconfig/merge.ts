@@ -1,0 +1,103 @@
+/**
+ * Adds entries to a kubeconfig's text and leaves everything else as it is: order, comments and keys nobody here
+ * knows. An entry of the same name is replaced where it is ours, and refused where it is not.
+ */
+import { type Document, isMap, isSeq, parseDocument, type YAMLMap, type YAMLSeq } from 'yaml';
+import { type Entries, type Entry, isOurs, LISTS, type ListName } from './entries.ts';
+import { KubeconfigError } from './read-context.ts';
+
+const EMPTY = 'apiVersion: v1\nkind: Config\n';
+
+export interface MergeOptions {
+  /** Replaces entries of others too. */
+  readonly force: boolean;
+  /** The context to switch to, whatever the current one is. */
+  readonly use: string | undefined;
+}
+
+/**
+ * @param text of the file; undefined where there is none
+ * @param file named in what is thrown
+ * @returns the new text
+ * @throws KubeconfigError where the text is no kubeconfig, or a name is taken
+ */
+export function mergeEntries(
+  text: string | undefined,
+  entries: Entries,
+  { force, use }: MergeOptions,
+  file: string,
+): string {
+  const document = read(text, file);
+  if (!force) refuseTaken(document, entries, file);
+  for (const list of listNames()) {
+    const sequence = sequenceOf(document, list, file);
+    for (const entry of entries[list]) put(document, sequence, entry);
+  }
+  const current = document.get('current-context');
+  const [first] = entries.contexts;
+  if (use !== undefined) document.set('current-context', use);
+  else if ((current ?? '') === '' && first !== undefined) document.set('current-context', first.name);
+  return document.toString({ lineWidth: 0 });
+}
+
+/**
+ * For the other files of `KUBECONFIG`: what is new would hide theirs of the same name.
+ *
+ * @throws KubeconfigError
+ */
+export function assertNamesFree(text: string | undefined, entries: Entries, file: string): void {
+  refuseTaken(read(text, file), entries, file);
+}
+
+function read(text: string | undefined, file: string): Document {
+  const document = parseDocument(text === undefined || text.trim() === '' ? EMPTY : text);
+  const [error] = document.errors;
+  if (error !== undefined) throw new KubeconfigError(`${file} is no YAML: ${error.message}`);
+  if (!isMap(document.contents)) throw new KubeconfigError(`${file} is no kubeconfig`);
+  return document;
+}
+
+function refuseTaken(document: Document, entries: Entries, file: string): void {
+  for (const list of listNames()) {
+    const sequence = document.get(list);
+    if (!isSeq(sequence)) continue;
+    for (const { name } of entries[list]) {
+      const found = sequence.items[placeOf(sequence, name)];
+      if (found === undefined || (isMap(found) && isOurs(contentOf(found, LISTS[list])))) continue;
+      throw new KubeconfigError(
+        `the ${LISTS[list]} ${JSON.stringify(name)} in ${file} is not of stonegate kubeconfig: choose another --name, or --force to replace it`,
+      );
+    }
+  }
+}
+
+function listNames(): ListName[] {
+  return ['clusters', 'users', 'contexts'];
+}
+
+/** kubectl writes `null` for an empty list. */
+function sequenceOf(document: Document, list: ListName, file: string): YAMLSeq {
+  const found = document.get(list);
+  if (isSeq(found)) return found;
+  if (found !== undefined && found !== null) throw new KubeconfigError(`${list} in ${file} is no list`);
+  const created = document.createNode([]);
+  document.set(list, created);
+  return created;
+}
+
+function put(document: Document, sequence: YAMLSeq, entry: Entry): void {
+  const at = placeOf(sequence, entry.name);
+  const node = document.createNode(entry);
+  if (at === -1) sequence.add(node);
+  else sequence.set(at, node);
+}
+
+/** -1 where there is none of this name. */
+function placeOf(sequence: YAMLSeq, name: string): number {
+  return sequence.items.findIndex((item) => isMap(item) && item.get('name') === name);
+}
+
+function contentOf(entry: YAMLMap, member: string): unknown {
+  const content = entry.get(member);
+  return isMap(content) ? content.toJSON() : content;
+}

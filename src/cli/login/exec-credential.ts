@@ -1,0 +1,64 @@
+/**
+ * The conversation with kubectl: it says in `KUBERNETES_EXEC_INFO` which version it speaks and whether the person may
+ * be asked, and reads one ExecCredential from standard output. Without that variable somebody runs the command by hand.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
+ */
+
+import {
+  EXEC_CREDENTIAL_VERSIONS,
+  type ExecCredential,
+  type ExecCredentialVersion,
+} from '../../api/client-authentication-v1.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
+import { LoginError, type ObtainedCredential } from './credential-source.ts';
+
+export interface ExecRequest {
+  readonly apiVersion: ExecCredentialVersion;
+  /** False where kubectl forbids to ask the person: their standard input belongs to something else. */
+  readonly mayAsk: boolean;
+}
+
+/**
+ * @param info of `KUBERNETES_EXEC_INFO`
+ * @throws LoginError where it is no ExecCredential, or in a version unknown here
+ */
+export function readExecInfo(info: string | undefined): ExecRequest {
+  if (info === undefined || info === '') return { apiVersion: EXEC_CREDENTIAL_VERSIONS[0], mayAsk: true };
+  const { kind, apiVersion: asked, spec } = parse(info);
+  if (kind !== 'ExecCredential') {
+    throw new LoginError('KUBERNETES_EXEC_INFO holds no ExecCredential: it is for kubectl to set');
+  }
+  const apiVersion = EXEC_CREDENTIAL_VERSIONS.find((version) => version === asked);
+  if (apiVersion === undefined) {
+    throw new LoginError(
+      `kubectl asks for ${JSON.stringify(asked)}, but stonegate speaks ${EXEC_CREDENTIAL_VERSIONS.join(' and ')}: ` +
+        "change the apiVersion under the user's exec in the kubeconfig",
+    );
+  }
+  return { apiVersion, mayAsk: !(isJSONObject(spec) && spec.interactive === false) };
+}
+
+/** The whole of standard output. */
+export function writeExecCredential(
+  apiVersion: ExecCredentialVersion,
+  { token, expiresAt }: ObtainedCredential,
+): string {
+  const credential: ExecCredential = {
+    kind: 'ExecCredential',
+    apiVersion,
+    status: { token, expirationTimestamp: new Date(expiresAt).toISOString() },
+  };
+  return `${JSON.stringify(credential)}\n`;
+}
+
+function parse(info: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(info);
+  } catch {
+    value = undefined;
+  }
+  if (!isJSONObject(value))
+    throw new LoginError('KUBERNETES_EXEC_INFO is no JSON object: it is for kubectl to set');
+  return value;
+}

@@ -1,0 +1,177 @@
+/**
+ * OpenStack's words for a login (`auth_url`, `project_name`, …) from a cloud, `OS_*` variables and flags, one over the
+ * other, into what Keystone is asked. Who names a project by its name over an id beneath means the name: words
+ * for the same thing replace each other.
+ * https://docs.openstack.org/keystoneauth/latest/authentication-plugins.html
+ */
+import type { DomainName, KeystoneLoginScope, NameInDomain } from '../../clients/keystone-login.ts';
+import { isLoopback } from '../../lib/loopback.ts';
+import { unsupportedType } from './auth-types.ts';
+import { LoginError } from './credential-source.ts';
+
+export type Settings = Readonly<Record<string, string>>;
+
+/** A login to which at most its secret is missing. */
+export interface KeystonePlan {
+  /** Of the identity API. */
+  readonly url: string;
+  readonly caFile?: string;
+  readonly proof: PlannedProof;
+  readonly scope?: KeystoneLoginScope;
+}
+
+export type PlannedProof =
+  | { readonly method: 'password'; readonly user: NameInDomain; readonly secret: string | undefined }
+  | { readonly method: 'token'; readonly secret: string }
+  | {
+      readonly method: 'application_credential';
+      readonly credential: { readonly id: string } | { readonly name: string; readonly user: NameInDomain };
+      readonly secret: string | undefined;
+    };
+
+const ALIASES: Readonly<Record<string, string>> = {
+  auth_plugin: 'auth_type',
+  auth_token: 'token',
+  tenant_id: 'project_id',
+  tenant_name: 'project_name',
+  user_name: 'username',
+  default_domain: 'default_domain_id',
+};
+
+/** Words that exclude each other: one of a higher layer takes away all of its row beneath. */
+const SAME_THING = [
+  ['user_id', 'username'],
+  ['user_domain_id', 'user_domain_name'],
+  ['project_domain_id', 'project_domain_name'],
+  ['project_id', 'project_name', 'domain_id', 'domain_name', 'system_scope', 'trust_id', 'unscoped'],
+  ['application_credential_id', 'application_credential_name'],
+  ['cacert', 'insecure', 'verify'],
+];
+
+/** @param layers the lowest first; empty values count as absent */
+export function overlay(layers: readonly Settings[]): Settings {
+  const merged = new Map<string, string>();
+  for (const layer of layers) {
+    const given = Object.entries(layer)
+      .filter(([, value]) => value !== '')
+      .map(([word, value]) => [ALIASES[word] ?? word, value] as const);
+    for (const row of SAME_THING) {
+      if (given.some(([word]) => row.includes(word))) for (const word of row) merged.delete(word);
+    }
+    for (const [word, value] of given) merged.set(word, value);
+  }
+  return Object.fromEntries(merged);
+}
+
+/** @throws LoginError with what is missing, or cannot be done */
+export function planLogin(settings: Settings): KeystonePlan {
+  const unsupported = unsupportedType(settings.auth_type);
+  if (unsupported !== undefined) throw new LoginError(unsupported);
+  if (isTrue(settings.insecure) || settings.verify?.toLowerCase() === 'false') {
+    throw new LoginError(
+      'the certificate of Keystone is not to be verified, says the configuration (insecure, verify: false): ' +
+        'anybody could read the password then. Give its authority with cacert, OS_CACERT or --os-cacert instead',
+    );
+  }
+  const scope = scopeOf(settings);
+  return {
+    url: urlOf(settings),
+    ...(settings.cacert !== undefined && { caFile: settings.cacert }),
+    proof: proofOf(settings),
+    ...(scope !== undefined && { scope }),
+  };
+}
+
+function urlOf({ auth_url: given }: Settings): string {
+  if (given === undefined) {
+    throw new LoginError(
+      'which Keystone? Name a cloud of clouds.yaml with --os-cloud or OS_CLOUD, or give an address with --os-auth-url or OS_AUTH_URL',
+    );
+  }
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+    throw new LoginError('auth_url must be an http or https address without a user in it');
+  }
+  if (url.protocol === 'http:' && !isLoopback(url)) {
+    throw new LoginError(
+      `${url.origin} is not https: anybody on the way could read the password. http is only for loopback`,
+    );
+  }
+  if (/\/v2\.0\/*$/.test(url.pathname)) {
+    throw new LoginError(`${url.href} is the identity API 2.0, which is gone: use /v3`);
+  }
+  return `${url.origin}${url.pathname}`;
+}
+
+function proofOf(settings: Settings): PlannedProof {
+  const { token, password, application_credential_secret: secret } = settings;
+  switch (methodOf(settings)) {
+    case 'token':
+      if (token === undefined) throw missing('the token', 'token');
+      return { method: 'token', secret: token };
+    case 'application_credential':
+      return { method: 'application_credential', credential: credentialOf(settings), secret };
+    case 'password':
+      return { method: 'password', user: userOf(settings), secret: password };
+  }
+}
+
+/** As `auth_type` says, or else by what is there. */
+function methodOf(settings: Settings): PlannedProof['method'] {
+  const type = settings.auth_type?.replace(/^v3/, '');
+  if (type === 'applicationcredential') return 'application_credential';
+  if (type === 'token' || type === 'password') return type;
+  if (settings.application_credential_id ?? settings.application_credential_name)
+    return 'application_credential';
+  return settings.token === undefined ? 'password' : 'token';
+}
+
+function credentialOf(settings: Settings) {
+  const { application_credential_id: id, application_credential_name: name } = settings;
+  if (id !== undefined) return { id };
+  if (name === undefined) throw missing('the application credential', 'application_credential_id');
+  return { name, user: userOf(settings) };
+}
+
+function userOf(settings: Settings): NameInDomain {
+  const { user_id: id, username: name } = settings;
+  if (id !== undefined) return { id };
+  if (name === undefined) throw missing('the user', 'username');
+  return { name, domain: domainOf(settings, 'user_domain') };
+}
+
+/** Absent: Keystone takes the user's default project. An application credential has its scope in itself. */
+function scopeOf(settings: Settings): KeystoneLoginScope | undefined {
+  const { project_id, project_name, trust_id, system_scope, domain_id, domain_name } = settings;
+  if (methodOf(settings) === 'application_credential') return undefined;
+  if (trust_id !== undefined) return { 'OS-TRUST:trust': { id: trust_id } };
+  if (project_id !== undefined) return { project: { id: project_id } };
+  if (project_name !== undefined)
+    return { project: { name: project_name, domain: domainOf(settings, 'project_domain') } };
+  if (system_scope !== undefined) {
+    if (system_scope !== 'all') throw new LoginError('system_scope can only be "all"');
+    return { system: { all: true } };
+  }
+  if (domain_id !== undefined) return { domain: { id: domain_id } };
+  if (domain_name !== undefined) return { domain: { name: domain_name } };
+  return isTrue(settings.unscoped) ? 'unscoped' : undefined;
+}
+
+/** Beside a project `domain_name` is no scope, but the domain of both; the last resort is Keystone's own default. */
+function domainOf(settings: Settings, whose: 'user_domain' | 'project_domain'): DomainName {
+  const scoped = settings.project_id ?? settings.project_name;
+  for (const prefix of [whose, ...(scoped === undefined ? [] : ['domain']), 'default_domain']) {
+    const { [`${prefix}_id`]: id, [`${prefix}_name`]: name } = settings;
+    if (id !== undefined) return { id };
+    if (name !== undefined) return { name };
+  }
+  return { id: 'default' };
+}
+
+function isTrue(value: string | undefined): boolean {
+  return value?.toLowerCase() === 'true' || value === '1';
+}
+
+function missing(what: string, word: string): LoginError {
+  return new LoginError(`${what} is missing: give ${word} in clouds.yaml or OS_${word.toUpperCase()}`);
+}

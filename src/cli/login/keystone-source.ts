@@ -1,0 +1,139 @@
+/**
+ * Logs in at Keystone with what OpenStack's users have already: a cloud of `clouds.yaml`, `OS_*` variables, flags.
+ * Secrets come from files, variables or the person, never from the command line.
+ */
+import { createHash } from 'node:crypto';
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import { UsageError } from '../usage.ts';
+import { readCloud } from './clouds-yaml.ts';
+import type { CredentialSource, Terminal } from './credential-source.ts';
+import { type KeystonePlan, overlay, planLogin, type Settings } from './keystone-settings.ts';
+
+const FLAGS = [
+  'auth-type',
+  'auth-url',
+  'cacert',
+  'username',
+  'user-id',
+  'user-domain-name',
+  'user-domain-id',
+  'project-name',
+  'project-id',
+  'project-domain-name',
+  'project-domain-id',
+  'domain-name',
+  'domain-id',
+  'system-scope',
+  'trust-id',
+  'application-credential-id',
+  'application-credential-name',
+] as const;
+
+/** Flags that are refused with a reason: everybody on the machine can read a command line. */
+const SECRETS = ['password', 'token', 'application-credential-secret'] as const;
+
+/** Other spellings of a word too, as long as people have them in their `openrc`. */
+const VARIABLES = [
+  ...FLAGS,
+  ...SECRETS,
+  ...['insecure', 'auth-plugin', 'tenant-id', 'tenant-name'],
+  ...['default-domain', 'default-domain-id', 'default-domain-name'],
+];
+
+/** For `parseArgs`. */
+export const keystoneFlags = {
+  'os-cloud': { type: 'string' },
+  unscoped: { type: 'boolean' },
+  ...Object.fromEntries([...FLAGS, ...SECRETS].map((flag) => [`os-${flag}`, { type: 'string' } as const])),
+} as const satisfies Readonly<Record<string, { type: 'string' | 'boolean' }>>;
+
+export const KEYSTONE_USAGE = `  --os-cloud NAME            a cloud of clouds.yaml; OS_CLOUD without it
+  --os-WORD VALUE            over what the cloud or OS_WORD says. WORD is one of auth-type, auth-url, cacert,
+                             username, user-id, user-domain-name, user-domain-id, project-name, project-id,
+                             project-domain-name, project-domain-id, domain-name, domain-id, system-scope,
+                             trust-id, application-credential-id, application-credential-name
+  --unscoped                 a token for no project or domain
+                             Secrets stand in clouds.yaml, secure.yaml, OS_PASSWORD, OS_TOKEN or
+                             OS_APPLICATION_CREDENTIAL_SECRET, or are asked for.
+`;
+
+export interface KeystoneSourceOptions {
+  /** Of the command line, by the names of `keystoneFlags`. */
+  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+  readonly env: Terminal['env'];
+  /** Where relative names begin. */
+  readonly folder: string;
+}
+
+/**
+ * @throws LoginError where the login cannot even be tried
+ * @throws UsageError for a secret on the command line
+ */
+export async function createKeystoneSource(options: KeystoneSourceOptions): Promise<CredentialSource> {
+  const plan = await planKeystoneLogin(options);
+  return {
+    identity: identityOf(plan),
+    async obtain(terminal) {
+      const { logInAtKeystone } = await import('./keystone-exchange.ts');
+      return logInAtKeystone(plan, terminal);
+    },
+  };
+}
+
+/**
+ * What the login will ask of which Keystone, without asking it.
+ *
+ * @throws LoginError where the login cannot even be tried
+ * @throws UsageError for a secret on the command line
+ */
+export async function planKeystoneLogin(options: KeystoneSourceOptions): Promise<KeystonePlan> {
+  const { values, env, folder } = options;
+  const secret = SECRETS.find((word) => values[`os-${word}`] !== undefined);
+  if (secret !== undefined) {
+    throw new UsageError(
+      `--os-${secret} is not taken, since everybody here can read a command line: use ${variableOf(secret)}`,
+    );
+  }
+  const plan = planLogin(await gather(options));
+  const caFile = plan.caFile && resolve(folder, plan.caFile.replace(/^~(?=\/)/, env.HOME || homedir()));
+  return { ...plan, ...(caFile !== undefined && { caFile }) };
+}
+
+/** The cloud that is named, else the variables, else the only cloud there is; flags over all. */
+async function gather(options: KeystoneSourceOptions): Promise<Settings> {
+  const { values, env } = options;
+  const variables = pick(VARIABLES, (word) => env[variableOf(word)]);
+  const flags: Settings = {
+    ...pick(FLAGS, (word) => values[`os-${word}`]),
+    ...(values.unscoped === true && { unscoped: 'true' }),
+  };
+  const name = values['os-cloud'] ?? env.OS_CLOUD;
+  const named = typeof name === 'string' && name !== '' ? name : undefined;
+  const address = flags.auth_url ?? variables.auth_url;
+  const cloud = named === undefined && address !== undefined ? undefined : await readCloud(named, options);
+  return overlay([cloud ?? {}, variables, flags]);
+}
+
+function variableOf(word: string): string {
+  return `OS_${word.toUpperCase().replaceAll('-', '_')}`;
+}
+
+function pick(
+  words: readonly string[],
+  lookUp: (word: string) => string | boolean | undefined,
+): Record<string, string> {
+  return Object.fromEntries(
+    words.flatMap((word) => {
+      const value = lookUp(word);
+      return typeof value === 'string' ? [[word.replaceAll('-', '_'), value]] : [];
+    }),
+  );
+}
+
+/** A token is its own identity; its digest is no secret. */
+function identityOf({ url, proof, scope }: KeystonePlan): string[] {
+  const { secret, ...who } = proof;
+  const digest = proof.method === 'token' ? createHash('sha256').update(proof.secret).digest('hex') : '';
+  return ['keystone', url, JSON.stringify(who), digest, JSON.stringify(scope ?? null)];
+}

@@ -1,0 +1,63 @@
+/**
+ * The login in the browser, as the person sees it: it opens, they log in, and it says that they can go back.
+ */
+import type { OidcLogin } from '../../clients/oidc-login.ts';
+import type { OidcTokens } from '../../clients/oidc-tokens.ts';
+import { LoginError, type Terminal } from './credential-source.ts';
+import type { OidcSettings } from './oidc-flags.ts';
+import { type RedirectAnswer, type RedirectListener, startRedirectListener } from './oidc-redirect.ts';
+
+/** Milliseconds that a person has in the browser, second factor included. */
+const TIME_TO_LOG_IN = 5 * 60_000;
+
+/**
+ * @returns undefined where there is no browser, and the provider offers the login by device code instead
+ * @throws LoginError, OidcLoginError
+ */
+export async function logInWithBrowser(
+  provider: OidcLogin,
+  settings: OidcSettings,
+  terminal: Terminal,
+): Promise<OidcTokens | undefined> {
+  const listener = await startRedirectListener(settings.redirectURI, settings.ports);
+  try {
+    const login = await provider.beginCode(listener.redirectURI);
+    listener.expect(login.state, () => terminal.say('Refused an answer that is not of this login.'));
+    if (settings.browser && (await terminal.openBrowser(login.url))) {
+      terminal.say('Log in in the browser that has been opened.');
+    } else {
+      if (settings.browser && provider.offersDeviceCode && terminal.interactive) return undefined;
+      if (settings.browser && !terminal.interactive) throw nobodyThere();
+      terminal.say(`To log in, open this page in a browser on this computer: ${login.url}`);
+    }
+    const answer = await inTime(listener, terminal);
+    try {
+      const tokens = await login.redeem(answer.url);
+      await answer.show('Logged in', 'You can close this page and go back to the terminal.');
+      return tokens;
+    } catch (error) {
+      await answer.show('Not logged in', error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  } finally {
+    await listener.close();
+  }
+}
+
+async function inTime(listener: RedirectListener, terminal: Terminal): Promise<RedirectAnswer> {
+  const deadline = new AbortController();
+  const limit = terminal.clock.after(TIME_TO_LOG_IN, () => {
+    deadline.abort(new LoginError('nobody logged in within five minutes'));
+  });
+  try {
+    return await listener.answer(AbortSignal.any([terminal.signal, deadline.signal]));
+  } finally {
+    limit.cancel();
+  }
+}
+
+function nobodyThere(): LoginError {
+  return new LoginError(
+    'no browser can be opened, and nobody can be asked here: run this login in a terminal first, then kubectl again',
+  );
+}

@@ -1,0 +1,148 @@
+/**
+ * Where the browser comes back to after a login: a listener on this very machine for one answer. Any page in any
+ * browser can send requests to loopback, so only what is addressed to it by its own name, at the one path and with
+ * the state of this login counts; everything else is refused and changes nothing.
+ * RFC 8252 §7.3 and §8.3; RFC 6749 §10.12.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { LoginError } from './credential-source.ts';
+
+export interface RedirectAnswer {
+  /** Where the browser came to, with the provider's parameters. */
+  readonly url: URL;
+  /** Shows the person how it went on. */
+  show(title: string, text: string): Promise<void>;
+}
+
+export interface RedirectListener {
+  /** With the port that was free. */
+  readonly redirectURI: string;
+  /**
+   * Begins to take answers: the first one with this state counts.
+   *
+   * @param onStrange told of each answer with another one
+   */
+  expect(state: string, onStrange: () => void): void;
+  /** @throws the signal's reason where it is aborted before the answer is there */
+  answer(signal: AbortSignal): Promise<RedirectAnswer>;
+  close(): Promise<void>;
+}
+
+/**
+ * @param redirectURI `http://127.0.0.1/…`, `http://[::1]/…` or `http://localhost/…`, without a port
+ * @param ports tried in order; 0 is any
+ * @throws LoginError where none is free
+ */
+export async function startRedirectListener(
+  redirectURI: URL,
+  ports: readonly number[],
+): Promise<RedirectListener> {
+  const server = createServer({ requestTimeout: 10_000 });
+  const uri = new URL(redirectURI);
+  uri.port = String(await listen(server, uri.hostname, ports));
+  const arrived = Promise.withResolvers<RedirectAnswer>();
+  let over = false;
+
+  return {
+    redirectURI: uri.href,
+    expect(state, onStrange) {
+      server.on('request', (request, response) => {
+        const url = addressed(request, uri);
+        if (url === undefined) return refuse(response, 404, 'There is nothing here.');
+        if (url.searchParams.get('state') !== state) {
+          onStrange();
+          return refuse(response, 400, 'This answer is not of the login that is under way.');
+        }
+        if (over) return refuse(response, 410, 'This login is over. Start it again in the terminal.');
+        over = true;
+        arrived.resolve({ url, show: (title, text) => page(response, 200, title, text) });
+      });
+    },
+    async answer(signal) {
+      const ended = Promise.withResolvers<never>();
+      const end = () => ended.reject(signal.reason);
+      if (signal.aborted) end();
+      signal.addEventListener('abort', end, { once: true });
+      try {
+        return await Promise.race([arrived.promise, ended.promise]);
+      } finally {
+        signal.removeEventListener('abort', end);
+      }
+    },
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** `localhost` is listened for as IPv4, which every browser tries. */
+async function listen(server: Server, hostname: string, ports: readonly number[]): Promise<number> {
+  const host = hostname === '[::1]' ? '::1' : '127.0.0.1';
+  const reasons: string[] = [];
+  for (const port of ports) {
+    const failure = await tryPort(server, host, port);
+    if (failure === undefined) return portOf(server.address());
+    reasons.push(failure.message);
+  }
+  throw new LoginError(`cannot listen for the browser's answer: ${reasons.join('; ')}`);
+}
+
+function tryPort(server: Server, host: string, port: number): Promise<Error | undefined> {
+  return new Promise((resolve) => {
+    const failed = (error: Error) => resolve(error);
+    server.once('error', failed);
+    server.listen({ host, port, exclusive: true }, () => {
+      server.off('error', failed);
+      resolve(undefined);
+    });
+  });
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (address === null || typeof address === 'string') throw new TypeError('the listener has no port');
+  return address.port;
+}
+
+/** The `Host` is compared, since a stranger's name may have been made to point here (DNS rebinding). */
+function addressed(request: IncomingMessage, uri: URL): URL | undefined {
+  if (request.method !== 'GET' || request.headers.host !== uri.host) return undefined;
+  const target = `${uri.origin}${request.url ?? ''}`;
+  const url = URL.canParse(target) ? new URL(target) : undefined;
+  return url?.pathname === uri.pathname && url.host === uri.host ? url : undefined;
+}
+
+function refuse(response: ServerResponse, status: number, text: string): void {
+  void page(response, status, 'Not logged in', text);
+}
+
+/** Resolves when all of it is sent, or nobody is left to read it. */
+function page(response: ServerResponse, status: number, title: string, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    response.once('close', resolve);
+    response.writeHead(status, {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      connection: 'close',
+    });
+    response.end(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHTML(title)}</title>
+<h1>${escapeHTML(title)}</h1>
+<p>${escapeHTML(text)}</p>
+</html>
+`);
+  });
+}
+
+function escapeHTML(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,103 @@
+/**
+ * The portal's side of signing in with an issuer: authorization code with PKCE, state and nonce, as a client of its own.
+ * The ID token is all that is wanted of the answer; whether it is good, the API's own authenticator decides.
+ * OpenID Connect Core 1.0 §3.1; RFC 7636; RFC 9207 (`iss`).
+ */
+import {
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  type Configuration,
+  calculatePKCECodeChallenge,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from 'openid-client';
+import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import { SingleFlight } from '../lib/single-flight.ts';
+import type { OIDCLogin } from '../portal/ports.ts';
+import { createIssuerHTTP, requireSafeAddress } from './oidc-http.ts';
+import { explainOidcError } from './oidc-login-error.ts';
+import { discoverProvider, type OidcProviderOptions } from './oidc-login-provider.ts';
+import { tokensOf } from './oidc-tokens.ts';
+
+/** Milliseconds after which the issuer's document is read anew. */
+const MAX_AGE = 3_600_000;
+
+export interface OidcPortalOptions extends Omit<OidcProviderOptions, 'signal'> {
+  readonly scopes: readonly string[];
+  /** PEM; when given, only these authorities are trusted. */
+  readonly ca?: string | Buffer | undefined;
+  readonly clock: Clock;
+}
+
+export interface OidcPortalLogin extends OIDCLogin {
+  /** Ends what is under way. */
+  close(): Promise<void>;
+}
+
+/** The issuer is asked when it is first needed: it may be down when Stonegate starts. */
+export function createOidcPortalLogin(options: OidcPortalOptions): OidcPortalLogin {
+  const { issuer, scopes, clock } = options;
+  const http = createIssuerHTTP({ ca: options.ca });
+  const closing = new AbortController();
+  const flight = new SingleFlight<Configuration>();
+  let known: { readonly configuration: Configuration; readonly until: number } | undefined;
+
+  async function configuration(): Promise<Configuration> {
+    if (known !== undefined && clock.now() < known.until) return known.configuration;
+    return flight.do('discovery', async () => {
+      const found = await discoverProvider({ ...options, signal: closing.signal }, http);
+      known = { configuration: found, until: clock.now() + MAX_AGE };
+      return found;
+    });
+  }
+
+  /** Not the person's fault; what exactly is for the log. */
+  const unavailable = (reason: string): StatusError =>
+    new StatusError(
+      'IssuerUnavailable',
+      `the issuer ${issuer} cannot be asked, or its answer cannot be used: try again later`,
+      { cause: reason },
+    );
+
+  return {
+    async begin(redirectURI) {
+      try {
+        const codeVerifier = randomPKCECodeVerifier();
+        const [state, nonce] = [randomState(), randomNonce()];
+        const url = buildAuthorizationUrl(await configuration(), {
+          redirect_uri: redirectURI,
+          scope: [...new Set(['openid', ...scopes])].join(' '),
+          state,
+          nonce,
+          code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+          code_challenge_method: 'S256',
+        });
+        requireSafeAddress(url.href);
+        return { location: url.href, transaction: { state, nonce, codeVerifier } };
+      } catch (error) {
+        throw unavailable(explainOidcError(error, issuer).message);
+      }
+    },
+    async finish(callback, { state, nonce, codeVerifier }) {
+      const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier };
+      try {
+        const { idToken } = tokensOf(
+          await authorizationCodeGrant(await configuration(), callback, checks),
+          issuer,
+        );
+        return { idToken };
+      } catch (error) {
+        const { kind, message } = explainOidcError(error, issuer);
+        // The page says already whose words they are.
+        if (kind === 'refused') return { refused: message.replace(`${issuer}: `, '') };
+        throw unavailable(message);
+      }
+    },
+    async close() {
+      closing.abort();
+      await http.close();
+    },
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * Stonegate's own API, asked as a client: for the commands that speak to a running one. Over TLS, plain HTTP only to
+ * this very machine, since a token goes along; no redirect is followed.
+ */
+import { Pool } from 'undici';
+import { isLoopback } from '../lib/loopback.ts';
+
+const MAX_BYTES = 4 * 1024 * 1024;
+/** Milliseconds for the answer; Stonegate itself may have to ask Keystone first. */
+const TIMEOUT = 30_000;
+
+export interface StonegateAddress {
+  readonly url: string;
+  /** PEM; undefined where the system's authorities are enough. */
+  readonly ca: string | undefined;
+  /** In the certificate, where it is not the address. */
+  readonly serverName: string | undefined;
+  readonly token: string;
+}
+
+/** Not reached, or a refusal in Stonegate's own words. */
+class StonegateAPIError extends Error {}
+
+/**
+ * @param path below the server's address
+ * @param body posted as JSON; without it the request is a GET
+ * @returns the JSON of a 2xx answer
+ * @throws Error with a sentence for the person
+ */
+export async function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
+  const url = safeURL(address.url);
+  const { ca, serverName } = address;
+  const pool = new Pool(url.origin, {
+    connect: {
+      timeout: TIMEOUT,
+      ...(ca !== undefined && { ca }),
+      ...(serverName !== undefined && { servername: serverName }),
+    },
+    headersTimeout: TIMEOUT,
+    bodyTimeout: TIMEOUT,
+    maxResponseSize: MAX_BYTES,
+  });
+  try {
+    const { statusCode, body: answer } = await pool.request({
+      method: body === undefined ? 'GET' : 'POST',
+      path: `${url.pathname.replace(/\/+$/, '')}${path}`,
+      headers: {
+        accept: 'application/json',
+        authorization: `Bearer ${address.token}`,
+        'user-agent': 'stonegate',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    return readAnswer(statusCode, await answer.text(), url);
+  } catch (error) {
+    if (error instanceof StonegateAPIError) throw error;
+    throw new StonegateAPIError(`${url.origin} cannot be asked: ${reasonOf(error)}`);
+  } finally {
+    await pool.destroy();
+  }
+}
+
+function safeURL(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new StonegateAPIError(`${JSON.stringify(text)} is no address of a server`);
+  if (url.protocol === 'http:' && !isLoopback(url))
+    throw new StonegateAPIError(`${url.origin} is not https: the token would travel in the clear`);
+  return url;
+}
+
+function readAnswer(status: number, text: string, { origin }: URL): unknown {
+  const answer = parse(text);
+  if (status >= 200 && status < 300 && answer !== undefined) return answer;
+  const told = isStatus(answer) ? answer.message : undefined;
+  throw new StonegateAPIError(
+    told === undefined ? `${origin} answered ${status}, and not as Stonegate would` : `${told} (${status})`,
+  );
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Whatever it is, it is nothing that Stonegate said; the status tells more.
+    return undefined;
+  }
+}
+
+function isStatus(value: unknown): value is { readonly message: string } {
+  return (
+    typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string'
+  );
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message || ('code' in error ? String(error.code) : error.name);
+}

@@ -1,0 +1,100 @@
+/**
+ * The rules on the portal beside the rest: what it signs people in with must be what the API accepts, and its origin
+ * must be its own.
+ */
+import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type { Finding } from './problem.ts';
+
+export function validatePortal(configuration: StonegateConfiguration): Finding[] {
+  const { portal } = configuration;
+  if (portal === undefined) return [];
+  return [
+    ...validateOrigin(configuration, portal),
+    ...validateWays(configuration, portal),
+    ...portal.oidc.flatMap((_, index) => validateIssuer(configuration, portal, index)),
+    ...validateSharing(configuration),
+  ];
+}
+
+type Portal = NonNullable<StonegateConfiguration['portal']>;
+
+/**
+ * A browser sends a host's cookies to every port of it. Below the API server's address tenants serve pages of their
+ * own (`…/proxy/`), which must get nothing of the portal's.
+ */
+function validateOrigin({ server, admin }: StonegateConfiguration, portal: Portal): Finding[] {
+  const findings: Finding[] = [];
+  for (const [name, other] of [
+    ['server.bind', server.bind],
+    ['admin.bind', admin.bind],
+  ] as const) {
+    if (portal.bind === other && !other.endsWith(':0')) {
+      findings.push({ path: ['portal', 'bind'], message: `expected another address than ${name}, ${other}` });
+    }
+  }
+  const { hostname } = new URL(portal.publicURL);
+  if (hostname === new URL(portal.kubernetes.server).hostname) {
+    findings.push({
+      path: ['portal', 'publicURL'],
+      message: `expected another host name than that of portal.kubernetes.server, ${hostname}: a browser would send the portal's cookies there, whatever the port`,
+    });
+  }
+  return findings;
+}
+
+function validateWays({ authentication }: StonegateConfiguration, { oidc, keystone }: Portal): Finding[] {
+  if (oidc.length > 0 || (keystone.enabled && authentication.keystone !== undefined)) return [];
+  return [
+    {
+      path: ['portal'],
+      message: 'has no way to sign in: expected oidc, or authentication.keystone beside it',
+    },
+  ];
+}
+
+function validateIssuer(
+  { authentication }: StonegateConfiguration,
+  { oidc }: Portal,
+  index: number,
+): Finding[] {
+  const entry = oidc[index];
+  if (entry === undefined) return [];
+  const path = ['portal', 'oidc', index];
+  const findings: Finding[] = [];
+  const earlier = oidc.findIndex(({ issuer }) => issuer === entry.issuer);
+  if (earlier < index) {
+    findings.push({
+      path: [...path, 'issuer'],
+      message: `expected each issuer once, found that of portal.oidc[${earlier}] again`,
+    });
+  }
+  const known = authentication.jwt.find(({ issuer }) => issuer.url === entry.issuer)?.issuer;
+  if (known === undefined) {
+    findings.push({
+      path: [...path, 'issuer'],
+      message: 'expected the URL of an issuer of authentication.jwt, character by character',
+    });
+    return findings;
+  }
+  for (const key of ['clientID', 'kubectlClientID'] as const) {
+    const client = entry[key];
+    if (client !== undefined && !known.audiences.includes(client)) {
+      findings.push({
+        path: [...path, key],
+        message: `expected one of the issuer's audiences, ${known.audiences.join(', ')}: other tokens are not accepted`,
+      });
+    }
+  }
+  return findings;
+}
+
+/** A browser's next request may reach another process. */
+function validateSharing({ server, cache }: StonegateConfiguration): Finding[] {
+  if (server.workers === 1 || cache.redis !== undefined) return [];
+  return [
+    {
+      path: ['portal'],
+      message: 'needs cache.redis where server.workers is not 1: workers share no sessions',
+    },
+  ];
+}

@@ -1,0 +1,13 @@
+/**
+ * Instants as Kubernetes writes them: `metav1.Time`, RFC 3339 in whole seconds.
+ */
+
+/** What RFC 3339 can say at most. */
+const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59);
+
+/**
+ * @param milliseconds since the epoch; what is finer than a second is cut off, so that nothing seems to live longer
+ */
+export function timestamp(milliseconds: number): string {
+  return new Date(Math.min(milliseconds, LAST_INSTANT)).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}

@@ -1,0 +1,104 @@
+/**
+ * Answers an administrator who wants to know what would become of somebody's request. Whether they may ask has been
+ * decided on the way here (`authorization/explanations.ts`). The body holds a credential: it is read here and nowhere
+ * else, and neither logged nor audited.
+ */
+import type { ExplainedRequest, ExplanationRequest } from '../api/explanation-v1alpha1.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import { headerValue } from '../lib/header-list.ts';
+import type { Answerer } from './answerer.ts';
+import type { Explain } from './explain-request.ts';
+import { type BodyLimits, readBody } from './read-body.ts';
+
+export interface ExplanationAnswererOptions {
+  readonly explain: Explain;
+  readonly limits: BodyLimits;
+  readonly clock: Clock;
+}
+
+const JSON_TYPE = 'application/json';
+
+export function createExplanationAnswerer(options: ExplanationAnswererOptions): Answerer {
+  const { explain, limits, clock } = options;
+  return {
+    async answer({ route, exchange, sourceIPs }) {
+      if (route.kind !== 'own-api' || route.resource !== 'explanations') return undefined;
+      assertJSON(headerValue(exchange.headers, 'content-type') ?? JSON_TYPE);
+      const body = await readBody(exchange, { ...limits, what: 'an explanation' }, clock);
+      const asker = { peerAddress: sourceIPs[0], signal: exchange.signal };
+      const explanation = await explain(readExplanationSpec(body), asker);
+      return {
+        status: 201,
+        headers: [
+          ['Content-Type', JSON_TYPE],
+          ['Cache-Control', 'no-store'],
+        ],
+        body: `${JSON.stringify(explanation)}\n`,
+      };
+    },
+  };
+}
+
+function assertJSON(contentType: string): void {
+  const [type = ''] = contentType.split(';', 1);
+  if (type.trim().toLowerCase() === JSON_TYPE) return;
+  throw new StatusError(
+    'MediaTypeUnsupported',
+    `the body of the request was in an unknown format - accepted media types include: ${JSON_TYPE}`,
+  );
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** @throws StatusError BodyMalformed; it repeats nothing of the body */
+function readExplanationSpec(body: Buffer): ExplanationRequest['spec'] {
+  const { kind, apiVersion, spec } = fieldsOf(parse(body), 'the body');
+  if (kind !== 'Explanation' || apiVersion !== 'stonegate.dev/v1alpha1')
+    throw malformed('it is no Explanation of stonegate.dev/v1alpha1');
+  const { request, token } = fieldsOf(spec, 'spec');
+  return {
+    request: readRequest(fieldsOf(request, 'spec.request')),
+    ...(token !== undefined && { token: textOf(token, 'spec.token') }),
+  };
+}
+
+function readRequest({ method, path, headers = [], upgrade }: Fields): ExplainedRequest {
+  if (!Array.isArray(headers)) throw malformed('spec.request.headers is no list');
+  return {
+    method: textOf(method, 'spec.request.method'),
+    path: textOf(path, 'spec.request.path'),
+    headers: headers.map(headerOf),
+    ...(upgrade !== undefined && { upgrade: textOf(upgrade, 'spec.request.upgrade') }),
+  };
+}
+
+function headerOf(header: unknown): readonly [string, string] {
+  const [name, value, ...more]: unknown[] = Array.isArray(header) ? header : [];
+  if (more.length > 0) throw malformed('a member of spec.request.headers is no pair of name and value');
+  return [textOf(name, 'the name of a header'), textOf(value, 'the value of a header')];
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    // The parser's own message quotes what it read.
+    throw malformed('it is no JSON');
+  }
+}
+
+function fieldsOf(value: unknown, what: string): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw malformed(`${what} is no object`);
+  return Object.fromEntries(Object.entries(value));
+}
+
+function textOf(value: unknown, what: string): string {
+  if (typeof value !== 'string') throw malformed(`${what} is no string`);
+  return value;
+}
+
+function malformed(why: string): StatusError {
+  return new StatusError('BodyMalformed', `the explanation cannot be made: ${why}`);
+}

@@ -1,0 +1,45 @@
+/**
+ * Answers who the caller is: what Stonegate itself decided on the way of this very request, so the API server is not
+ * asked. Any authenticated user may know it about themselves.
+ */
+import type { SelfIdentity } from '../api/self-identity-v1alpha1.ts';
+import { timestamp } from '../lib/timestamp.ts';
+import type { Answerer } from './answerer.ts';
+import type { Scoped } from './request-state.ts';
+
+export const selfIdentityAnswerer: Answerer = {
+  async answer(outgoing) {
+    const { route } = outgoing;
+    if (route.kind !== 'own-api' || route.resource !== 'selfidentity') return undefined;
+    return {
+      status: 200,
+      headers: [
+        ['Content-Type', 'application/json'],
+        ['Cache-Control', 'no-cache, private'],
+      ],
+      body: `${JSON.stringify(selfIdentityOf(outgoing))}\n`,
+    };
+  },
+};
+
+/** The same of somebody who is known by other means than a request. */
+export function selfIdentityOf({
+  user,
+  tenant,
+  identity,
+}: Pick<Scoped, 'user' | 'tenant' | 'identity'>): SelfIdentity {
+  const { roles = [], ...scope } = identity.scope ?? {};
+  return {
+    kind: 'SelfIdentity',
+    apiVersion: 'stonegate.dev/v1alpha1',
+    metadata: { creationTimestamp: null },
+    status: {
+      user,
+      tenant,
+      authenticator: identity.authenticator,
+      ...('kind' in scope && { scope }),
+      roles,
+      expirationTimestamp: timestamp(identity.expiresAt),
+    },
+  };
+}

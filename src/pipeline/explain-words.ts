@@ -1,0 +1,96 @@
+/**
+ * What each stage made, in words for an operator.
+ */
+import type { Identity } from '../api/identity.ts';
+import type { RequestInfo } from '../api/request-info.ts';
+import { credentialOf } from '../authentication/credential.ts';
+import { readJWT, stringMember } from '../authentication/jwt-parts.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { HeaderList } from '../lib/header-list.ts';
+import { timestamp } from '../lib/timestamp.ts';
+import type { Outgoing } from './request-state.ts';
+
+const quoted = (text: string): string => JSON.stringify(text);
+
+/** What kind of credential the request carries, by its looks alone. */
+export function credentialWords(headers: HeaderList): string {
+  try {
+    const credential = credentialOf(headers);
+    if (credential === undefined) return 'none';
+    const carrier = credential.kind === 'bearer' ? 'bearer token' : 'X-Auth-Token';
+    return `${carrier}: ${tokenWords(credential.token)}`;
+  } catch (error) {
+    if (error instanceof StatusError) return 'not readable';
+    throw error;
+  }
+}
+
+function tokenWords(token: string): string {
+  if (token.startsWith('gAAAAA')) return 'a Keystone token (Fernet)';
+  const parts = readJWT(token);
+  if (parts === undefined) return `opaque, ${token.length} characters`;
+  const issuer = stringMember(parts.payload, 'iss');
+  const { exp } = parts.payload;
+  const end = typeof exp === 'number' && exp >= 0 ? `, expires ${timestamp(exp * 1_000)}` : '';
+  return `a JWT ${issuer === undefined ? 'without issuer' : `that says its issuer is ${quoted(issuer)}`}${end}`;
+}
+
+export function requestWords(info: RequestInfo): string {
+  if (!info.isResourceRequest) return `${info.verb} of the path ${info.rawPath}, which names no resource`;
+  const { verb, apiGroup, resource, subresource, name, namespace, tenant } = info;
+  const kind = [apiGroup === '' ? resource : `${resource}.${apiGroup}`, subresource]
+    .filter(Boolean)
+    .join('/');
+  return [
+    `${verb} ${kind}`,
+    name && quoted(name),
+    namespace && `in the namespace ${quoted(namespace)}`,
+    tenant && `of the tenant ${quoted(tenant)}, as the path says`,
+    info.longRunning && '(long-running)',
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+export function identityWords({ authenticator, subject, scope, expiresAt }: Identity): string {
+  const who =
+    subject.kind === 'claim'
+      ? quoted(subject.name)
+      : `user ${quoted(subject.userName)} of the domain ${quoted(subject.userDomain.name)}`;
+  const delegated =
+    subject.kind === 'keystone' && subject.delegation
+      ? `, by the ${subject.delegation.kind} ${subject.delegation.id}`
+      : '';
+  const name = scope?.name === undefined ? '' : ` ${quoted(scope.name)}`;
+  const where = scope === undefined ? '' : `, scope ${scope.kind}${name}`;
+  return `${authenticator} vouches for ${who}${delegated}${where}, until ${timestamp(expiresAt)}`;
+}
+
+export function tenantWords({ tenantOrigin }: Identity, tenant: string, userName: string): string {
+  const origin =
+    tenantOrigin.from === 'domain'
+      ? `the Keystone domain ${quoted(tenantOrigin.domain.name)}`
+      : "the issuer's configuration";
+  return `${origin} gives the tenant ${quoted(tenant)}; the API server is to know the user as ${quoted(userName)}`;
+}
+
+export function rewriteWords(route: Outgoing['route'], rawPath: string): string {
+  if (route.kind === 'own-api') return "Stonegate's own API";
+  return route.path === rawPath ? 'the path stays as it is' : `the path becomes ${route.path}`;
+}
+
+/** What the last stage would do. */
+export function deliveryWords({ route, exchange, user }: Outgoing): string {
+  switch (route.kind) {
+    case 'own-api':
+      return `Stonegate answers ${route.resource} itself`;
+    case 'discovery':
+      return 'Stonegate fetches it as itself and shows what the tenant may see';
+    case 'self-review':
+      return 'Stonegate answers the question about oneself, after asking the API server';
+    case 'forward':
+      return exchange.upgrade === undefined
+        ? `forwarded to the API server as ${quoted(user.username)}`
+        : `tunnelled (${exchange.upgrade.protocol}) to the API server as ${quoted(user.username)}`;
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * The stages of a request's way but the last, each a function from what is known to more. `serve-request.ts` walks
+ * them to serve, `explain-request.ts` to say what would happen; neither decides anything by itself.
+ */
+import type { AdmissionPlugin } from '../admission/admission.ts';
+import { type Authenticator, authenticate } from '../authentication/authenticator.ts';
+import { credentialOf } from '../authentication/credential.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Random } from '../lib/random.ts';
+import { ownAPIRoute } from '../tenancy/own-api.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { asAuthorized } from './authorized.ts';
+import { clientAddresses, type TrustedProxies } from './client-address.ts';
+import { cleanClientHeaders } from './client-headers.ts';
+import type { Exchange } from './exchange.ts';
+import { impersonate } from './impersonate.ts';
+import { parseRequestInfo } from './request-info.ts';
+import type { RequestRecord } from './request-observer.ts';
+import type {
+  Authenticated,
+  Authorized,
+  Identified,
+  Outgoing,
+  Received,
+  Routed,
+  Scoped,
+} from './request-state.ts';
+
+/** What the stages decide by; built once for a configuration, in `pipeline-of.ts`. */
+export interface Stages {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trustedProxies: TrustedProxies;
+  readonly authenticators: readonly Authenticator[];
+  readonly mode: TenancyMode;
+  readonly authorizers: readonly Authorizer[];
+  readonly admission: readonly AdmissionPlugin[];
+  /** @throws StatusError TenantRateExceeded */
+  readonly limitTenant: (tenant: string) => void;
+  /** What the API server takes of request headers in all, in bytes. */
+  readonly maxHeaderBytes: number;
+}
+
+export function receive(exchange: Exchange, { clock, random, trustedProxies }: Stages): Received {
+  return {
+    exchange,
+    auditID: random.uuid(),
+    receivedAt: clock.now(),
+    sourceIPs: clientAddresses(exchange.peerAddress, exchange.headers, trustedProxies),
+  };
+}
+
+/** @throws StatusError RequestMalformed */
+export function identify(received: Received, record: RequestRecord, { mode }: Stages): Identified {
+  const { method, target } = received.exchange;
+  const info = parseRequestInfo(method, target, { readsTenantFromPath: mode.readsTenantFromPath });
+  record.info = info;
+  return { ...received, info };
+}
+
+/** @throws StatusError as `credentialOf`, `authenticate` and the authenticators do */
+export async function authenticateRequest(
+  identified: Identified,
+  record: RequestRecord,
+  { authenticators }: Stages,
+): Promise<Authenticated> {
+  const { exchange, sourceIPs } = identified;
+  const identity = await authenticate(authenticators, credentialOf(exchange.headers), {
+    source: sourceIPs[0],
+    signal: exchange.signal,
+  });
+  record.identity = identity;
+  return { ...identified, identity };
+}
+
+/** @throws StatusError TenantUnknown, IdentityReserved, IdentityUnusable */
+export function resolveTenant(authenticated: Authenticated, record: RequestRecord, { mode }: Stages): Scoped {
+  const tenant = mode.tenantOf(authenticated.identity);
+  record.tenant = tenant;
+  const user = mode.userOf(authenticated.identity, tenant);
+  record.user = user;
+  return { ...authenticated, tenant, user };
+}
+
+/** @throws StatusError as the authorizers do */
+export async function authorizeRequest(scoped: Scoped, { authorizers }: Stages): Promise<Authorized> {
+  const { exchange, info, tenant, user } = scoped;
+  return asAuthorized(scoped, authorizers, {
+    info,
+    method: exchange.method,
+    user,
+    tenant,
+    upgrade: exchange.upgrade?.protocol,
+    signal: exchange.signal,
+  });
+}
+
+/** @throws StatusError as the admission plugins do */
+export function admit({ exchange, info }: Authorized, { admission }: Stages): void {
+  for (const plugin of admission) plugin.admit(exchange, info);
+}
+
+/**
+ * Stonegate's own API comes before the mode's: it is the same in all of them and is never forwarded.
+ *
+ * @throws StatusError PathForbidden, NotFound, MethodNotAllowed
+ */
+export function rewrite(authorized: Authorized, { mode }: Stages): Routed {
+  const { info, exchange, tenant, user } = authorized;
+  const route = ownAPIRoute(info, exchange.method) ?? mode.route(info, exchange.method, tenant, user);
+  return { ...authorized, route };
+}
+
+/** @throws StatusError ImpersonationForbidden, IdentityTooLarge, InvariantBroken */
+export function impersonateRequest(routed: Routed, { maxHeaderBytes }: Stages): Outgoing {
+  const cleaned = cleanClientHeaders(routed.exchange.headers);
+  const headers = impersonate(cleaned, routed.user, {
+    maxHeaderBytes,
+    auditID: routed.auditID,
+    clientAddress: routed.sourceIPs[0],
+  });
+  return { ...routed, headers };
+}
+
+/** What audit and metrics know of it so far. */
+export function recordOf({ exchange, auditID, receivedAt, sourceIPs }: Received): RequestRecord {
+  const { method, target, httpVersion, headers } = exchange;
+  return { auditID, receivedAt, method, target, httpVersion, headers, sourceIPs };
+}

@@ -1,0 +1,159 @@
+/**
+ * The portal that a configuration describes, with the adapters behind its ports. Sessions, limits and the key of this
+ * process outlive a reload; connections do where what they are made of stays the same.
+ */
+import { createHash } from 'node:crypto';
+import { type Adapters, fingerprintOf, type Surroundings, sealingSecrets } from './adapters.ts';
+import type {
+  KeystoneConfiguration,
+  PortalConfiguration,
+  PortalOIDCConfiguration,
+} from './api/config-v1alpha1.ts';
+import { authenticate } from './authentication/authenticator.ts';
+import { createPortalSealer } from './cache/portal-sealer.ts';
+import { createMemorySessions, createSharedSessions } from './cache/portal-sessions.ts';
+import { createOidcPortalLogin, type OidcPortalLogin } from './clients/oidc-portal.ts';
+import { createPortalPasswordLogin, type PortalPasswordLogin } from './clients/portal-password-login.ts';
+import type { LoadedConfiguration } from './config/load.ts';
+import { createPasswordLimit } from './flowcontrol/password-limit.ts';
+import { createKept, type Kept } from './lib/kept.ts';
+import type { Exchange } from './pipeline/exchange.ts';
+import type { Stages } from './pipeline/stages.ts';
+import type { KeystoneWay } from './portal/context.ts';
+import { createPortal } from './portal/portal.ts';
+import type { IdentitySource, PasswordLimit, Provider, Sealer, SessionStore } from './portal/ports.ts';
+
+/** In one process without Redis. */
+const MAX_SESSIONS = 10_000;
+
+type Identification = Pick<Stages, 'authenticators' | 'mode' | 'trustedProxies'>;
+
+export class PortalParts {
+  readonly #around: Surroundings;
+  readonly #adapters: Adapters;
+  readonly #memory: SessionStore;
+  readonly #ownSealer: Sealer;
+  readonly #limit = createKept<PasswordLimit>(() => {});
+  readonly #password = createKept<PortalPasswordLogin>((login) => login.close());
+  readonly #issuers = new Map<string, Kept<OidcPortalLogin>>();
+
+  constructor(around: Surroundings, adapters: Adapters) {
+    this.#around = around;
+    this.#adapters = adapters;
+    this.#memory = createMemorySessions({ maxSessions: MAX_SESSIONS, clock: around.clock });
+    this.#ownSealer = createPortalSealer([], around.random);
+  }
+
+  /** @param identification of the API, so that the portal knows people as the API does */
+  portal(
+    loaded: LoadedConfiguration,
+    portal: PortalConfiguration,
+    identification: Identification,
+  ): (exchange: Exchange) => Promise<void> {
+    const { keystone } = loaded.configuration.authentication;
+    const { kubernetes } = portal;
+    return createPortal({
+      ...this.#around,
+      publicURL: portal.publicURL,
+      trustedProxies: identification.trustedProxies,
+      cluster: {
+        name: kubernetes.name,
+        server: kubernetes.server,
+        ca: kubernetes.caFile === undefined ? undefined : loaded.file(kubernetes.caFile).toString(),
+        keystoneURL: portal.keystone.publicURL ?? keystone?.url,
+      },
+      providers: portal.oidc.map((configuration) => this.#provider(loaded, configuration)),
+      keystone: keystone && this.#keystone(loaded, portal, keystone),
+      identities: identitiesOf(identification),
+      sessions: this.#sessions(loaded),
+      sealer: this.#sealer(loaded),
+      sessionLifetime: portal.sessionLifetime,
+    });
+  }
+
+  /** @returns ends what was replaced until now, to be called when nobody needs it any more */
+  former(): () => Promise<void> {
+    const ends = this.#connections().map((kept) => kept.former());
+    return async () => {
+      await Promise.all(ends.map((end) => end()));
+    };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#connections().map((kept) => kept.end()));
+  }
+
+  #connections(): Pick<Kept<unknown>, 'former' | 'end'>[] {
+    return [this.#password, ...this.#issuers.values()];
+  }
+
+  #sessions(loaded: LoadedConfiguration): SessionStore {
+    if (loaded.configuration.cache.redis === undefined) return this.#memory;
+    const shared = this.#adapters.shared(loaded);
+    return createSharedSessions({ ...this.#around, shared, configurationDigest: loaded.digest });
+  }
+
+  #sealer(loaded: LoadedConfiguration): Sealer {
+    const secrets = sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64'));
+    return secrets.length === 0 ? this.#ownSealer : createPortalSealer(secrets, this.#around.random);
+  }
+
+  #keystone(
+    loaded: LoadedConfiguration,
+    { keystone, passwordLogins }: PortalConfiguration,
+    { url, caFile, timeout }: KeystoneConfiguration,
+  ): KeystoneWay | undefined {
+    if (!keystone.enabled) return undefined;
+    const ca = caFile === undefined ? {} : { ca: loaded.file(caFile).toString() };
+    const login = this.#password.take(fingerprintOf(url, ca, timeout), () =>
+      createPortalPasswordLogin({ ...this.#around, url, ...ca, timeout }),
+    );
+    const limit = this.#limit.take(fingerprintOf(passwordLogins), () =>
+      createPasswordLimit({ ...passwordLogins, clock: this.#around.clock }),
+    );
+    return { displayName: keystone.displayName, defaultDomain: keystone.defaultDomain, login, limit };
+  }
+
+  #provider(loaded: LoadedConfiguration, configuration: PortalOIDCConfiguration): Provider {
+    const { issuer, clientID, clientSecret, displayName, scopes, kubectlClientID } = configuration;
+    const known = loaded.configuration.authentication.jwt.find((jwt) => jwt.issuer.url === issuer)?.issuer;
+    const { discoveryURL, caFile, certificateAuthority } = known ?? {};
+    const options = {
+      issuer,
+      discoveryURL,
+      clientID,
+      clientSecret: clientSecret && loaded.secret(clientSecret),
+      scopes,
+      ca: caFile === undefined ? certificateAuthority : loaded.file(caFile).toString(),
+    };
+    const kept = this.#issuers.get(issuer) ?? createKept<OidcPortalLogin>((login) => login.close());
+    this.#issuers.set(issuer, kept);
+    const login = kept.take(fingerprintOf(options), () =>
+      createOidcPortalLogin({ ...options, ...this.#around }),
+    );
+    return {
+      id: idOf(issuer),
+      displayName,
+      issuer,
+      kubectlClientID: kubectlClientID ?? clientID,
+      scopes,
+      login,
+    };
+  }
+}
+
+function identitiesOf({ authenticators, mode }: Identification): IdentitySource {
+  return {
+    authenticate: (credential, source, signal) =>
+      authenticate(authenticators, credential, { source, signal }),
+    describe(identity) {
+      const tenant = mode.tenantOf(identity);
+      return { tenant, user: mode.userOf(identity, tenant) };
+    },
+  };
+}
+
+/** Of an issuer, for links: short, and the same on all replicas. */
+function idOf(issuer: string): string {
+  return createHash('sha256').update(issuer).digest('base64url').slice(0, 12);
+}

@@ -1,0 +1,80 @@
+/**
+ * The page of somebody who has signed in: who they are to Kubernetes, until when, and how to set up kubectl. Commands
+ * are selected whole by one click, without a script.
+ */
+import type { Account } from '../account.ts';
+import { type Content, type Html, html } from '../html.ts';
+import { inWords, spanInWords } from '../moment.ts';
+import { layout } from './layout.ts';
+
+/** A person may have hundreds of groups. */
+const GROUPS_IN_SIGHT = 12;
+
+export interface AccountPage {
+  readonly server: string;
+  readonly account: Account;
+  /** What the issuer or Keystone is called. */
+  readonly way: string;
+  readonly now: number;
+  /** The name of the file to download. */
+  readonly fileName: string;
+  /** A shell command each. */
+  readonly commands: readonly string[];
+  readonly formToken: string;
+}
+
+export function accountPage(page: AccountPage): Html {
+  const { server, account, way, now, formToken } = page;
+  return layout({
+    title: 'Your access',
+    server,
+    aside: html`<form method="post" action="/logout"><input type="hidden" name="token" value="${formToken}"><button class="button quiet" type="submit">Sign out</button></form>`,
+    main: html`<h1>${account.name}</h1>
+<p class="lead">signed in with ${way}${account.domain !== undefined && html`, domain ${account.domain}`}</p>
+<section class="card" aria-labelledby="who">
+<h2 id="who">Who you are to Kubernetes</h2>
+<dl>
+${row('Tenant', html`<span class="tag">${account.tenant}</span>`)}
+${row('User name', html`<code>${account.username}</code>`)}
+${account.domain !== undefined && row('Project', account.project?.name ?? html`<span class="muted">none: you have signed in without one</span>`)}
+${account.domain !== undefined && row('Roles', account.roles.length === 0 ? html`<span class="muted">none</span>` : list(account.roles))}
+${account.otherProjects.length > 0 && row('Other projects', list(account.otherProjects.map(({ name }) => name)))}
+${row('Groups', groups(account.groups))}
+${row('Signed in until', html`<time datetime="${new Date(account.expiresAt).toISOString()}">${inWords(account.expiresAt)}</time> <span class="muted">(${spanInWords(account.expiresAt - now)} left)</span>`)}
+</dl>
+</section>
+${setUp(page)}`,
+  });
+}
+
+function row(term: string, description: Content): Html {
+  return html`<div><dt>${term}</dt><dd>${description}</dd></div>\n`;
+}
+
+function list(texts: readonly string[]): Html {
+  return html`<ul class="list">${texts.map((text) => html`<li><code>${text}</code></li>`)}</ul>`;
+}
+
+function groups(names: readonly string[]): Html {
+  if (names.length <= GROUPS_IN_SIGHT) return list(names);
+  return html`${list(names.slice(0, GROUPS_IN_SIGHT))}
+<details><summary>${names.length - GROUPS_IN_SIGHT} more</summary>${list(names.slice(GROUPS_IN_SIGHT))}</details>`;
+}
+
+function setUp({ fileName, commands }: AccountPage): Html {
+  return html`<section class="card" id="kubectl" aria-labelledby="set-up">
+<h2 id="set-up">Set up kubectl</h2>
+<ol class="steps">
+<li><p>Put the <code>stonegate</code> command on your <code>PATH</code>. kubectl calls it to sign you in.</p></li>
+<li><p>Download your kubeconfig. There is no secret in it.</p>
+<p><a class="button stretch" href="/kubeconfig" download="${fileName}">Download kubeconfig</a></p>
+<details><summary>Or add it to the kubeconfig you have</summary>
+<p>Click on the commands to select them all, then copy.</p>
+<pre class="copy" tabindex="0" role="region" aria-label="Commands to set up kubectl">${commands.map((command) => `${command}\n`)}</pre>
+</details></li>
+<li><p>See what you reach:</p>
+<pre class="copy short" tabindex="0" role="region" aria-label="Commands to try">kubectl --kubeconfig ${fileName} auth whoami
+kubectl --kubeconfig ${fileName} get pods</pre></li>
+</ol>
+</section>`;
+}

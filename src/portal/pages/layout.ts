@@ -1,0 +1,43 @@
+/**
+ * What all pages have in common: language, title, landmarks, style. No script: everything works by links and forms.
+ * WCAG 2.2 §2.4.1 (skip link), §2.4.2 (titles), §3.1.1 (language).
+ */
+import { type Content, constant, type Html, html } from '../html.ts';
+import { DRAWING } from '../icon.ts';
+import { STYLE } from '../style.ts';
+
+const STYLE_TEXT = constant(STYLE);
+
+export interface LayoutOptions {
+  readonly title: string;
+  /** Beside the name of the house; for those who are signed in. */
+  readonly aside?: Content;
+  readonly narrow?: boolean;
+  readonly main: Content;
+  /** The address of the API, in the footer. */
+  readonly server: string;
+}
+
+export function layout({ title, aside, narrow = false, main, server }: LayoutOptions): Html {
+  const wrap = narrow ? 'wrap narrow' : 'wrap';
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title} – Stonegate</title>
+<link rel="icon" href="/icon.svg" type="image/svg+xml">
+<style>${STYLE_TEXT}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header><div class="${wrap}"><a class="brand" href="/">${DRAWING}Stonegate</a>${aside}</div></header>
+<main id="main" tabindex="-1"><div class="${wrap} top">
+${main}
+</div></main>
+<footer><div class="${wrap}">Kubernetes API: <code>${server}</code></div></footer>
+</body>
+</html>
+`;
+}

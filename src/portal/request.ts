@@ -1,0 +1,54 @@
+/**
+ * A request to the portal: its target is read once, as text, and only compared with what the portal has. Form fields
+ * are those of an HTML form (application/x-www-form-urlencoded), bounded in size and time.
+ */
+import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import { headerValue } from '../lib/header-list.ts';
+import { clientAddresses, type TrustedProxies } from '../pipeline/client-address.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+import { readBody } from '../pipeline/read-body.ts';
+import { cookieOf, SESSION_COOKIE, VISIT_COOKIE } from './cookies.ts';
+import { isID } from './session.ts';
+
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+const FORM_BYTES = 16_384;
+const FORM_TIMEOUT = 10_000;
+
+export interface PortalRequest {
+  readonly exchange: Exchange;
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** The client's address. */
+  readonly source: string;
+  /** As the browser says; whether there is such a session is another question. */
+  readonly sessionID: string | undefined;
+  readonly visitID: string | undefined;
+}
+
+export function readRequest(exchange: Exchange, trusted: TrustedProxies): PortalRequest {
+  const { target, headers, method, peerAddress } = exchange;
+  const end = target.indexOf('?');
+  const sessionID = cookieOf(headers, SESSION_COOKIE);
+  const visitID = cookieOf(headers, VISIT_COOKIE);
+  return {
+    exchange,
+    method,
+    path: end === -1 ? target : target.slice(0, end),
+    query: new URLSearchParams(end === -1 ? '' : target.slice(end + 1)),
+    source: clientAddresses(peerAddress, headers, trusted)[0],
+    sessionID: isID(sessionID) ? sessionID : undefined,
+    visitID: isID(visitID) ? visitID : undefined,
+  };
+}
+
+/** @throws StatusError MediaTypeUnsupported, BodyTooLarge, BodyTimeout */
+export async function readForm({ exchange }: PortalRequest, clock: Clock): Promise<URLSearchParams> {
+  const [type = ''] = (headerValue(exchange.headers, 'content-type') ?? '').split(';', 1);
+  if (type.trim().toLowerCase() !== FORM_TYPE) {
+    throw new StatusError('MediaTypeUnsupported', 'this is no form');
+  }
+  const limits = { bodyBytes: FORM_BYTES, bodyTimeout: FORM_TIMEOUT, what: 'a form' };
+  return new URLSearchParams((await readBody(exchange, limits, clock)).toString('utf8'));
+}

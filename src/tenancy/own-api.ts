@@ -1,0 +1,45 @@
+/**
+ * The API group `stonegate.dev` is Stonegate's own in every tenancy mode: nothing below it reaches the API server, so
+ * that no object a tenant creates there can pose as Stonegate's answer.
+ */
+import { EXPLANATIONS_PATH } from '../api/explanation-v1alpha1.ts';
+import type { RequestInfo } from '../api/request-info.ts';
+import { SELF_IDENTITY_PATH } from '../api/self-identity-v1alpha1.ts';
+import { StatusError } from '../errors/status-error.ts';
+
+/** Where a request for it goes: nowhere. */
+export interface OwnAPIRoute {
+  readonly kind: 'own-api';
+  readonly resource: 'selfidentity' | 'explanations';
+}
+
+interface Endpoint {
+  readonly resource: OwnAPIRoute['resource'];
+  readonly methods: readonly string[];
+}
+
+const GROUP = /^\/apis\/stonegate\.dev(?:\/|$)/;
+const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map([
+  [SELF_IDENTITY_PATH, { resource: 'selfidentity', methods: ['GET', 'HEAD'] }],
+  [EXPLANATIONS_PATH, { resource: 'explanations', methods: ['POST'] }],
+]);
+
+/**
+ * The raw path decides: one with other spellings of these characters has been refused before.
+ *
+ * @returns undefined for every other group's path
+ * @throws StatusError NotFound, MethodNotAllowed
+ */
+export function ownAPIRoute({ rawPath }: RequestInfo, method: string): OwnAPIRoute | undefined {
+  if (!GROUP.test(rawPath)) return undefined;
+  const endpoint = ENDPOINTS.get(rawPath);
+  if (endpoint === undefined)
+    throw new StatusError('NotFound', 'the server could not find the requested resource');
+  const { resource, methods } = endpoint;
+  if (!methods.includes(method))
+    throw new StatusError(
+      'MethodNotAllowed',
+      `the server does not allow this method on the requested resource: ${resource} takes ${methods.join(' and ')}`,
+    );
+  return { kind: 'own-api', resource };
+}

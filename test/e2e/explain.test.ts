@@ -1,0 +1,249 @@
+/** Why was somebody refused? `stonegate whoami` and `stonegate explain` against the whole program. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { whoami } from '../../src/cli/whoami.ts';
+import { explainCommand } from '../../src/explain.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import type { Mode } from '../support/landscape.ts';
+import { startStonegate } from '../support/stonegate.ts';
+import { runStonegate } from '../support/stonegate-process.ts';
+
+const [KUBECTL] = findKubectls();
+const SELF = '/apis/stonegate.dev/v1alpha1/selfidentity';
+const EXPLANATIONS = '/apis/stonegate.dev/v1alpha1/explanations';
+const EXPLAINER = [{ verbs: ['create'], apiGroups: ['stonegate.dev'], resources: ['explanations'] }];
+
+async function setUp(t: Test, mode: Mode = 'arktos') {
+  const folder = t.testdir();
+  const stonegate = await startStonegate({ folder, mode });
+  t.teardown(() => stonegate.close());
+  const files = {
+    alice: stonegate.keystoneToken('alice'),
+    bob: stonegate.keystoneToken('bob'),
+    carol: await stonegate.provider.idToken('carol'),
+    garbage: 'no-token-of-anybody',
+  };
+  for (const [name, token] of Object.entries(files)) await writeFile(join(folder, name), `${token}\n`);
+  const file = (name: keyof typeof files) => join(folder, name);
+  const server = ['--server', stonegate.url, '--ca-file', join(folder, 'ca.crt')];
+  return { ...stonegate, folder, file, server, tokens: files };
+}
+
+async function run(command: typeof explainCommand, ...argv: string[]) {
+  const printed = { stdout: '', stderr: '' };
+  const code = await command(argv, {
+    stdout: (text) => {
+      printed.stdout += text;
+    },
+    stderr: (text) => {
+      printed.stderr += text;
+    },
+  });
+  return { code, ...printed };
+}
+
+for (const mode of ['arktos', 'shared'] as const) {
+  t.test(`${mode}: everybody may know who they are, and the API server is not asked`, async (t) => {
+    const { ask, tokens, apiServer } = await setUp(t, mode);
+    const before = apiServer.requests.length;
+    const { status, json } = await ask(tokens.alice, SELF);
+    t.equal(status, 200);
+    t.match(json(), {
+      kind: 'SelfIdentity',
+      status: {
+        user: { username: 'acme:alice' },
+        tenant: 'acme',
+        authenticator: 'keystone',
+        scope: { kind: 'project', name: 'web' },
+        roles: ['member'],
+      },
+    });
+    t.match((await ask(tokens.carol, SELF)).json(), { status: { authenticator: 'jwt', tenant: 'acme' } });
+    t.equal((await ask(undefined, SELF)).status, 401);
+    t.equal((await ask(tokens.alice, SELF, { method: 'DELETE' })).status, 405);
+    t.equal((await ask(tokens.alice, '/apis/stonegate.dev/v1alpha1/pods')).status, 404);
+    t.same(
+      apiServer.requests.slice(before).filter(({ url }) => url.includes('stonegate.dev')),
+      [],
+    );
+  });
+
+  t.test(`${mode}: explained by a configuration file, as it then happens`, async (t) => {
+    const { configFile, file, ask, tokens } = await setUp(t, mode);
+    const namespace = mode === 'arktos' ? 'default' : 'acme';
+    const words = ['get', 'pods', '-n', namespace, '--token-file', file('alice'), '--config', configFile];
+    const { code, stdout, stderr } = await run(explainCommand, ...words, '-o', 'json');
+    t.same([code, stderr], [0, '']);
+    const { status } = JSON.parse(stdout);
+    t.match(status, { outcome: 'forwarded', tenant: 'acme', user: { username: 'acme:alice' } });
+    t.match(status.stages.at(-1), { name: 'accessReview', decision: 'passed' });
+    t.equal((await ask(tokens.alice, `/api/v1/namespaces/${namespace}/pods`)).status, 200);
+  });
+
+  t.test(`${mode}: a running Stonegate explains nothing to whoever may not ask`, async (t) => {
+    const { server, file } = await setUp(t, mode);
+    const words = ['get', 'nodes', '--token-file', file('alice'), ...server];
+    const refused = await run(explainCommand, ...words, '--admin-token-file', file('bob'));
+    t.equal(refused.code, 1);
+    t.match(
+      refused.stderr,
+      /cannot create resource "explanations" in API group "stonegate.dev" at the cluster/,
+    );
+    t.equal(refused.stdout, '');
+  });
+}
+
+t.test('whoever may create explanations has others explained, and no token is written down', async (t) => {
+  const { server, file, apiServer, logged, audited, tokens } = await setUp(t, 'shared');
+  apiServer.seed.clusterRole('explainer', EXPLAINER);
+  apiServer.seed.clusterRoleBinding('explainers', 'explainer', ['user:globex:bob']);
+  const words = ['get', 'nodes', '--token-file', file('alice'), ...server];
+  const { code, stdout, stderr } = await run(explainCommand, ...words, '--admin-token-file', file('bob'));
+  t.equal(code, 0, stderr);
+  t.match(stdout, /^accessReview +REFUSED +the API server will answer 403/m);
+  t.match(stdout, /^Outcome +forwarded, and refused by the API server$/m);
+  const written = [...logged, JSON.stringify(await audited())].join('\n');
+  t.match(written, EXPLANATIONS);
+  for (const token of [tokens.alice, tokens.bob]) t.notOk(written.includes(token));
+});
+
+t.test('arktos: not even a wildcard in one’s own tenant is the right to have others explained', async (t) => {
+  const { server, file } = await setUp(t);
+  const words = ['get', 'pods', ...server, '--admin-token-file', file('alice')];
+  t.equal((await run(explainCommand, ...words)).code, 1);
+});
+
+t.test('arktos: an administrator of the system tenant may', async (t) => {
+  const { keystone, apiServer, configure, app, server, folder, file } = await setUp(t);
+  await configure({ tenancy: { domains: { Operators: 'system' } } });
+  await app.reload();
+  const { directory } = keystone;
+  const project = directory.project('Operators', 'ops');
+  const oscar = directory.user('Operators', 'oscar');
+  directory.assign(oscar, 'admin', { project });
+  await writeFile(join(folder, 'oscar'), keystone.issue(oscar, { project }));
+  apiServer.seed.clusterRole('explainer', EXPLAINER);
+  apiServer.seed.clusterRoleBinding('explainers', 'explainer', ['user:system:stonegate:oscar']);
+  const words = ['get', 'pods', '--token-file', file('carol'), ...server, '--admin-token-file'];
+  const { code, stdout, stderr } = await run(explainCommand, ...words, join(folder, 'oscar'));
+  t.equal(code, 0, stderr);
+  t.match(stdout, /^User +acme:oidc:carol@acme.example$/m);
+  t.match(stdout, /^Path +\/api\/v1\/tenants\/acme\/namespaces\/default\/pods$/m);
+});
+
+t.test('a refusal names its stage, and what the client is not told', async (t) => {
+  const { configFile, file, keystone, tokens } = await setUp(t);
+  const explain = (...words: string[]) => run(explainCommand, ...words, '--config', configFile);
+  const other = await explain('--path', '/api/v1/tenants/globex/pods', '--token-file', file('alice'));
+  t.match(other.stdout, /^authorize +REFUSED/m);
+  t.match(other.stdout, /^ {2}tenant-boundary +REFUSED/m);
+  t.match(other.stdout, /^Outcome +refused by authorize$/m);
+
+  const garbage = await explain('get', 'pods', '--token-file', file('garbage'));
+  t.match(garbage.stdout, /^ {2}keystone +passed on +not its kind of credential: it takes Keystone tokens/m);
+  t.match(garbage.stdout, /^Answer +401 CredentialInvalid: Unauthorized$/m);
+
+  keystone.revoke(tokens.alice);
+  const revoked = await explain('get', 'pods', '--token-file', file('alice'));
+  t.match(revoked.stdout, /^Cause +Keystone does not vouch for the token$/m);
+
+  const nobody = await explain('get', 'pods');
+  t.match(nobody.stdout, /^Answer +401 CredentialMissing/m);
+  for (const { code, stdout } of [other, garbage, revoked, nobody]) {
+    t.equal(code, 0, 'a refusal well explained is no failure');
+    for (const token of Object.values(tokens)) t.notOk(stdout.includes(token));
+  }
+});
+
+t.test('a Keystone that is down is told as the cause', async (t) => {
+  const { configFile, file, keystone } = await setUp(t);
+  await keystone.close();
+  const { stdout, code } = await run(
+    explainCommand,
+    'get',
+    'pods',
+    '--token-file',
+    file('alice'),
+    '--config',
+    configFile,
+  );
+  t.equal(code, 0);
+  t.match(stdout, /^Answer +503 KeystoneUnavailable/m);
+  t.match(stdout, /^Cause +.*ECONNREFUSED/m);
+});
+
+t.test('what cannot be explained is a 1, what was typed wrongly a 2', async (t) => {
+  const { file, folder, server, configFile } = await setUp(t);
+  const failures = [
+    ['get', 'pods', '--config', join(folder, 'none.yaml')],
+    ['get', 'pods', '--config', configFile, '--token-file', join(folder, 'none')],
+    ['get', 'pods', '--server', 'https://127.0.0.1:1', '--admin-token-file', file('alice')],
+    ['get', 'pods', ...server.slice(0, 2), '--admin-token-file', file('alice')],
+    ['get', 'pods', '--context', 'none', '--kubeconfig', join(folder, 'none')],
+  ];
+  for (const argv of failures) {
+    const { code, stdout, stderr } = await run(explainCommand, ...argv);
+    t.same([code, stdout], [1, ''], argv.join(' '));
+    t.not(stderr, '');
+  }
+  for (const argv of [
+    [],
+    ['get', 'pods'],
+    ['get', 'pods', ...server],
+    ['get', 'pods', '--config', 'x', '--context', 'y'],
+  ]) {
+    const { code, stderr } = await run(explainCommand, ...argv);
+    t.equal(code, 2, argv.join(' '));
+    t.match(stderr, /Usage: stonegate explain/);
+  }
+});
+
+t.test('whoami: with flags, for programs, and when it fails', async (t) => {
+  const { server, file, folder, apiServer, authority } = await setUp(t);
+  const parts = { env: { HOME: folder }, clock: systemClock };
+  const who = (...argv: string[]) => run((words, io) => whoami(words, io, parts), ...argv);
+  const carol = await who(...server, '--token-file', file('carol'));
+  t.match(carol.stdout, /^User +acme:oidc:carol@acme.example$/m);
+  t.match(carol.stdout, /^Groups +oidc:developers$/m);
+  t.match(carol.stdout, /^Logged in by +jwt$/m);
+  t.match(carol.stdout, /min left\)$/m);
+  t.match(JSON.parse((await who(...server, '--token-file', file('alice'), '-o', 'json')).stdout), {
+    kind: 'SelfIdentity',
+  });
+  t.match(await who(...server, '--token-file', file('garbage')), {
+    code: 1,
+    stdout: '',
+    stderr: 'stonegate whoami: Unauthorized (401)\n',
+  });
+  t.match(await who(), { code: 1, stderr: /no current context/ });
+  await writeFile(join(folder, 'own'), 'stonegate-own-token');
+  await writeFile(join(folder, 'ca.pem'), authority.cert);
+  const elsewhere = ['--server', apiServer.url, '--ca-file', join(folder, 'ca.pem')];
+  t.match(await who(...elsewhere, '--token-file', join(folder, 'own')), { code: 1, stdout: '' });
+  t.match(await who('--server', 'http://stonegate.example', '--token-file', file('alice')), {
+    code: 1,
+    stderr: /in the clear/,
+  });
+  for (const argv of [['now'], ['-o', 'xml'], [...server], ['--ca-file', 'x']])
+    t.equal((await who(...argv)).code, 2, argv.join(' '));
+});
+
+t.test('kubectl get --raw shows who one is', { skip: KUBECTL === undefined && NO_KUBECTL }, async (t) => {
+  const { url, authority, tokens } = await setUp(t);
+  const kubectl = createKubectl(KUBECTL ?? '', { server: url, ca: authority.cert, token: tokens.alice });
+  t.teardown(() => kubectl.close());
+  const { stdout } = await kubectl.run(['get', '--raw', SELF]);
+  t.match(JSON.parse(stdout), { status: { user: { username: 'acme:alice' } } });
+  const { stdout: can } = await kubectl.run(['auth', 'can-i', 'get', 'selfidentity.stonegate.dev']);
+  t.match(can, /^yes/);
+});
+
+for (const command of ['whoami', 'explain', 'kubeconfig']) {
+  t.test(`stonegate ${command} --help says how it is meant`, async (t) => {
+    const { code, stdout, stderr } = await runStonegate(command, '--help');
+    t.same([code, stderr], [0, '']);
+    t.match(stdout, `Usage: stonegate ${command} `);
+  });
+}

@@ -1,0 +1,194 @@
+/**
+ * `stonegate login --keystone` as kubectl runs it, through Stonegate to the API server, and at a terminal.
+ */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { stringify } from 'yaml';
+import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import {
+  type Environment,
+  hasTerminal,
+  loginKubeconfig,
+  NO_TERMINAL,
+  runLogin,
+  runLoginOnTerminal,
+} from '../support/login-process.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const KUBECTLS = findKubectls();
+const folder = t.testdir();
+const stonegate = await startStonegate({ folder: join(folder, 'stonegate') });
+t.teardown(() => stonegate.close());
+const { keystone } = stonegate;
+
+let homes = 0;
+
+/** A person with a home of their own, and this in their cloud's `auth`. */
+function person(auth: Readonly<Record<string, string>>): Environment {
+  homes += 1;
+  const home = join(folder, `home-${homes}`);
+  const config = join(home, '.config', 'openstack');
+  mkdirSync(config, { recursive: true });
+  const cloud = { cacert: join(folder, 'stonegate', 'ca.crt'), auth: { auth_url: keystone.url, ...auth } };
+  writeFileSync(join(config, 'clouds.yaml'), stringify({ clouds: { acme: cloud } }));
+  return { HOME: home, OS_CLOUD: 'acme', NODE_NO_WARNINGS: '1' };
+}
+
+const WEB = { project_name: 'web', project_domain_name: 'acme' };
+const ALICE = { username: 'alice', user_domain_name: 'acme', ...WEB };
+const WITH_PASSWORD = { ...ALICE, password: 'alice-pass' };
+
+/** How often somebody logged in during `work`. */
+async function loginsDuring<T>(work: () => Promise<T>): Promise<[logins: number, result: T]> {
+  const before = keystone.calls.length;
+  const result = await work();
+  return [keystone.calls.slice(before).filter((call) => call === 'POST /v3/auth/tokens').length, result];
+}
+
+function kubectlOf(binary: string, env: Environment, apiVersion?: string) {
+  const { url: server, authority } = stonegate;
+  const kubectl = createKubectl(binary, { server, ca: authority.cert, token: 'overridden' });
+  const config = join(kubectl.folder, 'with-login');
+  const words = ['--keystone'];
+  const version = apiVersion === undefined ? {} : { apiVersion };
+  writeFileSync(config, loginKubeconfig({ server, ca: authority.cert, words, env, ...version }));
+  return { ...kubectl, run: (words: readonly string[]) => kubectl.run(['--kubeconfig', config, ...words]) };
+}
+
+function tokensOf(env: Environment): string[] {
+  const cache = join(env.HOME ?? '', '.cache', 'stonegate');
+  const files = readdirSync(cache).filter((file) => file.endsWith('.json'));
+  return files.map((file) => join(cache, file));
+}
+
+t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL }, async (t) => {
+  for (const binary of KUBECTLS) {
+    for (const version of ['v1', 'v1beta1']) {
+      await t.test(`${binary.split('/').at(-1)} with ${version}`, async (t) => {
+        const kubectl = kubectlOf(binary, person(WITH_PASSWORD), `client.authentication.k8s.io/${version}`);
+        t.teardown(() => kubectl.close());
+        const pods = await kubectl.run(['get', 'pods', '-o', 'name']);
+        t.same(pods, { code: 0, stdout: 'pod/web\n', stderr: '' });
+      });
+    }
+  }
+
+  const newest = KUBECTLS.at(-1) ?? '';
+
+  await t.test('the second call uses the token of the first', async (t) => {
+    const kubectl = kubectlOf(newest, person(WITH_PASSWORD));
+    t.teardown(() => kubectl.close());
+    await kubectl.run(['get', 'pods']);
+    const [logins, { code }] = await loginsDuring(() => kubectl.run(['get', 'pods']));
+    t.same([logins, code], [0, 0]);
+  });
+
+  await t.test('ten kubectl at once cause one login', async (t) => {
+    const kubectl = kubectlOf(newest, person(WITH_PASSWORD));
+    t.teardown(() => kubectl.close());
+    const ten = Array.from({ length: 10 }, () => ['get', 'configmap', 'settings', '-o', 'name']);
+    const [logins, results] = await loginsDuring(() => Promise.all(ten.map((words) => kubectl.run(words))));
+    t.same(
+      results.filter(({ stdout }) => stdout !== 'configmap/settings\n'),
+      [],
+    );
+    t.equal(logins, 1);
+  });
+
+  await t.test('an expired token is replaced', async (t) => {
+    const env = person(WITH_PASSWORD);
+    const kubectl = kubectlOf(newest, env);
+    t.teardown(() => kubectl.close());
+    await kubectl.run(['get', 'pods']);
+    for (const file of tokensOf(env)) {
+      const cached: object = JSON.parse(readFileSync(file, 'utf8'));
+      writeFileSync(file, JSON.stringify({ ...cached, token: 'expired', expiresAt: Date.now() - 1 }));
+    }
+    const [logins, { code }] = await loginsDuring(() => kubectl.run(['get', 'pods']));
+    t.same([logins, code], [1, 0]);
+  });
+});
+
+t.test('C255 refused credentials: exit 1, a message, and nothing on standard output', async (t) => {
+  const { code, stdout, stderr } = await runLogin(['--keystone'], person({ ...ALICE, password: 'sesame' }));
+  t.same([code, stdout], [1, '']);
+  t.match(stderr, /^stonegate login: login refused: the password of alice of the domain acme is wrong/);
+  t.notMatch(stderr, 'sesame');
+});
+
+t.test('C256 no terminal and no password: a clear error, no question, no hang', async (t) => {
+  const { code, stdout, stderr } = await runLogin(['--keystone'], person(ALICE));
+  t.same([code, stdout], [1, '']);
+  t.match(stderr, /password of alice of the domain acme is missing.*nobody can be asked.*OS_PASSWORD/);
+});
+
+t.test('C256 no terminal and no user: the error names the variable', async (t) => {
+  const { code, stdout, stderr } = await runLogin(['--keystone'], person(WEB));
+  t.same([code, stdout], [1, '']);
+  t.match(stderr, /the user is missing: give username in clouds.yaml or OS_USERNAME/);
+});
+
+t.test('success is one ExecCredential, and nothing on standard error', async (t) => {
+  const { code, stdout, stderr } = await runLogin(['--keystone'], person(WITH_PASSWORD));
+  t.same([code, stderr], [0, '']);
+  t.match(JSON.parse(stdout), {
+    kind: 'ExecCredential',
+    apiVersion: 'client.authentication.k8s.io/v1',
+    status: { token: /^gAAAAA/, expirationTimestamp: /Z$/ },
+  });
+});
+
+t.test('--force logs in though there is a good token', async (t) => {
+  const env = person(WITH_PASSWORD);
+  await runLogin(['--keystone'], env);
+  const [logins, { code }] = await loginsDuring(() => runLogin(['--keystone', '--force'], env));
+  t.same([logins, code], [1, 0]);
+});
+
+t.test('a secret on the command line is refused', async (t) => {
+  const { code, stdout, stderr } = await runLogin(['--keystone', '--os-password', 'x'], person(ALICE));
+  t.same([code, stdout], [2, '']);
+  t.match(stderr, /use OS_PASSWORD/);
+});
+
+t.test('a Keystone behind an authority that is not believed', async (t) => {
+  const env = { ...person(WITH_PASSWORD), OS_CLOUD: '', OS_AUTH_URL: keystone.url, OS_USERNAME: 'alice' };
+  const { code, stderr } = await runLogin(['--keystone'], { ...env, OS_PASSWORD: 'alice-pass' });
+  t.equal(code, 1);
+  t.match(stderr, /no login at Keystone .*certificate.*OS_CACERT/s);
+});
+
+t.test('at a terminal', { skip: !hasTerminal() && NO_TERMINAL }, async (t) => {
+  await t.test('the password is asked for, and not shown', async (t) => {
+    const stdout = join(folder, 'asked.json');
+    const login = runLoginOnTerminal(['--keystone'], person(ALICE), stdout);
+    await login.sees('The password of alice of the domain acme at ');
+    login.type('alice-pasX\u007fs\r');
+    t.equal(await login.ended, 0);
+    t.match(JSON.parse(readFileSync(stdout, 'utf8')), { kind: 'ExecCredential' });
+    t.notMatch(login.screen, 'alice-pas');
+  });
+
+  await t.test('Ctrl-C ends it without a word on standard output', async (t) => {
+    const stdout = join(folder, 'interrupted.json');
+    const env = person(ALICE);
+    const login = runLoginOnTerminal(['--keystone'], env, stdout);
+    await login.sees('The password of');
+    login.type('\u0003');
+    t.equal(await login.ended, 1);
+    t.equal(readFileSync(stdout, 'utf8'), '');
+    t.match(login.screen, 'stonegate login: interrupted');
+    const given = { ...env, OS_PASSWORD: 'alice-pass' };
+    t.equal((await runLogin(['--keystone'], given)).code, 0, 'the next one can log in');
+  });
+
+  await t.test('kubectl that forbids questions gets an error instead', async (t) => {
+    const info = { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1' };
+    const forbidden = JSON.stringify({ ...info, spec: { interactive: false } });
+    const env = { ...person(ALICE), KUBERNETES_EXEC_INFO: forbidden };
+    const login = runLoginOnTerminal(['--keystone'], env, join(folder, 'forbidden.json'));
+    t.equal(await login.ended, 1);
+    t.match(login.screen, 'nobody can be asked');
+  });
+});

@@ -1,0 +1,212 @@
+/**
+ * `stonegate login --oidc` as kubectl runs it, at a real OpenID provider, through Stonegate to the API server.
+ */
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  type Environment,
+  hasTerminal,
+  loginKubeconfig,
+  NO_TERMINAL,
+  runLogin,
+  runLoginOnTerminal,
+} from '../support/login-process.ts';
+import { browse, type Person } from '../support/oidc/scripted-browser.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const KUBECTLS = findKubectls();
+const NEWEST = KUBECTLS.at(-1) ?? '';
+const CAROL = { user: 'carol', password: 'carol-pass' };
+const folder = t.testdir();
+const stonegate = await startStonegate({ folder: join(folder, 'stonegate') });
+t.teardown(() => stonegate.close());
+const { provider } = stonegate;
+
+// This provider gives refresh tokens only to who asks for consent (OpenID Connect Core 1.0 §11).
+const WORDS = [
+  ...['--oidc', '--issuer-url', provider.issuer, '--client-id', provider.clientID],
+  ...['--extra-param', 'prompt=consent'],
+];
+
+let homes = 0;
+
+interface Desk {
+  readonly env: Environment;
+  /** How often a browser was opened. */
+  readonly opened: number;
+  /** The address for the browser, once it is opened; whoever asks takes it away. */
+  page(): Promise<string>;
+  /** What is kept between two calls. */
+  cached(): { token: string; expiresAt: number; refreshToken: string };
+  /** As if the token's time had come. */
+  expire(): void;
+}
+
+/** A person with a home of their own and a screen, whose `xdg-open` hands the address to the test. */
+function sitDown(): Desk {
+  homes += 1;
+  const home = join(folder, `home-${homes}`);
+  mkdirSync(join(home, 'bin'), { recursive: true });
+  const note = join(home, 'page');
+  const opener = join(home, 'bin', 'xdg-open');
+  writeFileSync(opener, `#!/bin/sh\nprintf '%s' "$1" > '${note}.part' && mv '${note}.part' '${note}'\n`);
+  chmodSync(opener, 0o700);
+  const path = [join(home, 'bin'), process.env.PATH ?? ''].join(':');
+  const env = { HOME: home, DISPLAY: ':0', PATH: path, NODE_NO_WARNINGS: '1' };
+  const cache = join(home, '.cache', 'stonegate');
+  const file = () => join(cache, readdirSync(cache).find((name) => name.endsWith('.json')) ?? 'none');
+  let opened = 0;
+  return {
+    env,
+    get opened() {
+      return opened + (existsSync(note) ? 1 : 0);
+    },
+    async page() {
+      await eventually(() => existsSync(note));
+      opened += 1;
+      const address = readFileSync(note, 'utf8');
+      rmSync(note);
+      return address;
+    },
+    cached: () => JSON.parse(readFileSync(file(), 'utf8')),
+    expire() {
+      writeFileSync(file(), JSON.stringify({ ...this.cached(), expiresAt: Date.now() - 1 }));
+    },
+  };
+}
+
+function kubectlOf(t: Test, binary: string, env: Environment) {
+  const { url: server, authority } = stonegate;
+  const kubectl = createKubectl(binary, { server, ca: authority.cert, token: 'overridden' });
+  t.teardown(() => kubectl.close());
+  const config = join(kubectl.folder, 'with-login');
+  writeFileSync(config, loginKubeconfig({ server, ca: authority.cert, words: WORDS, env }));
+  return (...words: string[]) => kubectl.run(['--kubeconfig', config, ...words]);
+}
+
+/** `work`, while somebody logs in in the browser that it opens. */
+async function during<T>(work: Promise<T>, desk: Desk, person: Person): Promise<T> {
+  await browse(await desk.page(), person);
+  return work;
+}
+
+t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL }, async (t) => {
+  for (const binary of KUBECTLS) {
+    await t.test(`${binary.split('/').at(-1)}`, async (t) => {
+      const desk = sitDown();
+      const pods = kubectlOf(t, binary, desk.env)('get', 'pods', '-o', 'name');
+      const { code, stdout } = await during(pods, desk, CAROL);
+      t.same([code, stdout], [0, 'pod/web\n']);
+    });
+  }
+
+  await t.test('the second call uses the token of the first', async (t) => {
+    const desk = sitDown();
+    const kubectl = kubectlOf(t, NEWEST, desk.env);
+    await during(kubectl('get', 'pods'), desk, CAROL);
+    const pods = await kubectl('get', 'pods', '-o', 'name');
+    t.same(pods, { code: 0, stdout: 'pod/web\n', stderr: '' });
+    t.equal(desk.opened, 1);
+  });
+
+  await t.test('a token whose time has come is renewed without the person', async (t) => {
+    const desk = sitDown();
+    const kubectl = kubectlOf(t, NEWEST, desk.env);
+    await during(kubectl('get', 'pods'), desk, CAROL);
+    const before = desk.cached();
+    desk.expire();
+    const pods = await kubectl('get', 'pods', '-o', 'name');
+    t.same(pods, { code: 0, stdout: 'pod/web\n', stderr: '' });
+    t.equal(desk.opened, 1);
+    t.not(desk.cached().refreshToken, before.refreshToken, 'and the rotated refresh token is kept');
+  });
+
+  await t.test('after the refresh token was revoked, the person logs in again', async (t) => {
+    const desk = sitDown();
+    const kubectl = kubectlOf(t, NEWEST, desk.env);
+    await during(kubectl('get', 'pods'), desk, CAROL);
+    const body = new URLSearchParams({ token: desk.cached().refreshToken, client_id: provider.clientID });
+    await fetch(`${provider.issuer}/token/revocation`, { method: 'POST', body });
+    desk.expire();
+    const { code, stderr } = await during(kubectl('get', 'pods'), desk, CAROL);
+    t.equal(code, 0);
+    t.match(stderr, /The last login has ended \(.*invalid_grant.*\)\. Logging in again\./);
+  });
+
+  await t.test('who cancels at the provider gets a message and no pods', async (t) => {
+    const desk = sitDown();
+    const pods = kubectlOf(t, NEWEST, desk.env)('get', 'pods', '-o', 'name');
+    const { code, stdout, stderr } = await during(pods, desk, 'cancel');
+    t.not(code, 0);
+    t.equal(stdout, '');
+    t.match(stderr, 'the login was refused or cancelled at the provider (access_denied: the person said no)');
+    t.equal(desk.opened, 1, 'though kubectl asks five times');
+  });
+});
+
+t.test('nothing secret is in the process list or on standard error', async (t) => {
+  const desk = sitDown();
+  const login = runLogin(WORDS, desk.env);
+  const address = await desk.page();
+  await browse(address, CAROL);
+  const { code, stdout, stderr } = await login;
+  t.equal(code, 0);
+  const { token, refreshToken } = desk.cached();
+  t.equal(JSON.parse(stdout).status.token, token);
+  t.notMatch(stdout, refreshToken, 'nor is the refresh token kubectl’s');
+  for (const secret of [token, refreshToken, 'verifier']) t.notMatch(`${stderr}${address}`, secret);
+});
+
+t.test('C255 the provider refuses: exit 1, a message, and nothing on standard output', async (t) => {
+  const desk = sitDown();
+  const { code, stdout, stderr } = await during(runLogin(WORDS, desk.env), desk, 'cancel');
+  t.same([code, stdout], [1, '']);
+  t.match(stderr, /^stonegate login: .*access_denied/m);
+});
+
+t.test('C256 no screen and no terminal: a clear error, no question, no hang', async (t) => {
+  const { code, stdout, stderr } = await runLogin(WORDS, { ...sitDown().env, DISPLAY: '' });
+  t.same([code, stdout], [1, '']);
+  t.match(stderr, /^stonegate login: no browser can be opened, and nobody can be asked here/);
+});
+
+t.test(
+  'no screen, but a terminal: a code for another device',
+  { skip: !hasTerminal() && NO_TERMINAL },
+  async (t) => {
+    const stdout = join(folder, 'device.json');
+    const login = runLoginOnTerminal(WORDS, { ...sitDown().env, DISPLAY: '' }, stdout);
+    await login.sees('or open the page with the code in it: ');
+    await eventually(() => /with the code in it: \S+\r?\n/.test(login.screen));
+    await browse(/with the code in it: (\S+)/.exec(login.screen)?.[1] ?? '', CAROL);
+    t.equal(await login.ended, 0, login.screen);
+    t.match(JSON.parse(readFileSync(stdout, 'utf8')), { status: { token: /^ey/ } });
+  },
+);
+
+t.test('in a real browser', { skip: !hasChromium() && NO_CHROMIUM }, async (t) => {
+  const chromium = await launchChromium();
+  t.teardown(() => chromium.close());
+  const page = await chromium.newPage();
+  const desk = sitDown();
+  const login = runLogin(WORDS, desk.env);
+  await page.goto(await desk.page());
+
+  await page.getByLabel('User').fill('carol');
+  await page.getByLabel('Password').fill('wrong');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByText('Wrong user or password.').waitFor();
+
+  await page.getByLabel('User').fill('carol');
+  await page.getByLabel('Password').fill('carol-pass');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('heading', { name: 'Logged in' }).waitFor();
+  t.match(await page.title(), 'Logged in');
+  const { code, stdout } = await login;
+  t.equal(code, 0);
+  t.match(JSON.parse(stdout), { kind: 'ExecCredential', status: { token: desk.cached().token } });
+});

@@ -1,0 +1,157 @@
+/**
+ * `stonegate login --keystone` at a real Keystone, run by kubectl, through Stonegate that asks the same Keystone.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { stringify } from 'yaml';
+import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import {
+  missingKeystone,
+  passwordOf,
+  type RealKeystone,
+  startRealKeystone,
+} from '../support/keystone/real-keystone.ts';
+import { type Environment, loginKubeconfig, runLogin } from '../support/login-process.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const [kubectlPath] = findKubectls().slice(-1);
+const skip = missingKeystone() || (kubectlPath === undefined && NO_KUBECTL);
+
+/** alice of acme with a project, and what she logs in with. */
+async function seed(keystone: RealKeystone) {
+  const acme = await keystone.make('domains', { name: 'acme' });
+  const web = await keystone.make('projects', { name: 'web', domain_id: acme });
+  const user = (name: string, fields: Fields = {}) =>
+    keystone.make('users', { name, domain_id: acme, password: `${name}-pass`, ...fields });
+  const alice = await user('alice');
+  // Of the methods that Keystone has switched on from the start.
+  const rules = [['password', 'external']];
+  const factors = { options: { multi_factor_auth_enabled: true, multi_factor_auth_rules: rules } };
+  const heidi = await user('heidi', factors);
+  const { body } = await keystone.call('GET', '/roles?name=member');
+  const [role] = Array.isArray(body.roles) ? body.roles : [];
+  for (const each of [alice, heidi])
+    await keystone.call('PUT', `/projects/${web}/users/${each}/roles/${role?.id}`);
+  await keystone.call('PUT', `/domains/${acme}/users/${alice}/roles/${role?.id}`);
+  const scope = { project: { id: web } };
+  const token = await keystone.login(passwordOf('alice', 'acme', 'alice-pass'), scope);
+  const { body: made } = await keystone.call(
+    'POST',
+    `/users/${alice}/application_credentials`,
+    { application_credential: { name: 'kubectl', secret: 'the-secret' } },
+    { 'X-Auth-Token': token },
+  );
+  const credential = made.application_credential;
+  const id = typeof credential === 'object' && credential !== null && 'id' in credential ? credential.id : '';
+  return { web, token, credential: String(id) };
+}
+
+t.test('a real Keystone', { skip }, async (t) => {
+  const keystone = await startRealKeystone();
+  t.teardown(() => keystone.stop());
+  const { web, token, credential } = await seed(keystone);
+  const folder = t.testdir();
+  const stonegate = await startStonegate({
+    folder: join(folder, 'stonegate'),
+    configuration: { authentication: { keystone: { url: keystone.url } } },
+  });
+  t.teardown(() => stonegate.close());
+  const { url: server, authority } = stonegate;
+  const kubectl = createKubectl(kubectlPath ?? '', { server, ca: authority.cert, token: 'overridden' });
+  t.teardown(() => kubectl.close());
+  const base = keystone.url.replace(/\/v3$/, '');
+  let homes = 0;
+
+  /** A home with this cloud in it; the address without its `/v3`, as many write it. */
+  function personWith(cloud: Fields): Environment {
+    homes += 1;
+    const home = join(folder, `home-${homes}`);
+    mkdirSync(join(home, '.config', 'openstack'), { recursive: true });
+    const auth = { auth_url: base, ...(typeof cloud.auth === 'object' ? cloud.auth : {}) };
+    const clouds = { clouds: { acme: { ...cloud, auth } } };
+    writeFileSync(join(home, '.config', 'openstack', 'clouds.yaml'), stringify(clouds));
+    return { HOME: home, OS_CLOUD: 'acme', NODE_NO_WARNINGS: '1' };
+  }
+
+  async function whoami(env: Environment) {
+    const config = join(kubectl.folder, `kubeconfig-${homes}`);
+    writeFileSync(config, loginKubeconfig({ server, ca: authority.cert, words: ['--keystone'], env }));
+    const { stdout, stderr } = await kubectl.run([
+      '--kubeconfig',
+      config,
+      'auth',
+      'whoami',
+      '-o',
+      'jsonpath={.status.userInfo.username}',
+    ]);
+    return stdout || stderr;
+  }
+
+  const alice = { username: 'alice', user_domain_name: 'acme', password: 'alice-pass' };
+  const inWeb = { project_name: 'web', project_domain_name: 'acme' };
+
+  await t.test('a password', async (t) => {
+    t.equal(await whoami(personWith({ auth: { ...alice, ...inWeb } })), 'acme:alice');
+  });
+
+  await t.test('no scope at all, and the scope of a domain', async (t) => {
+    t.equal(await whoami(personWith({ auth: { ...alice, unscoped: true } })), 'acme:alice');
+    t.equal(await whoami(personWith({ auth: { ...alice, domain_name: 'acme' } })), 'acme:alice');
+  });
+
+  await t.test('an application credential', async (t) => {
+    const auth = { application_credential_id: credential, application_credential_secret: 'the-secret' };
+    const cloud = { auth_type: 'v3applicationcredential', auth };
+    t.equal(await whoami(personWith(cloud)), `acme:application-credential:${credential}`);
+  });
+
+  await t.test('a token, as it is and exchanged for no scope', async (t) => {
+    const env = { ...personWith({ auth_type: 'v3token' }), OS_TOKEN: token };
+    t.equal(await whoami(env), 'acme:alice');
+    const exchanged = await runLogin(['--keystone', '--unscoped'], env);
+    t.match(exchanged, { code: 0, stderr: '' });
+    t.notMatch(exchanged.stdout, token);
+  });
+
+  await t.test('kubectl reaches the pods of the tenant', async (t) => {
+    const config = join(kubectl.folder, 'pods');
+    const env = personWith({ auth: { ...alice, project_id: web } });
+    writeFileSync(config, loginKubeconfig({ server, ca: authority.cert, words: ['--keystone'], env }));
+    t.match(await kubectl.run(['--kubeconfig', config, 'get', 'pods', '-o', 'name']), {
+      stdout: 'pod/web\n',
+    });
+  });
+
+  await t.test('C255 a wrong password, and a project that is not the person’s', async (t) => {
+    for (const wrong of [
+      { ...alice, password: 'sesame' },
+      { ...alice, project_id: 'nil' },
+    ]) {
+      const { code, stdout, stderr } = await runLogin(['--keystone'], personWith({ auth: wrong }));
+      t.same([code, stdout], [1, '']);
+      t.match(stderr, /login refused: the password of alice of the domain acme is wrong, or /);
+    }
+  });
+
+  await t.test('an application credential that is not there, and a wrong secret', async (t) => {
+    const auth = { application_credential_id: credential, application_credential_secret: 'sesame' };
+    const wrong = await runLogin(['--keystone'], personWith({ auth }));
+    t.match(wrong.stderr, /the secret of the application credential \w+ is wrong/);
+    const unknown = { ...auth, application_credential_id: 'f'.repeat(32) };
+    const { stderr } = await runLogin(['--keystone'], personWith({ auth: unknown }));
+    t.match(stderr, /there is no application credential f+/);
+  });
+
+  await t.test('somebody who needs a second factor is told what to do', async (t) => {
+    const auth = { ...alice, username: 'heidi', password: 'heidi-pass', ...inWeb };
+    const { code, stdout, stderr } = await runLogin(['--keystone'], personWith({ auth }));
+    t.same([code, stdout], [1, '']);
+    t.match(
+      stderr,
+      /one proof is not enough: Keystone wants external with password of heidi .*application credential create/,
+    );
+  });
+});

@@ -1,0 +1,250 @@
+/**
+ * `stonegate login --oidc` against a real OpenID provider: the person is a script that follows redirects, keeps cookies
+ * and fills in forms.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { decodeJwt } from 'jose';
+import t, { type Test } from 'tap';
+import type { ObtainedCredential } from '../../src/cli/login/credential-source.ts';
+import { createOidcSource } from '../../src/cli/login/oidc-source.ts';
+import { eventually } from '../support/eventually.ts';
+import { createFakeTerminal, type FakeTerminal } from '../support/fake-terminal.ts';
+import { type OidcProvider, type OidcProviderOptions, startOidcProvider } from '../support/oidc/provider.ts';
+import { browse, type Page, type Person } from '../support/oidc/scripted-browser.ts';
+
+const CAROL = { user: 'carol', password: 'carols password' };
+const users = {
+  carol: { password: CAROL.password, claims: { email: 'carol@acme.com', groups: ['developers'] } },
+};
+
+interface Scene {
+  readonly provider: OidcProvider;
+  source(values?: Parameters<typeof createOidcSource>[0]): ReturnType<typeof createOidcSource>;
+}
+
+async function scene(t: Test, options: Partial<OidcProviderOptions> = {}): Promise<Scene> {
+  const provider = await startOidcProvider({ users, ...options });
+  t.teardown(() => provider.close());
+  return {
+    provider,
+    source: (values = {}) =>
+      createOidcSource(
+        {
+          'issuer-url': provider.issuer,
+          'client-id': provider.clientID,
+          'extra-param': ['prompt=consent'],
+          ...values,
+        },
+        {},
+      ),
+  };
+}
+
+/** A terminal whose browser is operated by `person`; `page` is where they end. */
+function withBrowser(t: Test, person: Person): FakeTerminal & { page(): Promise<Page> } {
+  const ended: Promise<Page>[] = [];
+  t.teardown(() => Promise.allSettled(ended));
+  const terminal = createFakeTerminal({ browser: (url) => ended.push(browse(url, person)) });
+  const page = async () => (await ended[0]) ?? { url: '', status: 0, text: 'no browser was opened' };
+  return Object.assign(terminal, { page });
+}
+
+/** A terminal without browser, whose person goes to another device with the code. */
+function withOtherDevice(t: Test, person: Person): FakeTerminal {
+  const ended: Promise<Page>[] = [];
+  t.teardown(() => Promise.allSettled(ended));
+  return createFakeTerminal({
+    onSay: (line) => {
+      const url = /with the code in it: (\S+)/.exec(line)?.[1];
+      if (url !== undefined) ended.push(browse(url, person));
+    },
+  });
+}
+
+async function revoke(provider: OidcProvider, { refreshToken = '' }: ObtainedCredential): Promise<void> {
+  const response = await fetch(`${provider.issuer}/token/revocation`, {
+    method: 'POST',
+    body: new URLSearchParams({ token: refreshToken, client_id: provider.clientID }),
+  });
+  if (response.status !== 200) throw new Error(`not revoked: ${await response.text()}`);
+}
+
+t.test('in the browser', async (t) => {
+  const { source } = await scene(t);
+  const terminal = withBrowser(t, CAROL);
+  const credential = await source().obtain(terminal, undefined);
+  const claims = decodeJwt(credential.token);
+  t.match(
+    claims,
+    { email: 'carol@acme.com', groups: ['developers'], aud: 'kubernetes' },
+    'it is the ID token',
+  );
+  t.equal(credential.expiresAt, (claims.exp ?? 0) * 1_000);
+  t.type(credential.refreshToken, 'string');
+  t.match((await terminal.page()).text, 'Logged in');
+  t.equal(terminal.clock.pending, 0, 'nothing is waited for any more');
+});
+
+t.test('the browser is asked for a code with PKCE, state and nonce', async (t) => {
+  const { source } = await scene(t);
+  const terminal = withBrowser(t, CAROL);
+  await source().obtain(terminal, undefined);
+  const asked = Object.fromEntries(new URL(terminal.opened[0] ?? '').searchParams);
+  t.match(asked, {
+    response_type: 'code',
+    scope: 'openid profile email offline_access',
+    code_challenge_method: 'S256',
+    code_challenge: /^[\w-]{43}$/,
+    state: /^[\w-]{43}$/,
+    nonce: /^[\w-]{43}$/,
+    redirect_uri: /^http:\/\/127\.0\.0\.1:\d+\/$/,
+    prompt: 'consent',
+  });
+});
+
+t.test('nothing said holds a token', async (t) => {
+  const { source } = await scene(t);
+  const terminal = withBrowser(t, CAROL);
+  const { token, refreshToken = '' } = await source().obtain(terminal, undefined);
+  const shown = [...terminal.said, (await terminal.page()).text].join('\n');
+  t.notMatch(shown, token);
+  t.notMatch(shown, refreshToken);
+});
+
+t.test('localhost can be the address the browser comes back to', async (t) => {
+  const { source } = await scene(t);
+  const terminal = withBrowser(t, CAROL);
+  await source({ 'redirect-uri': 'http://localhost/' }).obtain(terminal, undefined);
+  t.match((await terminal.page()).url, /^http:\/\/localhost:\d+\//);
+});
+
+t.test('a client with a secret', async (t) => {
+  const { source } = await scene(t, { clientSecret: 'of the client' });
+  const file = join(t.testdir(), 'secret');
+  await writeFile(file, 'of the client\n');
+  const { token } = await source({ 'client-secret-file': file }).obtain(withBrowser(t, CAROL), undefined);
+  t.match(decodeJwt(token), { sub: 'carol' });
+});
+
+t.test('a client with a wrong secret', async (t) => {
+  const { source } = await scene(t, { clientSecret: 'of the client' });
+  const file = join(t.testdir(), 'secret');
+  await writeFile(file, 'another');
+  const terminal = withBrowser(t, CAROL);
+  await t.rejects(source({ 'client-secret-file': file }).obtain(terminal, undefined), {
+    message: /the provider does not accept the client: check its id and its secret \(invalid_client/,
+  });
+  t.match((await terminal.page()).text, 'Not logged in');
+});
+
+t.test('the person cancels at the provider', async (t) => {
+  const { source } = await scene(t);
+  const terminal = withBrowser(t, 'cancel');
+  await t.rejects(source().obtain(terminal, undefined), {
+    message: /the login was refused or cancelled at the provider \(access_denied: the person said no\)/,
+  });
+  t.match((await terminal.page()).text, 'Not logged in');
+});
+
+t.test('the provider refuses', async (t) => {
+  const { source, provider } = await scene(t);
+  const terminal = withBrowser(t, CAROL);
+  // It may show no page, and so cannot find out who is there.
+  const login = source({ 'extra-param': ['prompt=none'] }).obtain(terminal, undefined);
+  await t.rejects(login, {
+    message: `${provider.issuer}: the provider wants you to log in again (login_required: End-User authentication is required)`,
+  });
+});
+
+t.test('nobody logs in', async (t) => {
+  const { source } = await scene(t);
+  const terminal = createFakeTerminal({ browser: () => undefined });
+  const login = source().obtain(terminal, undefined);
+  const ended = t.rejects(login, { message: 'nobody logged in within five minutes' });
+  await eventually(() => terminal.said.length === 1);
+  terminal.clock.advance(5 * 60_000);
+  await ended;
+});
+
+t.test('Ctrl-C while the browser is open', async (t) => {
+  const { source } = await scene(t);
+  const terminal = createFakeTerminal({ browser: () => terminal.interrupt() });
+  await t.rejects(source().obtain(terminal, undefined), { message: 'the login was cancelled' });
+});
+
+t.test('without a browser, a code is confirmed on another device', async (t) => {
+  const { source, provider } = await scene(t);
+  const terminal = withOtherDevice(t, CAROL);
+  const { token } = await source().obtain(terminal, undefined);
+  t.match(decodeJwt(token), { email: 'carol@acme.com' });
+  t.match(terminal.said, [
+    `To log in, open this page on any device: ${provider.issuer}/device`,
+    /^and enter the code \S+/,
+  ]);
+  t.equal(terminal.clock.pending, 0);
+});
+
+t.test('--device-code opens no browser', async (t) => {
+  const { source } = await scene(t);
+  const terminal = withBrowser(t, CAROL);
+  const login = source({ 'device-code': true }).obtain(terminal, undefined);
+  await eventually(() => terminal.said.length === 3);
+  t.same(terminal.opened, []);
+  terminal.interrupt();
+  await t.rejects(login);
+});
+
+t.test('the code is waited for while nobody confirms it, and expires', async (t) => {
+  const { source } = await scene(t);
+  const terminal = createFakeTerminal();
+  const login = source({ 'device-code': true }).obtain(terminal, undefined);
+  const ended = t.rejects(login, { message: /the code has expired before it was confirmed/ });
+  await eventually(() => terminal.said.length === 3);
+  terminal.clock.advance(60 * 60_000);
+  await ended;
+});
+
+t.test('the person refuses the code', async (t) => {
+  const { source } = await scene(t);
+  await t.rejects(source({ 'device-code': true }).obtain(withOtherDevice(t, 'cancel'), undefined), {
+    message: /refused or cancelled at the provider \(access_denied: End-User aborted interaction\)/,
+  });
+});
+
+t.test('Ctrl-C while the code waits', async (t) => {
+  const { source } = await scene(t);
+  const terminal = createFakeTerminal({ onSay: () => terminal.interrupt() });
+  await t.rejects(source({ 'device-code': true }).obtain(terminal, undefined), {
+    message: 'the login was cancelled',
+  });
+});
+
+t.test('renewal', async (t) => {
+  const { source, provider } = await scene(t);
+  const first = await source().obtain(withBrowser(t, CAROL), undefined);
+
+  const silent = createFakeTerminal();
+  const second = await source().obtain(silent, first);
+  t.match(decodeJwt(second.token), { sub: 'carol' });
+  t.same(silent.said, [], 'asks nobody');
+  t.type(second.refreshToken, 'string');
+  t.not(second.refreshToken, first.refreshToken, 'the rotated refresh token is kept');
+
+  await revoke(provider, second);
+  const terminal = withBrowser(t, CAROL);
+  const third = await source().obtain(terminal, second);
+  t.match(decodeJwt(third.token), { sub: 'carol' }, 'after a revocation the person logs in again');
+  t.match(terminal.said[0], /^The last login has ended \(.*invalid_grant/);
+});
+
+t.test('a provider that is down is no reason to open a browser', async (t) => {
+  const { source, provider } = await scene(t);
+  const first = await source().obtain(withBrowser(t, CAROL), undefined);
+  await provider.down();
+  const terminal = withBrowser(t, CAROL);
+  await t.rejects(source().obtain(terminal, first), {
+    message: /the provider cannot be asked: .*ECONNREFUSED/,
+  });
+  t.same(terminal.opened, []);
+});

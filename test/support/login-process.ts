@@ -1,0 +1,113 @@
+/**
+ * `stonegate login` as a process of its own, as kubectl starts it: with the environment that the test gives and no
+ * other, or on a terminal. And a kubeconfig whose user it is.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { eventually } from './eventually.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+export type Environment = Readonly<Record<string, string>>;
+
+export interface LoginResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Without a terminal; standard input is open and silent, so that a question would hang. */
+export function runLogin(words: readonly string[], env: Environment): Promise<LoginResult> {
+  const child = spawn(process.execPath, [MAIN, 'login', ...words], { env: minimal(env) });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+    });
+  }
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, ...output }));
+  });
+}
+
+export interface TerminalLogin {
+  /** What the person sees so far. */
+  readonly screen: string;
+  sees(text: string): Promise<void>;
+  type(text: string): void;
+  readonly ended: Promise<number | null>;
+}
+
+/** For a test that is skipped where no terminal can be had. */
+export const NO_TERMINAL = 'script is not installed: apt-get install bsdutils';
+
+export function hasTerminal(): boolean {
+  return spawnSync('script', ['--version'], { stdio: 'ignore' }).status === 0;
+}
+
+/** On a pseudo-terminal; standard output goes to a file, as it goes to kubectl. */
+export function runLoginOnTerminal(
+  words: readonly string[],
+  env: Environment,
+  stdout: string,
+): TerminalLogin {
+  const command = [process.execPath, MAIN, 'login', ...words].map(quote).join(' ');
+  const child: ChildProcess = spawn('script', ['-qefc', `${command} > ${quote(stdout)}`, '/dev/null'], {
+    env: { ...minimal(env), SHELL: '/bin/sh' },
+  });
+  let screen = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    screen += text;
+  });
+  return {
+    get screen() {
+      return screen;
+    },
+    sees: (text) => eventually(() => screen.includes(text)),
+    type: (text) => void child.stdin?.write(text),
+    ended: new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', resolve);
+    }),
+  };
+}
+
+export interface LoginKubeconfig {
+  readonly server: string;
+  /** PEM. */
+  readonly ca: string;
+  readonly words: readonly string[];
+  readonly env: Environment;
+  readonly apiVersion?: string;
+}
+
+/** The kubeconfig of somebody whose kubectl logs in by itself. */
+export function loginKubeconfig(options: LoginKubeconfig): string {
+  const { server, ca, words, env, apiVersion = 'client.authentication.k8s.io/v1' } = options;
+  const exec = {
+    apiVersion,
+    command: process.execPath,
+    args: [MAIN, 'login', ...words],
+    env: Object.entries(env).map(([name, value]) => ({ name, value })),
+    interactiveMode: 'IfAvailable',
+  };
+  const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'stonegate', cluster }],
+    users: [{ name: 'me', user: { exec } }],
+    contexts: [{ name: 'stonegate', context: { cluster: 'stonegate', user: 'me' } }],
+    'current-context': 'stonegate',
+  });
+}
+
+function minimal(env: Environment): Environment {
+  const { PATH = '', NODE_V8_COVERAGE: coverage } = process.env;
+  return { PATH, NODE_NO_WARNINGS: '1', ...(coverage && { NODE_V8_COVERAGE: coverage }), ...env };
+}
+
+function quote(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}

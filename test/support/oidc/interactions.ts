@@ -1,0 +1,55 @@
+/**
+ * The pages on which a provider asks who somebody is and whether a client may know it: one form for both, and a way to
+ * say no. Checking passwords is ours, the rest is `oidc-provider`'s.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type Provider from 'oidc-provider';
+import type { OidcUser } from './provider.ts';
+
+/** Where `oidc-provider` sends browsers to be asked. */
+export const interactionPath = (uid: string): string => `/interaction/${uid}`;
+
+export function isInteraction(request: IncomingMessage): boolean {
+  return request.url?.startsWith('/interaction/') ?? false;
+}
+
+export async function answerInteraction(
+  provider: Provider,
+  users: Readonly<Record<string, OidcUser>>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const details = await provider.interactionDetails(request, response);
+  if (request.method !== 'POST') return form(response, 200, '');
+  const given = new URLSearchParams(await text(request));
+  if (given.has('abort')) {
+    const refusal = { error: 'access_denied', error_description: 'the person said no' };
+    return provider.interactionFinished(request, response, refusal);
+  }
+  const name = given.get('user') ?? '';
+  const user = Object.hasOwn(users, name) ? users[name] : undefined;
+  if (user === undefined || user.password !== given.get('password')) {
+    return form(response, 403, 'Wrong user or password.');
+  }
+  const grant = new provider.Grant({ accountId: name, clientId: String(details.params.client_id) });
+  grant.addOIDCScope(String(details.params.scope));
+  const result = { login: { accountId: name }, consent: { grantId: await grant.save() } };
+  await provider.interactionFinished(request, response, result);
+}
+
+function form(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' });
+  response.end(`<!doctype html>
+<html lang="en">
+<title>Who are you?</title>
+<p>${message}</p>
+<form method="post" action="">
+<label>User <input name="user"></label>
+<label>Password <input name="password" type="password"></label>
+<button type="submit">Log in</button>
+<button type="submit" name="abort" value="yes">Cancel</button>
+</form>
+</html>
+`);
+}

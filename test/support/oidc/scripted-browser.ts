@@ -1,0 +1,95 @@
+/**
+ * As much of a browser as a login needs: it follows redirects, keeps cookies, and fills in and sends the forms that it
+ * meets, as a person would who logs in, or who does not want to.
+ */
+
+/** `cancel` presses the button that says no, wherever there is one. */
+export type Person = { readonly user: string; readonly password: string } | 'cancel';
+
+export interface Page {
+  readonly url: string;
+  readonly status: number;
+  readonly text: string;
+}
+
+const MAX_STEPS = 20;
+
+/** @returns the page on which it ends: one without a form, or one that was already filled in */
+export async function browse(address: string, person: Person): Promise<Page> {
+  const cookies = new Map<string, string>();
+  let url = new URL(address);
+  let body: URLSearchParams | undefined;
+  const met = new Set<string>();
+  for (let step = 0; step < MAX_STEPS; step += 1) {
+    const response = await fetch(url, {
+      method: body === undefined ? 'GET' : 'POST',
+      redirect: 'manual',
+      headers: { cookie: cookieHeader(cookies, url) },
+      ...(body === undefined ? {} : { body }),
+    });
+    keepCookies(cookies, url, response);
+    const text = await response.text();
+    const location = response.headers.get('location');
+    if (location !== null) {
+      url = new URL(location, url);
+      body = undefined;
+      continue;
+    }
+    const form = readForm(text);
+    const page = { url: url.href, status: response.status, text };
+    if (form === undefined || met.has(text)) return page;
+    met.add(text);
+    body = fillIn(form, person);
+    url = new URL(form.action, url);
+  }
+  throw new Error(`the login goes round in circles at ${url.href}`);
+}
+
+interface Form {
+  readonly action: string;
+  readonly fields: ReadonlyMap<string, string>;
+  readonly canCancel: boolean;
+}
+
+function readForm(html: string): Form | undefined {
+  const tag = /<form\b[^>]*>/.exec(html)?.[0];
+  if (tag === undefined) return undefined;
+  const fields = [...html.matchAll(/<input\b[^>]*>/g)].map(([input]): [string, string] => [
+    attribute(input, 'name'),
+    attribute(input, 'value'),
+  ]);
+  return {
+    action: attribute(tag, 'action'),
+    fields: new Map(fields),
+    canCancel: /<button\b[^>]*name="abort"/.test(html),
+  };
+}
+
+function fillIn({ fields, canCancel }: Form, person: Person): URLSearchParams {
+  const filled = new Map(fields);
+  if (person === 'cancel') {
+    if (canCancel) filled.set('abort', 'yes');
+  } else {
+    for (const [name, value] of Object.entries(person)) if (filled.has(name)) filled.set(name, value);
+  }
+  return new URLSearchParams([...filled]);
+}
+
+function attribute(tag: string, name: string): string {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1] ?? '';
+  return value.replaceAll('&amp;', '&');
+}
+
+/** By host alone: no two parts of a login share one and must not see each other's. */
+function keepCookies(cookies: Map<string, string>, url: URL, response: Response): void {
+  for (const line of response.headers.getSetCookie()) {
+    const [pair = ''] = line.split(';');
+    const [name = '', ...value] = pair.split('=');
+    cookies.set(`${url.host} ${name}`, value.join('='));
+  }
+}
+
+function cookieHeader(cookies: ReadonlyMap<string, string>, url: URL): string {
+  const own = [...cookies].filter(([key, value]) => key.startsWith(`${url.host} `) && value !== '');
+  return own.map(([key, value]) => `${key.slice(url.host.length + 1)}=${value}`).join('; ');
+}

@@ -1,0 +1,18 @@
+/**
+ * Asks a page in the browser what is wrong with it; see `in-page.js`.
+ */
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+
+const SOURCE = readFileSync(new URL('in-page.js', import.meta.url), 'utf8')
+  .trim()
+  .replace(/;$/, '');
+
+/** @returns what is wrong, in words; nothing where all is well */
+export async function pageFaults(page: Page): Promise<string[]> {
+  const faults: unknown = await page.evaluate(
+    `(() => { const checks = ${SOURCE}; return [...checks.faintTexts(), ...checks.structureFaults(), ...checks.overflowing()]; })()`,
+  );
+  if (!Array.isArray(faults)) throw new TypeError('the checks gave no list');
+  return faults.map(String);
+}

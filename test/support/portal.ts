@@ -1,0 +1,208 @@
+/**
+ * The portal without sockets and with everything around it made up: what browsers would send, and what they would keep.
+ */
+import type { Identity, TenantName } from '../../src/api/identity.ts';
+import { createPortalSealer } from '../../src/cache/portal-sealer.ts';
+import { createMemorySessions } from '../../src/cache/portal-sessions.ts';
+import { StatusError } from '../../src/errors/status-error.ts';
+import type { LogFields, Logger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import type { PortalOptions } from '../../src/portal/context.ts';
+import { createPortal } from '../../src/portal/portal.ts';
+import type { OIDCResult, PasswordResult, PasswordSignIn } from '../../src/portal/ports.ts';
+import { toTenantName } from '../../src/tenancy/tenant-name.ts';
+import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { type FakeResponse, fakeExchange } from './fake-exchange.ts';
+
+export const ORIGIN = 'https://login.example.com';
+const HOUR = 3_600_000;
+/** The provider's id in links. */
+export const ACME = 'acme-id';
+
+export interface Ask {
+  readonly form?: Readonly<Record<string, string>>;
+  readonly headers?: readonly (readonly [string, string])[];
+  /** Where the form comes from; by default from the portal. */
+  readonly origin?: string | undefined;
+}
+
+/** One browser with its cookies. */
+export interface FakeBrowser {
+  readonly cookies: Map<string, string>;
+  get(path: string, ask?: Ask): Promise<FakeResponse>;
+  head(path: string): Promise<FakeResponse>;
+  post(path: string, form: Readonly<Record<string, string>>, ask?: Ask): Promise<FakeResponse>;
+  /** The hidden token of the last page. */
+  readonly formToken: string;
+  signIn(changes?: Partial<PasswordSignIn> & { readonly next?: string }): Promise<FakeResponse>;
+}
+
+export interface FakePortal {
+  readonly clock: FakeClock;
+  readonly logged: { readonly message: string; readonly fields: LogFields }[];
+  /** What Keystone was asked. */
+  readonly asked: PasswordSignIn[];
+  /** To be changed by tests. */
+  readonly world: {
+    password: PasswordResult;
+    oidc: OIDCResult | Error;
+    identity: Identity | StatusError;
+    tenant: TenantName | StatusError;
+    limited: 'source' | 'user' | undefined;
+  };
+  readonly sessions: PortalOptions['sessions'];
+  readonly serve: ReturnType<typeof createPortal>;
+  browser(): FakeBrowser;
+}
+
+export function keystoneIdentity(expiresAt: number): Identity {
+  const acme = { id: 'acme-domain', name: 'acme' };
+  return {
+    authenticator: 'keystone',
+    subject: { kind: 'keystone', userName: 'alice', userDomain: acme, scopeDomain: acme },
+    tenantOrigin: { from: 'domain', domain: acme },
+    uid: 'u1',
+    groups: ['keystone:project:p1'],
+    extra: {},
+    scope: { kind: 'project', id: 'p1', name: 'web', roles: ['member'] },
+    expiresAt,
+    auditAnnotations: {},
+  };
+}
+
+export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePortal {
+  const clock = createFakeClock();
+  const logged: FakePortal['logged'] = [];
+  const log = (fields: LogFields, message: string) => void logged.push({ message, fields });
+  const logger: Logger = { debug: log, info: log, warn: log, error: log };
+  const asked: PasswordSignIn[] = [];
+  const world: FakePortal['world'] = {
+    password: { token: 'keystone-token', projects: [{ id: 'p2', name: 'batch' }] },
+    oidc: { idToken: 'id-token' },
+    identity: keystoneIdentity(clock.now() + 12 * HOUR),
+    tenant: toTenantName('acme'),
+    limited: undefined,
+  };
+  const sessions = createMemorySessions({ maxSessions: 10, clock });
+  const serve = createPortal({
+    publicURL: ORIGIN,
+    trustedProxies: [],
+    cluster: {
+      name: 'demo',
+      server: 'https://k8s.example.com',
+      ca: 'CERTIFICATE',
+      keystoneURL: 'https://keystone.example.com/v3',
+    },
+    providers: [
+      {
+        id: ACME,
+        displayName: 'Acme',
+        issuer: 'https://issuer.example.com',
+        kubectlClientID: 'kubectl-client',
+        scopes: ['openid', 'profile', 'email', 'groups'],
+        login: {
+          async begin(redirectURI) {
+            const location = `https://issuer.example.com/auth?redirect_uri=${encodeURIComponent(redirectURI)}`;
+            return {
+              location,
+              transaction: { state: 'the-state', nonce: 'the-nonce', codeVerifier: 'the-verifier' },
+            };
+          },
+          async finish() {
+            if (world.oidc instanceof Error) throw world.oidc;
+            return world.oidc;
+          },
+        },
+      },
+    ],
+    keystone: {
+      displayName: 'Keystone',
+      defaultDomain: undefined,
+      limit: { admit: () => world.limited },
+      login: {
+        async signIn(wish) {
+          asked.push(wish);
+          return world.password;
+        },
+      },
+    },
+    identities: {
+      async authenticate() {
+        if (world.identity instanceof StatusError) throw world.identity;
+        return world.identity;
+      },
+      describe(identity) {
+        if (world.tenant instanceof StatusError) throw world.tenant;
+        const { subject } = identity;
+        const name = subject.kind === 'keystone' ? subject.userName : subject.name;
+        const user = { username: `${world.tenant}:${name}`, uid: '', groups: identity.groups, extra: {} };
+        return { tenant: world.tenant, user };
+      },
+    },
+    sessions,
+    sealer: createPortalSealer([], systemRandom),
+    sessionLifetime: 8 * HOUR,
+    clock,
+    random: systemRandom,
+    logger,
+    ...changes,
+  });
+  return { clock, logged, asked, world, sessions, serve, browser: () => createBrowser(serve) };
+}
+
+function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
+  const cookies = new Map<string, string>();
+  let formToken = '';
+
+  async function ask(
+    method: string,
+    path: string,
+    { form, headers = [], origin }: Ask,
+  ): Promise<FakeResponse> {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const exchange = fakeExchange({
+      method,
+      target: path,
+      headers: [
+        ...(headers.some(([name]) => name === 'host') ? [] : [['host', 'login.example.com'] as const]),
+        ...(cookie === '' ? [] : [['cookie', cookie] as const]),
+        ...(origin === undefined ? [] : [['origin', origin] as const]),
+        ...(form === undefined || headers.some(([name]) => name === 'content-type')
+          ? []
+          : [['content-type', 'application/x-www-form-urlencoded'] as const]),
+        ...headers,
+      ],
+      ...(form === undefined ? {} : { body: new URLSearchParams(form).toString() }),
+    });
+    await serve(exchange);
+    const { response } = exchange;
+    for (const [name, value] of response.headers) {
+      const [, key = '', kept = ''] = /^([^=]+)=([^;]*)/.exec(value) ?? [];
+      if (name !== 'Set-Cookie') continue;
+      if (value.includes('Max-Age=0')) cookies.delete(key);
+      else cookies.set(key, kept);
+    }
+    formToken = /name="token" value="([^"]*)"/.exec(response.text)?.[1] ?? formToken;
+    return response;
+  }
+
+  const self: FakeBrowser = {
+    cookies,
+    get formToken() {
+      return formToken;
+    },
+    get: (path, given = {}) => ask('GET', path, given),
+    head: (path) => ask('HEAD', path, {}),
+    post: (path, form, given = {}) => ask('POST', path, { origin: ORIGIN, ...given, form }),
+    async signIn({ next = '/', ...changes } = {}) {
+      await self.get('/login');
+      const wish = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web', ...changes };
+      return self.post('/login/keystone', { ...wish, project: wish.project ?? '', next, token: formToken });
+    },
+  };
+  return self;
+}
+
+export function headerOf({ headers }: FakeResponse, name: string): string | undefined {
+  return headers.find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
+}

@@ -1,0 +1,84 @@
+import t from 'tap';
+import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
+import { createExplanationsAuthorizer } from '../../../src/authorization/explanations.ts';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+
+const EXPLANATIONS = '/apis/stonegate.dev/v1alpha1/explanations';
+
+async function ask(target: string, answer: SubjectAccessReviewStatus | Error, tenant = 'acme') {
+  const asked: unknown[] = [];
+  const authorizer = createExplanationsAuthorizer({
+    reviewTenant: (name) => name,
+    isSystem: (name) => name === 'operators',
+    reviewer: {
+      async review(user, attributes) {
+        asked.push({ user: user.username, ...attributes });
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+    },
+  });
+  const refusal: unknown = await authorizer
+    .authorize({
+      info: parseRequestInfo('POST', target, { readsTenantFromPath: true }),
+      method: 'POST',
+      user: { username: 'alice', uid: '', groups: [], extra: {} },
+      tenant: toTenantName(tenant),
+      upgrade: undefined,
+      signal: new AbortController().signal,
+    })
+    .then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  return { asked, refusal };
+}
+
+const RIGHT = { verb: 'create', group: 'stonegate.dev', version: 'v1alpha1', resource: 'explanations' };
+
+t.test('whoever may create explanations in the whole cluster may ask', async (t) => {
+  const { asked, refusal } = await ask(EXPLANATIONS, { allowed: true });
+  t.equal(refusal, undefined);
+  t.strictSame(
+    asked,
+    [{ user: 'alice', resourceAttributes: RIGHT }],
+    'in no tenant: a wildcard there is not enough',
+  );
+});
+
+t.test('a user of the system tenant is asked about there', async (t) => {
+  const { asked } = await ask(EXPLANATIONS, { allowed: true }, 'operators');
+  t.strictSame(asked, [{ user: 'alice', resourceAttributes: { ...RIGHT, tenant: 'operators' } }]);
+});
+
+t.test('who may not is refused in the words of Kubernetes', async (t) => {
+  const { refusal } = await ask(EXPLANATIONS, { allowed: false });
+  t.match(refusal, {
+    code: 'AccessDenied',
+    http: 403,
+    message:
+      'explanations.stonegate.dev is forbidden: User "alice" cannot create resource "explanations" in API group "stonegate.dev" at the cluster scope',
+  });
+});
+
+t.test('allowed and denied at once is denied', async (t) => {
+  t.match((await ask(EXPLANATIONS, { allowed: true, denied: true })).refusal, { code: 'AccessDenied' });
+});
+
+t.test('an API server that cannot be asked allows nothing', async (t) => {
+  const down = new StatusError('UpstreamUnavailable', 'down');
+  t.equal((await ask(EXPLANATIONS, down)).refusal, down);
+});
+
+t.test('everything else is no business of it', async (t) => {
+  for (const target of [
+    '/apis/stonegate.dev/v1alpha1/selfidentity',
+    '/apis/stonegate.dev/v1alpha1',
+    '/apis/example.com/v1/explanations',
+    '/api/v1/pods',
+    '/version',
+  ])
+    t.same(await ask(target, { allowed: false }), { asked: [], refusal: undefined });
+});

@@ -1,0 +1,276 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { delimiter, join } from 'node:path';
+import t from 'tap';
+import { parse } from 'yaml';
+import { kubeconfig } from '../../../src/cli/kubeconfig.ts';
+import { systemRandom } from '../../../src/lib/random.ts';
+import { createAuthority } from '../../support/tls/authority.ts';
+
+const CA = (await createAuthority()).cert;
+const SERVER = ['--server', 'https://stonegate.example:8443'];
+const LOGIN = ['--', '--oidc', '--issuer-url', 'https://login.example', '--client-id', 'kubectl'];
+
+const THEIRS = `# my clusters
+apiVersion: v1
+kind: Config
+current-context: old # the first one
+clusters:
+  - name: old # keep me
+    cluster:
+      server: https://old.example
+contexts:
+  - name: old
+    context: { cluster: old, user: old, x-unknown: 1 }
+users:
+  - name: old
+    user: { token: old-token }
+preferences: {}
+`;
+
+async function run(folder: string, argv: readonly string[], env: Record<string, string> = {}) {
+  const printed = { stdout: '', stderr: '' };
+  const io = {
+    stdout: (text: string) => {
+      printed.stdout += text;
+    },
+    stderr: (text: string) => {
+      printed.stderr += text;
+    },
+  };
+  const code = await kubeconfig(argv, io, { env: { HOME: folder, ...env }, folder, random: systemRandom });
+  return { code, ...printed };
+}
+
+t.test('into a new file: readable by its owner alone, with nothing secret in it', async (t) => {
+  const folder = t.testdir({ 'ca.crt': CA });
+  const { code, stdout, stderr } = await run(folder, [...SERVER, '--ca-file', 'ca.crt', ...LOGIN]);
+  const file = join(folder, '.kube', 'config');
+  t.strictSame({ code, stderr }, { code: 0, stderr: '' });
+  t.equal(stdout, `${file}: context stonegate-example\n`);
+  t.equal(statSync(file).mode & 0o777, 0o600);
+  t.equal(statSync(join(folder, '.kube')).mode & 0o777, 0o700);
+  t.same(readdirSync(join(folder, '.kube')), ['config'], 'neither lock nor half a file is left');
+  t.match(parse(readFileSync(file, 'utf8')), {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      {
+        name: 'stonegate-example',
+        cluster: {
+          server: 'https://stonegate.example:8443',
+          'certificate-authority-data': Buffer.from(CA).toString('base64'),
+        },
+      },
+    ],
+    users: [
+      {
+        name: 'stonegate-example',
+        user: {
+          exec: {
+            apiVersion: 'client.authentication.k8s.io/v1',
+            command: 'stonegate',
+            args: ['login', ...LOGIN.slice(1)],
+            interactiveMode: 'IfAvailable',
+          },
+        },
+      },
+    ],
+    contexts: [
+      { name: 'stonegate-example', context: { cluster: 'stonegate-example', user: 'stonegate-example' } },
+    ],
+    'current-context': 'stonegate-example',
+  });
+});
+
+t.test('everything else in the file stays, comments too', async (t) => {
+  const folder = t.testdir({ config: THEIRS });
+  const file = join(folder, 'config');
+  chmodSync(file, 0o644);
+  t.equal((await run(folder, [...SERVER, '--name', 'New', '--kubeconfig', file, ...LOGIN])).code, 0);
+  const text = readFileSync(file, 'utf8');
+  for (const line of ['# my clusters', '# keep me', '# the first one', 'x-unknown: 1', 'preferences: {}'])
+    t.ok(text.includes(line), line);
+  const { 'current-context': current, contexts, users } = parse(text);
+  t.equal(current, 'old', 'the current context is not switched unasked');
+  t.match(contexts, [{ name: 'old' }, { name: 'new' }]);
+  t.match(users[0], { user: { token: 'old-token' } });
+  t.equal(statSync(file).mode & 0o777, 0o600);
+});
+
+t.test('--use switches to it', async (t) => {
+  const folder = t.testdir({ config: THEIRS });
+  const file = join(folder, 'config');
+  await run(folder, [...SERVER, '--name', 'new', '--use', '--kubeconfig', file, ...LOGIN]);
+  t.equal(parse(readFileSync(file, 'utf8'))['current-context'], 'new');
+});
+
+t.test('JSON, and lists that kubectl wrote as null, are kubeconfigs too', async (t) => {
+  for (const config of ['{"kind":"Config","clusters":null,"users":[]}', 'contexts: null\n', '']) {
+    const folder = t.testdir({ config });
+    const file = join(folder, 'config');
+    t.equal((await run(folder, [...SERVER, '--kubeconfig', file, ...LOGIN])).code, 0, config);
+    t.match(parse(readFileSync(file, 'utf8')), { clusters: [{}], users: [{}], contexts: [{}] });
+  }
+});
+
+t.test('once more with other words replaces what is ours', async (t) => {
+  const folder = t.testdir();
+  const file = join(folder, 'config');
+  const words = [...SERVER, '--kubeconfig', file];
+  await run(folder, [...words, ...LOGIN]);
+  const { code } = await run(folder, [...words, '--namespace', 'web', '--', '--keystone', '--os-cloud', 'x']);
+  t.equal(code, 0);
+  const { users, contexts, clusters } = parse(readFileSync(file, 'utf8'));
+  t.same([users.length, contexts.length, clusters.length], [1, 1, 1]);
+  t.same(users[0].user.exec.args, ['login', '--keystone', '--os-cloud', 'x']);
+  t.equal(contexts[0].context.namespace, 'web');
+});
+
+t.test('a context of somebody else is not replaced, unless with --force', async (t) => {
+  const folder = t.testdir({ config: THEIRS });
+  const file = join(folder, 'config');
+  const words = [...SERVER, '--name', 'old', '--kubeconfig', file];
+  const { code, stderr, stdout } = await run(folder, [...words, ...LOGIN]);
+  t.match({ code, stdout }, { code: 1, stdout: '' });
+  t.match(stderr, /the cluster "old" in .* is not of stonegate kubeconfig: .*--name.*--force/);
+  t.equal(readFileSync(file, 'utf8'), THEIRS);
+  t.equal((await run(folder, [...words, '--force', ...LOGIN])).code, 0);
+  t.notMatch(readFileSync(file, 'utf8'), /old-token/);
+});
+
+t.test('of several files in KUBECONFIG the first that is there is changed', async (t) => {
+  const folder = t.testdir({ b: THEIRS, c: THEIRS.replaceAll('old', 'other') });
+  const env = { KUBECONFIG: ['a', 'b', 'c'].map((name) => join(folder, name)).join(delimiter) };
+  t.equal((await run(folder, [...SERVER, '--name', 'new', ...LOGIN], env)).code, 0);
+  t.notOk(existsSync(join(folder, 'a')));
+  t.match(readFileSync(join(folder, 'b'), 'utf8'), /name: new/);
+  const { code, stderr } = await run(folder, [...SERVER, '--name', 'other', ...LOGIN], env);
+  t.equal(code, 1, 'it would hide the one of the other file');
+  t.match(stderr, join(folder, 'c'));
+});
+
+t.test('of several files none of which is there the last is made', async (t) => {
+  const folder = t.testdir();
+  const env = { KUBECONFIG: ['a', 'b'].map((name) => join(folder, name)).join(delimiter) };
+  await run(folder, [...SERVER, ...LOGIN], env);
+  t.same(readdirSync(folder), ['b']);
+});
+
+t.test('a link stays a link', async (t) => {
+  const folder = t.testdir({ real: THEIRS });
+  const link = join(folder, 'link');
+  symlinkSync(join(folder, 'real'), link);
+  await run(folder, [...SERVER, '--name', 'new', '--kubeconfig', link, ...LOGIN]);
+  t.ok(lstatSync(link).isSymbolicLink());
+  t.match(readFileSync(join(folder, 'real'), 'utf8'), /name: new/);
+});
+
+t.test('while somebody else changes the file nothing is written', async (t) => {
+  const folder = t.testdir({ config: THEIRS, 'config.lock': '' });
+  const file = join(folder, 'config');
+  const { code, stderr } = await run(folder, [...SERVER, '--kubeconfig', file, ...LOGIN]);
+  t.equal(code, 1);
+  t.match(stderr, /config\.lock exists/);
+  t.equal(readFileSync(file, 'utf8'), THEIRS);
+  t.ok(existsSync(`${file}.lock`), 'their lock stays theirs');
+});
+
+for (const [what, config] of [
+  ['no YAML', 'a: [\n'],
+  ['two documents', 'a: 1\n---\nb: 2\n'],
+  ['no kubeconfig', '- a\n'],
+  ['a kubeconfig whose users are no list', 'users: 3\n'],
+] as const) {
+  t.test(`a file that is ${what} is left alone`, async (t) => {
+    const folder = t.testdir({ config });
+    const file = join(folder, 'config');
+    const { code, stderr } = await run(folder, [...SERVER, '--kubeconfig', file, ...LOGIN]);
+    t.equal(code, 1);
+    t.match(stderr, file);
+    t.equal(readFileSync(file, 'utf8'), config);
+    t.notOk(existsSync(`${file}.lock`));
+  });
+}
+
+t.test('a file or folder that cannot be used is told, and nothing is left behind', async (t) => {
+  const folder = t.testdir({ config: {}, file: '' });
+  t.equal((await run(folder, [...SERVER, '--kubeconfig', join(folder, 'config'), ...LOGIN])).code, 1);
+  const below = join(folder, 'file', 'config');
+  t.equal((await run(folder, [...SERVER, '--kubeconfig', below, ...LOGIN])).code, 1);
+  t.same(readdirSync(folder).sort(), ['config', 'file']);
+});
+
+t.test('--print only shows', async (t) => {
+  const folder = t.testdir({ config: THEIRS });
+  const env = { KUBECONFIG: join(folder, 'config') };
+  const { code, stdout } = await run(folder, [...SERVER, '--print', ...LOGIN], env);
+  t.equal(code, 0);
+  t.match(parse(stdout), { kind: 'Config', contexts: [{ name: 'stonegate-example' }] });
+  t.equal(readFileSync(join(folder, 'config'), 'utf8'), THEIRS);
+});
+
+t.test('files of the login are named so that kubectl finds them from everywhere', async (t) => {
+  const folder = t.testdir();
+  const words = ['--keystone', '--os-cacert', 'ks.crt', '--cache-dir=cache', '--os-username', 'alice'];
+  const { stdout } = await run(folder, [...SERVER, '--print', '--command', './sg', '--', ...words]);
+  t.match(parse(stdout).users[0].user.exec, {
+    command: join(folder, 'sg'),
+    args: [
+      ...['login', '--keystone', '--os-cacert', join(folder, 'ks.crt')],
+      ...[`--cache-dir=${join(folder, 'cache')}`, '--os-username', 'alice'],
+    ],
+  });
+});
+
+for (const [content, words] of [
+  [undefined, /ENOENT/],
+  ['no certificate', /holds no certificate/],
+  ['-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n', /holds no certificate/],
+] as const) {
+  t.test(`an authority that is ${JSON.stringify(content)} is told before kubectl stumbles`, async (t) => {
+    const folder = t.testdir();
+    if (content !== undefined) writeFileSync(join(folder, 'ca.crt'), content);
+    const { code, stderr } = await run(folder, [...SERVER, '--ca-file', 'ca.crt', ...LOGIN]);
+    t.equal(code, 1);
+    t.match(stderr, words);
+    t.notOk(existsSync(join(folder, '.kube')));
+  });
+}
+
+const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
+  [LOGIN, /--server URL is required/],
+  [['--server', 'stonegate', ...LOGIN], /https address/],
+  [['--server', 'http://stonegate', ...LOGIN], /https address/],
+  [['--server', 'https://me@stonegate', ...LOGIN], /https address/],
+  [[...SERVER], /how to log in/],
+  [[...SERVER, '--', '--keystone', '--oidc'], /how to log in/],
+  [[...SERVER, 'extra', ...LOGIN], /unexpected argument extra/],
+  [[...SERVER, '--name', '...', ...LOGIN], /letters or digits/],
+  [[...SERVER, '--projects', 'all', ...LOGIN], /--projects is for -- --keystone/],
+  [[...SERVER, '--', '--keystone', '--os-password', 'x'], /--os-password is a secret/],
+  [[...SERVER, '--', '--keystone', '--os-token=x'], /--os-token is a secret/],
+  [
+    [
+      ...[...SERVER, '--projects', 'all', '--', '--keystone', '--os-auth-url', 'https://keystone'],
+      ...['--os-application-credential-id', 'x'],
+    ],
+    /its own project alone/,
+  ],
+];
+for (const [argv, message] of WRONG) {
+  t.test(`${argv.join(' ')} is wrong usage`, async (t) => {
+    const { code, stderr, stdout } = await run(t.testdir(), argv);
+    t.match({ code, stdout }, { code: 2, stdout: '' });
+    t.match(stderr, message);
+    t.match(stderr, /Usage: stonegate kubeconfig/);
+  });
+}

@@ -1,0 +1,119 @@
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { ExecPluginError, runExecPlugin } from '../../../../src/cli/kubeconfig/exec-plugin.ts';
+import { KubeconfigError, readContext } from '../../../../src/cli/kubeconfig/read-context.ts';
+
+const config = (user: object, cluster: object = {}, more: object = {}) =>
+  JSON.stringify({
+    'current-context': 'here',
+    contexts: [{ name: 'here', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server: 'https://s:1', ...cluster } }],
+    users: [{ name: 'u', user }],
+    ...more,
+  });
+
+const read = (folder: string, ...names: string[]) =>
+  readContext((names.length === 0 ? ['config'] : names).map((name) => join(folder, name)));
+
+t.test('the current context says where and as whom', async (t) => {
+  const cluster = {
+    'certificate-authority-data': Buffer.from('PEM').toString('base64'),
+    'tls-server-name': 'stonegate',
+  };
+  t.strictSame(await read(t.testdir({ config: config({ token: 'tok' }, cluster) })), {
+    name: 'here',
+    server: { url: 'https://s:1', ca: 'PEM', serverName: 'stonegate' },
+    user: { kind: 'token', token: 'tok' },
+  });
+});
+
+t.test('files are found from the kubeconfig that names them, and a token file beats a token', async (t) => {
+  const folder = t.testdir({
+    sub: {
+      config: config({ token: 'tok', tokenFile: 'token' }, { 'certificate-authority': 'ca.crt' }),
+      'ca.crt': 'PEM',
+      token: 'from-file\n',
+    },
+  });
+  t.match(await read(folder, 'sub/config'), { server: { ca: 'PEM' }, user: { token: 'from-file' } });
+});
+
+t.test('of several files the first to name a thing counts, and missing ones do not matter', async (t) => {
+  const folder = t.testdir({
+    a: JSON.stringify({ users: [{ name: 'u', user: { token: 'first' } }] }),
+    b: config({ token: 'second' }),
+    empty: '',
+  });
+  t.match(await read(folder, 'none', 'empty', 'a', 'b'), { user: { token: 'first' } });
+});
+
+t.test('another context by its name', async (t) => {
+  const contexts = [{ name: 'there', context: { cluster: 'c', user: 'u' } }];
+  const folder = t.testdir({ config: config({ token: 'tok' }, {}, { contexts }) });
+  t.match(await readContext([join(folder, 'config')], 'there'), { name: 'there' });
+  await t.rejects(read(folder), { message: 'the kubeconfig has no context "here"' });
+});
+
+const WRONG: readonly (readonly [string, string, RegExp])[] = [
+  ['no YAML', 'a: [', /is no YAML/],
+  ['a list', '[]', /is no kubeconfig/],
+  ['without a current context', '{}', /no current context in .*--context/],
+  ['without the cluster', config({ token: 't' }, {}, { clusters: [] }), /no cluster "c"/],
+  ['without the user', config({ token: 't' }, {}, { users: 'x' }), /no user "u"/],
+  ['without a server', config({ token: 't' }, { server: '' }), /has no server/],
+  ['insecure', config({ token: 't' }, { 'insecure-skip-tls-verify': true }), /insecure-skip-tls-verify/],
+  ['with a proxy', config({ token: 't' }, { 'proxy-url': 'http://p' }), /proxy-url/],
+  ['with a client certificate', config({ 'client-certificate-data': 'x' }), /no other credential/],
+  ['with an empty token file', config({ tokenFile: 'token' }), /is empty/],
+];
+for (const [what, text, message] of WRONG) {
+  t.test(`a kubeconfig ${what} is told as such`, async (t) => {
+    const folder = t.testdir({ config: text, token: '\n' });
+    await t.rejects(read(folder), { constructor: KubeconfigError, message });
+  });
+}
+
+/** A context whose plugin is this shell script. */
+async function runPlugin(t: Test, script: string, exec: object = {}) {
+  const user = { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: './plugin', ...exec } };
+  const folder = t.testdir({ config: config(user), plugin: `#!/bin/sh\n${script}\n` });
+  chmodSync(join(folder, 'plugin'), 0o755);
+  const context = await read(folder);
+  if (context.user.kind !== 'exec') throw new Error('no plugin was read');
+  return runExecPlugin(context.user.plugin);
+}
+
+const credential = (status: object, apiVersion = 'client.authentication.k8s.io/v1') =>
+  `echo '${JSON.stringify({ kind: 'ExecCredential', apiVersion, status })}'`;
+
+t.test('a plugin is run as kubectl runs it', async (t) => {
+  const script = `[ "$1-$2-$NAME" = "a-b c-value" ] || exit 9
+case "$KUBERNETES_EXEC_INFO" in *'"interactive":false'*) ;; *) exit 8;; esac
+${credential({ token: 'tok' })}`;
+  const env = [{ name: 'NAME', value: 'value' }, { name: 'BROKEN' }, 'x'];
+  t.equal(await runPlugin(t, script, { args: ['a', 'b c'], env, interactiveMode: 'Never' }), 'tok');
+});
+
+const BAD_PLUGINS: readonly (readonly [string, object, RegExp])[] = [
+  ['exit 3', {}, /ended with 3/],
+  ['kill $$', {}, /ended with a signal/],
+  ['echo secret', {}, /printed no JSON$/],
+  ['echo {}', {}, /no ExecCredential/],
+  [
+    credential({ token: 'secret' }, 'client.authentication.k8s.io/v1beta1'),
+    {},
+    /no ExecCredential of .*\/v1$/,
+  ],
+  [credential({ clientCertificateData: 'secret' }), {}, /gave no token$/],
+  ['', { command: './absent', installHint: 'install it' }, /cannot be run: .*ENOENT\ninstall it/],
+  ['', { command: '' }, /names no command/],
+];
+for (const [at, [script, exec, message]] of BAD_PLUGINS.entries()) {
+  t.test(`a plugin that fails (${at + 1}) is told, without what it printed`, async (t) => {
+    const failure: unknown = await runPlugin(t, script, exec).catch((error: unknown) => error);
+    t.type(failure, ExecPluginError);
+    t.match(String(failure), message);
+    t.notMatch(String(failure), /secret/);
+  });
+}

@@ -1,0 +1,144 @@
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { readCloud } from '../../../../src/cli/login/clouds-yaml.ts';
+
+type Tree = NonNullable<Parameters<Test['testdir']>[0]>;
+
+/** A home, a working folder and a site folder. */
+function read(t: Test, tree: Tree, name?: string, env: Record<string, string> = {}) {
+  const root = t.testdir(tree);
+  return readCloud(name, {
+    env: { HOME: join(root, 'home'), ...env },
+    folder: join(root, 'work'),
+    siteFolders: [join(root, 'etc')],
+  });
+}
+
+const cloud = (user: string) => `clouds: { acme: { auth: { username: ${user} } } }`;
+const inHome = (files: Tree) => ({ home: { '.config': { openstack: files } } });
+
+t.test('the first of the usual places counts', async (t) => {
+  const everywhere = {
+    work: { 'clouds.yaml': cloud('in-work') },
+    ...inHome({ 'clouds.yaml': cloud('in-home') }),
+    etc: { 'clouds.yaml': cloud('in-etc') },
+  };
+  const { work, ...noWork } = everywhere;
+  t.same(await read(t, everywhere, 'acme'), { username: 'in-work' });
+  t.same(await read(t, noWork, 'acme'), { username: 'in-home' });
+  t.same(await read(t, { etc: everywhere.etc }, 'acme'), { username: 'in-etc' });
+});
+
+t.test('OS_CLIENT_CONFIG_FILE comes before all of them', async (t) => {
+  const tree = { work: { 'clouds.yaml': cloud('in-work'), 'mine.yaml': cloud('named') } };
+  t.same(await read(t, tree, 'acme', { OS_CLIENT_CONFIG_FILE: 'mine.yaml' }), { username: 'named' });
+});
+
+t.test('XDG_CONFIG_HOME is looked into', async (t) => {
+  const root = t.testdir({ xdg: { openstack: { 'clouds.yml': cloud('in-xdg') } } });
+  const options = { env: { XDG_CONFIG_HOME: join(root, 'xdg') }, folder: root, siteFolders: [] };
+  t.same(await readCloud('acme', options), { username: 'in-xdg' });
+});
+
+t.test('clouds.json is read too', async (t) => {
+  const json = JSON.stringify({ clouds: { acme: { auth: { username: 'alice' }, verify: false } } });
+  t.same(await read(t, { work: { 'clouds.json': json } }, 'acme'), { username: 'alice', verify: 'false' });
+});
+
+t.test('secure.yaml is merged over it, wherever it lies', async (t) => {
+  const tree = {
+    work: { 'clouds.yaml': 'clouds: { acme: { auth: { username: alice, password: old } } }' },
+    ...inHome({ 'secure.yaml': 'clouds: { acme: { auth: { password: sesame } } }' }),
+  };
+  t.same(await read(t, tree, 'acme'), { username: 'alice', password: 'sesame' });
+});
+
+t.test('a profile of clouds-public.yaml lies beneath', async (t) => {
+  const tree = {
+    work: {
+      'clouds.yaml': 'clouds: { acme: { profile: vendor, auth: { username: alice } } }',
+      'clouds-public.yaml':
+        'public-clouds: { vendor: { auth: { auth_url: https://keystone, username: nobody } } }',
+    },
+  };
+  t.match(await read(t, tree, 'acme'), { auth_url: 'https://keystone', username: 'alice' });
+});
+
+t.test('what stands in auth comes before what stands beside it; hyphens are underscores', async (t) => {
+  const text = 'clouds: { acme: { project-name: beside, username: alice, auth: { project_name: inside } } }';
+  t.same(await read(t, { work: { 'clouds.yaml': text } }, 'acme'), {
+    project_name: 'inside',
+    username: 'alice',
+  });
+});
+
+t.test('what looks like a number stays as it is written', async (t) => {
+  const text = `clouds:
+  acme:
+    auth: { project_id: 1234567890e12, password: 0123, username: ~, user_id: "null", domain_name: null }`;
+  t.same(await read(t, { work: { 'clouds.yaml': text } }, 'acme'), {
+    project_id: '1234567890e12',
+    password: '0123',
+    username: '',
+    user_id: 'null',
+    domain_name: '',
+  });
+});
+
+t.test('anchors and merge keys work, as people use them', async (t) => {
+  const text = `base: &base { auth_url: https://keystone, username: alice }
+clouds:
+  acme:
+    auth:
+      <<: *base
+      project_name: web`;
+  t.match(await read(t, { work: { 'clouds.yaml': text } }, 'acme'), {
+    auth_url: 'https://keystone',
+    project_name: 'web',
+  });
+});
+
+t.test('without a name the only cloud is it', async (t) => {
+  t.same(await read(t, { work: { 'clouds.yaml': cloud('alice') } }), { username: 'alice' });
+});
+
+t.test('without a name and with two clouds the person is asked for one', async (t) => {
+  const text = 'clouds: { acme: {}, globex: {} }';
+  await t.rejects(read(t, { work: { 'clouds.yaml': text } }), {
+    message: /which cloud\? .*clouds\.yaml has acme, globex: name one with --os-cloud/,
+  });
+});
+
+t.test('without a name and a file there is none', async (t) => {
+  t.equal(await read(t, {}), undefined);
+});
+
+t.test('a cloud that is not there: the error says which are, and where', async (t) => {
+  await t.rejects(read(t, { work: { 'clouds.yaml': cloud('alice') } }, 'globex'), {
+    message: /no cloud "globex" in .*work\/clouds\.yaml; there is acme/,
+  });
+  await t.rejects(read(t, { work: { 'clouds.yaml': cloud('alice') } }, 'constructor'), {
+    message: /no cloud/,
+  });
+});
+
+t.test('no file at all: the error says where was looked', async (t) => {
+  await t.rejects(read(t, {}, 'acme'), { message: /looked in .*work, .*home\/\.config\/openstack, .*etc/ });
+});
+
+t.test('a mistake in the file is said by its line alone: it may stand beside a password', async (t) => {
+  const text = 'clouds:\n  acme:\n    auth: { password: "sesame" sesame }\n';
+  await t.rejects(read(t, { work: { 'clouds.yaml': text } }, 'acme'), {
+    message: /clouds\.yaml is no valid YAML \(line 3, [A-Z_]+\)$/,
+  });
+});
+
+t.test('aliases that blow up are refused', async (t) => {
+  const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];
+  for (const [under, name] of ['ab', 'bc', 'cd', 'de']) {
+    bomb.push(`${name}: &${name} [${Array(10).fill(`*${under}`).join(', ')}]`);
+  }
+  await t.rejects(read(t, { work: { 'clouds.yaml': bomb.join('\n') } }, 'acme'), {
+    message: /is no usable YAML/,
+  });
+});

@@ -1,0 +1,222 @@
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { createKeystoneSource } from '../../../../src/cli/login/keystone-source.ts';
+import { createFakeTerminal } from '../../../support/fake-terminal.ts';
+import { createKeystoneStandIn } from '../../../support/keystone/standin.ts';
+import { createAuthority } from '../../../support/tls/authority.ts';
+
+const keystone = await createKeystoneStandIn();
+t.teardown(() => keystone.close());
+t.beforeEach(() => keystone.release());
+const { directory } = keystone;
+const alice = directory.user('acme', 'alice');
+const web = directory.project('acme', 'web');
+const api = directory.project('acme', 'api');
+for (const project of [web, api]) directory.assign(alice, 'member', { project });
+directory.assign(alice, 'reader', { domain: directory.domain('acme') });
+directory.assign(alice, 'reader', { system: true });
+
+type Variables = Readonly<Record<string, string>>;
+
+const AT = { OS_AUTH_URL: keystone.url };
+const ALICE = { ...AT, OS_USERNAME: 'alice', OS_USER_DOMAIN_NAME: 'acme', OS_PASSWORD: 'alice-pass' };
+const WEB = { OS_PROJECT_NAME: 'web', OS_PROJECT_DOMAIN_NAME: 'acme' };
+
+function sourceOf(env: Variables, values: Readonly<Record<string, string | boolean>> = {}, folder = '/') {
+  return createKeystoneSource({ env: { HOME: '/nowhere', ...env }, values, folder });
+}
+
+async function obtain(env: Variables, values?: Readonly<Record<string, string | boolean>>) {
+  const source = await sourceOf(env, values);
+  return source.obtain(createFakeTerminal({ interactive: false }), undefined);
+}
+
+/** What Keystone says of the token. */
+async function validate(token: string): Promise<{ token: Readonly<Record<string, unknown>> }> {
+  const headers = { 'X-Auth-Token': token, 'X-Subject-Token': token };
+  return JSON.parse(await (await fetch(`${keystone.url}/auth/tokens?nocatalog`, { headers })).text());
+}
+
+async function refusedWith(t: Test, env: Variables, message: RegExp) {
+  await t.rejects(obtain(env), { name: 'Error', message });
+}
+
+t.test('a token for every scope', async (t) => {
+  const scopes: readonly [Variables, object][] = [
+    [WEB, { project: { name: 'web' } }],
+    [{ OS_PROJECT_ID: api.id }, { project: { name: 'api' } }],
+    [{ OS_DOMAIN_NAME: 'acme' }, { domain: { name: 'acme' } }],
+    [{ OS_SYSTEM_SCOPE: 'all' }, { system: { all: true } }],
+  ];
+  for (const [variables, expected] of scopes) {
+    const { token, expiresAt } = await obtain({ ...ALICE, ...variables });
+    t.match(await validate(token), { token: { user: { name: 'alice' }, ...expected } });
+    t.ok(expiresAt > Date.now());
+  }
+});
+
+t.test('--unscoped goes over the project of the variables', async (t) => {
+  const { token } = await obtain({ ...ALICE, ...WEB }, { unscoped: true });
+  t.notHas((await validate(token)).token, { project: {} });
+});
+
+t.test(
+  'C210 an application credential is whoever Keystone says, whatever the user name beside it',
+  async (t) => {
+    const { id, secret } = directory.applicationCredential(alice, web);
+    const credential = { OS_APPLICATION_CREDENTIAL_ID: id, OS_APPLICATION_CREDENTIAL_SECRET: secret };
+    const { token } = await obtain({ ...AT, ...credential, OS_USERNAME: 'root', ...WEB });
+    t.match(await validate(token), { token: { user: { name: 'alice' }, project: { name: 'web' } } });
+  },
+);
+
+t.test('a token is handed over as it is', async (t) => {
+  const given = keystone.issue(alice, { project: web });
+  t.equal((await obtain({ ...AT, OS_TOKEN: given })).token, given);
+});
+
+t.test('a token is exchanged where another scope is asked for', async (t) => {
+  const given = keystone.issue(alice, { project: web });
+  const { token } = await obtain({ ...AT, OS_TOKEN: given, OS_PROJECT_ID: api.id });
+  t.match(await validate(token), { token: { project: { name: 'api' } } });
+});
+
+t.test('refusals name who was refused, and no secret', async (t) => {
+  const wrong = { ...ALICE, OS_PASSWORD: 'sesame' };
+  await refusedWith(t, wrong, /^login refused: the password of alice of the domain acme .* answered 401\)$/);
+  await refusedWith(t, { ...ALICE, OS_PROJECT_ID: 'p1' }, /or the user, the domain or the scope/);
+  await refusedWith(t, { ...wrong, OS_USER_ID: 'a1' }, /the password of the user a1/);
+  await refusedWith(t, { ...AT, OS_TOKEN: 'gAAAAAsesame' }, /^login refused: the token has expired/);
+  await refusedWith(t, { ...AT, OS_TOKEN: 'no token\r\nX-Evil: 1' }, /^login refused: the token has expired/);
+  const { id } = directory.applicationCredential(alice, web);
+  const credential = { ...AT, OS_APPLICATION_CREDENTIAL_SECRET: 'sesame' };
+  await refusedWith(
+    t,
+    { ...credential, OS_APPLICATION_CREDENTIAL_ID: id },
+    /^login refused: the secret of the application credential \w+ is wrong/,
+  );
+  await refusedWith(
+    t,
+    { ...credential, OS_APPLICATION_CREDENTIAL_ID: 'nil' },
+    /^login refused: there is no application credential nil/,
+  );
+});
+
+t.test('a Keystone that wants a second factor: what to do instead', async (t) => {
+  const receipt = { receipt: { methods: ['password'] }, required_auth_methods: [['password', 'totp']] };
+  const server = createServer((_request, response) => {
+    response.writeHead(401, {
+      'Content-Type': 'application/json',
+      'Openstack-Auth-Receipt': 'gAAAAAreceipt',
+    });
+    response.end(JSON.stringify(receipt));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  await refusedWith(
+    t,
+    { ...ALICE, OS_AUTH_URL: `http://127.0.0.1:${port}/v3` },
+    /^one proof is not enough: Keystone wants password with totp of alice .*application credential create/,
+  );
+});
+
+t.test('a Keystone that cannot be asked is not a wrong password', async (t) => {
+  for (const fault of ['error', 'html', 'front-end-404', 'redirect', 'wrong-shape', 'garbage'] as const) {
+    keystone.fault = fault;
+    await refusedWith(t, ALICE, /^no login at Keystone http:\/\/127\.0\.0\.1:\d+\/v3: /);
+  }
+  keystone.fault = undefined;
+  await refusedWith(t, { ...ALICE, OS_AUTH_URL: 'http://127.0.0.1:1/v3' }, /: connect ECONNREFUSED/);
+});
+
+t.test('a Keystone that never answers is given up', async (t) => {
+  keystone.fault = 'hang';
+  const terminal = createFakeTerminal({ interactive: false });
+  const source = await sourceOf(ALICE);
+  const refused = t.rejects(source.obtain(terminal, undefined), { message: /did not answer in time/ });
+  while (keystone.hanging === 0) await new Promise((resolve) => setImmediate(resolve));
+  terminal.clock.advance(30_000);
+  await refused;
+});
+
+t.test('the secret that is missing is asked for, hidden', async (t) => {
+  const asked: string[] = [];
+  const terminal = {
+    ...createFakeTerminal(),
+    askHidden: async (question: string) => {
+      asked.push(question);
+      return 'alice-pass';
+    },
+  };
+  const source = await sourceOf({ ...ALICE, OS_PASSWORD: '' });
+  await t.resolves(source.obtain(terminal, undefined));
+  t.same(asked, [`The password of alice of the domain acme at ${keystone.url}: `]);
+});
+
+t.test('C256 without a terminal a missing secret is an error that names the variable', async (t) => {
+  await refusedWith(t, { ...ALICE, OS_PASSWORD: '' }, /give password in secure\.yaml or OS_PASSWORD$/);
+  await refusedWith(
+    t,
+    { ...AT, OS_APPLICATION_CREDENTIAL_ID: 'c1' },
+    /give application_credential_secret in secure\.yaml or OS_APPLICATION_CREDENTIAL_SECRET$/,
+  );
+});
+
+t.test('its own authority is believed, by a path from here or from home', async (t) => {
+  const authority = await createAuthority();
+  const secured = await createKeystoneStandIn({ tls: await authority.server('keystone') });
+  t.teardown(() => secured.close());
+  secured.directory.user('acme', 'alice');
+  const folder = t.testdir({ 'ca.pem': authority.cert });
+  const env = { ...ALICE, OS_AUTH_URL: secured.url, HOME: folder };
+  const terminal = createFakeTerminal({ interactive: false });
+  for (const caFile of ['ca.pem', '~/ca.pem', join(folder, 'ca.pem')]) {
+    const source = await sourceOf(env, { 'os-cacert': caFile }, folder);
+    await t.resolves(source.obtain(terminal, undefined), caFile);
+  }
+  const missing = await sourceOf(env, { 'os-cacert': 'nil.pem' }, folder);
+  await t.rejects(missing.obtain(terminal, undefined), { message: /^cannot read cacert: ENOENT/ });
+  const system = await sourceOf(env, {}, folder);
+  await t.rejects(system.obtain(terminal, undefined), { message: /certificate.*--os-cacert$/ });
+});
+
+t.test('secrets are no flags', async (t) => {
+  for (const word of ['password', 'token', 'application-credential-secret']) {
+    await t.rejects(sourceOf(ALICE, { [`os-${word}`]: 'sesame' }), { message: /everybody here can read/ });
+  }
+});
+
+t.test(
+  'the identity is whose token it is: each scope, user and Keystone its own, and no secret',
+  async (t) => {
+    const identityOf = async (env: Variables) => JSON.stringify((await sourceOf(env)).identity);
+    const different = [
+      ALICE,
+      { ...ALICE, ...WEB },
+      { ...ALICE, OS_PROJECT_ID: web.id },
+      { ...ALICE, OS_USERNAME: 'bob' },
+      { ...ALICE, OS_AUTH_URL: 'https://other/v3' },
+      { ...AT, OS_TOKEN: 'gAAAAAsesame' },
+      { ...AT, OS_TOKEN: 'gAAAAAother' },
+    ];
+    const identities = await Promise.all(different.map(identityOf));
+    t.equal(new Set(identities).size, different.length);
+    t.notMatch(identities.join(), /alice-pass|sesame/);
+    t.equal(await identityOf({ ...ALICE, OS_PASSWORD: 'changed' }), identities[0]);
+  },
+);
+
+t.test('variables alone need no cloud, though there is one; a named cloud lies beneath them', async (t) => {
+  const clouds = `clouds: { acme: { auth: { auth_url: '${keystone.url}', username: bob } } }`;
+  const folder = t.testdir({ 'clouds.yaml': clouds });
+  const { identity } = await sourceOf({ ...ALICE, OS_AUTH_URL: 'https://other/v3' }, {}, folder);
+  t.match(identity[1], 'https://other/v3');
+  const { OS_AUTH_URL, ...noAddress } = ALICE;
+  const named = await sourceOf({ ...noAddress, OS_CLOUD: 'acme' }, {}, folder);
+  t.same(named.identity, (await sourceOf(ALICE)).identity);
+  const flagged = await sourceOf({}, { 'os-cloud': 'acme', 'os-username': 'carol' }, folder);
+  t.match(flagged.identity[2], 'carol');
+});

@@ -1,0 +1,165 @@
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import t, { type Test } from 'tap';
+import { OIDC_USAGE, oidcFlags, readOidcFlags } from '../../../../src/cli/login/oidc-flags.ts';
+import { createOidcSource } from '../../../../src/cli/login/oidc-source.ts';
+import { createFakeTerminal } from '../../../support/fake-terminal.ts';
+import { type ScriptedProvider, startScriptedProvider } from '../../../support/oidc/scripted-provider.ts';
+
+const NEEDED = ['--issuer-url', 'https://login.example.com', '--client-id', 'kubernetes'];
+
+const parse = (...words: string[]) => parseArgs({ args: words, options: oidcFlags }).values;
+const read = (...words: string[]) => readOidcFlags(parse(...NEEDED, ...words), { HOME: '/home/carol' });
+
+async function startProvider(t: Test, metadata: Record<string, unknown> = {}): Promise<ScriptedProvider> {
+  const provider = await startScriptedProvider();
+  t.teardown(() => provider.close());
+  Object.assign(provider.metadata, metadata);
+  return provider;
+}
+
+const sourceOf = ({ issuer }: ScriptedProvider, ...words: string[]) =>
+  createOidcSource(parse('--issuer-url', issuer, '--client-id', 'kubernetes', ...words), {});
+
+t.test('what a kubeconfig says', async (t) => {
+  t.match(read(), {
+    issuer: 'https://login.example.com',
+    clientID: 'kubernetes',
+    clientSecretFile: undefined,
+    caFile: undefined,
+    scopes: [],
+    extraParameters: {},
+    deviceCode: false,
+    browser: true,
+    redirectURI: new URL('http://127.0.0.1/'),
+    ports: [0],
+  });
+  t.match(
+    read(
+      ...[
+        '--client-secret-file',
+        '~/secret',
+        '--ca-file',
+        '/etc/ca.crt',
+        '--scope',
+        'groups',
+        '--scope',
+        'a b,c',
+      ],
+      ...['--extra-param', 'access_type=offline', '--extra-param', 'x=a=b', '--device-code', '--no-browser'],
+      ...['--listen-port', '8000', '--listen-port', '18000', '--redirect-uri', 'http://localhost/callback'],
+    ),
+    {
+      clientSecretFile: '/home/carol/secret',
+      caFile: '/etc/ca.crt',
+      scopes: ['groups', 'a', 'b', 'c'],
+      extraParameters: { access_type: 'offline', x: 'a=b' },
+      deviceCode: true,
+      browser: false,
+      redirectURI: new URL('http://localhost/callback'),
+      ports: [8000, 18000],
+    },
+  );
+});
+
+t.test('wrong usage', async (t) => {
+  const wrong: [RegExp, string[]][] = [
+    [/^--issuer-url must be https/, ['--issuer-url', 'http://login.example.com']],
+    [/^--issuer-url is no URL: "login"/, ['--issuer-url', 'login']],
+    [/^--issuer-url must be without user/, ['--issuer-url', 'https://a:b@login.example.com']],
+    [/^--issuer-url must be without user, query/, ['--issuer-url', 'https://login.example.com/?a']],
+    [/^--issuer-url is required with --oidc/, ['--issuer-url', '']],
+    [/^--client-id is required with --oidc/, ['--client-id', '']],
+    [/^--listen-port is no port: "http"/, ['--listen-port', 'http']],
+    [/^--listen-port is no port: "65536"/, ['--listen-port', '65536']],
+    [/^--extra-param must be NAME=VALUE/, ['--extra-param', 'offline']],
+    [/^--extra-param must be NAME=VALUE/, ['--extra-param', '=offline']],
+    [/^--extra-param cannot set state/, ['--extra-param', 'state=x']],
+    [/^--extra-param cannot set redirect_uri/, ['--extra-param', 'redirect_uri=https://evil.example']],
+    [/^--redirect-uri must be http:\/\/127/, ['--redirect-uri', 'https://evil.example/']],
+    [/^--redirect-uri must be http:\/\/127/, ['--redirect-uri', 'http://0.0.0.0/']],
+    [/^the port of --redirect-uri is said with/, ['--redirect-uri', 'http://localhost:8000/']],
+  ];
+  for (const [message, words] of wrong) t.throws(() => read(...words), { message }, words.join(' '));
+  t.throws(() => createOidcSource({}, {}), { message: '--issuer-url is required with --oidc' });
+});
+
+t.test('every option is explained', async (t) => {
+  const explained = OIDC_USAGE.matchAll(/^ {2}--([a-z-]+)/gm);
+  t.same([...explained].map(([, name]) => name).sort(), Object.keys(oidcFlags).sort());
+});
+
+t.test('whose token it is', async (t) => {
+  const identity = (...words: string[]) => createOidcSource(parse(...NEEDED, ...words), {}).identity;
+  const plain = identity();
+  t.same(plain, ['oidc', 'https://login.example.com', 'kubernetes', '']);
+  t.same(identity('--scope', 'b', '--scope', 'a'), identity('--scope', 'a', '--scope', 'b'));
+  t.not(identity('--extra-param', 'login_hint=carol').join(), plain.join(), 'a hint at the person counts');
+  const shown = ['--no-browser', '--device-code', '--listen-port', '1', '--client-secret-file', '/secret'];
+  t.same(identity(...shown), plain, 'how it is logged in does not');
+});
+
+t.test('files that cannot be read', async (t) => {
+  const provider = await startProvider(t);
+  const file = join(t.testdir(), 'missing');
+  for (const flag of ['--client-secret-file', '--ca-file']) {
+    const login = sourceOf(provider, flag, file).obtain(createFakeTerminal(), undefined);
+    await t.rejects(login, { message: new RegExp(`^cannot read ${file}: ENOENT`) });
+  }
+});
+
+t.test('no browser, and nobody to ask: a clear error, and nothing waits', async (t) => {
+  const terminal = createFakeTerminal({ interactive: false });
+  const login = sourceOf(await startProvider(t)).obtain(terminal, undefined);
+  await t.rejects(login, { message: /^no browser can be opened, and nobody can be asked here/ });
+  t.same(terminal.said, []);
+});
+
+t.test('no browser, and a provider without device codes: the address is printed', async (t) => {
+  const provider = await startProvider(t, { device_authorization_endpoint: undefined });
+  const terminal = createFakeTerminal({ onSay: () => terminal.interrupt() });
+  await t.rejects(sourceOf(provider).obtain(terminal, undefined), { message: 'the login was cancelled' });
+  t.match(terminal.said, [
+    /^To log in, open this page in a browser on this computer: http:\/\/127\.0\.0\.1:\d+\/auth\?/,
+  ]);
+});
+
+t.test('--no-browser prints the address, device codes or not', async (t) => {
+  const terminal = createFakeTerminal({ onSay: () => terminal.interrupt() });
+  const login = sourceOf(await startProvider(t), '--no-browser').obtain(terminal, undefined);
+  await t.rejects(login);
+  t.match(terminal.said, [/^To log in, open this page in a browser/]);
+});
+
+t.test('an answer that is not of this login is refused, and the person told', async (t) => {
+  const provider = await startProvider(t);
+  const terminal = createFakeTerminal({
+    browser: async (url) => {
+      const asked = new URL(url).searchParams;
+      const back = (state: string) => fetch(`${asked.get('redirect_uri')}?code=c&state=${state}`);
+      t.equal((await back('guessed')).status, 400);
+      const nonce = asked.get('nonce');
+      const body = { access_token: 'a', token_type: 'Bearer', id_token: provider.idToken({ nonce }) };
+      provider.tokenAnswers = [{ body }];
+      await back(asked.get('state') ?? '');
+    },
+  });
+  t.match(await sourceOf(provider).obtain(terminal, undefined), { token: /^ey/ });
+  t.ok(terminal.said.includes('Refused an answer that is not of this login.'));
+});
+
+t.test('a client that is not accepted any more is no reason to open a browser', async (t) => {
+  const provider = await startProvider(t);
+  provider.tokenAnswers = [{ status: 401, body: { error: 'invalid_client' } }];
+  const terminal = createFakeTerminal({ browser: () => t.fail('a browser was opened') });
+  const previous = { token: provider.idToken(), expiresAt: 0, refreshToken: 'r' };
+  await t.rejects(sourceOf(provider).obtain(terminal, previous), { message: /check its id and its secret/ });
+});
+
+t.test('a token without refresh token is not renewed, but obtained anew', async (t) => {
+  const provider = await startProvider(t);
+  const terminal = createFakeTerminal({ interactive: false });
+  const login = sourceOf(provider).obtain(terminal, { token: provider.idToken(), expiresAt: 0 });
+  await t.rejects(login, { message: /nobody can be asked/ });
+  t.same(provider.asked, []);
+});

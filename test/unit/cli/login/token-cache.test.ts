@@ -1,0 +1,97 @@
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { cacheFolder, openTokenCache } from '../../../../src/cli/login/token-cache.ts';
+
+const CREDENTIAL = { token: 'the-token', expiresAt: 2, obtainedAt: 1 };
+const IDENTITY = ['keystone', 'alice'];
+const modeOf = (file: string) => statSync(file).mode & 0o777;
+
+t.test('what was written is read, in a folder and a file that are the person’s alone', async (t) => {
+  const folder = join(t.testdir(), 'deep', 'stonegate');
+  const cache = await openTokenCache(folder, IDENTITY);
+  await cache.write({ ...CREDENTIAL, refreshToken: 'again' });
+  t.same(await cache.read(), { ...CREDENTIAL, refreshToken: 'again' });
+  t.same([modeOf(folder), modeOf(cache.file)], [0o700, 0o600]);
+});
+
+t.test('each identity has its own file, and no name in it', async (t) => {
+  const folder = t.testdir();
+  for (const identity of [IDENTITY, ['keystone', 'bob'], ['keystone,alice'], ['keystonealice']]) {
+    await (await openTokenCache(folder, identity)).write(CREDENTIAL);
+  }
+  const files = readdirSync(folder);
+  t.equal(files.length, 4);
+  t.ok(files.every((file) => /^[0-9a-f]{32}\.json$/.test(file)));
+});
+
+t.test('a file of somebody else’s identity is none', async (t) => {
+  const folder = t.testdir();
+  const cache = await openTokenCache(folder, IDENTITY);
+  writeFileSync(cache.file, JSON.stringify({ identity: ['other'], ...CREDENTIAL }), { mode: 0o600 });
+  t.equal(await cache.read(), undefined);
+});
+
+for (const [what, text] of Object.entries({
+  'half a file': '{"identity":',
+  'no object': '"token"',
+  'no token': JSON.stringify({ identity: IDENTITY, expiresAt: 1, obtainedAt: 1 }),
+  'a time that is no number': JSON.stringify({ identity: IDENTITY, ...CREDENTIAL, expiresAt: 'soon' }),
+})) {
+  t.test(`${what} is no token`, async (t) => {
+    const cache = await openTokenCache(t.testdir(), IDENTITY);
+    writeFileSync(cache.file, text, { mode: 0o600 });
+    t.equal(await cache.read(), undefined);
+  });
+}
+
+t.test('a file that others may read is refused, and left for the person to judge', async (t) => {
+  const cache = await openTokenCache(t.testdir(), IDENTITY);
+  await cache.write(CREDENTIAL);
+  for (const mode of [0o640, 0o604, 0o620]) {
+    chmodSync(cache.file, mode);
+    await t.rejects(cache.read(), { message: /is open to others \(mode 6\d\d\)/ });
+  }
+});
+
+t.test('a file of another user is refused', { skip: process.getuid?.() !== 0 && 'needs root' }, async (t) => {
+  const cache = await openTokenCache(t.testdir(), IDENTITY);
+  await cache.write(CREDENTIAL);
+  chownSync(cache.file, 65_534, 65_534);
+  await t.rejects(cache.read(), { message: /belongs to somebody else/ });
+});
+
+t.test('a link is refused: it may lead to anybody’s file', async (t) => {
+  const cache = await openTokenCache(t.testdir({ other: '{}' }), IDENTITY);
+  symlinkSync(join(t.testdirName, 'other'), cache.file);
+  await t.rejects(cache.read(), { message: /^cannot read the cached token / });
+});
+
+t.test('a folder that others may write to is refused', async (t) => {
+  const folder = t.testdir();
+  chmodSync(folder, 0o777);
+  await t.rejects(openTokenCache(folder, IDENTITY), { message: /is open to others \(mode 777\)/ });
+});
+
+t.test('a folder that cannot be made is said', async (t) => {
+  const folder = t.testdir({ file: '' });
+  await t.rejects(openTokenCache(join(folder, 'file', 'stonegate'), IDENTITY), {
+    message: /cannot make the folder/,
+  });
+});
+
+t.test('a token that cannot be written leaves no half of it', async (t) => {
+  const folder = t.testdir();
+  const cache = await openTokenCache(folder, IDENTITY);
+  mkdirSync(cache.file);
+  await t.rejects(cache.write(CREDENTIAL), { message: /cannot write the token/ });
+  t.same(readdirSync(folder).length, 1);
+});
+
+t.test('the folder is --cache-dir, or XDG_CACHE_HOME, or ~/.cache', async (t) => {
+  t.equal(cacheFolder('/given', { XDG_CACHE_HOME: '/xdg' }), '/given');
+  t.equal(cacheFolder(undefined, { XDG_CACHE_HOME: '/xdg' }), '/xdg/stonegate');
+  t.equal(cacheFolder(undefined, { XDG_CACHE_HOME: 'relative' }), join(homedir(), '.cache/stonegate'));
+  t.equal(cacheFolder(undefined, {}), join(homedir(), '.cache/stonegate'));
+});

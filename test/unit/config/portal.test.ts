@@ -1,0 +1,105 @@
+import t from 'tap';
+import { parseConfiguration } from '../../../src/config/parse.ts';
+import { formatProblem } from '../../../src/config/problem.ts';
+import { referencesOf } from '../../../src/config/references.ts';
+
+const ISSUER = 'https://login.acme.example';
+const PORTAL = {
+  publicURL: 'https://login.example.com',
+  tls: { certFile: 'portal.crt', keyFile: 'portal.key' },
+  kubernetes: { server: 'https://k8s.example.com:8443' },
+};
+const OIDC = { issuer: ISSUER, clientID: 'portal', displayName: 'Acme' };
+
+function parse(portal: object, changes: Readonly<Record<string, object>> = {}) {
+  const configuration = {
+    apiVersion: 'stonegate.dev/v1alpha1',
+    kind: 'StonegateConfiguration',
+    server: { tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
+    upstream: { server: 'https://10.0.0.1:6443', credential: { tokenFile: 'token' } },
+    tenancy: { mode: 'arktos' },
+    authentication: {
+      keystone: { url: 'https://keystone:5000/v3' },
+      jwt: [
+        {
+          issuer: { url: ISSUER, audiences: ['portal', 'kubectl'] },
+          claimMappings: { username: { claim: 'sub', prefix: 'oidc:' } },
+          tenant: { value: 'acme' },
+        },
+      ],
+    },
+    portal: { ...PORTAL, ...portal },
+    ...changes,
+  };
+  return parseConfiguration(JSON.stringify(configuration), '/etc/stonegate');
+}
+
+const problemsOf = (...given: Parameters<typeof parse>) => parse(...given).problems.map(formatProblem);
+
+t.test('a small portal gets its defaults', async (t) => {
+  const { configuration, problems } = parse({ oidc: [OIDC] });
+  t.same(problems, []);
+  t.match(configuration?.portal, {
+    bind: '0.0.0.0:8444',
+    tls: { certFile: '/etc/stonegate/portal.crt' },
+    kubernetes: { name: 'stonegate' },
+    oidc: [{ scopes: ['openid', 'profile', 'email'] }],
+    keystone: { enabled: true, displayName: 'OpenStack Keystone' },
+    sessionLifetime: 28_800_000,
+    passwordLogins: { perSource: { burst: 20 }, perUser: { burst: 5 } },
+  });
+});
+
+t.test('its files and secrets are read and watched like all others', async (t) => {
+  const { configuration } = parse({
+    kubernetes: { ...PORTAL.kubernetes, caFile: 'ca.crt' },
+    oidc: [{ ...OIDC, clientSecret: { fromEnv: 'SECRET' } }],
+  });
+  const paths =
+    configuration === undefined ? [] : referencesOf(configuration).map(({ path }) => path.join('.'));
+  for (const path of ['tls.certFile', 'tls.keyFile', 'kubernetes.caFile', 'oidc.0.clientSecret.fromEnv'])
+    t.ok(paths.includes(`portal.${path}`), path);
+});
+
+t.test('a host name shared with the API is refused, whatever the port: cookies know none', async (t) => {
+  t.match(problemsOf({ publicURL: 'https://k8s.example.com:8444' }), [/portal\.publicURL.*cookies/]);
+});
+
+t.test('an address that is no https origin is refused', async (t) => {
+  for (const publicURL of [
+    'http://login.example.com',
+    'http://localhost',
+    'https://login.example.com/portal',
+  ])
+    t.match(problemsOf({ publicURL }), [/portal\.publicURL.*an https address without a path/], publicURL);
+});
+
+t.test('an address that another listener has is refused', async (t) => {
+  t.match(problemsOf({ bind: '0.0.0.0:8443' }), [/portal\.bind.*server\.bind/]);
+  t.match(problemsOf({ bind: '0.0.0.0:9090' }), [/portal\.bind.*admin\.bind/]);
+});
+
+t.test('an issuer the API does not know, or twice the same, is refused', async (t) => {
+  t.match(problemsOf({ oidc: [{ ...OIDC, issuer: `${ISSUER}/` }] }), [
+    /portal\.oidc\[0\]\.issuer.*authentication\.jwt/,
+  ]);
+  t.match(problemsOf({ oidc: [OIDC, OIDC] }), [/portal\.oidc\[1\]\.issuer.*once/]);
+});
+
+t.test('a client whose tokens the API would not accept is refused', async (t) => {
+  t.match(problemsOf({ oidc: [{ ...OIDC, clientID: 'x' }] }), [/portal\.oidc\[0\]\.clientID.*audiences/]);
+  t.match(problemsOf({ oidc: [{ ...OIDC, kubectlClientID: 'x' }] }), [/kubectlClientID.*audiences/]);
+  t.same(problemsOf({ oidc: [{ ...OIDC, kubectlClientID: 'kubectl' }] }), []);
+});
+
+t.test('a portal that nobody could sign in at is refused', async (t) => {
+  t.match(problemsOf({ keystone: { enabled: false } }), [/portal.*no way to sign in/]);
+  t.same(problemsOf({ keystone: { enabled: false }, oidc: [OIDC] }), []);
+});
+
+t.test('several workers need Redis to share sessions', async (t) => {
+  const server = { tls: { certFile: 'tls.crt', keyFile: 'tls.key' }, workers: 2 };
+  t.match(problemsOf({}, { server }), [/portal.*cache\.redis/]);
+  const cache = { redis: { url: { fromEnv: 'REDIS_URL' } }, sealingKeys: [{ fromFile: 'key' }] };
+  t.same(problemsOf({}, { server, cache }), []);
+});
