@@ -102,7 +102,10 @@ export interface Sealer {
   verify(mac: string, parts: readonly string[]): boolean;
 }
 
-export interface PasswordLimit {
-  /** @returns whose bound is reached, if one is */
-  admit(source: string, user: string): 'source' | 'user' | undefined;
+export interface SignInLimit {
+  /**
+   * @param user whose password is tried; undefined where an issuer asks for it
+   * @returns whose bound is reached, if one is
+   */
+  admit(source: string, user: string | undefined): 'source' | 'user' | undefined;
 }
