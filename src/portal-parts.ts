@@ -15,13 +15,13 @@ import { createMemorySessions, createSharedSessions } from './cache/portal-sessi
 import { createOidcPortalLogin, type OidcPortalLogin } from './clients/oidc-portal.ts';
 import { createPortalPasswordLogin, type PortalPasswordLogin } from './clients/portal-password-login.ts';
 import type { LoadedConfiguration } from './config/load.ts';
-import { createPasswordLimit } from './flowcontrol/password-limit.ts';
+import { createSignInLimit } from './flowcontrol/sign-in-limit.ts';
 import { createKept, type Kept } from './lib/kept.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import type { Stages } from './pipeline/stages.ts';
 import type { KeystoneWay } from './portal/context.ts';
 import { createPortal } from './portal/portal.ts';
-import type { IdentitySource, PasswordLimit, Provider, Sealer, SessionStore } from './portal/ports.ts';
+import type { IdentitySource, Provider, Sealer, SessionStore, SignInLimit } from './portal/ports.ts';
 
 /** In one process without Redis. */
 const MAX_SESSIONS = 10_000;
@@ -33,7 +33,7 @@ export class PortalParts {
   readonly #adapters: Adapters;
   readonly #memory: SessionStore;
   readonly #ownSealer: Sealer;
-  readonly #limit = createKept<PasswordLimit>(() => {});
+  readonly #limit = createKept<SignInLimit>(() => {});
   readonly #password = createKept<PortalPasswordLogin>((login) => login.close());
   readonly #issuers = new Map<string, Kept<OidcPortalLogin>>();
 
@@ -66,6 +66,9 @@ export class PortalParts {
       keystone: keystone && this.#keystone(loaded, portal, keystone),
       identities: identitiesOf(identification),
       sessions: this.#sessions(loaded),
+      limit: this.#limit.take(fingerprintOf(portal.signInLimits), () =>
+        createSignInLimit({ ...portal.signInLimits, clock: this.#around.clock }),
+      ),
       sealer: this.#sealer(loaded),
       sessionLifetime: portal.sessionLifetime,
     });
@@ -100,7 +103,7 @@ export class PortalParts {
 
   #keystone(
     loaded: LoadedConfiguration,
-    { keystone, passwordLogins }: PortalConfiguration,
+    { keystone }: PortalConfiguration,
     { url, caFile, timeout }: KeystoneConfiguration,
   ): KeystoneWay | undefined {
     if (!keystone.enabled) return undefined;
@@ -108,10 +111,7 @@ export class PortalParts {
     const login = this.#password.take(fingerprintOf(url, ca, timeout), () =>
       createPortalPasswordLogin({ ...this.#around, url, ...ca, timeout }),
     );
-    const limit = this.#limit.take(fingerprintOf(passwordLogins), () =>
-      createPasswordLimit({ ...passwordLogins, clock: this.#around.clock }),
-    );
-    return { displayName: keystone.displayName, defaultDomain: keystone.defaultDomain, login, limit };
+    return { displayName: keystone.displayName, defaultDomain: keystone.defaultDomain, login };
   }
 
   #provider(loaded: LoadedConfiguration, configuration: PortalOIDCConfiguration): Provider {

@@ -204,7 +204,7 @@ export interface PortalConfiguration {
     readonly defaultDomain?: string;
   };
   readonly sessionLifetime: Milliseconds;
-  readonly passwordLogins: { readonly perSource: Rate; readonly perUser: Rate };
+  readonly signInLimits: { readonly perSource: Rate; readonly perUser: Rate };
 }
 
 export interface StonegateConfiguration {

@@ -3,9 +3,11 @@
  * and the projects it could be exchanged for. On connections of its own, so that a flood of tries never stands in the
  * way of tokens that are to be validated.
  */
+
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { PasswordLogin, ProjectName } from '../portal/ports.ts';
+import type { PasswordLogin } from '../portal/ports.ts';
+import type { ProjectName } from '../portal/session.ts';
 import { createKeystoneHTTP, type KeystoneHTTPOptions } from './keystone-http.ts';
 import { type KeystoneLoginScope, logIn } from './keystone-login.ts';
 import { listProjects } from './keystone-projects.ts';

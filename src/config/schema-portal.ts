@@ -47,9 +47,9 @@ export function portalSchema(file: FileField) {
       .describe("Where people's machines reach it; else `authentication.keystone.url`."),
     defaultDomain: text.exactOptional().describe('What stands in the field for the domain at first.'),
   });
-  const passwordLogins = z.strictObject({
-    perSource: rate.default({ perSecond: 0.2, burst: 20 }).describe('Per client address.'),
-    perUser: rate.default({ perSecond: 0.05, burst: 5 }).describe('Per user name and domain.'),
+  const signInLimits = z.strictObject({
+    perSource: rate.default({ perSecond: 1, burst: 50 }).describe('Per client address.'),
+    perUser: rate.default({ perSecond: 0.05, burst: 5 }).describe('Passwords of one user.'),
   });
   return z.strictObject({
     bind: bind.default('0.0.0.0:8444').describe('HOST:PORT of a listener of its own.'),
@@ -68,6 +68,6 @@ export function portalSchema(file: FileField) {
     sessionLifetime: period
       .prefault('8h')
       .describe('How long a sign-in lasts at most; it ends with the credential it was made with.'),
-    passwordLogins: passwordLogins.prefault({}).describe('How often passwords may be tried, per process.'),
+    signInLimits: signInLimits.prefault({}).describe('How often signing in may be tried, per process.'),
   });
 }

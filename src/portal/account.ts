@@ -2,10 +2,11 @@
  * Who somebody is, as their page tells it: the facts of the session, and what the Kubernetes API makes of them now. It
  * is what the API itself would answer them (`selfidentity`), with the names they know themselves by.
  */
+
 import type { SelfIdentity } from '../api/self-identity-v1alpha1.ts';
 import { selfIdentityOf } from '../pipeline/answer-self-identity.ts';
-import type { IdentitySource, ProjectName } from './ports.ts';
-import type { Session } from './session.ts';
+import type { IdentitySource } from './ports.ts';
+import type { ProjectName, Session } from './session.ts';
 
 export interface Account {
   /** As they know themselves. */

@@ -3,13 +3,14 @@
  * proves becomes a session with a new id. A session that the browser brought along is ended, so that none that somebody
  * else planted there lives on. The credential itself is forgotten. (CWE-384)
  */
+
 import { type Answer, seeOther } from './answer.ts';
 import type { PortalContext } from './context.ts';
 import { clearCookie, OIDC_COOKIE, SESSION_COOKIE, setCookie, VISIT_COOKIE } from './cookies.ts';
-import type { ProjectName } from './ports.ts';
 import { sessionNotKept } from './problem.ts';
 import { redirectTarget } from './redirect-target.ts';
 import type { PortalRequest } from './request.ts';
+import type { ProjectName } from './session.ts';
 import { newID, type Session } from './session.ts';
 
 export interface Proof {

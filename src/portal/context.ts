@@ -7,21 +7,13 @@ import type { Random } from '../lib/random.ts';
 import type { TrustedProxies } from '../pipeline/client-address.ts';
 import type { FormTokens } from './csrf.ts';
 import type { ClusterFacts } from './kubeconfig.ts';
-import type {
-  IdentitySource,
-  PasswordLimit,
-  PasswordLogin,
-  Provider,
-  Sealer,
-  SessionStore,
-} from './ports.ts';
+import type { IdentitySource, PasswordLogin, Provider, Sealer, SessionStore, SignInLimit } from './ports.ts';
 
 export interface KeystoneWay {
   readonly displayName: string;
   /** What stands in the field at first. */
   readonly defaultDomain: string | undefined;
   readonly login: PasswordLogin;
-  readonly limit: PasswordLimit;
 }
 
 export interface PortalOptions {
@@ -34,6 +26,7 @@ export interface PortalOptions {
   readonly keystone: KeystoneWay | undefined;
   readonly identities: IdentitySource;
   readonly sessions: SessionStore;
+  readonly limit: SignInLimit;
   readonly sealer: Sealer;
   /** How long a session lasts at most, in milliseconds. */
   readonly sessionLifetime: number;

@@ -4,9 +4,11 @@
  * letters, digits and dashes alone: `kubectl config set` takes a dot for the end of a name.
  * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/; …/client-authentication.v1/
  */
+
 import { stringify } from 'yaml';
 import type { Account } from './account.ts';
-import type { ProjectName, Provider } from './ports.ts';
+import type { Provider } from './ports.ts';
+import type { ProjectName } from './session.ts';
 
 const EXEC_API = 'client.authentication.k8s.io/v1';
 /** `v1` demands an interactive mode, which `kubectl config` cannot set before 1.33. */

@@ -9,7 +9,7 @@ import { beginSession } from './begin-session.ts';
 import type { PortalContext } from './context.ts';
 import { clearCookie, cookieOf, OIDC_COOKIE, setCookie } from './cookies.ts';
 import type { OIDCTransaction, Provider, Sealer } from './ports.ts';
-import { notFound, refusedByProvider, unknownSignIn } from './problem.ts';
+import { notFound, refusedByProvider, tooManySignIns, unknownSignIn } from './problem.ts';
 import { redirectTarget } from './redirect-target.ts';
 import type { PortalRequest } from './request.ts';
 
@@ -42,12 +42,13 @@ export async function startOIDC({ query }: PortalRequest, context: PortalContext
 
 export async function finishOIDC(request: PortalRequest, context: PortalContext): Promise<Answer> {
   const { exchange, query } = request;
-  const { origin, providers, sealer, clock, logger } = context;
+  const { origin, providers, limit, sealer, clock, logger } = context;
   const begun = readBegun(cookieOf(exchange.headers, OIDC_COOKIE), sealer, clock);
   const provider = providers.find(({ id }) => id === begun?.provider);
   // Before the answer's state is known to be ours, nothing in it is worth showing.
   if (begun === undefined || provider === undefined || query.get('state') !== begun.state)
     throw unknownSignIn();
+  if (limit.admit(request.source, undefined) !== undefined) throw tooManySignIns();
   const result = await provider.login.finish(new URL(`${CALLBACK}?${query.toString()}`, origin), begun);
   if ('refused' in result) {
     logger.info({ issuer: provider.issuer, refused: result.refused }, 'portal: the issuer refused a sign-in');

@@ -4,13 +4,7 @@
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
-import type { Session } from './session.ts';
-
-/** A project somebody may sign in to. */
-export interface ProjectName {
-  readonly id: string;
-  readonly name: string;
-}
+import type { ProjectName, Session } from './session.ts';
 
 export interface PasswordSignIn {
   readonly user: string;
@@ -102,7 +96,10 @@ export interface Sealer {
   verify(mac: string, parts: readonly string[]): boolean;
 }
 
-export interface PasswordLimit {
-  /** @returns whose bound is reached, if one is */
-  admit(source: string, user: string): 'source' | 'user' | undefined;
+export interface SignInLimit {
+  /**
+   * @param user whose password is tried; undefined where an issuer asks for it
+   * @returns whose bound is reached, if one is
+   */
+  admit(source: string, user: string | undefined): 'source' | 'user' | undefined;
 }

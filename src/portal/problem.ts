@@ -90,6 +90,15 @@ export const refusedByProvider = (provider: string, quote: string): PortalProble
     action: SIGN_IN_AGAIN,
   });
 
+export const tooManySignIns = (): PortalProblem =>
+  new PortalProblem({
+    status: 429,
+    title: 'Too many sign-ins from your address',
+    text: 'Wait a minute, then try again.',
+    action: SIGN_IN_AGAIN,
+    headers: [['Retry-After', '60']],
+  });
+
 export const sessionNotKept = (): PortalProblem =>
   new PortalProblem({
     status: 503,

@@ -4,7 +4,12 @@
  * API does it.
  */
 import type { Identity } from '../api/identity.ts';
-import type { ProjectName } from './ports.ts';
+
+/** A project somebody may sign in to. */
+export interface ProjectName {
+  readonly id: string;
+  readonly name: string;
+}
 
 export interface Session {
   readonly identity: Identity;

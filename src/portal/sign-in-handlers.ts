@@ -46,7 +46,7 @@ export async function showSignIn(request: PortalRequest, context: PortalContext)
 }
 
 export async function signInWithPassword(request: PortalRequest, context: PortalContext): Promise<Answer> {
-  const { keystone, origin, formTokens, clock, logger } = context;
+  const { keystone, limit, origin, formTokens, clock, logger } = context;
   const { exchange, visitID, source } = request;
   if (keystone === undefined) throw notFound();
   if (!isFromOwnPage(exchange.headers, origin)) throw staleForm();
@@ -61,9 +61,9 @@ export async function signInWithPassword(request: PortalRequest, context: Portal
   const mistakes = mistakesIn(values);
   if (Object.keys(mistakes).length > 0) return again(422, mistakes);
   const { user = '', domain = '', password = '', project = '' } = values;
-  const limited = keystone.limit.admit(source, JSON.stringify([domain, user]));
+  const limited = limit.admit(source, JSON.stringify([domain, user]));
   if (limited !== undefined) {
-    logger.warn({ source, limited }, 'portal: too many passwords tried');
+    logger.warn({ source, limited }, 'portal: too many sign-ins tried');
     return again(429, { form: tooMany(limited) }, [['Retry-After', '60']]);
   }
   const wish = { user, domain, password, project: project === '' ? undefined : project };

@@ -36,8 +36,8 @@ async function startPortal(
 ): Promise<Portal> {
   const port = await freePort();
   const often = { perSecond: 100, burst: 100 };
-  const passwordLogins = { perSource: often, perUser: often };
-  const configuration = { ...others, portal: { passwordLogins, ...changes } };
+  const signInLimits = { perSource: often, perUser: often };
+  const configuration = { ...others, portal: { signInLimits, ...changes } };
   const stonegate = await startStonegate({ folder: t.testdir(), portal: { port }, configuration });
   t.teardown(() => stonegate.close());
   const { directory } = stonegate.keystone;

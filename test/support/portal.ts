@@ -118,7 +118,6 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
     keystone: {
       displayName: 'Keystone',
       defaultDomain: undefined,
-      limit: { admit: () => world.limited },
       login: {
         async signIn(wish) {
           asked.push(wish);
@@ -140,6 +139,7 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
       },
     },
     sessions,
+    limit: { admit: () => world.limited },
     sealer: createPortalSealer([], systemRandom),
     sessionLifetime: 8 * HOUR,
     clock,

@@ -47,6 +47,9 @@ export async function startStonegate(options: LandscapeOptions): Promise<Running
     watched: result.watched,
     sources: systemSources,
     logger: createLogger('debug', { write: (line) => logged.push(line) }),
+  }).catch(async (error: unknown) => {
+    await landscape.close();
+    throw error;
   });
   const { port } = app.address;
   const agent = new Agent({ ca: landscape.authority.cert, keepAlive: true });

@@ -46,7 +46,7 @@ t.test('a small portal gets its defaults', async (t) => {
     oidc: [{ scopes: ['openid', 'profile', 'email'] }],
     keystone: { enabled: true, displayName: 'OpenStack Keystone' },
     sessionLifetime: 28_800_000,
-    passwordLogins: { perSource: { burst: 20 }, perUser: { burst: 5 } },
+    signInLimits: { perSource: { burst: 50 }, perUser: { burst: 5 } },
   });
 });
 

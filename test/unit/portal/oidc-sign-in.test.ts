@@ -87,6 +87,17 @@ t.test('an issuer that refuses is quoted, as text', async (t) => {
   t.notOk(browser.cookies.has(OIDC), 'and the sign-in is over');
 });
 
+t.test('who comes back too often waits, and the issuer is not asked', async (t) => {
+  const portal = createFakePortal();
+  const browser = portal.browser();
+  await begin(browser);
+  portal.world.limited = 'source';
+  portal.world.oidc = new Error('was asked');
+  const answer = await browser.get(CALLBACK);
+  t.equal(answer.status, 429);
+  t.equal(headerOf(answer, 'retry-after'), '60');
+});
+
 t.test('an issuer that cannot be asked is a page to try again', async (t) => {
   const portal = createFakePortal();
   portal.world.oidc = new StatusError('IssuerUnavailable', 'the issuer cannot be asked');

@@ -1,10 +1,10 @@
 import t from 'tap';
-import { createPasswordLimit } from '../../../src/flowcontrol/password-limit.ts';
+import { createSignInLimit } from '../../../src/flowcontrol/sign-in-limit.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 function setUp() {
   const clock = createFakeClock();
-  const limit = createPasswordLimit({
+  const limit = createSignInLimit({
     perSource: { perSecond: 1, burst: 3 },
     perUser: { perSecond: 0.1, burst: 2 },
     clock,
@@ -25,6 +25,12 @@ t.test('many addresses that try one user are slowed', async (t) => {
   t.equal(limit.admit('192.0.2.2', 'a'), undefined);
   t.equal(limit.admit('192.0.2.3', 'a'), 'user');
   t.equal(limit.admit('192.0.2.3', 'b'), undefined);
+});
+
+t.test('where an issuer asks for the password, the source alone counts', async (t) => {
+  const { limit } = setUp();
+  for (let i = 0; i < 3; i += 1) t.equal(limit.admit('192.0.2.1', undefined), undefined);
+  t.equal(limit.admit('192.0.2.1', undefined), 'source');
 });
 
 t.test('patience is rewarded', async (t) => {

@@ -1,0 +1,146 @@
+/**
+ * The portal put together as `stonegate serve` does it: reloads, a real Redis, a real Keystone.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { text } from 'node:stream/consumers';
+import t, { type Test } from 'tap';
+import { parse, stringify } from 'yaml';
+import { createPortalPasswordLogin } from '../../src/clients/portal-password-login.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { freePort } from '../support/free-port.ts';
+import { missingKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
+import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
+import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+interface Visitor {
+  get(path: string): Promise<Answer>;
+  signIn(): Promise<Answer>;
+}
+
+async function setUp(t: Test, configuration: Record<string, object> = {}) {
+  const port = await freePort();
+  const stonegate = await startStonegate({ folder: t.testdir(), portal: { port }, configuration });
+  t.teardown(() => stonegate.close());
+  return { stonegate, port, visitor: () => createVisitor(stonegate, port) };
+}
+
+/** A browser's part in it: cookies, and where a form comes from. */
+function createVisitor({ authority }: RunningStonegate, port: number): Visitor {
+  const cookies = new Map<string, string>();
+  const ask = (method: string, path: string, form?: Record<string, string>) =>
+    new Promise<Answer>((resolve, reject) => {
+      const origin = `https://localhost:${port}`;
+      const headers = {
+        cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...(form && { origin, 'content-type': 'application/x-www-form-urlencoded' }),
+      };
+      const sent = request(
+        `${origin}${path}`,
+        { method, headers, ca: authority.cert, agent: false },
+        (response) => {
+          for (const line of response.headers['set-cookie'] ?? []) {
+            const [name = '', value = ''] = (line.split(';', 1)[0] ?? '').split('=');
+            if (line.includes('Max-Age=0')) cookies.delete(name);
+            else cookies.set(name, value);
+          }
+          text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
+        },
+      );
+      sent.on('error', reject);
+      sent.end(form && new URLSearchParams(form).toString());
+    });
+  return {
+    get: (path) => ask('GET', path),
+    async signIn() {
+      const token = /name="token" value="([^"]+)"/.exec((await ask('GET', '/login')).body)?.[1] ?? '';
+      const wish = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web', next: '/' };
+      return ask('POST', '/login/keystone', { ...wish, token });
+    },
+  };
+}
+
+t.test('a reload changes what is shown, and nobody has to sign in again', async (t) => {
+  const { stonegate, visitor } = await setUp(t);
+  const alice = visitor();
+  t.equal((await alice.signIn()).status, 303);
+  await stonegate.configure({ portal: { keystone: { displayName: 'The Cloud' } } });
+  await stonegate.app.reload();
+  t.match(await alice.get('/'), { status: 200, body: /signed in with The Cloud/ });
+});
+
+t.test('a portal that is taken out of the configuration serves nobody any more', async (t) => {
+  const { stonegate, visitor } = await setUp(t);
+  const { portal: _portal, ...rest } = parse(await readFile(stonegate.configFile, 'utf8'));
+  await writeFile(stonegate.configFile, stringify(rest));
+  await stonegate.app.reload();
+  t.equal((await visitor().get('/login')).status, 404);
+  t.match(stonegate.logged.join(''), 'need a restart');
+});
+
+t.test('without a portal there is no listener for one', async (t) => {
+  const stonegate = await startStonegate({ folder: t.testdir() });
+  t.teardown(() => stonegate.close());
+  t.equal(stonegate.app.portalAddress, undefined);
+});
+
+t.test(
+  'an address of the portal that is taken keeps Stonegate from starting, and leaves nothing open',
+  async (t) => {
+    const { port } = await setUp(t);
+    await t.rejects(startStonegate({ folder: t.testdir({}), portal: { port } }), { code: 'EADDRINUSE' });
+  },
+);
+
+t.test(
+  'with Redis sessions are there, sealed, and gone when it is',
+  { skip: redisMissing() ?? false },
+  async (t) => {
+    const redis = await createRedisServer({ tcp: true });
+    t.teardown(() => redis.remove());
+    process.env.PORTAL_TEST_REDIS = redis.url;
+    const cache = {
+      redis: { url: { fromEnv: 'PORTAL_TEST_REDIS' }, timeout: '2s' },
+      sealingKeys: [{ fromFile: 'cache.key' }],
+    };
+    const { visitor } = await setUp(t, { cache });
+    const alice = visitor();
+    t.equal((await alice.signIn()).status, 303);
+    t.match(await alice.get('/'), { status: 200, body: /acme:alice/ });
+    const names = await redis.command('KEYS', '*');
+    t.ok(Array.isArray(names) && names.length > 0);
+    t.notMatch(JSON.stringify(names), /alice|acme/);
+    await redis.command('FLUSHALL');
+    t.equal((await alice.get('/')).status, 303);
+    await redis.stop();
+    t.match(await visitor().signIn(), { status: 503, body: /could not be signed in just now/ });
+  },
+);
+
+t.test('a real Keystone signs in and lists projects', { skip: missingKeystone() }, async (t) => {
+  const keystone = await startRealKeystone();
+  t.teardown(() => keystone.stop());
+  const login = createPortalPasswordLogin({
+    url: keystone.url,
+    timeout: 10_000,
+    clock: systemClock,
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  });
+  t.teardown(() => login.close());
+  const admin = { user: 'admin', domain: 'Default', password: 'admin-pass', project: 'admin' };
+  const { signal } = new AbortController();
+  t.match(await login.signIn(admin, signal), {
+    token: /^gAAAAA/,
+    projects: [{ id: /^\w{32}$/, name: 'admin' }],
+  });
+  t.same(await login.signIn({ ...admin, password: 'x' }, signal), { refused: 'wrong' });
+  t.match(await login.signIn({ ...admin, project: undefined }, signal), { token: /^gAAAAA/ });
+});
