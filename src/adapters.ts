@@ -102,7 +102,7 @@ export class Adapters {
       const contact = createFirstContact({
         name: 'keystone',
         contact: () => client.probe(),
-        clock: this.#around.clock,
+        ...this.#around,
       });
       contact.start();
       return { client, contact };

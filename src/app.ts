@@ -46,7 +46,7 @@ export interface App {
 /** Milliseconds between questions whether the API server is there. */
 const PROBE_INTERVAL = 10_000;
 
-/** @throws Error where the address is taken */
+/** @throws Error where the address is taken, or the audit file cannot be opened */
 export async function createApp({ file, loaded, watched, sources, logger }: AppOptions): Promise<App> {
   const metrics = createMetrics(() => systemClock.now());
   const surroundings: Surroundings = {
@@ -56,12 +56,12 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
     telemetry: metrics,
   };
   const { configuration } = loaded;
-  const adapters = new Adapters(surroundings);
-  const audit = createAuditFile({
+  const audit = await createAuditFile({
+    ...surroundings,
     file: configuration.audit.file,
-    logger,
     lost: () => metrics.auditEventLost(),
   });
+  const adapters = new Adapters(surroundings);
   const observer = observerOf(audit, metrics, surroundings);
   let current = pipelineOf(loaded, adapters, surroundings, observer);
   let upstream = adapters.upstream(loaded);
@@ -89,8 +89,8 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
 
   async function apply(next: LoadedConfiguration): Promise<void> {
     sayWhatNeedsRestart(configuration, next.configuration, logger);
-    const built = pipelineOf(next, adapters, surroundings, observer);
     listener.setTLS(tlsOf(next));
+    const built = pipelineOf(next, adapters, surroundings, observer);
     // A part may serve several pipelines: it is ended after the last of them.
     former = Promise.all([former, current.undecided.ended()]);
     portal?.apply(next, built.stages);

@@ -10,7 +10,8 @@ const USAGE = `Usage: stonegate cache drop (--user USER | --tenant TENANT) --con
 
 Drops the cached identities of a user or a tenant. All replicas that share the Redis of the configuration follow.
 
-  --user USER       a user, by name or id
+  --user USER       a user, by the whole name that kubectl auth whoami shows (acme:alice), or by
+                    Keystone's id
   --tenant TENANT   a tenant, by name
   --config FILE     the configuration of the replicas
   --help            this text
@@ -82,6 +83,6 @@ async function dropAndSay(
     return EXIT.failed;
   }
   const what = 'user' in target ? `the user ${target.user}` : `the tenant ${target.tenant}`;
-  io.stdout(`Dropped what was cached of ${what}.\n`);
+  io.stdout(`Whatever was cached of ${what} until now counts no more, in any replica.\n`);
   return EXIT.fine;
 }

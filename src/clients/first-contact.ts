@@ -3,6 +3,7 @@
  * and must not be asked again for ever.
  */
 import type { Clock, Timer } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 
 /** Milliseconds; each failure doubles the pause. */
@@ -19,16 +20,20 @@ export interface FirstContactOptions {
   /** Rejects where the backend was not reached. */
   readonly contact: () => Promise<void>;
   readonly clock: Clock;
+  /** Told when the backend was not reached, once for each reason, and when it was. */
+  readonly logger: Logger;
 }
 
-export function createFirstContact({ name, contact, clock }: FirstContactOptions): FirstContact {
+export function createFirstContact({ name, contact, clock, logger }: FirstContactOptions): FirstContact {
   let reason: string | undefined = 'not reached yet';
   let pause = FIRST_PAUSE;
   let stopped = false;
   let timer: Timer | undefined;
 
   function failed(error: unknown): void {
+    const said = reason;
     reason = error instanceof Error ? error.message : String(error);
+    if (reason !== said) logger.warn({ backend: name, error }, 'a backend is not reached yet');
     if (stopped) return;
     timer = clock.after(pause, start);
     pause = Math.min(pause * 2, LAST_PAUSE);
@@ -37,6 +42,7 @@ export function createFirstContact({ name, contact, clock }: FirstContactOptions
   function start(): void {
     contact().then(() => {
       reason = undefined;
+      logger.info({ backend: name }, 'the backend was reached');
     }, failed);
   }
 

@@ -1,11 +1,13 @@
 /**
  * Where audit lines go: a file or standard output, written in the background and in order by sonic-boom (pino's
  * own writer, but without pino's hook at the process's exit, which throws where the file never opened). Lines of some
- * milliseconds go out in one write, since a write costs more than a line. A log that cannot be written is said loudly,
+ * milliseconds go out in one write, since a write costs more than a line; a process that is killed loses them. A log that cannot be written is said loudly,
  * once until it can be again, and what is lost is counted; it does not stop the API of an organisation.
  */
+import { once } from 'node:events';
 import sonicBoom from 'sonic-boom';
 import type { AuditSink } from '../audit/audit-log.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
 export interface AuditFile extends AuditSink {
@@ -18,6 +20,7 @@ export interface AuditFile extends AuditSink {
 export interface AuditFileOptions {
   /** `-` is standard output. */
   readonly file: string;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** Told of every line that could not be kept. */
   readonly lost: () => void;
@@ -29,7 +32,8 @@ const MAX_PENDING = 64 * 1024 * 1024;
 const GATHER_MS = 5;
 const GATHER_CHARACTERS = 256 * 1024;
 
-export function createAuditFile({ file, logger, lost }: AuditFileOptions): AuditFile {
+/** @throws Error where the file cannot be opened: nothing is served that nobody would know of */
+export async function createAuditFile({ file, clock, logger, lost }: AuditFileOptions): Promise<AuditFile> {
   const stream = new sonicBoom.SonicBoom({
     dest: file === '-' ? 1 : file,
     append: true,
@@ -38,12 +42,13 @@ export function createAuditFile({ file, logger, lost }: AuditFileOptions): Audit
     maxLength: MAX_PENDING,
     mode: 0o600,
   });
+  await once(stream, 'ready');
   let closed = false;
   let failing = false;
   let losing = false;
   let gathered: string[] = [];
   let characters = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
 
   function lose(events: number, why: unknown): void {
     for (let event = 0; event < events; event += 1) lost();
@@ -52,7 +57,7 @@ export function createAuditFile({ file, logger, lost }: AuditFileOptions): Audit
   }
 
   function flush(): void {
-    clearTimeout(timer);
+    timer?.cancel();
     timer = undefined;
     if (gathered.length === 0) return;
     const lines = gathered;
@@ -61,7 +66,7 @@ export function createAuditFile({ file, logger, lost }: AuditFileOptions): Audit
     try {
       stream.write(`${lines.join('\n')}\n`);
     } catch (error) {
-      // It throws once it is closed, or where the file was never opened.
+      // It throws once it is closed.
       lose(lines.length, error);
     }
   }
@@ -82,7 +87,7 @@ export function createAuditFile({ file, logger, lost }: AuditFileOptions): Audit
       gathered.push(line);
       characters += line.length;
       if (characters >= GATHER_CHARACTERS) flush();
-      else timer ??= setTimeout(flush, GATHER_MS);
+      else timer ??= clock.after(GATHER_MS, flush);
     },
     reopen() {
       if (closed) return;

@@ -5,6 +5,7 @@ import { toStatus } from '../../../src/errors/to-status.ts';
 import { parseDuration } from '../../../src/lib/duration.ts';
 import { fromRawHeaders, headerTokens, headerValue, headerValues } from '../../../src/lib/header-list.ts';
 import { createKept } from '../../../src/lib/kept.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { SingleFlight } from '../../../src/lib/single-flight.ts';
 import { Usage } from '../../../src/lib/usage.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
@@ -144,6 +145,7 @@ t.test('a part that cannot be built leaves the current one', async (t) => {
 
 t.test('a backend is asked until it has answered once, ever less often, then no more', async (t) => {
   const clock = createFakeClock();
+  const said: string[] = [];
   let asked = 0;
   const contact = createFirstContact({
     name: 'keystone',
@@ -152,6 +154,11 @@ t.test('a backend is asked until it has answered once, ever less often, then no 
       if (asked < 3) throw new Error('connection refused');
     },
     clock,
+    logger: {
+      ...silentLogger,
+      warn: (_, message) => said.push(message),
+      info: (_, message) => said.push(message),
+    },
   });
   t.equal(contact.notReadyBecause(), 'not reached yet');
   contact.start();
@@ -165,6 +172,7 @@ t.test('a backend is asked until it has answered once, ever less often, then no 
   t.equal(contact.notReadyBecause(), undefined);
   clock.advance(600_000);
   t.equal(asked, 3);
+  t.same(said, ['a backend is not reached yet', 'the backend was reached'], 'once for each reason');
 });
 
 t.test('a contact that was stopped asks no more', async (t) => {
@@ -177,6 +185,7 @@ t.test('a contact that was stopped asks no more', async (t) => {
       return Promise.reject(new Error('down'));
     },
     clock,
+    logger: silentLogger,
   });
   contact.start();
   contact.stop();

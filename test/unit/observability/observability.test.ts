@@ -2,6 +2,7 @@ import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { createAuditFile } from '../../../src/observability/audit-sink.ts';
 import { createLogger } from '../../../src/observability/log.ts';
@@ -158,7 +159,12 @@ t.test(
   async (t) => {
     const folder = t.testdir({});
     const file = join(folder, 'audit.log');
-    const audit = createAuditFile({ file, logger: silentLogger, lost: () => t.fail('lost') });
+    const audit = await createAuditFile({
+      file,
+      clock: systemClock,
+      logger: silentLogger,
+      lost: () => t.fail('lost'),
+    });
     audit.write('one');
     audit.write('two');
     await t.resolves(eventually(async () => (await readFile(file, 'utf8')) === 'one\ntwo\n'));
@@ -174,11 +180,17 @@ t.test(
   },
 );
 
-t.test('an audit file that cannot be opened is said loudly', async (t) => {
+t.test('without an audit file that can be opened nothing starts', async (t) => {
+  const file = '/dev/null/nowhere/audit.log';
+  const options = { file, clock: systemClock, logger: silentLogger, lost() {} };
+  await t.rejects(createAuditFile(options), { code: 'ENOTDIR' });
+});
+
+t.test('an audit file that cannot be written is said loudly', async (t) => {
   const { logger, lines } = captured();
-  const audit = createAuditFile({ file: '/dev/null/nowhere/audit.log', logger, lost() {} });
+  const audit = await createAuditFile({ file: '/dev/full', clock: systemClock, logger, lost() {} });
   audit.write('lost');
-  await eventually(async () => lines.length > 0);
+  await eventually(() => lines.length > 0);
   t.match(lines[0], /the audit log cannot be written/);
 });
 
@@ -188,9 +200,12 @@ t.test('audit events that are lost are counted one by one, and said once', async
   const count = () => {
     lost += 1;
   };
-  const audit = createAuditFile({ file: '/dev/null/nowhere/audit.log', logger, lost: count });
+  const file = join(t.testdir({}), 'audit.log');
+  const audit = await createAuditFile({ file, clock: systemClock, logger, lost: count });
   const mebibyte = 'x'.repeat(1024 * 1024);
   for (let written = 0; written < 70; written += 1) audit.write(mebibyte);
-  t.equal(lost, 7);
+  await audit.close();
+  t.ok(lost > 0);
+  t.equal((await readFile(file, 'utf8')).split('\n').length - 1 + lost, 70);
   t.equal(lines.filter((line) => /audit events are lost/.test(JSON.stringify(line))).length, 1);
 });
