@@ -5,7 +5,7 @@
 import { globSync, readFileSync } from 'node:fs';
 
 const CASES = 'test/conformance/cases.jsonl';
-const NOT_TESTED = 'test/conformance/not-tested.json';
+const REASONS = 'test/conformance/reasons.json';
 export const PAGE = 'docs/conformance.md';
 
 interface Case {
@@ -18,6 +18,7 @@ interface Case {
 interface Reasons {
   readonly waits: Readonly<Record<string, readonly string[]>>;
   readonly doesNotApply: Readonly<Record<string, readonly string[]>>;
+  readonly otherwise: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface Conformance {
@@ -27,6 +28,8 @@ export interface Conformance {
   /** Case id → why it has no test yet. */
   readonly waits: ReadonlyMap<string, string>;
   readonly doesNotApply: ReadonlyMap<string, string>;
+  /** Case id → what a tested case does otherwise than expected of others, on purpose. */
+  readonly otherwise: ReadonlyMap<string, string>;
 }
 
 export function readConformance(): Conformance {
@@ -34,12 +37,13 @@ export function readConformance(): Conformance {
     .trim()
     .split('\n')
     .map((line): Case => JSON.parse(line));
-  const reasons: Reasons = JSON.parse(readFileSync(NOT_TESTED, 'utf8'));
+  const reasons: Reasons = JSON.parse(readFileSync(REASONS, 'utf8'));
   return {
     cases,
     tested: testedCases(),
     waits: byCase(reasons.waits),
     doesNotApply: byCase(reasons.doesNotApply),
+    otherwise: byCase(reasons.otherwise),
   };
 }
 
@@ -63,13 +67,13 @@ function byCase(reasons: Readonly<Record<string, readonly string[]>>): Map<strin
   return new Map(Object.entries(reasons).flatMap(([reason, ids]) => ids.map((id) => [id, reason] as const)));
 }
 
-export function conformancePage({ cases, tested, waits, doesNotApply }: Conformance): string {
+export function conformancePage({ cases, tested, waits, doesNotApply, otherwise }: Conformance): string {
   const rows = cases.map(({ id, area, given, expect }) => {
     const files = tested.get(id);
     const state =
       files === undefined
         ? `${waits.has(id) ? 'waits' : 'does not apply'}: ${waits.get(id) ?? doesNotApply.get(id) ?? ''}`
-        : `tested: ${files.map((file) => `[${file.replace(/^test\/|\.test\.ts$/g, '')}](../${file})`).join(', ')}`;
+        : `${otherwise.has(id) ? `on purpose otherwise (${otherwise.get(id)}), ` : ''}tested: ${files.map((file) => `[${file.replace(/^test\/|\.test\.ts$/g, '')}](../${file})`).join(', ')}`;
     return `| ${id} | ${area} | ${cell(given)} | ${cell(expect)} | ${state} |`;
   });
   const count = (has: { has(id: string): boolean }) =>
@@ -78,6 +82,8 @@ export function conformancePage({ cases, tested, waits, doesNotApply }: Conforma
 
 What the tests, advisories and users of other proxies have taught, case by case. A case counts as tested where a test
 has its id in its name: \`${count(tested)}\` are, \`${count(waits)}\` wait for what is not built yet, \`${count(doesNotApply)}\` do not apply.
+Where Stonegate does something else than was expected of others, the last column says so and why; "peer" is the project
+the case comes from.
 This page is written by \`npm run conformance\`; a test holds it to the tests.
 
 | id | area | given | expected | here |

@@ -3,7 +3,7 @@ import t from 'tap';
 import { conformancePage, PAGE, readConformance } from '../../scripts/conformance.ts';
 
 const conformance = readConformance();
-const { cases, tested, waits, doesNotApply } = conformance;
+const { cases, tested, waits, doesNotApply, otherwise } = conformance;
 const known = new Set(cases.map(({ id }) => id));
 
 t.test('every case is tested, waits, or does not apply, and only one of them', async (t) => {
@@ -15,6 +15,7 @@ t.test('every case is tested, waits, or does not apply, and only one of them', a
 
 t.test('no test and no reason names a case that does not exist', async (t) => {
   for (const id of [...tested.keys(), ...waits.keys(), ...doesNotApply.keys()]) t.ok(known.has(id), id);
+  for (const id of otherwise.keys()) t.ok(tested.has(id), `${id} is tested`);
 });
 
 t.test('the page says what is so: npm run conformance writes it', async (t) => {
