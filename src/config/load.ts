@@ -78,20 +78,21 @@ export async function loadConfiguration(
     const message = `cannot be read from ${file}: ${failures.get(configurationFile) ?? ''}`;
     return { ok: false, problems: [{ path: '', message }], watched: watched() };
   }
-  const { configuration, problems, locate } = parseConfiguration(
+  const { configuration, remainder, problems, locate } = parseConfiguration(
     text.toString('utf8'),
     dirname(configurationFile),
   );
-  if (configuration === undefined) return { ok: false, problems, watched: watched() };
+  const readable = configuration ?? remainder;
+  if (readable === undefined) return { ok: false, problems, watched: watched() };
 
-  const references = referencesOf(configuration);
+  const references = referencesOf(readable);
   for (const { source } of references) if ('fromFile' in source) await read(source.fromFile);
   const found = { contents, failures, env: sources.env };
   const findings = [
     ...references.flatMap((reference) => checkReference(reference, found)),
-    ...checkPairs(configuration, contents),
+    ...checkPairs(readable, contents),
   ];
-  if (problems.length > 0 || findings.length > 0) {
+  if (configuration === undefined || problems.length > 0 || findings.length > 0) {
     return { ok: false, problems: [...problems, ...locate(findings)], watched: watched() };
   }
   return { ok: true, loaded: loadedOf(configuration, contents, sources.env), watched: watched() };

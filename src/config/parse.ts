@@ -6,15 +6,20 @@
 import { resolve } from 'node:path';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
+import { beyond, remainderOf } from './remainder.ts';
 import { configurationSchema } from './schema.ts';
 import { validate } from './validate.ts';
 import { readYAML } from './yaml-document.ts';
 
+type Document = NonNullable<ReturnType<typeof remainderOf>>;
+
 export interface Parsed {
   /** Present where every field is right by itself; there may still be problems between fields. */
   readonly configuration?: StonegateConfiguration;
+  /** Without its wrong fields, where there are some: only to look for more problems. */
+  readonly remainder?: StonegateConfiguration;
   readonly problems: readonly Problem[];
-  /** Gives findings their place in words and their line. */
+  /** Gives findings their place in words and their line; those that only follow from a wrong field are left out. */
   readonly locate: (findings: readonly Finding[]) => Problem[];
 }
 
@@ -25,9 +30,20 @@ export function parseConfiguration(text: string, folder: string): Parsed {
   const locate = locator(document.lineOf);
   const schema = configurationSchema((name) => resolve(folder, name));
   const result = schema.safeParse(document.data, { reportInput: true });
-  if (!result.success) return { problems: locate(result.error.issues.flatMap(problemsOfIssue)), locate };
-  const { apiVersion: _version, kind: _kind, ...configuration } = result.data;
-  return { configuration, problems: locate(validate(configuration)), locate };
+  if (result.success) {
+    const configuration = bodyOf(result.data);
+    return { configuration, problems: locate(validate(configuration)), locate };
+  }
+  const wrong = result.error.issues.flatMap(problemsOfIssue);
+  const rest = remainderOf(document.data, wrong, schema);
+  if (rest === undefined) return { problems: locate(wrong), locate };
+  const remainder = bodyOf(rest);
+  const others = (findings: readonly Finding[]) => locate(beyond(wrong, findings));
+  return { remainder, problems: [...locate(wrong), ...others(validate(remainder))], locate: others };
+}
+
+function bodyOf({ apiVersion: _version, kind: _kind, ...configuration }: Document): StonegateConfiguration {
+  return configuration;
 }
 
 function locator(lineOf: (path: Path) => number | undefined) {
