@@ -64,6 +64,9 @@ const SMUGGLED: Readonly<Record<string, string>> = {
   'chunked on HTTP/1.0': 'POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   'two Hosts': 'GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n',
   'no Host': 'GET / HTTP/1.1\r\n\r\n',
+  'the version 2.0': 'GET / HTTP/2.0\r\nHost: x\r\n\r\n',
+  'the version 0.9': 'GET / HTTP/0.9\r\nHost: x\r\n\r\n',
+  'the version 1.2': 'GET / HTTP/1.2\r\nHost: x\r\n\r\n',
 };
 
 for (const [what, bytes] of Object.entries(SMUGGLED)) {
