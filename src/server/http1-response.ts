@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { ResponseWriter } from '../pipeline/exchange.ts';
 import type { AnswerState } from './answer-state.ts';
+import { checkedFields } from './response-head.ts';
 
 export interface Http1ResponseOptions {
   readonly response: ServerResponse;
@@ -45,7 +46,7 @@ export class Http1Response implements ResponseWriter {
     if (this.closed) return;
     const { response, beforeHead } = this.#options;
     beforeHead();
-    response.writeHead(status, headers.flat());
+    response.writeHead(status, checkedFields(status, headers).flat());
     // A watch may have nothing to say for minutes: its head leaves now, but in one packet with what follows at once.
     // Not by flushHeaders: that sends header bytes beyond ASCII as UTF-8 once more.
     process.nextTick(() => {

@@ -6,6 +6,7 @@ import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'nod
 import type { HeaderList } from '../lib/header-list.ts';
 import type { ResponseWriter } from '../pipeline/exchange.ts';
 import type { AnswerState } from './answer-state.ts';
+import { checkedFields } from './response-head.ts';
 
 const { NGHTTP2_NO_ERROR } = constants;
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -37,9 +38,10 @@ export class Http2Response implements ResponseWriter {
 
   writeHead(status: number, headers: HeaderList): void {
     if (this.closed) return;
+    const fields = fieldsOf(status, checkedFields(status, headers));
     // Node itself ends the stream behind such a head.
     if (WITHOUT_BODY.has(status)) this.#bodiless = true;
-    this.#stream.respond(fieldsOf(status, headers));
+    this.#stream.respond(fields);
   }
 
   write(chunk: Uint8Array): boolean {
