@@ -52,7 +52,7 @@ export function relayRefusal(
       if (aborted && !response.closed) response.destroy();
       resolve({ status, aborted });
     });
-  response.writeHead(status, responseHeaders(fromRawHeaders(answer.rawHeaders)));
+  response.writeHead(status, responseHeaders(status, fromRawHeaders(answer.rawHeaders)));
   hooks.onHead(status);
   return promise;
 }
