@@ -23,6 +23,12 @@ export function checkHttp1Head(httpVersion: string, headers: HeaderList): void {
     );
 }
 
+/** Whether a body follows the head, as the head says. */
+export function announcesBody(headers: HeaderList): boolean {
+  if (headerValues(headers, 'transfer-encoding').length > 0) return true;
+  return headerValues(headers, 'content-length').some((length) => Number(length) !== 0);
+}
+
 /** What a Kubernetes API server upgrades to. Anything else (h2c, say) would carry requests that nobody decides about. */
 const UPGRADE_PROTOCOLS: ReadonlySet<string> = new Set(['websocket', 'spdy/3.1']);
 
@@ -33,8 +39,7 @@ const UPGRADE_PROTOCOLS: ReadonlySet<string> = new Set(['websocket', 'spdy/3.1']
  * @throws StatusError RequestMalformed
  */
 export function checkUpgradeHead(headers: HeaderList): void {
-  const framed = headerValues(headers, 'transfer-encoding').length > 0;
-  if (framed || headerValues(headers, 'content-length').some((length) => Number(length) !== 0))
+  if (announcesBody(headers))
     throw new StatusError('RequestMalformed', 'a request to upgrade cannot carry a body');
   const protocols = headerTokens(headers, 'upgrade');
   const [protocol] = protocols;

@@ -6,6 +6,7 @@
  * RFC 9113 §10.5.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ListenerTimeouts } from './serve-context.ts';
@@ -29,6 +30,7 @@ export interface SessionWatchOptions {
 /** Looks after the session until it closes. */
 export function watchSession(
   session: ServerHttp2Session,
+  socket: TLSSocket,
   { timeouts, clock, logger }: SessionWatchOptions,
 ): void {
   let settled = false;
@@ -44,6 +46,9 @@ export function watchSession(
     logger.debug({ reason }, 'an HTTP/2 connection was broken off');
     session.goaway(code);
     session.destroy();
+    // What a client that reads nothing leaves unsent would hold the socket for ever.
+    timer.cancel();
+    timer = clock.after(timeouts.header, () => socket.destroy());
   };
   const control = () => {
     controlFrames += 1;
@@ -64,9 +69,10 @@ export function watchSession(
     if (!settled) breakOff('no preface', constants.NGHTTP2_PROTOCOL_ERROR);
     else if (stuck) breakOff('unfinished request head', constants.NGHTTP2_ENHANCE_YOUR_CALM);
     else if (open.size === 0 && clock.now() - idleSince >= timeouts.idle) {
-      // A client that reads nothing does not let the goodbye out either.
-      if (session.closed) session.destroy();
+      // Its second time: the goodbye does not get out to a client that reads nothing.
+      if (session.closed) socket.destroy();
       else session.close();
+      idleSince = clock.now();
     }
     if (!session.destroyed) timer = clock.after(Math.min(timeouts.header, timeouts.idle), look);
   };

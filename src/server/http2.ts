@@ -43,7 +43,7 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
     serveStream(stream, headers, fromRawHeaders(rawHeaders), peerAddress, context);
   });
   session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW));
-  watchSession(session, context);
+  watchSession(session, socket, context);
   return session;
 }
 
@@ -57,7 +57,7 @@ function serveStream(
   const method = pseudo[':method'] ?? '';
   const target = pseudo[':path'] ?? '';
   const state = new AnswerState(context.open, context.draining.aborted);
-  const response = new Http2Response(stream, state, method);
+  const response = new Http2Response(stream, state, method, context);
   stream.on('error', (error) => context.logger.debug({ error }, 'an HTTP/2 stream broke'));
   // A reset with NO_ERROR closes a stream only when its last write is done, which waits for a window nobody opens.
   stream.once('aborted', () => {

@@ -119,28 +119,21 @@ t.test(
     );
     t.teardown(() => listening.close());
     const socket = await listening.socket(H2);
-    const received = readAll(socket);
+    const received: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => received.push(chunk));
     socket.write(hello(2));
     const streams = Array.from({ length: 50 }, (_, index) => 2 * index + 1);
     socket.write(Buffer.concat(streams.map(request)));
     await eventually(() => served === streams.length);
-    socket.write(
-      Buffer.concat([...streams.map((stream) => reset(stream, 0)), frame(FRAME.ping, 0, 0, Buffer.alloc(8))]),
-    );
-    let closed = false;
-    socket.once('close', () => {
-      closed = true;
-    });
-    for (let tick = 0; tick < 7; tick += 1) {
-      const { bytesRead } = socket;
-      socket.write(frame(FRAME.ping, 0, 0, Buffer.alloc(8)));
-      await eventually(() => socket.bytesRead > bytesRead || closed);
-      clock.advance(10_000);
-    }
+    socket.write(Buffer.concat(streams.map((stream) => reset(stream, 0))));
+    let codes: number[] = [];
     await eventually(() => {
-      clock.advance(10_000);
-      return closed;
+      codes = goawayCodes(Buffer.concat(received).toString('latin1'));
+      if (codes.length > 0) return true;
+      clock.advance(1_000);
+      return false;
     });
-    t.same(goawayCodes(await received)[0], 0, 'an idle connection is told goodbye');
+    t.equal(codes[0], 0, 'an idle connection is told goodbye');
+    socket.destroy();
   },
 );
