@@ -32,7 +32,9 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           clock: context.clock,
           maxBytes: options.maxBodyBytes,
           clientStall: options.timeouts.body,
-          upstreamStall: patience,
+          // Long-running or not: a body that nobody takes hides that its client has left.
+          upstreamStall: options.timeouts.response,
+          answered: () => exchange.response.headersSent,
           onFault,
         });
       const result = await callUpstream(
