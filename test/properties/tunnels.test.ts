@@ -18,7 +18,7 @@ const TENANT = '(?:tenants/[a-z0-9-]+/)?';
 const CONNECTION = new RegExp(
   `^/api/[^/]+/(?:(?:watch|proxy)/)?${TENANT}(?:namespaces/[^/]+/)?(?:pods/[^/]+/(?:exec|attach|portforward|proxy)|services/[^/]+/proxy|nodes/[^/]+/proxy)(?:/|$)`,
 );
-const LOG = new RegExp(`^/api/[^/]+/${TENANT}namespaces/[^/]+/pods/[^/]+/log(?:/|$)`);
+const LOG = new RegExp(`^/api/[^/]+/${TENANT}(?:namespaces/[^/]+/)?pods/[^/]+/log(?:/|$)`);
 const WATCH = /^\/apis?\/(?:.*\?(?:.*&)?w(?:a|%61)tch|[^?]*\/watch(?:\/|\?|$))/;
 
 function isPlace(verb: string, target: string, protocol: string): boolean {
