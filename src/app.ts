@@ -175,6 +175,7 @@ function whatNeedsRestart({
     'server.shutdownGrace': server.shutdownGrace,
     'server.timeouts.header': server.timeouts.header,
     'server.timeouts.idle': server.timeouts.idle,
+    'server.timeouts.stall': server.timeouts.stall,
     'server.limits.headerBytes': server.limits.headerBytes,
     'admin.bind': admin.bind,
     'audit.file': audit.file,

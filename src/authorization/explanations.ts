@@ -11,7 +11,7 @@ import type { Authorizer } from './authorizer.ts';
 export interface ExplanationsOptions {
   readonly reviewer: AccessReviewer;
   /** The tenant an access review names; undefined where the API server knows no tenants. */
-  readonly reviewTenant: (tenant: TenantName) => string | undefined;
+  readonly reviewTenant: (tenant: TenantName) => TenantName | undefined;
   readonly isSystem: (tenant: TenantName) => boolean;
 }
 
@@ -24,7 +24,13 @@ export function createExplanationsAuthorizer(options: ExplanationsOptions): Auth
         return;
       const { apiGroup: group, apiVersion: version, resource, verb } = info;
       const place = isSystem(tenant) ? reviewTenant(tenant) : undefined;
-      const resourceAttributes = { verb, group, version, resource, ...(place && { tenant: place }) };
+      const resourceAttributes = {
+        verb,
+        group,
+        version,
+        resource,
+        ...(place === undefined ? {} : { tenant: place }),
+      };
       const { allowed, denied = false } = await reviewer.review(user, { resourceAttributes }, signal);
       if (!allowed || denied) throw forbidden('AccessDenied', info, user.username, undefined);
     },

@@ -5,6 +5,7 @@
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
+import type { TenantName } from '../api/identity.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
@@ -22,7 +23,7 @@ const JSON_HEADERS: HeaderList = [
 export interface AccessReviewerOptions {
   readonly fetcher: UpstreamFetcher;
   /** Where a review about this tenant is posted; undefined where the API server knows no tenants. */
-  readonly path: (tenant: string | undefined) => string;
+  readonly path: (tenant: TenantName | undefined) => string;
 }
 
 /** Whatever is not plainly an answer is thrown: an error never becomes a permission. */

@@ -19,6 +19,9 @@ function serverSchema(file: FileField) {
       .prefault('1m')
       .describe('For the next bytes of a request body that the API server is waiting for.'),
     idle: period.prefault('2m').describe('For the next request on a kept connection.'),
+    stall: period
+      .prefault('5m')
+      .describe('For a client to take the next bytes of its answer, where some wait for it.'),
   });
   const limits = z.strictObject({
     headerBytes: z.int().min(8_192).default(65_536).describe('Bytes of a request head; tokens are large.'),

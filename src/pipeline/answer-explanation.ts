@@ -34,7 +34,7 @@ export function createExplanationAnswerer(options: ExplanationAnswererOptions): 
           ['Content-Type', JSON_TYPE],
           ['Cache-Control', 'no-store'],
         ],
-        body: `${JSON.stringify(explanation)}\n`,
+        body: Buffer.from(`${JSON.stringify(explanation)}\n`),
       };
     },
   };

@@ -17,7 +17,7 @@ export const selfIdentityAnswerer: Answerer = {
         ['Content-Type', 'application/json'],
         ['Cache-Control', 'no-cache, private'],
       ],
-      body: `${JSON.stringify(selfIdentityOf(outgoing))}\n`,
+      body: Buffer.from(`${JSON.stringify(selfIdentityOf(outgoing))}\n`),
     };
   },
 };

@@ -7,6 +7,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { type StatusAnswer, toStatus } from '../errors/to-status.ts';
 import type { Answer, Answerer } from './answerer.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
+import { isWorkload } from './request-info.ts';
 import type { Outcome, RequestObserver, RequestRecord } from './request-observer.ts';
 import type { Outgoing, Received } from './request-state.ts';
 import {
@@ -68,6 +69,7 @@ async function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipe
     headers: outgoing.headers,
     longRunning: info.longRunning !== undefined,
     endless: info.longRunning === 'watch' || info.longRunning === 'log',
+    proxied: isWorkload(info),
   };
   const hooks: RelayHooks = {
     onHead: (status) => {
@@ -90,13 +92,12 @@ async function firstAnswer(outgoing: Outgoing, answerers: readonly Answerer[]): 
 function writeAnswer({ exchange, auditID }: Outgoing, answer: Answer): RelayResult {
   const { response } = exchange;
   if (response.closed) return { status: answer.status, aborted: true };
-  const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
   response.writeHead(answer.status, [
     ...answer.headers,
-    ['Content-Length', String(body.length)],
+    ['Content-Length', String(answer.body.length)],
     ['Audit-Id', auditID],
   ]);
-  response.end(body);
+  response.end(answer.body);
   return { status: answer.status, aborted: false };
 }
 

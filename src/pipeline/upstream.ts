@@ -14,6 +14,8 @@ export interface UpstreamRequest {
   readonly longRunning: boolean;
   /** The answer has no end of its own (a watch, a followed log): it ends when the server is about to stop. */
   readonly endless: boolean;
+  /** Behind a `proxy` subresource, where a workload answers: its 401 is its own. */
+  readonly proxied: boolean;
 }
 
 export interface RelayHooks {
@@ -67,7 +69,9 @@ export interface UpstreamFetcher {
    * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
    */
   fetch(
-    request: Omit<UpstreamRequest, 'longRunning' | 'endless'> & { readonly body?: Buffer | string },
+    request: Omit<UpstreamRequest, 'longRunning' | 'endless' | 'proxied'> & {
+      readonly body?: Buffer | string;
+    },
     signal: AbortSignal,
   ): Promise<UpstreamAnswer>;
 }

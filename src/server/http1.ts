@@ -12,15 +12,15 @@ import type { Exchange } from '../pipeline/exchange.ts';
 import { AnswerState } from './answer-state.ts';
 import { continueOnRead } from './expect-continue.ts';
 import { createHttp1Connections, type Http1Connection } from './http1-connection.ts';
-import { checkHttp1Head } from './http1-head.ts';
+import { announcesBody, checkHttp1Head } from './http1-head.ts';
 import { refuseBytes } from './http1-refusal.ts';
 import { Http1Response } from './http1-response.ts';
 import { serveHttp1Upgrades } from './http1-upgrade.ts';
 import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
-import { discardRest } from './unread-body.ts';
+import { discardRest, isUntouched, limitRest } from './unread-body.ts';
 
 /** No Kubernetes client pipelines; this many unanswered requests on one connection are an attack. */
-const MAX_PIPELINED = 32;
+const MAX_PIPELINED = 8;
 
 interface Accepted {
   readonly request: IncomingMessage;
@@ -39,11 +39,11 @@ export function serveHttp1(server: Server, context: ServeContext): void {
 
   server.on('request', (request, response) => {
     const accepted = acceptFrom(request, response);
-    if (accepted) void serveGuarded(exchangeOf(accepted, request), context);
+    if (accepted) serveInTurn(accepted, context, () => request);
   });
   server.on('checkContinue', (request, response) => {
     const accepted = acceptFrom(request, response);
-    if (accepted) void serveGuarded(exchangeOf(accepted, awaitedBody(accepted, context)), context);
+    if (accepted) serveInTurn(accepted, context, () => awaitedBody(accepted, context));
   });
   server.on('checkExpectation', (request, response) => {
     const accepted = acceptFrom(request, response);
@@ -55,6 +55,19 @@ export function serveHttp1(server: Server, context: ServeContext): void {
   });
   server.on('clientError', (error, socket) => refuseBytes(error, socket, connectionOf(socket), context));
   serveHttp1Upgrades(server, connectionOf, context);
+}
+
+function serveInTurn(accepted: Accepted, context: ServeContext, body: () => Readable): void {
+  const { connection, state, request, headers } = accepted;
+  // While its body lies unread nobody would notice that the client has left; so it does not lie for long.
+  const limit =
+    connection.waits(state) && announcesBody(headers)
+      ? context.clock.after(context.timeouts.header, () => request.socket.destroy())
+      : undefined;
+  connection.serveInTurn(state, () => {
+    limit?.cancel();
+    void serveGuarded(exchangeOf(accepted, body()), context);
+  });
 }
 
 /** @returns undefined where the request is not served: it is refused already, or its connection ends */
@@ -77,14 +90,23 @@ function accept(
     socket,
     state,
     drains: response,
+    context,
     beforeHead: () => {
       if (context.draining.aborted) writer.closeAfter();
+      if (!request.complete && isUntouched(request)) discard();
     },
   });
+  let discarded = false;
+  const discard = () => {
+    if (!discarded) discardRest(request, socket);
+    discarded = true;
+  };
   connection.owe(state, response);
   // Before 'finish', where Node would begin to throw away the rest of the body without any bound.
   response.once('prefinish', () => {
-    if (!request.complete) discardRest(request, socket, context.clock, context.timeouts.header);
+    if (request.complete) return;
+    discard();
+    limitRest(request, socket, context.clock, context.timeouts.header);
   });
   response.once('finish', () => {
     if (request.complete) closeWhenDraining(connection, socket, context);

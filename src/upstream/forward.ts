@@ -9,7 +9,7 @@ import type { Forwarder, RelayHooks, RelayResult } from '../pipeline/upstream.ts
 import { type CallContext, type CallResult, callUpstream, type Sink } from './call.ts';
 import { framingOf, outgoingHeaders } from './outgoing-headers.ts';
 import { RequestBody } from './request-body.ts';
-import { responseHeaders } from './response-headers.ts';
+import { isWithoutContent, responseHeaders } from './response-headers.ts';
 
 export interface ForwarderOptions {
   readonly context: (longRunning: boolean) => CallContext;
@@ -32,7 +32,9 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           clock: context.clock,
           maxBytes: options.maxBodyBytes,
           clientStall: options.timeouts.body,
-          upstreamStall: patience,
+          // Long-running or not: a body that nobody takes hides that its client has left.
+          upstreamStall: options.timeouts.response,
+          answered: () => exchange.response.headersSent,
           onFault,
         });
       const result = await callUpstream(
@@ -42,6 +44,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           target: request.target,
           headers,
           ...(framing === 'none' ? {} : { body }),
+          proxied: request.proxied,
           patience,
           signal: endless ? endOf(exchange) : exchange.signal,
         },
@@ -77,17 +80,19 @@ function breakOff(
 
 function toClient({ response }: Exchange, hooks: RelayHooks): Sink {
   let slowDown: () => void = () => {};
+  let empty = false;
   return {
     head(status, headers, flow) {
       slowDown = () => {
         flow.pause();
         response.onDrain(() => flow.resume());
       };
-      response.writeHead(status, responseHeaders(headers));
+      empty = isWithoutContent(status);
+      response.writeHead(status, responseHeaders(status, headers));
       hooks.onHead(status);
     },
     data(chunk) {
-      if (!response.closed && !response.write(chunk)) slowDown();
+      if (!empty && !response.closed && !response.write(chunk)) slowDown();
     },
     end() {
       if (!response.closed) response.end();

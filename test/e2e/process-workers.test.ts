@@ -8,10 +8,10 @@ import { serveStonegate } from '../support/stonegate-process.ts';
 const NAMESPACES = '/api/v1/namespaces';
 const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
 
-async function setUp(t: Test) {
+async function setUp(t: Test, configuration: Record<string, object> = {}) {
   const landscape = await createLandscape({
     folder: t.testdir(),
-    configuration: { server: { workers: 2, shutdownGrace: '5s' } },
+    configuration: { server: { workers: 2, shutdownGrace: '5s' }, ...configuration },
   });
   t.teardown(() => landscape.close());
   const stonegate = await serveStonegate(landscape.configFile);
@@ -86,6 +86,21 @@ t.test('metrics and readiness speak for all workers', async (t) => {
   const { text } = await stonegate.admin('/readyz?verbose');
   for (const worker of [1, 2])
     for (const part of ['upstream', 'authentication']) t.match(text, `[+]worker ${worker}: ${part} ok`);
+});
+
+t.test('the audit log of all workers on standard output: whole lines, each event once', async (t) => {
+  const { stonegate, ask } = await setUp(t, { audit: { file: '-' } });
+  const asked = await Promise.all(Array.from({ length: 60 }, ask));
+  t.same(new Set(asked.map(({ status }) => status)), new Set([200]));
+  stonegate.signal('SIGTERM');
+  const { stdout } = await stonegate.ended;
+  const events = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line): { auditID: string; stage: string } => JSON.parse(line));
+  const complete = events.filter(({ stage }) => stage === 'ResponseComplete');
+  t.equal(complete.length, 60);
+  t.equal(new Set(complete.map(({ auditID }) => auditID)).size, 60);
 });
 
 t.test('SIGHUP reaches every worker', async (t) => {

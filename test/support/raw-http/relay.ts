@@ -47,6 +47,8 @@ export interface RelayOptions {
   readonly longRunning?: boolean;
   /** As `longRunning` without it. */
   readonly endless?: boolean;
+  /** Whether a workload answers. */
+  readonly proxied?: boolean;
   readonly maxBodyBytes?: number;
   readonly credential?: UpstreamCredential;
   /** Instead of the raw server's. */
@@ -141,6 +143,7 @@ function relay(
     headers: options.headers?.(exchange) ?? [['Accept', 'application/json']],
     longRunning: options.longRunning ?? false,
     endless: options.endless ?? options.longRunning ?? false,
+    proxied: options.proxied ?? false,
   };
   const hooks = { onHead: (status: number) => void heads.push(status) };
   return exchange.upgrade === undefined

@@ -264,7 +264,11 @@ t.test('a 503 carries no Retry-After: kubectl would retry in silence and lose th
 });
 
 t.test('what Stonegate answers itself never reaches the API server', async (t) => {
-  const answer = { status: 200, headers: [['Content-Type', 'application/json']] as const, body: '{}' };
+  const answer = {
+    status: 200,
+    headers: [['Content-Type', 'application/json']] as const,
+    body: Buffer.from('{}'),
+  };
   const pipeline = fakePipeline({ answerers: [{ answer: async () => answer }] });
   const exchange = fakeExchange({ headers: bearer });
   await serveRequest(exchange, pipeline);
