@@ -62,13 +62,13 @@ t.test('a request that would go through passes every stage, and none is sent', a
 });
 
 t.test('the identity’s headers are shown, of others the names alone', async (t) => {
-  const { status } = await explain({ request: { ...PODS, headers: [['Cookie', 'session=hush']] } });
+  const { status } = await explain({ request: { ...PODS, headers: [['X-Custom', 'session=hush']] } });
   const headers = status.headers ?? [];
   t.ok(headers.some(({ name, value }) => name === 'Impersonate-User' && value === 'acme:alice'));
   t.ok(headers.some(({ name, value }) => name === 'X-Forwarded-For' && value === '192.0.2.7'));
   t.same(
-    headers.filter(({ name }) => name === 'Cookie'),
-    [{ name: 'Cookie' }],
+    headers.filter(({ name }) => name === 'X-Custom'),
+    [{ name: 'X-Custom' }],
   );
   t.notOk(headers.some(({ name }) => name.toLowerCase() === 'authorization'));
 });
