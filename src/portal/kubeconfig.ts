@@ -87,7 +87,8 @@ export function kubeconfigOf(cluster: ClusterFacts, access: readonly Access[]): 
       contexts: access.map((each) => ({ name: each.name, context: { cluster: name, user: each.name } })),
       'current-context': access[0]?.name ?? '',
     },
-    { lineWidth: 0 },
+    // kubectl reads YAML 1.1, to which a name such as `on` is a boolean.
+    { lineWidth: 0, compat: 'yaml-1.1' },
   );
 }
 

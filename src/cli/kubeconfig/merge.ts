@@ -2,7 +2,18 @@
  * Adds entries to a kubeconfig's text and leaves everything else as it is: order, comments and keys nobody here
  * knows. An entry of the same name is replaced where it is ours, and refused where it is not.
  */
-import { type Document, isMap, isSeq, parseDocument, type YAMLMap, type YAMLSeq } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  parseDocument,
+  stringify,
+  visit,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
 import { type Entries, type Entry, isOurs, LISTS, type ListName } from './entries.ts';
 import { KubeconfigError } from './read-context.ts';
 
@@ -33,10 +44,8 @@ export function mergeEntries(
     const sequence = sequenceOf(document, list, file);
     for (const entry of entries[list]) put(document, sequence, entry);
   }
-  const current = document.get('current-context');
-  const [first] = entries.contexts;
-  if (use !== undefined) document.set('current-context', use);
-  else if ((current ?? '') === '' && first !== undefined) document.set('current-context', first.name);
+  const chosen = use ?? (document.get('current-context') ? undefined : entries.contexts[0]?.name);
+  if (chosen !== undefined) choose(document, chosen);
   return document.toString({ lineWidth: 0 });
 }
 
@@ -75,6 +84,15 @@ function listNames(): ListName[] {
   return ['clusters', 'users', 'contexts'];
 }
 
+/** A comment beside the one so far stays. */
+function choose(document: Document, context: string): void {
+  const name = document.get('current-context', true);
+  const node = isScalar(name) ? name : document.createNode(context);
+  if (isScalar(name)) name.value = context;
+  else document.set('current-context', node);
+  quoteForOlder(node);
+}
+
 /** kubectl writes `null` for an empty list. */
 function sequenceOf(document: Document, list: ListName, file: string): YAMLSeq {
   const found = document.get(list);
@@ -87,9 +105,24 @@ function sequenceOf(document: Document, list: ListName, file: string): YAMLSeq {
 
 function put(document: Document, sequence: YAMLSeq, entry: Entry): void {
   const at = placeOf(sequence, entry.name);
-  const node = document.createNode(entry);
+  const node = quoteForOlder(document.createNode(entry));
   if (at === -1) sequence.add(node);
   else sequence.set(at, node);
+}
+
+/**
+ * kubectl reads YAML 1.1, to which a namespace called `on` or `no` is a boolean. What is ours alone is quoted: in the
+ * rest of the file such a word may be meant as one.
+ */
+function quoteForOlder<T extends Node>(node: T): T {
+  visit(node, {
+    Scalar(_key, scalar) {
+      const { value } = scalar;
+      if (typeof value === 'string' && stringify(value, { compat: 'yaml-1.1' }).startsWith('"'))
+        scalar.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return node;
 }
 
 /** -1 where there is none of this name. */

@@ -131,3 +131,12 @@ t.test('moments are told in UTC, spans rounded down', async (t) => {
   t.equal(spanInWords(2 * 86_400_000), '2 days');
   t.equal(spanInWords(59_999), 'less than a minute');
 });
+
+t.test('a cluster whose name is a boolean to YAML 1.1 is still called so', async (t) => {
+  const cluster = { ...CLUSTER, name: 'on' };
+  const text = kubeconfigOf(cluster, accessOf(ACCOUNT, cluster, undefined));
+  t.match(parse(text, { version: '1.1' }), {
+    clusters: [{ name: 'on' }],
+    contexts: [{ context: { cluster: 'on' } }],
+  });
+});
