@@ -134,7 +134,13 @@ async function accessPerProject(
 function serverURL(text: string | undefined): URL {
   if (text === undefined) throw new UsageError('--server URL is required');
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== 'https:' || url.username !== '' || url.search !== '' || url.hash !== '')
+  if (
+    url?.protocol !== 'https:' ||
+    url.username !== '' ||
+    url.password !== '' ||
+    url.search !== '' ||
+    url.hash !== ''
+  )
     throw new UsageError('--server wants an https address: kubectl sends no token to another');
   return url;
 }
@@ -172,8 +178,13 @@ function loginArguments(words: readonly string[], folder: string): string[] {
   if (secret !== undefined)
     throw new UsageError(`${secret.split('=', 1)[0]} is a secret and is not written into a kubeconfig`);
   return words.map((word, at) => {
-    if (NAMES_A_FILE.has(words[at - 1] ?? '')) return resolve(folder, word);
+    if (NAMES_A_FILE.has(words[at - 1] ?? '')) return absolute(folder, word);
     const [flag = '', ...value] = word.split('=');
-    return value.length > 0 && NAMES_A_FILE.has(flag) ? `${flag}=${resolve(folder, value.join('='))}` : word;
+    return value.length > 0 && NAMES_A_FILE.has(flag) ? `${flag}=${absolute(folder, value.join('='))}` : word;
   });
+}
+
+/** Shells leave the `~/` of `--ca-file=~/ca.crt` as it is; `stonegate login` knows it. */
+function absolute(folder: string, file: string): string {
+  return file.startsWith('~/') ? file : resolve(folder, file);
 }

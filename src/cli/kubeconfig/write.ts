@@ -20,10 +20,18 @@ export async function changeFile(
 ): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const target = await followLink(file);
-  const lock = `${target}.lock`;
+  // kubectl locks the link, and who names the file itself locks that.
+  await locked([...new Set([file, target])], async () => {
+    await replace(target, change(await readIfThere(target)), random);
+  });
+}
+
+async function locked([file, ...more]: readonly string[], work: () => Promise<void>): Promise<void> {
+  if (file === undefined) return work();
+  const lock = `${file}.lock`;
   await takeLock(lock);
   try {
-    await replace(target, change(await readIfThere(target)), random);
+    await locked(more, work);
   } finally {
     await rm(lock, { force: true });
   }

@@ -44,7 +44,8 @@ export function cacheFolder(
   given: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
 ): string {
-  if (given !== undefined) return resolve(given);
+  // A kubeconfig hands it over without a shell in between.
+  if (given !== undefined) return resolve(given.replace(/^~(?=\/)/, env.HOME || homedir()));
   const base = env.XDG_CACHE_HOME ?? '';
   // A relative one is to be ignored, says the specification.
   return join(isAbsolute(base) ? base : join(homedir(), '.cache'), 'stonegate');

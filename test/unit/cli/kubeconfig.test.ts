@@ -274,3 +274,58 @@ for (const [argv, message] of WRONG) {
     t.match(stderr, /Usage: stonegate kubeconfig/);
   });
 }
+
+t.test('a link whose name kubectl has locked is left alone', async (t) => {
+  const folder = t.testdir({ real: THEIRS, 'config.lock': '' });
+  const file = join(folder, 'config');
+  symlinkSync(join(folder, 'real'), file);
+  const { code, stderr } = await run(folder, [...SERVER, '--kubeconfig', file, ...LOGIN]);
+  t.equal(code, 1);
+  t.match(stderr, /config\.lock exists/);
+  t.equal(readFileSync(join(folder, 'real'), 'utf8'), THEIRS);
+  t.same(readdirSync(folder).sort(), ['config', 'config.lock', 'real']);
+});
+
+t.test(
+  'names that YAML 1.1 takes for something else stay names, and words of others stay theirs',
+  async (t) => {
+    const theirs = 'clusters:\n  - name: old\n    cluster: { insecure-skip-tls-verify: yes }\n';
+    for (const word of ['on', 'no', 'y', '1_000', '0b1', '1:30']) {
+      const folder = t.testdir({ config: theirs });
+      const file = join(folder, 'config');
+      const words = [...SERVER, '--kubeconfig', file, '--name', 'on', '--namespace', word, ...LOGIN];
+      t.equal((await run(folder, words)).code, 0);
+      const text = readFileSync(file, 'utf8');
+      t.match(parse(text, { version: '1.1' }), {
+        'current-context': 'on',
+        clusters: [{ cluster: { 'insecure-skip-tls-verify': true } }, { name: 'on' }],
+        contexts: [{ name: 'on', context: { cluster: 'on', user: 'on', namespace: word } }],
+      });
+      t.match(text, 'insecure-skip-tls-verify: yes }');
+    }
+  },
+);
+
+t.test('a file below ~/ is left to the login, which knows whose home it is', async (t) => {
+  const folder = t.testdir();
+  const { stdout } = await run(folder, [
+    ...SERVER,
+    '--print',
+    ...LOGIN,
+    '--ca-file=~/ca.crt',
+    '--cache-dir',
+    '~/c',
+  ]);
+  t.match(stdout, '- --ca-file=~/ca.crt\n');
+  t.match(stdout, '- ~/c\n');
+});
+
+t.test('a password in the address of the server is refused, and not shown', async (t) => {
+  const { code, stdout, stderr } = await run(t.testdir(), [
+    '--server',
+    'https://:hidden@k8s.example',
+    ...LOGIN,
+  ]);
+  t.strictSame([code, stdout], [2, '']);
+  t.notMatch(stderr, 'hidden');
+});

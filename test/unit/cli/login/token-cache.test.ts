@@ -91,6 +91,7 @@ t.test('a token that cannot be written leaves no half of it', async (t) => {
 
 t.test('the folder is --cache-dir, or XDG_CACHE_HOME, or ~/.cache', async (t) => {
   t.equal(cacheFolder('/given', { XDG_CACHE_HOME: '/xdg' }), '/given');
+  t.equal(cacheFolder('~/given', { HOME: '/home/alice' }), '/home/alice/given');
   t.equal(cacheFolder(undefined, { XDG_CACHE_HOME: '/xdg' }), '/xdg/stonegate');
   t.equal(cacheFolder(undefined, { XDG_CACHE_HOME: 'relative' }), join(homedir(), '.cache/stonegate'));
   t.equal(cacheFolder(undefined, {}), join(homedir(), '.cache/stonegate'));
