@@ -77,7 +77,8 @@ function failuresOf({ cache, terminal, caller = '' }: CredentialOptions) {
     /** Where somebody can be asked, a login that failed for want of that says nothing. */
     async since(begin: number): Promise<LoginError | undefined> {
       const failure = await readFailure(record);
-      if (failure === undefined) return undefined;
+      // One of a time to come is of a clock that was wrong.
+      if (failure === undefined || !(failure.at <= clock.now())) return undefined;
       const again = caller !== '' && caller === failure.caller && clock.now() < failure.at + CALLER_PAUSE;
       if (failure.at < begin && !again) return undefined;
       return failure.interactive || !interactive ? new LoginError(failure.message) : undefined;

@@ -52,3 +52,12 @@ t.test('a person who runs the command by hand may try again at once', async (t) 
   await t.rejects(ask());
   t.equal(logins(), 2);
 });
+
+t.test('a failure of a time to come, when the clock was wrong, does not hold', async (t) => {
+  const { terminal, ask, logins } = await setUp(t);
+  terminal.clock.advance(86_400_000);
+  await t.rejects(ask('kubectl 1'));
+  terminal.clock.advance(-86_400_000);
+  await t.rejects(ask('kubectl 2'), { message: 'wrong password\nnumber 2' });
+  t.equal(logins(), 2);
+});
