@@ -61,7 +61,7 @@ export async function signInWithPassword(request: PortalRequest, context: Portal
   const mistakes = mistakesIn(values);
   if (Object.keys(mistakes).length > 0) return again(422, mistakes);
   const { user = '', domain = '', password = '', project = '' } = values;
-  const limited = limit.admit(source, JSON.stringify([domain, user]));
+  const limited = limit.admit(source, JSON.stringify([domain, user].map(folded)));
   if (limited !== undefined) {
     logger.warn({ source, limited }, 'portal: too many sign-ins tried');
     return again(429, { form: tooMany(limited) }, [['Retry-After', '60']]);
@@ -74,6 +74,11 @@ export async function signInWithPassword(request: PortalRequest, context: Portal
   }
   const credential = { kind: 'x-auth-token', token: result.token } as const;
   return beginSession({ credential, projects: result.projects, next }, request, context);
+}
+
+/** Keystone's database takes `Alice `, `alice` and `álice` for one user: spellings are not to be tries of their own. */
+function folded(name: string): string {
+  return name.normalize('NFKD').replace(/\p{M}/gu, '').trim().toLowerCase();
 }
 
 function mistakesIn(values: Readonly<Record<string, string>>): SignInPage['mistakes'] {

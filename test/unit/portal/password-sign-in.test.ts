@@ -71,6 +71,16 @@ t.test('who has tried too often waits, and Keystone is not asked', async (t) => 
   }
 });
 
+t.test('another spelling of a name is no other user to guess the password of', async (t) => {
+  const users: (string | undefined)[] = [];
+  const limit = { admit: (_source: string, user: string | undefined) => void users.push(user) };
+  const portal = createFakePortal({ limit });
+  for (const user of ['zoe', 'ZOE', ' zoe', 'Zoë']) await portal.browser().signIn({ user, domain: 'Acme' });
+  await portal.browser().signIn({ user: 'zo', domain: 'eAcme' });
+  t.equal(new Set(users.slice(0, 4)).size, 1);
+  t.not(users[4], users[0]);
+});
+
 t.test('a form without the token of this browser is refused', async (t) => {
   const portal = createFakePortal();
   const [alice, mallory] = [portal.browser(), portal.browser()];
