@@ -28,10 +28,14 @@ const KEEP_ALIVE_PROBE = 30_000;
 /** Below the 90 s after which a Kubernetes API server closes an idle connection. */
 const POOLED_IDLE = 60_000;
 
-/** One connection per request under way, kept for the next. HTTP/1.1, since a watch must not share its window. */
-export function createPool(options: ConnectionOptions): Pool {
+/**
+ * One connection per request under way, kept for the next. HTTP/1.1, since a watch must not share its window.
+ *
+ * @param connections at most; further requests wait for one that becomes free. Null: as many as there are requests
+ */
+export function createPool(options: ConnectionOptions, connections: number | null): Pool {
   return new Pool(origin(options.server), {
-    connections: null,
+    connections,
     pipelining: 1,
     allowH2: false,
     keepAliveTimeout: POOLED_IDLE,

@@ -40,6 +40,12 @@ export interface Upstream extends Forwarder, Tunneller, UpstreamFetcher {
   destroy(): Promise<void>;
 }
 
+/**
+ * Connections for requests that end by themselves, well below what an API server serves at once (600 by default). A
+ * thousand people at once would else be a thousand TLS handshakes at once, which all come too late.
+ */
+const MAX_BRIEF = 256;
+
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { clock, logger, telemetry, timeouts, maxBodyBytes, credential } = options;
   const connection = {
@@ -50,8 +56,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
   const token = 'token' in credential ? credential.token : undefined;
   // Two pools, since undici looks for a free connection one by one: hundreds of open watches are not in its way.
-  const brief: CallContext = { dispatcher: createPool(connection), clock, logger, telemetry };
-  const lasting: CallContext = { dispatcher: createPool(connection), clock, logger, telemetry };
+  const brief: CallContext = { dispatcher: createPool(connection, MAX_BRIEF), clock, logger, telemetry };
+  const lasting: CallContext = { dispatcher: createPool(connection, null), clock, logger, telemetry };
   const tunneller = createTunneller({ connection, token, timeouts, clock, logger, telemetry });
   return {
     ...createForwarder({

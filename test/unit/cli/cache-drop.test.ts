@@ -54,7 +54,10 @@ t.test('a user is dropped', async (t) => {
   const { run, dropped, printed, file } = setUp(t);
   t.equal(await run('drop', '--user', 'alice', '--config', file('shared.yaml')), 0);
   t.same(dropped, [{ user: 'alice' }]);
-  t.equal(printed.stdout, 'Dropped what was cached of the user alice.\n');
+  t.equal(
+    printed.stdout,
+    'Whatever was cached of the user alice until now counts no more, in any replica.\n',
+  );
 });
 
 t.test('a tenant is dropped', async (t) => {
