@@ -13,6 +13,7 @@ export interface Exchange {
   readonly httpVersion: string;
   /** The peer's address; undefined where the connection is already gone. */
   readonly peerAddress: string | undefined;
+  /** Whoever wants it has begun to read it, or paused it, before the answer's head: an untouched one is thrown away then. */
   readonly body: Readable;
   readonly response: ResponseWriter;
   /** Aborted when the client is gone before the answer is complete. */

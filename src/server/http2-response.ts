@@ -89,8 +89,9 @@ export class Http2Response implements ResponseWriter {
       write: (piece) => this.#send(piece),
       onDrain: (callback) => this.onDrain(callback),
       end: (last) => {
-        if (last !== undefined) this.#send(last);
-        this.#stream.end();
+        this.#written += last?.length ?? 0;
+        this.#stream.end(last);
+        this.#guard.wrote();
       },
     });
   }
