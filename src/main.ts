@@ -4,6 +4,7 @@
  * runs on every call must not pay for the server's packages.
  */
 import type { CommandIO } from './cli/usage.ts';
+import { nodeProblem, version } from './cli/version.ts';
 
 const USAGE = `Usage: stonegate COMMAND [OPTIONS]
 
@@ -36,21 +37,18 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, ()
 async function main([name = '--help', ...argv]: readonly string[], io: CommandIO): Promise<number> {
   if (name === '--version') io.stdout(`${await version()}\n`);
   else if (name === '--help' || name === '-h') io.stdout(USAGE);
-  else {
-    const load = COMMANDS.get(name);
-    if (load !== undefined) return (await load())(argv, io);
-    io.stderr(`unknown command ${JSON.stringify(name)}\n\n${USAGE}`);
-    return 2;
-  }
+  else return run(name, argv, io);
   return 0;
 }
 
-async function version(): Promise<string> {
-  const { readFile } = await import('node:fs/promises');
-  const manifest: { version: string } = JSON.parse(
-    await readFile(new URL('../package.json', import.meta.url), 'utf8'),
-  );
-  return manifest.version;
+async function run(name: string, argv: readonly string[], io: CommandIO): Promise<number> {
+  const load = COMMANDS.get(name);
+  const problem = load
+    ? nodeProblem(process.versions.node)
+    : `unknown command ${JSON.stringify(name)}\n\n${USAGE}`;
+  if (load && problem === undefined) return (await load())(argv, io);
+  io.stderr(`${problem}\n`);
+  return load ? 1 : 2;
 }
 
 process.exitCode = await main(process.argv.slice(2), {

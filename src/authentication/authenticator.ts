@@ -32,7 +32,10 @@ export async function authenticate(
   credential: Credential | undefined,
   context: AuthenticationContext,
 ): Promise<Identity> {
-  if (credential === undefined) throw new StatusError('CredentialMissing', 'Unauthorized');
+  if (credential === undefined)
+    throw new StatusError('CredentialMissing', 'Unauthorized', {
+      cause: 'the request carries no credential',
+    });
   for (const authenticator of authenticators) {
     const identity = await authenticator.authenticate(credential, context);
     if (identity !== undefined) return identity;

@@ -16,7 +16,8 @@ export function createTenantBoundary({ isSystem }: TenantBoundaryOptions): Autho
     name: 'tenant-boundary',
     async authorize({ info, tenant, user }) {
       if (!info.isResourceRequest || info.tenant === '' || info.tenant === tenant || isSystem(tenant)) return;
-      throw forbidden('TenantForbidden', info, user.username, info.tenant);
+      const cause = `the path is of the tenant ${info.tenant}, the user of ${tenant}`;
+      throw forbidden('TenantForbidden', info, user.username, info.tenant, cause);
     },
   };
 }
