@@ -6,7 +6,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { LineCounter, parseDocument, visit } from 'yaml';
 import { LoginError, type Terminal } from './credential-source.ts';
 
@@ -34,53 +34,57 @@ export async function readCloud(
   name: string | undefined,
   options: CloudsOptions,
 ): Promise<Readonly<Record<string, string>> | undefined> {
-  const { env } = options;
-  const [file, secure] = await Promise.all([
-    readFirst('clouds', env.OS_CLIENT_CONFIG_FILE, options),
-    readFirst('secure', env.OS_CLIENT_SECURE_FILE, options),
-  ]);
+  const { env, folder } = options;
+  const own = ownFolders(options);
+  // kubectl runs this in whatever folder a person stands in: what lies there may be a stranger's.
+  const folders = env.KUBERNETES_EXEC_INFO === undefined ? [folder, ...own] : own;
+  const file = await readFirst('clouds', env.OS_CLIENT_CONFIG_FILE, folder, folders);
+  // Secrets of one place never go to an address that another place names, nor the other way round.
+  const siblings =
+    file !== undefined && dirname(file.path) === folder && !env.OS_CLIENT_CONFIG_FILE ? [folder] : own;
+  const secure = await readFirst('secure', env.OS_CLIENT_SECURE_FILE, folder, siblings);
   const clouds = merge(section(file?.content, 'clouds'), section(secure?.content, 'clouds'));
   const names = Object.keys(clouds);
   if (name === undefined && names.length === 0) return undefined;
   const chosen = name ?? (names.length === 1 ? names[0] : undefined);
-  const where = file?.path ?? `clouds.yaml (looked in ${foldersOf(options).join(', ')})`;
+  const where = file?.path ?? `clouds.yaml (looked in ${folders.join(', ')})`;
   const there = names.length === 0 ? 'none' : names.join(', ');
   if (chosen === undefined)
     throw new LoginError(`which cloud? ${where} has ${there}: name one with --os-cloud or OS_CLOUD`);
   if (!Object.hasOwn(clouds, chosen))
     throw new LoginError(`no cloud ${JSON.stringify(chosen)} in ${where}; there is ${there}`);
   const cloud = section(clouds, chosen);
-  return flatten(merge(await profileOf(cloud, options), cloud));
+  return flatten(merge(await profileOf(cloud, folder, siblings), cloud));
 }
 
 /** What a provider publishes about its cloud, for many people's files to build on. */
-async function profileOf(cloud: Fields, options: CloudsOptions): Promise<Fields> {
+async function profileOf(cloud: Fields, folder: string, folders: readonly string[]): Promise<Fields> {
   const { profile = cloud.cloud } = cloud;
   if (typeof profile !== 'string' || profile === '') return {};
-  const file = await readFirst('clouds-public', undefined, options);
+  const file = await readFirst('clouds-public', undefined, folder, folders);
   return section(section(file?.content, 'public-clouds'), profile);
 }
 
 async function readFirst(
   stem: string,
   given: string | undefined,
-  options: CloudsOptions,
+  folder: string,
+  folders: readonly string[],
 ): Promise<{ path: string; content: unknown } | undefined> {
-  const usual = foldersOf(options).flatMap((folder) =>
-    SUFFIXES.map((suffix) => join(folder, `${stem}.${suffix}`)),
-  );
-  for (const path of given ? [resolve(options.folder, given), ...usual] : usual) {
+  const usual = folders.flatMap((each) => SUFFIXES.map((suffix) => join(each, `${stem}.${suffix}`)));
+  for (const path of given ? [resolve(folder, given), ...usual] : usual) {
     const text = await readIfPossible(path);
     if (text !== undefined) return { path, content: parse(path, text) };
   }
   return undefined;
 }
 
-function foldersOf({ env, folder, siteFolders = SITE_FOLDERS }: CloudsOptions): string[] {
+/** Of the person and of the site. */
+function ownFolders({ env, siteFolders = SITE_FOLDERS }: CloudsOptions): string[] {
   const home = env.HOME || homedir();
   const configured = env.XDG_CONFIG_HOME ?? '';
   const own = [isAbsolute(configured) ? [configured] : [], [join(home, '.config')]].flat();
-  return [folder, ...new Set(own.map((each) => join(each, 'openstack'))), ...siteFolders];
+  return [...new Set(own.map((each) => join(each, 'openstack'))), ...siteFolders];
 }
 
 /** One that may not be read is passed over, as one that is not there. */

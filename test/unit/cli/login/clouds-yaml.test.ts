@@ -29,6 +29,31 @@ t.test('the first of the usual places counts', async (t) => {
   t.same(await read(t, { etc: everywhere.etc }, 'acme'), { username: 'in-etc' });
 });
 
+const address = (url: string) => `clouds: { acme: { auth: { auth_url: ${url} } } }`;
+const password = 'clouds: { acme: { auth: { password: mine } } }';
+
+t.test('started by kubectl, the working folder is not looked into: it may be a stranger’s', async (t) => {
+  const tree = { work: { 'clouds.yaml': cloud('stranger') }, ...inHome({ 'clouds.yaml': cloud('in-home') }) };
+  t.same(await read(t, tree, 'acme', { KUBERNETES_EXEC_INFO: '{}' }), { username: 'in-home' });
+});
+
+t.test('a password of one place never goes to an address of another', async (t) => {
+  const strange = { work: { 'clouds.yaml': address('https://a') }, ...inHome({ 'secure.yaml': password }) };
+  t.same(await read(t, strange, 'acme'), { auth_url: 'https://a' });
+  const over = {
+    work: { 'secure.yaml': address('https://a') },
+    ...inHome({ 'clouds.yaml': 'clouds: { acme: { auth: { auth_url: https://b, password: mine } } }' }),
+  };
+  t.same(await read(t, over, 'acme'), { auth_url: 'https://b', password: 'mine' });
+  const beneath = {
+    work: { 'clouds-public.yaml': 'public-clouds: { p: { auth: { auth_url: https://a } } }' },
+    ...inHome({ 'clouds.yaml': 'clouds: { acme: { profile: p, auth: { password: mine } } }' }),
+  };
+  t.notMatch(JSON.stringify(await read(t, beneath, 'acme')), 'https://a');
+  const together = { work: { 'clouds.yaml': address('https://a'), 'secure.yaml': password } };
+  t.same(await read(t, together, 'acme'), { auth_url: 'https://a', password: 'mine' });
+});
+
 t.test('OS_CLIENT_CONFIG_FILE comes before all of them', async (t) => {
   const tree = { work: { 'clouds.yaml': cloud('in-work'), 'mine.yaml': cloud('named') } };
   t.same(await read(t, tree, 'acme', { OS_CLIENT_CONFIG_FILE: 'mine.yaml' }), { username: 'named' });
@@ -45,12 +70,13 @@ t.test('clouds.json is read too', async (t) => {
   t.same(await read(t, { work: { 'clouds.json': json } }, 'acme'), { username: 'alice', verify: 'false' });
 });
 
-t.test('secure.yaml is merged over it, wherever it lies', async (t) => {
+t.test('secure.yaml is merged over it, wherever of a person’s own places it lies', async (t) => {
   const tree = {
-    work: { 'clouds.yaml': 'clouds: { acme: { auth: { username: alice, password: old } } }' },
-    ...inHome({ 'secure.yaml': 'clouds: { acme: { auth: { password: sesame } } }' }),
+    ...inHome({ 'clouds.yaml': 'clouds: { acme: { auth: { username: alice, password: old } } }' }),
+    etc: { 'secure.yaml': 'clouds: { acme: { auth: { password: sesame } } }' },
   };
   t.same(await read(t, tree, 'acme'), { username: 'alice', password: 'sesame' });
+});
 });
 
 t.test('a profile of clouds-public.yaml lies beneath', async (t) => {
