@@ -77,7 +77,6 @@ t.test('secure.yaml is merged over it, wherever of a person’s own places it li
   };
   t.same(await read(t, tree, 'acme'), { username: 'alice', password: 'sesame' });
 });
-});
 
 t.test('a profile of clouds-public.yaml lies beneath', async (t) => {
   const tree = {
