@@ -1,0 +1,120 @@
+/**
+ * The processes of the benchmark: started on a core of their own, watched through /proc, ended by their id.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import process from 'node:process';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+/** Contenders have the first core; upstream and load share the second. */
+export const CONTENDER_CORE = '0';
+export const LOAD_CORE = '1';
+export const ANY_CORE = '0,1';
+
+const TICKS_PER_SECOND = 100;
+const START_PATIENCE_MS = 20_000;
+
+export interface Running {
+  readonly pid: number;
+  /** What it has written so far, both streams together. */
+  output(): string;
+  stop(): Promise<void>;
+}
+
+export interface Serving extends Running {
+  readonly port: number;
+}
+
+export function program(name: string): string {
+  return fileURLToPath(new URL(`programs/${name}.ts`, import.meta.url));
+}
+
+/** @param core what `taskset` takes */
+export function start(
+  core: string,
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Running {
+  const child = spawn('taskset', ['-c', core, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-64 * 1024);
+    });
+  return { pid: child.pid ?? 0, output: () => output, stop: () => end(child) };
+}
+
+/** A Node program; resolves when it has announced its port. */
+export async function startProgram(core: string, name: string, ...args: string[]): Promise<Serving> {
+  const running = start(core, [
+    process.execPath,
+    '--disable-warning=ExperimentalWarning',
+    program(name),
+    ...args,
+  ]);
+  const port = await until(running, () => {
+    const line = /^\{"port":(\d+)\}$/m.exec(running.output());
+    return line ? Number(line[1]) : undefined;
+  });
+  return { ...running, port };
+}
+
+/** Waits until `look` finds something, or the process is gone. */
+export async function until<T>(
+  running: Running,
+  look: () => T | undefined | Promise<T | undefined>,
+): Promise<T> {
+  const deadline = Date.now() + START_PATIENCE_MS;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Error(`not ready in time:\n${running.output()}`);
+    await pause(10);
+  }
+}
+
+/** For programs that do not say that they are ready. */
+export async function untilListening(running: Running, port: number): Promise<void> {
+  await until(running, async () => {
+    const socket = connect(port, '127.0.0.1');
+    const open = await new Promise<boolean>((resolve) => {
+      socket.once('connect', () => resolve(true));
+      socket.once('error', () => resolve(false));
+    });
+    socket.destroy();
+    return open || undefined;
+  });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 3_000);
+  await ended;
+  clearTimeout(timer);
+}
+
+/** Seconds of CPU the process and its threads have used. */
+export function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** Resident memory in bytes. */
+export function residentBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
+}
+
+/** How often the main thread went to sleep by itself, which is how often something woke it. */
+export function wakeUps(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+}
