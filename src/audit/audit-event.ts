@@ -118,7 +118,12 @@ function foreign(text: string): string {
   return redact(text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
 }
 
+/** The instant written last: many events are of one millisecond. */
+let written = { at: Number.NaN, text: '' };
+
 /** metav1.MicroTime; the clock knows milliseconds. */
 function microTime(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, -1)}000Z`;
+  if (written.at !== milliseconds)
+    written = { at: milliseconds, text: `${new Date(milliseconds).toISOString().slice(0, -1)}000Z` };
+  return written.text;
 }
