@@ -15,7 +15,8 @@ export const LOAD_CORE = '1';
 export const ANY_CORE = '0,1';
 
 const TICKS_PER_SECOND = 100;
-const START_PATIENCE_MS = 20_000;
+/** For a start, and for thousands of watches to open. */
+const PATIENCE_MS = 60_000;
 
 export interface Running {
   readonly pid: number;
@@ -70,7 +71,7 @@ export async function until<T>(
   running: Running,
   look: () => T | undefined | Promise<T | undefined>,
 ): Promise<T> {
-  const deadline = Date.now() + START_PATIENCE_MS;
+  const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
