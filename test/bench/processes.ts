@@ -29,6 +29,13 @@ export interface Serving extends Running {
   readonly port: number;
 }
 
+/** Whatever ends the benchmark ends them too. */
+const children = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
 export function program(name: string): string {
   return fileURLToPath(new URL(`programs/${name}.ts`, import.meta.url));
 }
@@ -43,6 +50,8 @@ export function start(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   });
+  children.add(child);
+  child.once('exit', () => children.delete(child));
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {

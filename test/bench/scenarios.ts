@@ -41,7 +41,7 @@ export const SCENARIOS: readonly Scenario[] = [
     http2: false,
     contenders: CONTENDERS,
     shape: { path: `${OBJECTS}/small`, connections: 32 },
-    rounds: 5,
+    rounds: 4,
     targets: [
       { against: 'pass-through', atLeast: 0.8 },
       { against: 'http-proxy', atLeast: 1.7 },
@@ -75,7 +75,7 @@ export const SCENARIOS: readonly Scenario[] = [
     http2: false,
     contenders: [stonegate, passThrough, httpProxy, caddy],
     shape: { path: `${OBJECTS}/large`, connections: 8 },
-    rounds: 3,
+    rounds: 2,
     targets: [{ against: 'pass-through', atLeast: 0.9 }],
   },
   {
@@ -85,7 +85,7 @@ export const SCENARIOS: readonly Scenario[] = [
     http2: false,
     contenders: [stonegate, passThrough, httpProxy, caddy],
     shape: { path: OBJECTS, connections: 8, bodyBytes: 1_000_000 },
-    rounds: 3,
+    rounds: 2,
     targets: [],
   },
 ];
