@@ -138,6 +138,7 @@ export const nginx: Contender = {
     const { host } = new URL(site.upstream[upstream]);
     const scheme = upstream === 'tls' ? 'https' : 'http';
     const serving = (port: number) => `daemon off;
+master_process off;
 worker_processes 1;
 pid ${join(site.folder, 'nginx.pid')};
 error_log stderr crit;
