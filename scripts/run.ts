@@ -28,9 +28,14 @@ export async function runTap(files: readonly string[], coverage: string): Promis
   });
   const totals: Totals = { passed: 0, failed: 0, skipped: 0 };
   const parser = new Parser();
-  parser.on('child', (file: Parser) => follow(file, totals, []));
+  let failedBefore = 0;
+  parser.on('child', (file: Parser) => {
+    failedBefore = totals.failed;
+    follow(file, totals, []);
+  });
   parser.on('assert', (result: Result) => {
-    if (!result.closingTestPoint) count(result, totals, []);
+    // A file that failed although no test in it did: its process died, or could not begin.
+    if (!result.closingTestPoint || (!result.ok && totals.failed === failedBefore)) count(result, totals, []);
   });
   parser.on('bailout', (reason: string) => {
     console.log(`bail out: ${reason}`);

@@ -70,14 +70,16 @@ export class Adapters {
     const { upstream, server } = loaded.configuration;
     const credential = upstreamCredential(loaded, upstream);
     const ca = upstream.caFile === undefined ? {} : { ca: loaded.file(upstream.caFile) };
-    return this.#upstream.take(fingerprintOf(upstream, server, credential, ca), () => {
+    const { timeouts, limits } = server;
+    const madeOf = fingerprintOf(upstream, timeouts.body, limits.bodyBytes, credential, ca);
+    return this.#upstream.take(madeOf, () => {
       const built = createUpstream({
         ...this.#around,
         server: upstream.server,
         ...ca,
         credential,
-        timeouts: { ...upstream.timeouts, body: server.timeouts.body },
-        maxBodyBytes: server.limits.bodyBytes,
+        timeouts: { ...upstream.timeouts, body: timeouts.body },
+        maxBodyBytes: limits.bodyBytes,
       });
       this.#upstreams.add(built);
       return built;
@@ -111,8 +113,8 @@ export class Adapters {
   tokens(loaded: LoadedConfiguration, keystone: KeystoneConfiguration): CredentialCache<KeystoneToken> {
     const { cache } = loaded.configuration;
     const shared = this.shared(loaded);
-    const identity = [cache, keystone, loaded.digest, sealingSecrets(loaded)];
-    return this.#tokens.take(fingerprintOf(...identity), () =>
+    // With what the shared cache is made of: a cache kept longer than that would ask a closed one.
+    return this.#tokens.take(fingerprintOf(cache, keystone, loaded.digest, sharedMadeOf(loaded)), () =>
       createCredentialCache({
         ...this.#around,
         name: 'keystone',
@@ -134,12 +136,11 @@ export class Adapters {
 
   shared(loaded: LoadedConfiguration): SharedCache {
     const { redis } = loaded.configuration.cache;
-    if (redis === undefined) return this.#shared.take('', () => noSharedCache);
-    const connection = redisConnection(loaded, redis);
-    const madeOf = fingerprintOf(connection, sealingSecrets(loaded), longestLife(loaded));
-    return this.#shared.take(madeOf, () =>
-      sharedCacheOf(loaded, redis, createRedisStore({ ...this.#around, ...connection }), this.#around),
-    );
+    return this.#shared.take(sharedMadeOf(loaded), () => {
+      if (redis === undefined) return noSharedCache;
+      const store = createRedisStore({ ...this.#around, ...redisConnection(loaded, redis) });
+      return sharedCacheOf(loaded, redis, store, this.#around);
+    });
   }
 
   issuer(loaded: LoadedConfiguration, jwt: JWTConfiguration): DiscoveredIssuerKeys {
@@ -225,6 +226,12 @@ export function sharedCacheOf(
     keyPrefix,
     longestLife: longestLife(loaded),
   });
+}
+
+function sharedMadeOf(loaded: LoadedConfiguration): string {
+  const { redis } = loaded.configuration.cache;
+  if (redis === undefined) return '';
+  return fingerprintOf(redisConnection(loaded, redis), sealingSecrets(loaded), longestLife(loaded));
 }
 
 /** Of an entry in the shared cache, in milliseconds. */

@@ -139,10 +139,24 @@ function sayWhatNeedsRestart(
   next: Configuration,
   logger: Surroundings['logger'],
 ): void {
-  const fixed = (configuration: Configuration) => {
-    const { tls: _certificates, trustedProxies: _proxies, ...server } = configuration.server;
-    return { server, admin: configuration.admin, audit: configuration.audit };
+  const before = whatNeedsRestart(started);
+  const after = whatNeedsRestart(next);
+  const fields = Object.keys(before).filter((field) => before[field] !== after[field]);
+  if (fields.length > 0) logger.warn({ fields }, 'these changes need a restart');
+}
+
+/** Each field with its value. */
+function whatNeedsRestart({ server, admin, audit }: Configuration): Readonly<Record<string, unknown>> {
+  return {
+    'server.bind': server.bind,
+    'server.http2': server.http2,
+    'server.workers': server.workers,
+    'server.shutdownGrace': server.shutdownGrace,
+    'server.timeouts.header': server.timeouts.header,
+    'server.timeouts.idle': server.timeouts.idle,
+    'server.timeouts.stall': server.timeouts.stall,
+    'server.limits.headerBytes': server.limits.headerBytes,
+    'admin.bind': admin.bind,
+    'audit.file': audit.file,
   };
-  if (JSON.stringify(fixed(started)) === JSON.stringify(fixed(next))) return;
-  logger.warn({}, 'changes of server (save tls and trustedProxies), admin and audit need a restart');
 }

@@ -5,6 +5,7 @@
 import type { Adapters, Surroundings } from './adapters.ts';
 import { createBodySizeAdmission } from './admission/body-size.ts';
 import type { AuthenticationConfiguration, TenancyConfiguration } from './api/config-v1alpha1.ts';
+import type { TenantName } from './api/identity.ts';
 import type { KeystoneToken } from './api/keystone-v3.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import { createJWTAuthenticator } from './authentication/jwt.ts';
@@ -13,6 +14,7 @@ import { identityOf } from './authentication/keystone-mapping.ts';
 import { createAuthenticationReadiness } from './authentication/readiness.ts';
 import { createConnectCreate } from './authorization/connect-create.ts';
 import { createTenantBoundary } from './authorization/tenant-boundary.ts';
+import { createUpgradePlaces } from './authorization/upgrade-places.ts';
 import { createDocumentCache } from './cache/document-cache.ts';
 import { tenantTag, userTag } from './cache/drop.ts';
 import { createAccessReviewer } from './clients/kube-apiserver.ts';
@@ -44,6 +46,10 @@ export interface BuiltPipeline {
 
 /** What all tenants' discovery documents may take together. */
 const DISCOVERY_BYTES = 64 * 1024 * 1024;
+/** And one tenant's: a few forms of OpenAPI's larger document beside all the small ones. */
+const TENANT_DISCOVERY_BYTES = 16 * 1024 * 1024;
+/** A kubectl without a cache asks for all groups at once. */
+const TENANT_FETCHES = { running: 8, waiting: 256 };
 /** The longest body of a self review. */
 const REVIEW_BYTES = 64 * 1024;
 
@@ -66,6 +72,8 @@ export function pipelineOf(
   const discovery = createDocumentCache<Answer>({
     ttl: tenancy.discoveryTTL,
     maxBytes: DISCOVERY_BYTES,
+    ownerBytes: TENANT_DISCOVERY_BYTES,
+    fetches: TENANT_FETCHES,
     sizeOf: ({ body }) => body.length,
     keep: ({ status }) => status === 200,
     clock,
@@ -81,6 +89,7 @@ export function pipelineOf(
     authenticators,
     mode,
     authorizers: [
+      createUpgradePlaces(),
       createTenantBoundary({ isSystem: mode.isSystem }),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
     ],
@@ -184,7 +193,8 @@ function tagsOf(token: KeystoneToken, mode: TenancyMode): readonly string[] {
   }
 }
 
-function accessReviewPath(tenant: string | undefined): string {
+/** Where a review about that tenant is posted. */
+export function accessReviewPath(tenant: TenantName | undefined): string {
   const place = tenant === undefined ? '' : `tenants/${tenant}/`;
   return `/apis/authorization.k8s.io/v1/${place}subjectaccessreviews`;
 }

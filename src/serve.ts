@@ -102,12 +102,14 @@ async function runAsWorker(started: Started): Promise<void> {
 
 async function runAsPrimary({ loaded, logger }: Started, workers: number | 'auto'): Promise<void> {
   const { admin, server } = loaded.configuration;
+  process.stdout.on('error', (error) => logger.error({ error }, 'standard output cannot be written'));
   const primary = await runPrimary({
     workers,
     admin,
     aggregate: aggregateMetrics,
     grace: server.shutdownGrace,
     signals: process,
+    output: process.stdout,
     clock: systemClock,
     random: systemRandom,
     logger,

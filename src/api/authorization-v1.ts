@@ -3,10 +3,11 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 import type { Extra } from './authentication-v1.ts';
+import type { TenantName } from './identity.ts';
 import type { ObjectMeta } from './meta-v1.ts';
 
 export interface ResourceAttributes {
-  readonly tenant?: string;
+  readonly tenant?: TenantName;
   readonly namespace?: string;
   readonly verb?: string;
   readonly group?: string;

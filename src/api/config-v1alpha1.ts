@@ -32,6 +32,8 @@ export interface ServerConfiguration {
     readonly body: Milliseconds;
     /** For the next request on a kept connection. */
     readonly idle: Milliseconds;
+    /** For a client to take the next bytes of an answer that waits for it. */
+    readonly stall: Milliseconds;
   };
   readonly limits: {
     readonly headerBytes: number;

@@ -2,6 +2,7 @@
  * What a request asks for, as kube-apiserver's RequestInfo says it, with Arktos' tenant.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/request#RequestInfo
  */
+import type { TenantName } from './identity.ts';
 
 export type LongRunning = 'watch' | 'log' | 'exec' | 'attach' | 'portforward' | 'proxy';
 
@@ -21,7 +22,7 @@ export interface ResourceRequest extends Target {
   readonly apiGroup: string;
   readonly apiVersion: string;
   /** The tenant the path names; empty on a short path, and always empty where tenants are not read. */
-  readonly tenant: string;
+  readonly tenant: TenantName | '';
   readonly namespace: string;
   /** Empty only for `/api/v1/watch` and its like. */
   readonly resource: string;

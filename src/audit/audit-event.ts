@@ -9,7 +9,7 @@ import type { Identity } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { oncePer } from '../lib/once-per.ts';
-import { redact } from '../lib/redact.ts';
+import { asciiJSON, foreignText } from '../lib/redact.ts';
 
 /** What the event is made of; the pipeline's record has this shape. */
 export interface AuditedRequest {
@@ -32,8 +32,8 @@ export interface AuditedRequest {
   };
 }
 
-/** Longest text of a stranger's that an event repeats, in characters. */
-const MAX_TEXT = 4096;
+/** No name in Kubernetes is longer than 253 characters; what is, need not be repeated whole. */
+const MAX_NAME = 512;
 
 /**
  * The event as one line of JSON. What its stages share is written once for the request, and who somebody is once for the
@@ -50,7 +50,7 @@ export function auditLine(request: AuditedRequest, stage: AuditStage, at: number
   const acting = impersonated ? `,"impersonatedUser":${seen}` : '';
   const response = code === undefined ? '' : `,"responseStatus":${responseText(code, outcome)}`;
   const rest = `${acting}${response},"stageTimestamp":"${microTime(at)}","annotations":${annotationsText(request)}}`;
-  return `${sharedText(request)},"stage":"${stage}","user":${seen}${rest}`;
+  return asciiJSON(`${sharedText(request)},"stage":"${stage}","user":${seen}${rest}`);
 }
 
 /** What all stages of a request have in common, without its closing brace. */
@@ -63,10 +63,10 @@ const sharedText = oncePer((request: AuditedRequest): string => {
     apiVersion: 'audit.k8s.io/v1',
     level: 'Metadata',
     auditID: request.auditID,
-    requestURI: foreign(request.target),
-    verb: info?.verb ?? request.method.toLowerCase(),
+    requestURI: foreignText(request.target),
+    verb: info?.verb ?? name(request.method.toLowerCase()),
     sourceIPs: request.sourceIPs,
-    ...(userAgent === undefined ? {} : { userAgent: foreign(userAgent) }),
+    ...(userAgent === undefined ? {} : { userAgent: foreignText(userAgent) }),
     ...(reference === undefined ? {} : { objectRef: reference }),
     requestReceivedTimestamp: microTime(request.receivedAt),
   };
@@ -86,12 +86,12 @@ function shown(user: UserInfo): Partial<UserInfo> {
 
 function objectReference(info: Extract<RequestInfo, { isResourceRequest: true }>): ObjectReference {
   return {
-    resource: info.resource,
-    ...(info.namespace === '' ? {} : { namespace: info.namespace }),
-    ...(info.name === '' ? {} : { name: info.name }),
-    ...(info.apiGroup === '' ? {} : { apiGroup: info.apiGroup }),
-    apiVersion: info.apiVersion,
-    ...(info.subresource === '' ? {} : { subresource: info.subresource }),
+    resource: name(info.resource),
+    ...(info.namespace === '' ? {} : { namespace: name(info.namespace) }),
+    ...(info.name === '' ? {} : { name: name(info.name) }),
+    ...(info.apiGroup === '' ? {} : { apiGroup: name(info.apiGroup) }),
+    apiVersion: name(info.apiVersion),
+    ...(info.subresource === '' ? {} : { subresource: name(info.subresource) }),
   };
 }
 
@@ -99,14 +99,15 @@ function responseText(code: number, outcome: AuditedRequest['outcome']): string 
   const status: NonNullable<AuditEvent['responseStatus']> = {
     code,
     ...(outcome?.code === undefined ? {} : { reason: outcome.code }),
-    ...(outcome?.message === undefined ? {} : { message: foreign(outcome.message) }),
+    ...(outcome?.message === undefined ? {} : { message: foreignText(outcome.message) }),
   };
   return JSON.stringify(status);
 }
 
 function annotationsText({ identity, tenant, outcome }: AuditedRequest): string {
+  const given = Object.entries(identity?.auditAnnotations ?? {});
   const annotations: AuditEvent['annotations'] = {
-    ...identity?.auditAnnotations,
+    ...Object.fromEntries(given.map(([key, value]) => [key, name(value)])),
     ...(tenant === undefined ? {} : { 'stonegate.dev/tenant': tenant }),
     ...(identity === undefined ? {} : { 'stonegate.dev/authenticator': identity.authenticator }),
     ...(outcome?.aborted ? { 'stonegate.dev/aborted': 'true' } : {}),
@@ -114,9 +115,7 @@ function annotationsText({ identity, tenant, outcome }: AuditedRequest): string 
   return JSON.stringify(annotations);
 }
 
-function foreign(text: string): string {
-  return redact(text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
-}
+const name = (text: string): string => foreignText(text, MAX_NAME);
 
 /** The instant written last: many events are of one millisecond. */
 let written = { at: Number.NaN, text: '' };

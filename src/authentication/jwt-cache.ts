@@ -1,6 +1,7 @@
 /**
  * Remembers which tokens were found genuine, since checking a signature costs more than all else Stonegate does
- * with a small request. What is remembered are the verified claims, never the token (a digest is the key). Bounded; the token used longest ago goes first.
+ * with a small request. What is remembered are the verified claims, never the token (a digest is the key). Bounded; the
+ * token used longest ago goes first.
  */
 import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';

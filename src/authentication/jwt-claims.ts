@@ -4,7 +4,8 @@
  * else's name sooner or later. OpenID Connect Core 1.0 §5.
  */
 import { StatusError } from '../errors/status-error.ts';
-import { type JSONObject, stringMember } from './jwt-parts.ts';
+import type { JSONObject } from '../lib/json-object.ts';
+import { stringMember } from './jwt-parts.ts';
 
 /** Control characters and line separators; half a surrogate pair, which several spellings of would become one. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;

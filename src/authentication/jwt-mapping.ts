@@ -8,6 +8,7 @@ import type { Extra } from '../api/authentication-v1.ts';
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
+import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import {
   claimEquals,
   quoted,
@@ -17,7 +18,7 @@ import {
   stringsClaim,
   usernameClaim,
 } from './jwt-claims.ts';
-import { isObject, type JSONObject, stringMember } from './jwt-parts.ts';
+import { stringMember } from './jwt-parts.ts';
 import { tenantOfClaims } from './jwt-tenant.ts';
 import type { VerifiedJWT } from './jwt-verify.ts';
 
@@ -81,7 +82,7 @@ function groupsOf(claims: JSONObject, mapping: ClaimMappings['groups']): readonl
 function refuseOverflow(claims: JSONObject, claim: string): void {
   const elsewhere = Object.hasOwn(claims, '_claim_names') ? claims._claim_names : undefined;
   const hint = Object.hasOwn(claims, 'hasgroups') ? claims.hasgroups : undefined;
-  const distributed = isObject(elsewhere) && Object.hasOwn(elsewhere, claim);
+  const distributed = isJSONObject(elsewhere) && Object.hasOwn(elsewhere, claim);
   if (!distributed && !(claim === 'groups' && (hint === true || hint === 'true'))) return;
   throw new StatusError(
     'GroupsOverflow',

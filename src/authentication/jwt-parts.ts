@@ -3,8 +3,7 @@
  * token is believed its JSON must also be unambiguous: with a repeated member two readers of one token may see two
  * different people. RFC 7519 §3 and §4; RFC 7515 §4; RFC 8725 §2.
  */
-
-export type JSONObject = Readonly<Record<string, unknown>>;
+import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 
 export interface JWTParts {
   readonly header: JSONObject;
@@ -47,15 +46,11 @@ function readObject(part: string): { text: string; object: JSONObject } | undefi
       Buffer.from(part, 'base64url'),
     );
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? { text, object: value } : undefined;
+    return isJSONObject(value) ? { text, object: value } : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
     throw error;
   }
-}
-
-export function isObject(value: unknown): value is JSONObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** @param text valid JSON */

@@ -5,8 +5,8 @@
  */
 import type { JWTTenant } from '../api/config-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
+import type { JSONObject } from '../lib/json-object.ts';
 import { quoted, stringClaim } from './jwt-claims.ts';
-import type { JSONObject } from './jwt-parts.ts';
 
 const CLUSTER = new Set(['system', 'all']);
 

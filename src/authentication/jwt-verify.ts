@@ -8,8 +8,9 @@ import { createLocalJWKSet, jwtVerify } from 'jose';
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { JSONObject } from '../lib/json-object.ts';
 import type { KeySet } from './issuer-keys.ts';
-import { type JSONObject, type JWTParts, stringMember } from './jwt-parts.ts';
+import { type JWTParts, stringMember } from './jwt-parts.ts';
 
 const ALGORITHMS = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
 /** An ID token or an access token; a logout token, a DPoP proof and others are signed by the same keys. */

@@ -3,8 +3,7 @@
  * perhaps by one of another version: whatever does not have today's shape counts as not found.
  */
 import type { Delegation, DomainReference, KeystoneToken, Scope, UserReference } from '../api/keystone-v3.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import { isJSONObject } from '../lib/json-object.ts';
 
 export const keystoneTokenCodec = {
   encode: (token: KeystoneToken): string => JSON.stringify(token),
@@ -18,7 +17,7 @@ export const keystoneTokenCodec = {
 
 function isToken(value: unknown): value is KeystoneToken {
   return (
-    isFields(value) &&
+    isJSONObject(value) &&
     isUser(value.user) &&
     isScope(value.scope) &&
     isListOf(value.roles, isReference) &&
@@ -32,10 +31,10 @@ function isToken(value: unknown): value is KeystoneToken {
 }
 
 function isScope(value: unknown): value is Scope {
-  if (!isFields(value)) return false;
+  if (!isJSONObject(value)) return false;
   switch (value.kind) {
     case 'project':
-      return isReference(value.project) && isFields(value.project) && isReference(value.project.domain);
+      return isReference(value.project) && isJSONObject(value.project) && isReference(value.project.domain);
     case 'domain':
       return isReference(value.domain);
     default:
@@ -44,7 +43,7 @@ function isScope(value: unknown): value is Scope {
 }
 
 function isDelegation(value: unknown): value is Delegation {
-  if (!isFields(value) || !isText(value.id)) return false;
+  if (!isJSONObject(value) || !isText(value.id)) return false;
   if (value.kind === 'application-credential') return true;
   return value.kind === 'trust' && isText(value.trusteeUserID) && typeof value.impersonation === 'boolean';
 }
@@ -54,11 +53,7 @@ function isUser(value: unknown): value is UserReference {
 }
 
 function isReference(value: unknown): value is DomainReference {
-  return isFields(value) && isText(value.id) && isText(value.name);
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null;
+  return isJSONObject(value) && isText(value.id) && isText(value.name);
 }
 
 function isText(value: unknown): value is string {

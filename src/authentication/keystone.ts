@@ -1,7 +1,7 @@
 /**
  * Authenticates by Keystone tokens, given as bearer token or as `X-Auth-Token`. What is cached is the token as
- * Keystone described it; who that makes somebody is derived from it here, once for each answer of Keystone's. Only a token that no cache knows
- * passes the gate: people who are already known are never slowed by a flood of strangers.
+ * Keystone described it; who that makes somebody is derived from it here, once for each answer of Keystone's. Only a
+ * token that no cache knows passes the gate: people who are already known are never slowed by a flood of strangers.
  */
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
 import { type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';

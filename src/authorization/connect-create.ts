@@ -14,7 +14,7 @@ import type { Authorizer } from './authorizer.ts';
 export interface ConnectCreateOptions {
   readonly reviewer: AccessReviewer;
   /** The tenant an access review names; undefined where the API server knows no tenants. */
-  readonly reviewTenant: (tenant: TenantName) => string | undefined;
+  readonly reviewTenant: (tenant: TenantName) => TenantName | undefined;
 }
 
 const CONNECTIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
@@ -41,7 +41,7 @@ function isPodConnection(info: RequestInfo): info is ResourceRequest {
   );
 }
 
-function attributesOf(info: ResourceRequest, tenant: string | undefined): ResourceAttributes {
+function attributesOf(info: ResourceRequest, tenant: TenantName | undefined): ResourceAttributes {
   return {
     ...(tenant === undefined ? {} : { tenant }),
     namespace: info.namespace,

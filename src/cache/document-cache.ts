@@ -1,17 +1,22 @@
 /**
- * Documents kept for seconds: bounded in bytes, one fetch per key at a time.
+ * Documents kept for seconds. Bounded in bytes and in fetches under way, and each owner has a share of both, so that
+ * whatever one owner asks for, the others' documents stay where they are and are fetched as fast.
  */
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
-import type { DocumentCache } from '../lib/document-cache.ts';
-import { SingleFlight } from '../lib/single-flight.ts';
+import type { DocumentCache, DocumentRequest } from '../lib/document-cache.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import { SharedFlight } from './shared-flight.ts';
+import { Turns, type TurnsOptions } from './turns.ts';
 
 export interface DocumentCacheOptions<T> {
   /** Milliseconds; zero keeps nothing. */
   readonly ttl: number;
-  /** What all documents may take together; a document larger than that is not kept. */
+  /** What all documents may take together; where that is full, no more are kept until some have expired. */
   readonly maxBytes: number;
+  /** What one owner's may take; the owner's oldest give way. A document larger than that is not kept. */
+  readonly ownerBytes: number;
+  /** Fetches of one owner. */
+  readonly fetches: TurnsOptions;
   /** A document's own size in bytes. */
   readonly sizeOf: (document: T) => number;
   /** Whether a document is fit to be kept: an answer other than 200 is not. */
@@ -20,47 +25,98 @@ export interface DocumentCacheOptions<T> {
   readonly telemetry: Telemetry;
 }
 
-export interface ClearableDocumentCache<T> extends DocumentCache<T> {
-  clear(): void;
-}
-
 interface Kept<T> {
   readonly document: T;
+  readonly version: string;
+  readonly size: number;
   readonly until: number;
 }
 
-export function createDocumentCache<T>(options: DocumentCacheOptions<T>): ClearableDocumentCache<T> {
-  const { ttl, maxBytes, sizeOf, keep, clock, telemetry } = options;
-  const kept = new LRUCache<string, Kept<T>>({
-    maxSize: maxBytes,
-    // lru-cache takes no size of zero.
-    sizeCalculation: ({ document }, key) => sizeOf(document) + key.length + 1,
-  });
-  const flight = new SingleFlight<T>();
-  let generation = 0;
+interface Share<T> {
+  bytes: number;
+  /** The oldest first. */
+  readonly documents: Map<string, Kept<T>>;
+}
 
-  async function fetch(key: string, load: () => Promise<T>): Promise<T> {
-    const asked = { at: clock.now(), generation };
+/** What an entry takes beside its document, roughly. */
+const ENTRY_BYTES = 256;
+
+export function createDocumentCache<T>(options: DocumentCacheOptions<T>): DocumentCache<T> {
+  const { clock, telemetry } = options;
+  const kept = new KeptDocuments<T>(options);
+  const flight = new SharedFlight<T>();
+  const turns = new Turns(options.fetches);
+
+  async function fetch(request: DocumentRequest, load: () => Promise<T>): Promise<T> {
+    const askedAt = clock.now();
     const document = await load();
-    if (keep(document) && asked.generation === generation) {
-      kept.set(key, { document, until: asked.at + ttl });
-    }
+    if (options.keep(document)) kept.set(request, document, askedAt + options.ttl);
     return document;
   }
 
   return {
-    async get(key, load) {
-      const found = kept.get(key);
-      if (found !== undefined && clock.now() < found.until) {
+    async get(request, signal, load) {
+      const { owner, key, version = '', reusable } = request;
+      if (!reusable) return turns.run(owner, signal, () => load(signal));
+      const found = kept.get(request);
+      if (found !== undefined) {
         telemetry.cacheLookup('discovery', 'hit');
-        return found.document;
+        return found;
       }
       telemetry.cacheLookup('discovery', 'miss');
-      return flight.do(`${generation}:${key}`, () => fetch(key, load));
-    },
-    clear() {
-      generation += 1;
-      kept.clear();
+      return flight.do(JSON.stringify([owner, key, version]), signal, (wanted) =>
+        turns.run(owner, wanted, () => fetch(request, () => load(wanted))),
+      );
     },
   };
+}
+
+class KeptDocuments<T> {
+  readonly #options: DocumentCacheOptions<T>;
+  readonly #shares = new Map<string, Share<T>>();
+  #bytes = 0;
+
+  constructor(options: DocumentCacheOptions<T>) {
+    this.#options = options;
+  }
+
+  get({ owner, key, version = '' }: DocumentRequest): T | undefined {
+    const found = this.#shares.get(owner)?.documents.get(key);
+    if (found === undefined || found.version !== version) return undefined;
+    return this.#options.clock.now() < found.until ? found.document : undefined;
+  }
+
+  set({ owner, key, version = '' }: DocumentRequest, document: T, until: number): void {
+    const { sizeOf, ownerBytes, maxBytes } = this.#options;
+    const size = sizeOf(document) + 2 * (key.length + version.length) + ENTRY_BYTES;
+    if (size > ownerBytes) return;
+    this.#dropExpired();
+    const share = this.#shares.get(owner) ?? { bytes: 0, documents: new Map<string, Kept<T>>() };
+    this.#drop(share, key);
+    for (const oldest of share.documents.keys()) {
+      if (share.bytes + size <= ownerBytes) break;
+      this.#drop(share, oldest);
+    }
+    if (this.#bytes + size > maxBytes) return;
+    share.documents.set(key, { document, version, size, until });
+    share.bytes += size;
+    this.#bytes += size;
+    this.#shares.set(owner, share);
+  }
+
+  #dropExpired(): void {
+    const now = this.#options.clock.now();
+    for (const [owner, share] of this.#shares) {
+      for (const [key, { until }] of share.documents) if (until <= now) this.#drop(share, key);
+      if (share.documents.size === 0) this.#shares.delete(owner);
+    }
+  }
+
+  #drop(share: Share<T>, key: string): void {
+    const dropped = share.documents.get(key);
+    if (dropped === undefined) return;
+    share.documents.delete(key);
+    share.bytes -= dropped.size;
+    this.#bytes -= dropped.size;
+  }
 }

@@ -2,6 +2,7 @@
  * What is sealed of an entry. It was made by a replica that holds the key, yet perhaps by another version of
  * Stonegate: so its shape is checked like any input's.
  */
+import { isJSONObject } from '../lib/json-object.ts';
 
 export interface SealedEntry {
   /** The facts, as the cache's codec wrote them. */
@@ -29,7 +30,7 @@ export function parseSealedEntry(text: string): SealedEntry | undefined {
 }
 
 function isSealedEntry(entry: unknown): entry is SealedEntry {
-  if (!isRecord(entry) || typeof entry.value !== 'string' || !isRecord(entry.epochs)) return false;
+  if (!isJSONObject(entry) || typeof entry.value !== 'string' || !isJSONObject(entry.epochs)) return false;
   const numbers = [
     entry.storedAt,
     entry.credentialExpiresAt,
@@ -37,8 +38,4 @@ function isSealedEntry(entry: unknown): entry is SealedEntry {
     ...Object.values(entry.epochs),
   ];
   return numbers.every((number) => typeof number === 'number' && Number.isFinite(number));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -7,6 +7,7 @@
 import { type Dispatcher, Pool } from 'undici';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 
 const MAX_ANSWER_BYTES = 1024 * 1024;
@@ -142,10 +143,6 @@ function jsonObject(bytes: ArrayBuffer, status: number): Readonly<Record<string,
     // The parser's own message quotes what it read.
     throw new Error(`Keystone's answer (${status}) is not JSON`);
   }
-  if (!isRecord(value)) throw new Error(`Keystone's answer (${status}) is no JSON object`);
+  if (!isJSONObject(value)) throw new Error(`Keystone's answer (${status}) is no JSON object`);
   return value;
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

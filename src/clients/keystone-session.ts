@@ -7,9 +7,10 @@
 import type { KeystoneServiceCredential, SecretSource } from '../api/config-v1alpha1.ts';
 import { TOKEN_SPELLING } from '../api/keystone-v3.ts';
 import type { Clock } from '../lib/clock.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
-import { isRecord, type KeystoneAnswer, type KeystoneHTTP, keystoneUnavailable } from './keystone-http.ts';
+import { type KeystoneAnswer, type KeystoneHTTP, keystoneUnavailable } from './keystone-http.ts';
 import { readInstant } from './keystone-token.ts';
 
 /** Milliseconds without another try after Keystone has refused a login. */
@@ -104,7 +105,7 @@ function ownToken(answer: KeystoneAnswer, now: number): OwnToken {
   let expiresAt: number;
   try {
     expiresAt = readInstant(
-      isRecord(answer.body.token) ? answer.body.token.expires_at : undefined,
+      isJSONObject(answer.body.token) ? answer.body.token.expires_at : undefined,
       'expires_at',
     );
   } catch (error) {

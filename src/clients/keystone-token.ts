@@ -17,9 +17,7 @@ import type {
   RoleReference,
   Scope,
 } from '../api/keystone-v3.ts';
-import { isRecord } from './keystone-http.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 
 /** What was read: a token, or why this kind of token is not accepted. */
 export type ReadToken =
@@ -34,7 +32,7 @@ const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d
  * @param body the whole JSON object of a 200 answer
  * @throws Error naming the first field that is not as Keystone would say it
  */
-export function readToken(body: Fields): ReadToken {
+export function readToken(body: JSONObject): ReadToken {
   const fields = record(body.token, 'token');
   const methods = list(fields.methods, 'methods').map((method) => text(method, 'methods[]'));
   const refused = refusedKind(fields, methods);
@@ -77,7 +75,7 @@ export function readInstant(value: unknown, what: string): number {
   return instant;
 }
 
-function refusedKind(fields: Fields, methods: readonly string[]): string | undefined {
+function refusedKind(fields: JSONObject, methods: readonly string[]): string | undefined {
   if (methods.length === 0) return 'made by no known method';
   const method = methods.find((each) => REFUSED_METHODS.has(each));
   if (method !== undefined) return `made by the method ${method}`;
@@ -85,11 +83,11 @@ function refusedKind(fields: Fields, methods: readonly string[]): string | undef
   if (mark !== undefined) return `bound by ${mark}`;
   if (fields.is_domain === true) return 'scoped to a project that acts as a domain';
   const credential = fields.application_credential;
-  if (!isRecord(credential) || credential.access_rules === undefined) return undefined;
+  if (!isJSONObject(credential) || credential.access_rules === undefined) return undefined;
   return list(credential.access_rules, 'access_rules').length > 0 ? 'limited by access rules' : undefined;
 }
 
-function readScope(fields: Fields): Scope {
+function readScope(fields: JSONObject): Scope {
   const scopes: Scope[] = [];
   if (fields.project !== undefined) scopes.push({ kind: 'project', project: readProject(fields.project) });
   if (fields.domain !== undefined) scopes.push({ kind: 'domain', domain: named(fields.domain, 'domain') });
@@ -110,7 +108,7 @@ function readRole(value: unknown): RoleReference {
   return named(value, 'roles[]');
 }
 
-function readDelegation(fields: Fields): Delegation | undefined {
+function readDelegation(fields: JSONObject): Delegation | undefined {
   const delegations: Delegation[] = [];
   if (fields.application_credential !== undefined) {
     const credential = record(fields.application_credential, 'application_credential');
@@ -134,7 +132,7 @@ function readDelegation(fields: Fields): Delegation | undefined {
   return delegations[0];
 }
 
-function readFederatedGroups(user: Fields): string[] {
+function readFederatedGroups(user: JSONObject): string[] {
   const federation = user['OS-FEDERATION'];
   if (federation === undefined) return [];
   const { groups = [] } = record(federation, 'user.OS-FEDERATION');
@@ -146,8 +144,8 @@ function named(value: unknown, what: string): DomainReference {
   return { id: text(fields.id, `${what}.id`), name: text(fields.name, `${what}.name`) };
 }
 
-function record(value: unknown, what: string): Fields {
-  if (!isRecord(value)) throw new Error(`${what} is no object`);
+function record(value: unknown, what: string): JSONObject {
+  if (!isJSONObject(value)) throw new Error(`${what} is no object`);
   return value;
 }
 

@@ -13,9 +13,10 @@ import type { KeystoneServiceCredential, SecretSource } from '../api/config-v1al
 import { type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
 import type { KeystoneIdentity } from '../authentication/keystone-identity.ts';
 import type { Clock } from '../lib/clock.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import { createKeystoneHTTP, isRecord, type KeystoneAnswer, keystoneUnavailable } from './keystone-http.ts';
+import { createKeystoneHTTP, type KeystoneAnswer, keystoneUnavailable } from './keystone-http.ts';
 import { createLivenessCheck } from './keystone-liveness.ts';
 import { createKeystoneSession, type KeystoneSession } from './keystone-session.ts';
 import { type ReadToken, readToken } from './keystone-token.ts';
@@ -107,7 +108,7 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
     },
     async probe() {
       const answer = await http.exchange({ method: 'GET', path: '', refusals: [] });
-      if (answer.status !== 200 || !isRecord(answer.body.version)) throw unexpected(answer.status);
+      if (answer.status !== 200 || !isJSONObject(answer.body.version)) throw unexpected(answer.status);
       await session?.token();
     },
     close: () => http.close(),
@@ -117,7 +118,7 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
 /** A front end's or a wrong URL's 404 is not Keystone's: only Keystone's own shape speaks of a token. */
 function isRefusal(answer: KeystoneAnswer, statuses: readonly number[]): boolean {
   const { error } = answer.body;
-  return statuses.includes(answer.status) && isRecord(error) && error.code === answer.status;
+  return statuses.includes(answer.status) && isJSONObject(error) && error.code === answer.status;
 }
 
 function readAnswer(answer: KeystoneAnswer, subject: string): ReadToken {

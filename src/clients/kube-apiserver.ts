@@ -5,10 +5,12 @@
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
+import type { TenantName } from '../api/identity.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { HeaderList } from '../lib/header-list.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
@@ -21,7 +23,7 @@ const JSON_HEADERS: HeaderList = [
 export interface AccessReviewerOptions {
   readonly fetcher: UpstreamFetcher;
   /** Where a review about this tenant is posted; undefined where the API server knows no tenants. */
-  readonly path: (tenant: string | undefined) => string;
+  readonly path: (tenant: TenantName | undefined) => string;
 }
 
 /** Whatever is not plainly an answer is thrown: an error never becomes a permission. */
@@ -62,9 +64,9 @@ function subjectOf(user: UserInfo): SubjectAccessReviewSpec {
 function statusOf({ status: http, body }: UpstreamAnswer): SubjectAccessReviewStatus {
   if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
   const review = parse(body);
-  if (!isObject(review) || review.kind !== 'SubjectAccessReview') throw unusable('it is no review');
+  if (!isJSONObject(review) || review.kind !== 'SubjectAccessReview') throw unusable('it is no review');
   const status = review.status;
-  if (!isObject(status)) throw unusable('it has no status');
+  if (!isJSONObject(status)) throw unusable('it has no status');
   const { allowed, denied, reason, evaluationError } = status;
   if (typeof allowed !== 'boolean' || (denied !== undefined && typeof denied !== 'boolean')) {
     throw unusable('its status says neither yes nor no');
@@ -83,10 +85,6 @@ function parse(body: Buffer): unknown {
   } catch (cause) {
     throw unusable(cause);
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function unusable(cause: unknown): StatusError {
@@ -126,7 +124,7 @@ export function createApiServerProbe(options: ApiServerProbeOptions): ApiServerP
     const found = await askForVersion(fetcher(), stopped.signal);
     if (found?.problem !== problem && !stopped.signal.aborted) {
       if (found === undefined) logger.info({}, 'the API server is ready');
-      else logger.warn({ err: found.cause, problem: found.problem }, 'the API server is not ready');
+      else logger.warn({ error: found.cause, problem: found.problem }, 'the API server is not ready');
     }
     problem = found?.problem;
   }

@@ -3,6 +3,7 @@
  * issuer's own. Members of kinds nobody here knows are passed over, as RFC 7517 §5 asks.
  */
 import type { KeySet } from '../authentication/issuer-keys.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 
 type Key = KeySet['keys'][number];
 
@@ -16,18 +17,14 @@ const ASYMMETRIC = new Set(['RSA', 'EC', 'OKP']);
  */
 export function parseKeySet(text: string, issuer: string): KeySet {
   const document: unknown = JSON.parse(text);
-  if (!isObject(document) || !Array.isArray(document.keys))
+  if (!isJSONObject(document) || !Array.isArray(document.keys))
     throw new Error('the answer is no JSON Web Key Set');
   const members: unknown[] = document.keys;
   return { keys: members.filter(isPublicKey).filter((key) => belongsTo(key, issuer)) };
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isPublicKey(value: unknown): value is Key {
-  if (!isObject(value) || typeof value.kty !== 'string') return false;
+  if (!isJSONObject(value) || typeof value.kty !== 'string') return false;
   return (
     ASYMMETRIC.has(value.kty) && !('d' in value) && (value.kid === undefined || typeof value.kid === 'string')
   );

@@ -55,9 +55,10 @@ function checkKey(content: Buffer): string | undefined {
 }
 
 function checkRedisURL(content: Buffer): string | undefined {
-  const text = secretText(content);
-  const fits = URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol);
-  return fits ? undefined : 'expected a URL that begins with redis:// or rediss://';
+  const url = URL.parse(secretText(content));
+  if (url?.protocol === 'unix:' && url.pathname.length > 1) return undefined;
+  if (url !== null && /^rediss?:$/.test(url.protocol) && /^(?:\/\d*)?$/.test(url.pathname)) return undefined;
+  return 'expected redis://HOST or rediss://HOST, with at most the number of a database as its path, or unix:///PATH';
 }
 
 function parses(attempt: () => unknown): boolean {

@@ -8,9 +8,8 @@ import { dirname, resolve } from 'node:path';
 import type { SecretSource, StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { checkContent, checkPair, secretText } from './content-checks.ts';
 import { parseConfiguration } from './parse.ts';
-import type { Problem } from './problem.ts';
+import type { Finding, Problem } from './problem.ts';
 import { pairsOf, type Reference, referencesOf } from './references.ts';
-import type { Finding } from './validate.ts';
 
 export interface LoadedConfiguration {
   readonly configuration: StonegateConfiguration;

@@ -5,9 +5,9 @@
  */
 import { resolve } from 'node:path';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import { formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
+import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
 import { configurationSchema } from './schema.ts';
-import { type Finding, validate } from './validate.ts';
+import { validate } from './validate.ts';
 import { readYAML } from './yaml-document.ts';
 
 export interface Parsed {

@@ -14,6 +14,12 @@ export interface Problem {
 
 export type Path = readonly PropertyKey[];
 
+/** A problem whose place is not put into words yet. */
+export interface Finding {
+  readonly path: Path;
+  readonly message: string;
+}
+
 /** `['authentication', 'jwt', 0, 'issuer']` → `authentication.jwt[0].issuer`. */
 export function formatPath(path: Path): string {
   let text = '';
@@ -32,7 +38,7 @@ export function formatProblem(problem: Problem): string {
 }
 
 /** A zod issue, told as pairs of path and message. */
-export function problemsOfIssue(issue: z.core.$ZodIssue): { path: Path; message: string }[] {
+export function problemsOfIssue(issue: z.core.$ZodIssue): Finding[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: [...issue.path, key], message: unknownKey(key) }));
   }

@@ -33,6 +33,7 @@ export interface ReloaderOptions {
 export interface Reloader {
   /** Loads now. Calls that come while one runs share the next run. Never rejects. */
   reload(): Promise<void>;
+  /** Nothing is applied from now on, not even what is being loaded: what it would build would be closed by nobody. */
   close(): void;
 }
 
@@ -41,17 +42,19 @@ export function createReloader(options: ReloaderOptions): Reloader {
   const said = new Set<string>();
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
+  let closed = false;
 
   const watch = watchFiles({
     clock: options.clock,
     readFile: options.sources.readFile,
     ...(options.interval === undefined ? {} : { interval: options.interval }),
     onChange: reload,
-    onError: (error) => logger.error({ err: error }, 'cannot look at the configuration files'),
+    onError: (error) => logger.error({ error }, 'cannot look at the configuration files'),
   });
   watch.expect(options.watched);
 
   function reload(): Promise<void> {
+    if (closed) return Promise.resolve();
     if (running === undefined) {
       running = once().finally(() => {
         running = undefined;
@@ -76,6 +79,7 @@ export function createReloader(options: ReloaderOptions): Reloader {
   }
 
   async function bring(result: LoadResult): Promise<void> {
+    if (closed) return;
     if (!result.ok) {
       refuse(result.problems.map(formatProblem));
       return;
@@ -93,10 +97,16 @@ export function createReloader(options: ReloaderOptions): Reloader {
       said.add(problem);
     }
     logger.error(
-      { file: options.file, problems: problems.length, ...(error === undefined ? {} : { err: error }) },
+      { file: options.file, problems: problems.length, ...(error === undefined ? {} : { error }) },
       'the new configuration is not used; the last good one stays in force',
     );
   }
 
-  return { reload, close: watch.close };
+  return {
+    reload,
+    close() {
+      closed = true;
+      watch.close();
+    },
+  };
 }

@@ -114,7 +114,9 @@ export function jwtSchema(file: FileField) {
       .describe('Claims a token must have, with exactly this value.'),
     claimMappings: claimMappings.describe('From claims to a Kubernetes user.'),
     tenant: tenantSchema.describe('The tenant: fixed, or from a claim by a map or an allow-list.'),
-    clockTolerance: duration.prefault('5s').describe("How far the issuer's clock may be off."),
+    clockTolerance: duration
+      .prefault('5s')
+      .describe("How far the issuer's clock may be ahead of ours: for `nbf`, since `exp` is exact."),
     keysMaxAge: period.prefault('1h').describe('After which the keys are fetched anew.'),
     keysRefreshInterval: period
       .prefault('10s')

@@ -18,6 +18,9 @@ function serverSchema(file: FileField) {
       .prefault('1m')
       .describe('For the next bytes of a request body that the API server is waiting for.'),
     idle: period.prefault('2m').describe('For the next request on a kept connection.'),
+    stall: period
+      .prefault('5m')
+      .describe('For a client to take the next bytes of its answer, where some wait for it.'),
   });
   const limits = z.strictObject({
     headerBytes: z.int().min(8_192).default(65_536).describe('Bytes of a request head; tokens are large.'),
@@ -94,7 +97,9 @@ const tenancySchema = z.strictObject({
 
 function cacheSchema(file: FileField) {
   const redis = z.strictObject({
-    url: secretSource(file).describe('`redis://` or `rediss://`; a secret, since it may hold a password.'),
+    url: secretSource(file).describe(
+      '`redis://`, `rediss://` or `unix://`; a secret, since it may hold a password.',
+    ),
     caFile: file.exactOptional().describe("The CA of Redis' certificate."),
     timeout: period
       .prefault('50ms')
@@ -166,7 +171,11 @@ export function configurationSchema(resolve: (name: string) => string) {
       })
       .describe('Who may log in: Keystone, at least one JWT issuer, or both.'),
     cache: cacheSchema(file).prefault({}).describe('Remembers whom Keystone vouched for.'),
-    limits: limitsSchema.prefault({}).describe('What one client or tenant may ask for.'),
+    limits: limitsSchema
+      .prefault({})
+      .describe(
+        'What one client or tenant may ask for, of each process: replicas and workers count for themselves.',
+      ),
     audit: z
       .strictObject({
         file: z

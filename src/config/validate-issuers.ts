@@ -3,8 +3,7 @@
  */
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import { checkContent } from './content-checks.ts';
-import type { Path } from './problem.ts';
-import type { Finding } from './validate.ts';
+import type { Finding, Path } from './problem.ts';
 
 export function validateIssuers(jwt: readonly JWTConfiguration[]): Finding[] {
   const findings: Finding[] = [];

@@ -4,8 +4,7 @@
  * Keystone's names, whose parts hold no bare ":", never look like either.
  */
 import type { JWTConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import type { Path } from './problem.ts';
-import type { Finding } from './validate.ts';
+import type { Finding, Path } from './problem.ts';
 
 /** What Kubernetes, Stonegate and its names for delegated Keystone tokens begin with. */
 const RESERVED = ['system:', 'keystone:', 'stonegate:', 'application-credential:', 'trust:'];

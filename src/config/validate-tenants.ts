@@ -4,8 +4,7 @@
  * nobody's at all.
  */
 import type { JWTTenant, StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import type { Path } from './problem.ts';
-import type { Finding } from './validate.ts';
+import type { Finding, Path } from './problem.ts';
 
 interface Assignment {
   readonly path: Path;

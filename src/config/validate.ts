@@ -3,15 +3,10 @@
  * no two people share a name, and nobody from outside gets a name the cluster itself uses.
  */
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import type { Path } from './problem.ts';
+import type { Finding } from './problem.ts';
 import { validateIssuers } from './validate-issuers.ts';
 import { validatePrefixes } from './validate-prefixes.ts';
 import { validateTenants } from './validate-tenants.ts';
-
-export interface Finding {
-  readonly path: Path;
-  readonly message: string;
-}
 
 export function validate(configuration: StonegateConfiguration): Finding[] {
   return [

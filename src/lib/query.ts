@@ -32,12 +32,21 @@ export function parameterName(pair: string): string | undefined {
  * @returns the decoded value, empty for a bare `name`; undefined where the parameter is absent
  */
 export function firstParameter(query: string, name: string): string | undefined {
-  if (query === '') return undefined;
+  for (const value of parameters(query, name)) return value;
+  return undefined;
+}
+
+/** All its values in order, read as `firstParameter` does. */
+export function allParameters(query: string, name: string): string[] {
+  return [...parameters(query, name)];
+}
+
+function* parameters(query: string, name: string): Generator<string> {
+  if (query === '') return;
   for (const pair of query.split('&')) {
     if (pair.includes(';') || parameterName(pair) !== name) continue;
     const equals = pair.indexOf('=');
     const value = equals === -1 ? '' : decodeQueryText(pair.slice(equals + 1));
-    if (value !== undefined) return value;
+    if (value !== undefined) yield value;
   }
-  return undefined;
 }

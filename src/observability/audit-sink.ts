@@ -1,8 +1,8 @@
 /**
  * Where audit lines go: a file or standard output, written in the background and in order by sonic-boom (pino's
  * own writer, but without pino's hook at the process's exit, which throws where the file never opened). Lines of some
- * milliseconds go out in one write, since a write costs more than a line. A log that cannot be written is said loudly once per burst, and counted; it does not stop
- * the API of an organisation.
+ * milliseconds go out in one write, since a write costs more than a line. A log that cannot be written is said loudly,
+ * once until it can be again, and what is lost is counted; it does not stop the API of an organisation.
  */
 import sonicBoom from 'sonic-boom';
 import type { AuditSink } from '../audit/audit-log.ts';
@@ -25,7 +25,6 @@ export interface AuditFileOptions {
 
 /** Lines waiting for a slow disk, in bytes; beyond it they are lost. */
 const MAX_PENDING = 64 * 1024 * 1024;
-
 /** How long a line waits for others, in milliseconds, and how many characters may wait. */
 const GATHER_MS = 5;
 const GATHER_CHARACTERS = 256 * 1024;
@@ -39,10 +38,18 @@ export function createAuditFile({ file, logger, lost }: AuditFileOptions): Audit
     maxLength: MAX_PENDING,
     mode: 0o600,
   });
-  stream.on('error', (error: Error) => logger.error({ error, file }, 'the audit log cannot be written'));
+  let closed = false;
+  let failing = false;
+  let losing = false;
   let gathered: string[] = [];
   let characters = 0;
   let timer: NodeJS.Timeout | undefined;
+
+  function lose(events: number, why: unknown): void {
+    for (let event = 0; event < events; event += 1) lost();
+    if (!losing) logger.error({ file, why }, 'audit events are lost');
+    losing = true;
+  }
 
   function flush(): void {
     clearTimeout(timer);
@@ -54,18 +61,21 @@ export function createAuditFile({ file, logger, lost }: AuditFileOptions): Audit
     try {
       stream.write(`${lines.join('\n')}\n`);
     } catch (error) {
-      // It throws while the file is not open.
-      loseAll(lines.length, error);
+      // It throws once it is closed, or where the file was never opened.
+      lose(lines.length, error);
     }
   }
 
-  function loseAll(events: number, error: unknown): void {
-    for (let event = 0; event < events; event += 1) lost();
-    logger.error({ file, events, error }, 'audit events were lost');
-  }
-
+  stream.on('error', (error: Error) => {
+    if (!failing) logger.error({ error, file }, 'the audit log cannot be written');
+    failing = true;
+  });
   stream.on('drop', (dropped: string) => {
-    loseAll(dropped.split('\n').length - 1, new Error('the audit log is slower than the requests'));
+    lose(dropped.split('\n').length - 1, 'the audit log is slower than the requests');
+  });
+  stream.on('drain', () => {
+    failing = false;
+    losing = false;
   });
   return {
     write(line) {
@@ -75,12 +85,14 @@ export function createAuditFile({ file, logger, lost }: AuditFileOptions): Audit
       else timer ??= setTimeout(flush, GATHER_MS);
     },
     reopen() {
+      if (closed) return;
       flush();
       if (file !== '-') stream.reopen();
     },
     close: () =>
       new Promise((resolve) => {
         flush();
+        closed = true;
         stream.once('close', resolve);
         stream.once('error', () => resolve());
         stream.end();

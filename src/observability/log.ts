@@ -4,10 +4,12 @@
  */
 import { pino } from 'pino';
 import type { LogFields, Logger } from '../lib/logger.ts';
-import { redact } from '../lib/redact.ts';
+import { asciiJSON, foreignText, MAX_TEXT } from '../lib/redact.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
+/** In characters. */
+const MAX_STACK = 4 * MAX_TEXT;
 const SECRET_FIELDS = ['authorization', 'token', 'password', 'secret', 'cookie', 'headers'];
 
 /**
@@ -26,7 +28,7 @@ export function createLogger(
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]), censor: '[redacted]' },
     },
-    destination,
+    { write: (line: string) => destination.write(`${asciiJSON(line.trimEnd())}\n`) },
   );
   return {
     debug: (fields, message) => log.debug(printable(fields), message),
@@ -45,15 +47,15 @@ function printable(fields: LogFields): Record<string, unknown> {
 
 function printableValue(value: unknown): unknown {
   if (value instanceof Error) return describeError(value);
-  return typeof value === 'string' ? redact(value) : value;
+  return typeof value === 'string' ? foreignText(value) : value;
 }
 
 /** An error with its chain of causes, as text: an error object may carry a whole request. */
 function describeError(error: Error): string {
-  const chain = [redact(error.stack ?? error.message)];
+  const chain = [foreignText(error.stack ?? error.message, MAX_STACK)];
   let cause: unknown = error.cause;
   while (cause !== undefined && chain.length < 5) {
-    chain.push(redact(cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)));
+    chain.push(foreignText(cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)));
     cause = cause instanceof Error ? cause.cause : undefined;
   }
   return chain.join('\ncaused by: ');

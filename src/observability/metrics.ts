@@ -3,6 +3,7 @@
  * no stranger can grow the number of series. `docs/metrics.md` names them all; a test holds it to this file.
  * https://prometheus.io/docs/practices/naming/
  */
+import { STATUS_CODES } from 'node:http';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RequestInfo } from '../api/request-info.ts';
 import type { ErrorCode } from '../errors/codes.ts';
@@ -65,7 +66,7 @@ export function createMetrics(now: () => number): Metrics {
   });
   const backend = new Histogram({
     name: 'stonegate_backend_duration_seconds',
-    help: 'Calls to Keystone, OIDC issuers, Redis and, as Stonegate itself, the API server.',
+    help: 'Calls to Keystone, OIDC issuers, Redis and the API server; to the last until its answer begins.',
     labelNames: ['backend', 'result'],
     buckets: SECONDS,
     registers,
@@ -95,7 +96,7 @@ export function createMetrics(now: () => number): Metrics {
       active.dec({ kind: kindOf(record.info) });
       const verb = verbOf(record);
       const authenticator = record.identity?.authenticator ?? 'none';
-      requests.inc({ verb, authenticator, status: String(record.outcome?.status ?? 0) });
+      requests.inc({ verb, authenticator, status: statusOf(record) });
       const code: ErrorCode | undefined = record.outcome?.code;
       if (code !== undefined) refusals.inc({ code });
       if (record.info?.longRunning === undefined) {
@@ -120,6 +121,12 @@ export async function aggregateMetrics(documents: readonly object[]): Promise<st
 function verbOf({ info, method }: RequestRecord): string {
   const verb = info?.verb ?? method.toLowerCase();
   return VERBS.has(verb) ? verb : 'other';
+}
+
+/** What a workload behind the API server answers is no closed set. */
+function statusOf({ outcome }: RequestRecord): string {
+  const status = String(outcome?.status ?? 0);
+  return status === '0' || status in STATUS_CODES ? status : 'other';
 }
 
 function kindOf(info: RequestInfo | undefined): string {

@@ -6,7 +6,9 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { DocumentCache } from '../lib/document-cache.ts';
-import { type HeaderList, headerValue } from '../lib/header-list.ts';
+import { type HeaderList, headerValue, headerValues } from '../lib/header-list.ts';
+import { firstParameter } from '../lib/query.ts';
+import { isHealth } from '../tenancy/discovery-paths.ts';
 import {
   type GroupNames,
   type ResourceNames,
@@ -15,7 +17,7 @@ import {
 } from '../tenancy/reduce-discovery.ts';
 import type { Reduction, Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Answer, Answerer } from './answerer.ts';
-import type { Outgoing } from './request-state.ts';
+import { discoveryForm } from './discovery-form.ts';
 import type { UpstreamFetcher } from './upstream.ts';
 
 export interface DiscoveryOptions {
@@ -28,10 +30,6 @@ export interface DiscoveryOptions {
 type Hidden = Pick<TenancyMode, 'hiddenResources' | 'hiddenGroups'>;
 type DiscoveryRoute = Extract<Route, { kind: 'discovery' }>;
 
-/** Documents we have to read; of the others the client may choose the form. */
-const RESOURCE_DOCUMENT = /^\/apis?(?:\/|$)/;
-/** Whoever asks for somebody's health wants to know it now. */
-const HEALTH = /^\/(?:healthz|livez|readyz)$/;
 const JSON_TYPE = 'application/json';
 /** The rest is about the connection, or about a body that we may have changed. */
 const RELAYED: ReadonlySet<string> = new Set([
@@ -45,10 +43,8 @@ const RELAYED: ReadonlySet<string> = new Set([
 ]);
 
 export function createDiscoveryAnswerer({ fetcher, cache, mode }: DiscoveryOptions): Answerer {
-  async function fetchDocument(route: DiscoveryRoute, accept: string): Promise<Answer> {
+  async function fetchDocument(route: DiscoveryRoute, accept: string, signal: AbortSignal): Promise<Answer> {
     const target = route.query === '' ? route.path : `${route.path}?${route.query}`;
-    // Several people may be waiting for this one answer, so nobody's leaving ends it; the fetcher has its own time limit.
-    const { signal } = new AbortController();
     const { status, headers, body } = await fetcher.fetch(
       { method: 'GET', target, headers: [['Accept', accept]] },
       signal,
@@ -61,28 +57,36 @@ export function createDiscoveryAnswerer({ fetcher, cache, mode }: DiscoveryOptio
   }
 
   return {
-    async answer(outgoing) {
-      const { route } = outgoing;
+    async answer({ route, tenant, exchange }) {
       if (route.kind !== 'discovery') return undefined;
-      const accept = acceptOf(outgoing);
-      if (HEALTH.test(route.path)) return fetchDocument(route, accept);
-      const key = JSON.stringify([outgoing.tenant, route.path, route.query, accept]);
-      return cache.get(key, () => fetchDocument(route, accept));
+      const health = isHealth(route.path);
+      const accept = health
+        ? '*/*'
+        : discoveryForm(route.path, headerValues(exchange.headers, 'accept').join());
+      const version = firstParameter(route.query, 'hash');
+      return cache.get(
+        {
+          owner: tenant,
+          // The tenant in the query is the owner, and the hash is the version.
+          key: JSON.stringify([route.path, accept, version !== undefined]),
+          ...(version === undefined ? {} : { version }),
+          reusable: !health,
+        },
+        exchange.signal,
+        (signal) => fetchDocument(route, accept, signal),
+      );
     },
   };
 }
 
-function acceptOf({ route, exchange }: Outgoing): string {
-  return RESOURCE_DOCUMENT.test(route.path) ? JSON_TYPE : (headerValue(exchange.headers, 'accept') ?? '*/*');
-}
-
 /** @throws StatusError UpstreamUnavailable where the document cannot be read: what is not reduced is not shown */
-function reduce(reduction: Reduction, body: Buffer, headers: HeaderList, hidden: Hidden): Buffer | string {
+function reduce(reduction: Reduction, body: Buffer, headers: HeaderList, hidden: Hidden): Buffer {
   if (reduction === 'none') return body;
   const type = headerValue(headers, 'content-type') ?? '';
   if (!type.startsWith(JSON_TYPE)) throw unreadable(`its type is ${JSON.stringify(type)}`);
   const list = parseDocument(body);
-  return `${JSON.stringify(reduction === 'groups' ? visibleGroups(list, hidden) : visibleResources(list, hidden))}\n`;
+  const visible = reduction === 'groups' ? visibleGroups(list, hidden) : visibleResources(list, hidden);
+  return Buffer.from(`${JSON.stringify(visible)}\n`);
 }
 
 function visibleGroups(list: unknown, { hiddenGroups }: Hidden): GroupNames {

@@ -107,12 +107,12 @@ function inTenant(
   mode: SelfReviewOptions['mode'],
 ): AccessQuestion {
   if (!('resourceAttributes' in asked)) return asked;
-  const { tenant: named = '', ...attributes } = asked.resourceAttributes;
+  const { tenant: named, ...attributes } = asked.resourceAttributes;
   const { group = '', resource = '' } = attributes;
   const isSystem = mode.isSystem(tenant);
   if (!isSystem && mode.hiddenResources.has(`${group}/${resource}`))
     return { resourceAttributes: attributes };
-  const chosen = isSystem && named !== '' ? named : mode.reviewTenant(tenant);
+  const chosen = isSystem && named !== undefined ? named : mode.reviewTenant(tenant);
   return { resourceAttributes: chosen === undefined ? attributes : { ...attributes, tenant: chosen } };
 }
 
@@ -198,7 +198,11 @@ function apiVersionOf({ info }: Outgoing): string {
 }
 
 function created(body: object): Answer {
-  return { status: 201, headers: [['Content-Type', 'application/json']], body: `${JSON.stringify(body)}\n` };
+  return {
+    status: 201,
+    headers: [['Content-Type', 'application/json']],
+    body: Buffer.from(`${JSON.stringify(body)}\n`),
+  };
 }
 
 function relayed({ status, headers, body }: UpstreamAnswer): Answer {

@@ -8,7 +8,8 @@ import type { Outgoing } from './request-state.ts';
 export interface Answer {
   readonly status: number;
   readonly headers: HeaderList;
-  readonly body: Buffer | string;
+  /** May be shared by many answers: it is only read. */
+  readonly body: Buffer;
 }
 
 export interface Answerer {

@@ -32,7 +32,11 @@ const DROPPED: ReadonlySet<string> = new Set([
   'x-cluster-client-ip',
   'true-client-ip',
   'cf-connecting-ip',
-  'x-original-url',
+  'client-ip',
+  'front-end-https',
+  // What a browser holds for our origin: set by one workload behind a `proxy` subresource, it would go to all others.
+  'cookie',
+  'cookie2',
   'x-rewrite-url',
   'x-http-method',
   'x-http-method-override',
@@ -51,6 +55,7 @@ const DROPPED: ReadonlySet<string> = new Set([
 
 const IDENTITY_PREFIXES: readonly string[] = [
   'x-remote-',
+  'x-original-',
   'x-forwarded-',
   'x-auth-',
   'x-role',

@@ -4,8 +4,11 @@
  * `path-rules.ts` refuses every escape of an unreserved character.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/request#RequestInfoFactory.NewRequestInfo
  */
+import type { TenantName } from '../api/identity.ts';
 import type { LongRunning, RequestInfo, ResourceRequest } from '../api/request-info.ts';
+import { StatusError } from '../errors/status-error.ts';
 import { firstParameter } from '../lib/query.ts';
+import { isTenantName } from '../tenancy/tenant-name.ts';
 import { selectedName } from './field-selector.ts';
 import { assertProxyTail, decodeSegment, type RequestTarget, splitTarget } from './path-rules.ts';
 
@@ -26,6 +29,7 @@ const VERB_PREFIXES: ReadonlySet<string> = new Set(['watch', 'proxy']);
 /** Behind a namespace's or a tenant's name these belong to that object itself. */
 const OBJECT_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
 const CONNECTIONS: ReadonlySet<string> = new Set<LongRunning>(['exec', 'attach', 'portforward', 'proxy']);
+const PROXIED: ReadonlySet<string> = new Set(['pods', 'services', 'nodes']);
 
 /** Where things stand in a resource path, as indices into its segments. */
 interface Layout {
@@ -33,7 +37,7 @@ interface Layout {
   readonly versionAt: number;
   readonly verbPrefix: string | undefined;
   readonly tenantSegmentAt: number;
-  readonly tenant: string;
+  readonly tenant: string | undefined;
   readonly namespace: string;
   readonly resourceAt: number;
 }
@@ -80,7 +84,7 @@ function layoutOf(segments: readonly string[], readsTenant: boolean): Layout | u
     versionAt,
     verbPrefix,
     tenantSegmentAt,
-    tenant: tenant ?? '',
+    tenant,
     namespace,
     resourceAt: at,
   };
@@ -112,7 +116,7 @@ function resourceRequest(
     apiPrefix: layout.apiPrefix,
     apiGroup: layout.apiPrefix === 'apis' ? (decoded[1] ?? '') : '',
     apiVersion: decoded[layout.versionAt] ?? '',
-    tenant: layout.tenant === '' ? '' : decodeSegment(layout.tenant),
+    tenant: layout.tenant === undefined ? '' : tenantOf(layout.tenant),
     namespace: layout.namespace === '' ? '' : decodeSegment(layout.namespace),
     resource,
     subresource,
@@ -120,6 +124,13 @@ function resourceRequest(
     tenantOffset: offsetOf(segments, layout.tenantSegmentAt),
     ...(longRunning === undefined ? {} : { longRunning }),
   };
+}
+
+/** @throws StatusError RequestMalformed for what is no tenant's name: it would mean something else in other paths */
+function tenantOf(segment: string): TenantName {
+  const name = decodeSegment(segment);
+  if (isTenantName(name)) return name;
+  throw new StatusError('RequestMalformed', 'the request path is refused: it names a tenant that cannot be');
 }
 
 /** Decodes strictly up to the tail of a `proxy` subresource, which it only checks and leaves out. */
@@ -155,6 +166,16 @@ function longRunningKind(verb: string, subresource: string, query: string): Long
 
 function isConnection(subresource: string): subresource is LongRunning {
   return CONNECTIONS.has(subresource);
+}
+
+/** Whether a pod, a service or a node answers the request instead of the API server, which only passes it on. */
+export function isWorkload(info: RequestInfo): boolean {
+  return (
+    info.isResourceRequest &&
+    info.apiPrefix === 'api' &&
+    PROXIED.has(info.resource) &&
+    (info.subresource === 'proxy' || info.verb === 'proxy')
+  );
 }
 
 /** Where the segment of that index begins in the path. */

@@ -6,6 +6,7 @@ import type { NonResourceAttributes, ResourceAttributes } from '../api/authoriza
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';
+import { isTenantName } from '../tenancy/tenant-name.ts';
 import type { Exchange } from './exchange.ts';
 import { decodeReview, PROTOBUF_TYPE } from './review-protobuf.ts';
 
@@ -52,7 +53,10 @@ export async function readReviewSpec(
   return fieldsOf(spec, 'spec');
 }
 
-/** @throws StatusError BodyMalformed unless exactly one kind of attributes is given, all of them strings */
+/**
+ * @throws StatusError BodyMalformed unless exactly one kind of attributes is given, all of them strings, and the
+ *   tenant one that can be
+ */
 export function accessQuestion(spec: Fields): AccessQuestion {
   const { resourceAttributes, nonResourceAttributes } = spec;
   if (isAbsent(resourceAttributes) === isAbsent(nonResourceAttributes)) {
@@ -60,7 +64,16 @@ export function accessQuestion(spec: Fields): AccessQuestion {
   }
   return isAbsent(resourceAttributes)
     ? { nonResourceAttributes: strings(nonResourceAttributes, NON_RESOURCE_FIELDS) }
-    : { resourceAttributes: strings(resourceAttributes, RESOURCE_FIELDS) };
+    : { resourceAttributes: withTenant(strings(resourceAttributes, RESOURCE_FIELDS)) };
+}
+
+function withTenant({
+  tenant = '',
+  ...attributes
+}: Partial<Record<(typeof RESOURCE_FIELDS)[number], string>>): ResourceAttributes {
+  if (tenant === '') return attributes;
+  if (isTenantName(tenant)) return { ...attributes, tenant };
+  throw malformed("the field tenant is no tenant's name");
 }
 
 /** @throws StatusError BodyMalformed */

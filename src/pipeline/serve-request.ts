@@ -3,7 +3,6 @@
  * thrown on the way becomes a Kubernetes Status in one place, and audit and metrics see every end.
  * The drawing of it, with the Status of each exit, is `docs/lifecycle.md`.
  */
-
 import type { AdmissionPlugin } from '../admission/admission.ts';
 import { type Authenticator, authenticate } from '../authentication/authenticator.ts';
 import { credentialOf } from '../authentication/credential.ts';
@@ -19,7 +18,7 @@ import { clientAddresses, type TrustedProxies } from './client-address.ts';
 import { cleanClientHeaders } from './client-headers.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
 import { impersonate } from './impersonate.ts';
-import { parseRequestInfo } from './request-info.ts';
+import { isWorkload, parseRequestInfo } from './request-info.ts';
 import type { Outcome, RequestObserver, RequestRecord } from './request-observer.ts';
 import type {
   Authenticated,
@@ -152,6 +151,8 @@ async function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipe
     target: route.query === '' ? route.path : `${route.path}?${route.query}`,
     headers: outgoing.headers,
     longRunning: info.longRunning !== undefined,
+    endless: info.longRunning === 'watch' || info.longRunning === 'log',
+    proxied: isWorkload(info),
   };
   const hooks: RelayHooks = {
     onHead: (status) => {
@@ -174,13 +175,12 @@ async function firstAnswer(outgoing: Outgoing, answerers: readonly Answerer[]): 
 function writeAnswer({ exchange, auditID }: Outgoing, answer: Answer): RelayResult {
   const { response } = exchange;
   if (response.closed) return { status: answer.status, aborted: true };
-  const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
   response.writeHead(answer.status, [
     ...answer.headers,
-    ['Content-Length', String(body.length)],
+    ['Content-Length', String(answer.body.length)],
     ['Audit-Id', auditID],
   ]);
-  response.end(body);
+  response.end(answer.body);
   return { status: answer.status, aborted: false };
 }
 

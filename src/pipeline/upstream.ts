@@ -12,6 +12,10 @@ export interface UpstreamRequest {
   readonly headers: HeaderList;
   /** No time limit on the answer, and idle silence is no fault. */
   readonly longRunning: boolean;
+  /** The answer has no end of its own (a watch, a followed log): it ends when the server is about to stop. */
+  readonly endless: boolean;
+  /** Behind a `proxy` subresource, where a workload answers: its 401 is its own. */
+  readonly proxied: boolean;
 }
 
 export interface RelayHooks {
@@ -65,7 +69,9 @@ export interface UpstreamFetcher {
    * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
    */
   fetch(
-    request: Omit<UpstreamRequest, 'longRunning'> & { readonly body?: Buffer | string },
+    request: Omit<UpstreamRequest, 'longRunning' | 'endless' | 'proxied'> & {
+      readonly body?: Buffer | string;
+    },
     signal: AbortSignal,
   ): Promise<UpstreamAnswer>;
 }

@@ -1,6 +1,8 @@
 /**
- * What is remembered of an HTTP/1 connection: who is at its other end and which answers it still owes. Node tells
- * only the answer on the wire that its client left; the others are told here.
+ * What is remembered of an HTTP/1 connection: who is at its other end and which answers it still owes. Requests sent
+ * ahead wait until every answer before theirs has left, so that a client which takes none has one made for it. Node
+ * tells only the answer on the wire that its client left; the others are told here.
+ * RFC 9112 §9.3.2.
  */
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
@@ -10,13 +12,15 @@ import type { AnswerState } from './answer-state.ts';
 interface Owed {
   readonly state: AnswerState;
   readonly response: ServerResponse;
+  /** Serves it; where it waits for its turn. */
+  begin?: () => void;
 }
 
 export class Http1Connection {
   readonly peerAddress: string | undefined;
   /** In the order of their requests: the first is the one on the wire. */
   readonly #owed: Owed[] = [];
-  /** True once its bytes were found to be no HTTP: nothing more is served on it. */
+  /** True once its bytes could be read in two ways, or were no HTTP: nothing more is served on it. */
   refused = false;
 
   constructor(socket: Duplex) {
@@ -34,9 +38,35 @@ export class Http1Connection {
   }
 
   owe(state: AnswerState, response: ServerResponse): void {
-    const owed = { state, response };
+    const owed: Owed = { state, response };
     this.#owed.push(owed);
-    response.once('finish', () => this.#owed.splice(this.#owed.indexOf(owed), 1));
+    response.once('finish', () => {
+      this.#owed.splice(this.#owed.indexOf(owed), 1);
+      this.#beginNext();
+    });
+  }
+
+  /** Whether answers to earlier requests are still owed. */
+  waits(state: AnswerState): boolean {
+    return this.#owed[0]?.state !== state;
+  }
+
+  /**
+   * @param begin called once: now, or when the answers before have left; never where the client leaves first
+   */
+  serveInTurn(state: AnswerState, begin: () => void): void {
+    const owed = this.#owed.find((each) => each.state === state);
+    if (owed === undefined) return;
+    owed.begin = begin;
+    if (owed === this.#owed[0]) this.#beginNext();
+  }
+
+  #beginNext(): void {
+    const next = this.#owed[0];
+    const begin = next?.begin;
+    if (next === undefined || begin === undefined || next.state.closed) return;
+    delete next.begin;
+    begin();
   }
 
   abandon(): void {

@@ -1,13 +1,16 @@
 /**
  * What an HTTP/1 request head must be beyond what Node's strict parser already demands, so that no two servers
  * can read two different requests out of it: one Host, and a body framed in the one way everybody understands.
- * RFC 9112 §3.2, §6.1, §6.3.
+ * RFC 9112 §2.3, §3.2, §6.1, §6.3.
  */
 import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerTokens, headerValues } from '../lib/header-list.ts';
 
 /** @throws StatusError RequestMalformed */
 export function checkHttp1Head(httpVersion: string, headers: HeaderList): void {
+  // Node's parser also takes 0.9 and 2.0, which have another framing than the one it then applies.
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    throw new StatusError('RequestMalformed', 'the only versions understood here are HTTP/1.0 and HTTP/1.1');
   const hosts = headerValues(headers, 'host').length;
   if (hosts > 1 || (hosts === 0 && httpVersion !== '1.0'))
     throw new StatusError('RequestMalformed', 'the request must carry exactly one Host field');
@@ -20,16 +23,28 @@ export function checkHttp1Head(httpVersion: string, headers: HeaderList): void {
     );
 }
 
+/** Whether a body follows the head, as the head says. */
+export function announcesBody(headers: HeaderList): boolean {
+  if (headerValues(headers, 'transfer-encoding').length > 0) return true;
+  return headerValues(headers, 'content-length').some((length) => Number(length) !== 0);
+}
+
+/** What a Kubernetes API server upgrades to. Anything else (h2c, say) would carry requests that nobody decides about. */
+const UPGRADE_PROTOCOLS: ReadonlySet<string> = new Set(['websocket', 'spdy/3.1']);
+
 /**
  * Behind a request to upgrade comes the new protocol, so a body would be read by nobody or by the wrong side. And
- * one protocol is asked for, so that what is decided about is what the API server chooses.
+ * one known protocol is asked for, so that what is decided about is what the API server chooses.
  *
  * @throws StatusError RequestMalformed
  */
 export function checkUpgradeHead(headers: HeaderList): void {
-  const framed = headerValues(headers, 'transfer-encoding').length > 0;
-  if (framed || headerValues(headers, 'content-length').some((length) => Number(length) !== 0))
+  if (announcesBody(headers))
     throw new StatusError('RequestMalformed', 'a request to upgrade cannot carry a body');
-  if (headerTokens(headers, 'upgrade').length !== 1)
+  const protocols = headerTokens(headers, 'upgrade');
+  const [protocol] = protocols;
+  if (protocol === undefined || protocols.length !== 1)
     throw new StatusError('RequestMalformed', 'a request to upgrade must name exactly one protocol');
+  if (!UPGRADE_PROTOCOLS.has(protocol))
+    throw new StatusError('RequestMalformed', 'the only protocols to upgrade to are websocket and SPDY/3.1');
 }

@@ -5,27 +5,46 @@
  */
 import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { ResponseWriter } from '../pipeline/exchange.ts';
 import type { AnswerState } from './answer-state.ts';
+import { endInPieces } from './end-in-pieces.ts';
+import { checkedFields } from './response-head.ts';
+import type { ServeContext } from './serve-context.ts';
+import { StallGuard } from './stall-guard.ts';
 
 export interface Http1ResponseOptions {
   readonly response: ServerResponse;
-  readonly socket: Duplex;
+  readonly socket: Socket;
   readonly state: AnswerState;
   /** Says when there is room again: the response itself, or the bare socket. */
   readonly drains: EventEmitter;
   /** Called right before the head is written. */
   readonly beforeHead: () => void;
+  readonly context: Pick<ServeContext, 'clock' | 'timeouts' | 'logger'>;
 }
 
 export class Http1Response implements ResponseWriter {
   readonly #options: Http1ResponseOptions;
+  readonly #guard: StallGuard;
   #bodyBegun = false;
 
   constructor(options: Http1ResponseOptions) {
     this.#options = options;
+    const { response, socket, context } = options;
+    this.#guard = new StallGuard({
+      clock: context.clock,
+      patience: context.timeouts.stall,
+      unsent: () => socket.writableLength,
+      sent: () => socket.bytesWritten - socket.writableLength,
+      onStall: () => {
+        context.logger.debug({}, 'a client took no byte of its answer: the connection is broken off');
+        socket.destroy();
+      },
+    });
+    response.once('finish', () => this.#guard.stop());
+    response.once('close', () => this.#guard.stop());
   }
 
   get headersSent(): boolean {
@@ -44,18 +63,24 @@ export class Http1Response implements ResponseWriter {
   writeHead(status: number, headers: HeaderList): void {
     if (this.closed) return;
     const { response, beforeHead } = this.#options;
+    const fields = checkedFields(status, headers).flat();
     beforeHead();
-    response.writeHead(status, headers.flat());
+    response.writeHead(status, fields);
     // A watch may have nothing to say for minutes: its head leaves now, but in one packet with what follows at once.
     // Not by flushHeaders: that sends header bytes beyond ASCII as UTF-8 once more.
     process.nextTick(() => {
-      if (!this.closed && !this.#bodyBegun) response.write('', 'latin1');
+      if (this.closed || this.#bodyBegun) return;
+      response.write('', 'latin1');
+      this.#guard.wrote();
     });
   }
 
   write(chunk: Uint8Array): boolean {
     this.#bodyBegun = true;
-    return this.closed || this.#options.response.write(chunk);
+    if (this.closed) return true;
+    const room = this.#options.response.write(chunk);
+    this.#guard.wrote();
+    return room;
   }
 
   onDrain(callback: () => void): void {
@@ -64,8 +89,20 @@ export class Http1Response implements ResponseWriter {
 
   end(chunk?: Uint8Array | string): void {
     if (this.closed) return;
-    this.#options.state.complete();
-    this.#options.response.end(chunk);
+    const { state, response } = this.#options;
+    state.complete();
+    endInPieces(chunk, {
+      write: (piece) => {
+        const room = response.write(piece);
+        this.#guard.wrote();
+        return room;
+      },
+      onDrain: (callback) => this.onDrain(callback),
+      end: (last) => {
+        response.end(last);
+        this.#guard.wrote();
+      },
+    });
   }
 
   destroy(): void {

@@ -79,6 +79,7 @@ function accept(
     socket,
     state,
     drains: socket,
+    context,
     beforeHead: () => {
       if (response.socket !== socket) response.assignSocket(socket);
     },

@@ -12,15 +12,15 @@ import type { Exchange } from '../pipeline/exchange.ts';
 import { AnswerState } from './answer-state.ts';
 import { continueOnRead } from './expect-continue.ts';
 import { createHttp1Connections, type Http1Connection } from './http1-connection.ts';
-import { checkHttp1Head } from './http1-head.ts';
+import { announcesBody, checkHttp1Head } from './http1-head.ts';
 import { refuseBytes } from './http1-refusal.ts';
 import { Http1Response } from './http1-response.ts';
 import { serveHttp1Upgrades } from './http1-upgrade.ts';
 import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
-import { discardRest } from './unread-body.ts';
+import { discardRest, isUntouched, limitRest } from './unread-body.ts';
 
 /** No Kubernetes client pipelines; this many unanswered requests on one connection are an attack. */
-const MAX_PIPELINED = 32;
+const MAX_PIPELINED = 8;
 
 interface Accepted {
   readonly request: IncomingMessage;
@@ -39,15 +39,16 @@ export function serveHttp1(server: Server, context: ServeContext): void {
 
   server.on('request', (request, response) => {
     const accepted = acceptFrom(request, response);
-    if (accepted) void serveGuarded(exchangeOf(accepted, request), context);
+    if (accepted) serveInTurn(accepted, context, () => request);
   });
   server.on('checkContinue', (request, response) => {
     const accepted = acceptFrom(request, response);
-    if (accepted) void serveGuarded(exchangeOf(accepted, awaitedBody(accepted, context)), context);
+    if (accepted) serveInTurn(accepted, context, () => awaitedBody(accepted, context));
   });
   server.on('checkExpectation', (request, response) => {
     const accepted = acceptFrom(request, response);
     if (!accepted) return;
+    accepted.connection.refused = true;
     accepted.writer.closeAfter();
     const refusal = new StatusError('ExpectationFailed', 'the only expectation understood is 100-continue');
     refuse(accepted.writer, refusal, context);
@@ -56,7 +57,20 @@ export function serveHttp1(server: Server, context: ServeContext): void {
   serveHttp1Upgrades(server, connectionOf, context);
 }
 
-/** @returns undefined where the request is not served: it is refused already, or its connection is broken off */
+function serveInTurn(accepted: Accepted, context: ServeContext, body: () => Readable): void {
+  const { connection, state, request, headers } = accepted;
+  // While its body lies unread nobody would notice that the client has left; so it does not lie for long.
+  const limit =
+    connection.waits(state) && announcesBody(headers)
+      ? context.clock.after(context.timeouts.header, () => request.socket.destroy())
+      : undefined;
+  connection.serveInTurn(state, () => {
+    limit?.cancel();
+    void serveGuarded(exchangeOf(accepted, body()), context);
+  });
+}
+
+/** @returns undefined where the request is not served: it is refused already, or its connection ends */
 function accept(
   request: IncomingMessage,
   response: ServerResponse,
@@ -64,7 +78,9 @@ function accept(
   context: ServeContext,
 ): Accepted | undefined {
   const { socket } = request;
-  if (connection.refused || connection.pending >= MAX_PIPELINED) {
+  // The refusal on its way ends the connection; what was sent behind it is nobody's request (RFC 9112 §9.6).
+  if (connection.refused) return undefined;
+  if (connection.pending >= MAX_PIPELINED) {
     socket.destroy();
     return undefined;
   }
@@ -74,14 +90,23 @@ function accept(
     socket,
     state,
     drains: response,
+    context,
     beforeHead: () => {
       if (context.draining.aborted) writer.closeAfter();
+      if (!request.complete && isUntouched(request)) discard();
     },
   });
+  let discarded = false;
+  const discard = () => {
+    if (!discarded) discardRest(request, socket);
+    discarded = true;
+  };
   connection.owe(state, response);
   // Before 'finish', where Node would begin to throw away the rest of the body without any bound.
   response.once('prefinish', () => {
-    if (!request.complete) discardRest(request, socket, context.clock, context.timeouts.header);
+    if (request.complete) return;
+    discard();
+    limitRest(request, socket, context.clock, context.timeouts.header);
   });
   response.once('finish', () => {
     if (request.complete) closeWhenDraining(connection, socket, context);
@@ -93,6 +118,7 @@ function accept(
   try {
     checkHttp1Head(request.httpVersion, headers);
   } catch (error) {
+    connection.refused = true;
     writer.closeAfter();
     refuse(writer, error, context);
     return undefined;

@@ -6,6 +6,10 @@ import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'nod
 import type { HeaderList } from '../lib/header-list.ts';
 import type { ResponseWriter } from '../pipeline/exchange.ts';
 import type { AnswerState } from './answer-state.ts';
+import { endInPieces } from './end-in-pieces.ts';
+import { checkedFields } from './response-head.ts';
+import type { ServeContext } from './serve-context.ts';
+import { StallGuard } from './stall-guard.ts';
 
 const { NGHTTP2_NO_ERROR } = constants;
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -13,12 +17,31 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 export class Http2Response implements ResponseWriter {
   readonly #stream: ServerHttp2Stream;
   readonly #state: AnswerState;
+  readonly #guard: StallGuard;
   #bodiless: boolean;
+  #written = 0;
 
-  constructor(stream: ServerHttp2Stream, state: AnswerState, method: string) {
+  constructor(
+    stream: ServerHttp2Stream,
+    state: AnswerState,
+    method: string,
+    { clock, timeouts, logger }: Pick<ServeContext, 'clock' | 'timeouts' | 'logger'>,
+  ) {
     this.#stream = stream;
     this.#state = state;
     this.#bodiless = method === 'HEAD';
+    this.#guard = new StallGuard({
+      clock,
+      patience: timeouts.stall,
+      unsent: () => stream.writableLength,
+      sent: () => this.#written - stream.writableLength,
+      onStall: () => {
+        logger.debug({}, 'a client took no byte of its answer: the stream is broken off');
+        state.abandon();
+        stream.destroy(new Error('the client took no byte of the answer'));
+      },
+    });
+    stream.once('close', () => this.#guard.stop());
     // What the client still uploads nobody reads: it is told to stop, after the answer (RFC 9113 §8.1).
     stream.once('finish', () =>
       setImmediate(() => {
@@ -37,13 +60,21 @@ export class Http2Response implements ResponseWriter {
 
   writeHead(status: number, headers: HeaderList): void {
     if (this.closed) return;
+    const fields = fieldsOf(status, checkedFields(status, headers));
     // Node itself ends the stream behind such a head.
     if (WITHOUT_BODY.has(status)) this.#bodiless = true;
-    this.#stream.respond(fieldsOf(status, headers));
+    this.#stream.respond(fields);
   }
 
   write(chunk: Uint8Array): boolean {
-    return this.closed || this.#bodiless || this.#stream.write(chunk);
+    return this.closed || this.#bodiless || this.#send(chunk);
+  }
+
+  #send(chunk: Uint8Array): boolean {
+    this.#written += chunk.length;
+    const room = this.#stream.write(chunk);
+    this.#guard.wrote();
+    return room;
   }
 
   onDrain(callback: () => void): void {
@@ -53,7 +84,15 @@ export class Http2Response implements ResponseWriter {
   end(chunk?: Uint8Array | string): void {
     if (this.closed) return;
     this.#state.complete();
-    if (!this.#bodiless) this.#stream.end(chunk);
+    if (this.#bodiless) return;
+    endInPieces(chunk, {
+      write: (piece) => this.#send(piece),
+      onDrain: (callback) => this.onDrain(callback),
+      end: (last) => {
+        if (last !== undefined) this.#send(last);
+        this.#stream.end();
+      },
+    });
   }
 
   destroy(): void {

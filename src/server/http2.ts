@@ -19,11 +19,9 @@ import { fromRawHeaders, type HeaderList, headerValue } from '../lib/header-list
 import { AnswerState } from './answer-state.ts';
 import { continueOnRead } from './expect-continue.ts';
 import { Http2Response } from './http2-response.ts';
-import { watchSession } from './http2-watch.ts';
+import { MAX_CONCURRENT_STREAMS, watchSession } from './http2-watch.ts';
 import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
 
-/** As kube-apiserver offers them. */
-const MAX_CONCURRENT_STREAMS = 100;
 /** What one stream may send ahead, and what all of a connection together may. */
 const STREAM_WINDOW = 256 * 1024;
 const CONNECTION_WINDOW = 1024 * 1024;
@@ -45,7 +43,7 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
     serveStream(stream, headers, fromRawHeaders(rawHeaders), peerAddress, context);
   });
   session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW));
-  watchSession(session, context);
+  watchSession(session, socket, context);
   return session;
 }
 
@@ -59,8 +57,13 @@ function serveStream(
   const method = pseudo[':method'] ?? '';
   const target = pseudo[':path'] ?? '';
   const state = new AnswerState(context.open, context.draining.aborted);
-  const response = new Http2Response(stream, state, method);
+  const response = new Http2Response(stream, state, method, context);
   stream.on('error', (error) => context.logger.debug({ error }, 'an HTTP/2 stream broke'));
+  // A reset with NO_ERROR closes a stream only when its last write is done, which waits for a window nobody opens.
+  stream.once('aborted', () => {
+    state.abandon();
+    stream.destroy();
+  });
   stream.once('close', () => state.abandon());
   try {
     checkHead(method, target, headers, context.headerBytes);

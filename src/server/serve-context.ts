@@ -16,6 +16,8 @@ export interface ListenerTimeouts {
   readonly header: number;
   /** For the next request on a kept connection, in milliseconds. */
   readonly idle: number;
+  /** For a client to take the next bytes of its answer, in milliseconds. */
+  readonly stall: number;
 }
 
 export interface ServeContext {

@@ -3,6 +3,7 @@
  * with the same. A worker that is stuck does not answer, which is an answer too.
  */
 import type { Clock } from '../lib/clock.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Readiness } from './health.ts';
 
@@ -44,7 +45,7 @@ export function ask(
       resolve(answer);
     };
     const listener = (message: unknown) => {
-      if (isRecord(message) && message.stonegateAnswer === id) settle(message.answer);
+      if (isJSONObject(message) && message.stonegateAnswer === id) settle(message.answer);
     };
     const timer = clock.after(patience, () => settle(undefined));
     worker.on('message', listener);
@@ -55,7 +56,7 @@ export function ask(
 /** The worker's side: answers as long as the process lives. */
 export function answerPrimary(primary: ChannelEnd, answers: WorkerAnswers, logger: Logger): void {
   primary.on('message', (message) => {
-    if (!isRecord(message) || typeof message.stonegateQuestion !== 'number') return;
+    if (!isJSONObject(message) || typeof message.stonegateQuestion !== 'number') return;
     const id = message.stonegateQuestion;
     answerTo(message.question, answers).then(
       (answer) => primary.send?.({ stonegateAnswer: id, answer }),
@@ -73,9 +74,5 @@ async function answerTo(question: unknown, { readiness, metrics }: WorkerAnswers
 
 /** What came over the channel, as readiness; anything else counts as no answer. */
 export function isReadinessList(value: unknown): value is Readiness[] {
-  return Array.isArray(value) && value.every((each) => isRecord(each) && typeof each.name === 'string');
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+  return Array.isArray(value) && value.every((each) => isJSONObject(each) && typeof each.name === 'string');
 }

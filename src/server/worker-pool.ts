@@ -4,14 +4,18 @@
  * https://nodejs.org/api/cluster.html
  */
 import cluster, { type Address, type Worker } from 'node:cluster';
+import type { Writable } from 'node:stream';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { RestartBackoff } from './restart-backoff.ts';
+import { relayLines } from './worker-output.ts';
 
 export interface WorkerPoolOptions {
   readonly count: number;
   /** What a worker runs; by default this very program with the same arguments. */
   readonly program?: { readonly file: string; readonly args: readonly string[] };
+  /** Where the workers' standard output goes, line by line. */
+  readonly output: Writable;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called once, when the first worker listens. */
@@ -38,8 +42,13 @@ export class WorkerPool {
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
-    const { count, program } = options;
-    if (program) cluster.setupPrimary({ exec: program.file, args: [...program.args] });
+    const { count, program, output } = options;
+    // Each worker may wait for room.
+    output.setMaxListeners(Math.max(output.getMaxListeners(), count + 1));
+    cluster.setupPrimary({
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      ...(program && { exec: program.file, args: [...program.args] }),
+    });
     this.#places = Array.from({ length: count }, (_, index) => ({
       id: index + 1,
       backoff: new RestartBackoff(),
@@ -78,10 +87,11 @@ export class WorkerPool {
   }
 
   #start(place: Place): void {
-    const { clock, logger, onListening } = this.#options;
+    const { clock, logger, output, onListening } = this.#options;
     const startedAt = clock.now();
     const worker = cluster.fork();
     place.worker = worker;
+    if (worker.process.stdout) relayLines(worker.process.stdout, output);
     worker.on('error', (error) => logger.error({ error, worker: place.id }, 'a worker could not be reached'));
     worker.once('listening', (address: Address) => {
       place.listening = true;

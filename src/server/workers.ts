@@ -13,7 +13,7 @@ import { onStopSignal } from './shutdown.ts';
 import { ask, isReadinessList } from './worker-channel.ts';
 import { WorkerPool, type WorkerPoolOptions } from './worker-pool.ts';
 
-export interface PrimaryOptions extends Pick<WorkerPoolOptions, 'program'> {
+export interface PrimaryOptions extends Pick<WorkerPoolOptions, 'program' | 'output'> {
   readonly workers: number | 'auto';
   readonly admin: { readonly bind: string };
   /** Makes one exposition of what the workers' `metrics` gave. */

@@ -70,7 +70,7 @@ function nonResourceRoute(info: RequestInfo, method: string, tenant: TenantName,
   return {
     kind: 'discovery',
     path: info.rawPath,
-    query: discoveryQuery(info.rawQuery, discovery.perTenant ? tenant : undefined),
+    query: discoveryQuery(info.rawPath, info.rawQuery, discovery.perTenant ? tenant : undefined),
     reduce: discovery.reduce,
   };
 }

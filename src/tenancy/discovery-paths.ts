@@ -2,7 +2,8 @@
  * The closed list of what Stonegate fetches as itself: paths the API server shows to no tenant and every client
  * needs. https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
-import { parameterName } from '../lib/query.ts';
+import type { TenantName } from '../api/identity.ts';
+import { allParameters, firstParameter } from '../lib/query.ts';
 import type { Reduction } from './tenancy-mode.ts';
 
 export interface DiscoveryPath {
@@ -14,6 +15,7 @@ export interface DiscoveryPath {
 const SHARED: DiscoveryPath = { reduce: 'none', perTenant: false };
 const GROUP = '[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?';
 const VERSION = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?';
+const HEALTH = /^\/(?:healthz|livez|readyz)$/;
 
 const PATHS: readonly (readonly [RegExp, DiscoveryPath])[] = [
   [/^\/api$/, SHARED],
@@ -21,8 +23,10 @@ const PATHS: readonly (readonly [RegExp, DiscoveryPath])[] = [
   [/^\/apis$/, { reduce: 'groups', perTenant: true }],
   [new RegExp(`^/apis/${GROUP}$`), { reduce: 'none', perTenant: true }],
   [new RegExp(`^/apis/${GROUP}/${VERSION}$`), { reduce: 'resources', perTenant: true }],
-  [/^\/openapi\/(?:v2|v3(?:\/.*)?)$/, SHARED],
-  [/^\/(?:version|healthz|livez|readyz)$/, SHARED],
+  [/^\/openapi\/v2$/, SHARED],
+  [/^\/openapi\/v3(?:\/[A-Za-z0-9._-]+)*\/?$/, SHARED],
+  [/^\/version$/, SHARED],
+  [HEALTH, SHARED],
 ];
 
 /** The same list as RBAC writes non-resource rules. */
@@ -45,16 +49,37 @@ export function discoveryPath(path: string): DiscoveryPath | undefined {
   return PATHS.find(([pattern]) => pattern.test(path))?.[1];
 }
 
+/** A part of the API server's health, as `exclude` names it. */
+const HEALTH_CHECK = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/;
+/** Of a document of OpenAPI v3: the API server takes its checksum in hexadecimal digits. */
+const DOCUMENT_HASH = /^[0-9A-Fa-f]{1,128}$/;
+const MAX_EXCLUDED = 32;
+
 /**
- * A client's query without any spelling of `tenant`, and with ours where there is one. Pairs whose name cannot be
- * decoded go too: they mean nothing, and nobody is to guess.
+ * What of a client's query goes on when Stonegate asks as itself: parameters of a closed list, each written anew, and
+ * the tenant where there is one. Not `timeout`: the answer may be for many, and no one of them says how long all wait.
  *
  * @param tenant undefined where the API server is not to be told
  */
-export function discoveryQuery(query: string, tenant: string | undefined): string {
-  const kept = query.split(/[&;]/).filter((pair) => {
-    const name = parameterName(pair);
-    return pair !== '' && name !== undefined && name !== 'tenant';
-  });
+export function discoveryQuery(path: string, query: string, tenant: TenantName | undefined): string {
+  const kept = isHealth(path) ? healthQuery(query) : path.startsWith('/openapi/v3/') ? hashQuery(query) : [];
   return [...kept, ...(tenant === undefined ? [] : [`tenant=${tenant}`])].join('&');
+}
+
+/** Whether a document says how the API server is; whoever asks wants to know it now. */
+export function isHealth(path: string): boolean {
+  return HEALTH.test(path);
+}
+
+function healthQuery(query: string): string[] {
+  const excluded = allParameters(query, 'exclude').filter((name) => HEALTH_CHECK.test(name));
+  return [
+    ...(firstParameter(query, 'verbose') === undefined ? [] : ['verbose']),
+    ...[...new Set(excluded)].slice(0, MAX_EXCLUDED).map((name) => `exclude=${name}`),
+  ];
+}
+
+function hashQuery(query: string): string[] {
+  const hash = firstParameter(query, 'hash') ?? '';
+  return DOCUMENT_HASH.test(hash) ? [`hash=${hash.toUpperCase()}`] : [];
 }

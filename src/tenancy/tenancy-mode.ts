@@ -47,7 +47,7 @@ export interface TenancyMode {
    */
   route(info: RequestInfo, method: string, tenant: TenantName, user: UserInfo): Route;
   /** The tenant an access review names; undefined where the API server knows no tenants. */
-  reviewTenant(tenant: TenantName): string | undefined;
+  reviewTenant(tenant: TenantName): TenantName | undefined;
   /** Whether the tenant may act in every other: Arktos' system tenant. */
   isSystem(tenant: TenantName): boolean;
   /** The cluster-scoped resources that a tenant's discovery does not show, as `group/resource`. */

@@ -9,16 +9,9 @@ import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import {
-  callResultOf,
-  isConnectionLoss,
-  refusedCredential,
-  timedOut,
-  unavailable,
-  upstreamFailure,
-} from './failure.ts';
+import { answerFault } from './answer-fault.ts';
+import { callResultOf, isConnectionLoss, timedOut, unavailable, upstreamFailure } from './failure.ts';
 import { type IdleTimer, startIdleTimer } from './idle-timer.ts';
-import { concernsOurCredential } from './own-credential.ts';
 import type { RequestBody } from './request-body.ts';
 
 export interface CallRequest {
@@ -28,6 +21,8 @@ export interface CallRequest {
   readonly headers: string[];
   /** At hand, or made when it is needed, given what to tell when it cannot go on. */
   readonly body?: Buffer | ((onFault: (fault: Error) => void) => RequestBody);
+  /** Whether a workload answers instead of the API server. */
+  readonly proxied: boolean;
   /** Milliseconds to the answer's head, and between its chunks; 0 is no limit. */
   readonly patience: number;
   readonly signal: AbortSignal;
@@ -142,13 +137,13 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
-    if (status < 200 || this.#settled) return;
-    const headers = fieldsOf(controller.rawHeaders);
-    if (concernsOurCredential(this.#request.target, status, headers)) {
-      this.#context.logger.error({ status }, 'the API server refused the credential Stonegate was given');
-      this.#fail(refusedCredential());
+    if (this.#settled || isInformational(status)) return;
+    const fault = answerFault(status, this.#request.proxied, this.#context.logger);
+    if (fault !== undefined) {
+      this.#fail(fault);
       return;
     }
+    const headers = fieldsOf(controller.rawHeaders);
     this.#watch();
     this.#idle?.touch();
     this.#sink.head(status, headers, {
@@ -199,7 +194,7 @@ class Attempt implements Dispatcher.DispatchHandler {
       this.#outcome.reject(error);
       return;
     }
-    this.#context.logger.warn({ err: error, status: this.#status }, "the API server's answer broke off");
+    this.#context.logger.warn({ error, status: this.#status }, "the API server's answer broke off");
     this.#outcome.resolve({ status: this.#status, aborted: true });
   }
 
@@ -234,6 +229,10 @@ class Attempt implements Dispatcher.DispatchHandler {
     const seconds = (this.#context.clock.now() - this.#startedAt) / 1000;
     this.#context.telemetry.backendCall('upstream', result, seconds);
   }
+}
+
+function isInformational(status: number): boolean {
+  return status >= 100 && status < 200;
 }
 
 function fieldsOf(raw: Dispatcher.DispatchController['rawHeaders']): HeaderField[] {

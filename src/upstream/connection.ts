@@ -2,7 +2,6 @@
  * How the API server is reached: its address, whom to believe, and what to prove ourselves with. Verification of
  * its certificate is never off, and the name it must bear is the one in the configured URL.
  */
-
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
@@ -22,7 +21,7 @@ export interface ConnectionOptions {
   readonly connectTimeout: number;
 }
 
-/** Long identities and 16 kB tokens exceed Node's default of 16 KiB; Go's servers send as much. */
+/** Of an answer's head: a workload behind the `proxy` subresource may exceed Node's default of 16 KiB. */
 export const MAX_HEADER_BYTES = 64 * 1024;
 
 const KEEP_ALIVE_PROBE = 30_000;

@@ -30,12 +30,13 @@ export function createFetcher({ context, token, timeouts }: FetcherOptions): Ups
           target,
           headers: outgoingHeaders(headers, token),
           ...(body === undefined ? {} : { body: Buffer.from(body) }),
+          proxied: false,
           patience: timeouts.response,
           signal,
         },
         {
           head(status, received) {
-            head = { status, headers: responseHeaders(received) };
+            head = { status, headers: responseHeaders(status, received) };
           },
           data(chunk) {
             bytes += chunk.length;

@@ -9,7 +9,7 @@ import type { Forwarder, RelayHooks, RelayResult } from '../pipeline/upstream.ts
 import { type CallContext, type CallResult, callUpstream, type Sink } from './call.ts';
 import { framingOf, outgoingHeaders } from './outgoing-headers.ts';
 import { RequestBody } from './request-body.ts';
-import { responseHeaders } from './response-headers.ts';
+import { isWithoutContent, responseHeaders } from './response-headers.ts';
 
 export interface ForwarderOptions {
   readonly context: (longRunning: boolean) => CallContext;
@@ -21,7 +21,7 @@ export interface ForwarderOptions {
 export function createForwarder(options: ForwarderOptions): Forwarder {
   return {
     async forward(request, exchange, hooks): Promise<RelayResult> {
-      const { longRunning } = request;
+      const { longRunning, endless } = request;
       const context = options.context(longRunning);
       const patience = longRunning ? 0 : options.timeouts.response;
       const framing = framingOf(exchange);
@@ -32,7 +32,9 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           clock: context.clock,
           maxBytes: options.maxBodyBytes,
           clientStall: options.timeouts.body,
-          upstreamStall: patience,
+          // Long-running or not: a body that nobody takes hides that its client has left.
+          upstreamStall: options.timeouts.response,
+          answered: () => exchange.response.headersSent,
           onFault,
         });
       const result = await callUpstream(
@@ -42,12 +44,13 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           target: request.target,
           headers,
           ...(framing === 'none' ? {} : { body }),
+          proxied: request.proxied,
           patience,
-          signal: longRunning ? endOf(exchange) : exchange.signal,
+          signal: endless ? endOf(exchange) : exchange.signal,
         },
         toClient(exchange, hooks),
       );
-      return result.aborted ? breakOff(result, exchange) : result;
+      return result.aborted ? breakOff(result, exchange, endless) : result;
     },
   };
 }
@@ -58,11 +61,15 @@ function endOf({ signal, draining }: Exchange): AbortSignal {
 }
 
 /**
- * Ends the client's answer as the call ended: in good order where the server is stopping, so that the client
- * watches on elsewhere; else by breaking the connection, since a second status line would be a lie (RFC 9112 §8).
+ * Ends the client's answer as the call ended: a watch in good order where the server is stopping, so that the client
+ * watches on elsewhere; all else by breaking the connection, since a second status line would be a lie (RFC 9112 §8).
  */
-function breakOff(result: CallResult, { signal, draining, response }: Exchange): RelayResult {
-  if (draining?.aborted && !signal.aborted) {
+function breakOff(
+  result: CallResult,
+  { signal, draining, response }: Exchange,
+  endless: boolean,
+): RelayResult {
+  if (endless && draining?.aborted && !signal.aborted) {
     if (result.status === 0) throw new StatusError('ShuttingDown', 'the server is shutting down; try again');
     if (!response.closed) response.end();
     return { status: result.status, aborted: false };
@@ -73,17 +80,19 @@ function breakOff(result: CallResult, { signal, draining, response }: Exchange):
 
 function toClient({ response }: Exchange, hooks: RelayHooks): Sink {
   let slowDown: () => void = () => {};
+  let empty = false;
   return {
     head(status, headers, flow) {
       slowDown = () => {
         flow.pause();
         response.onDrain(() => flow.resume());
       };
-      response.writeHead(status, responseHeaders(headers));
+      empty = isWithoutContent(status);
+      response.writeHead(status, responseHeaders(status, headers));
       hooks.onHead(status);
     },
     data(chunk) {
-      if (!response.closed && !response.write(chunk)) slowDown();
+      if (!empty && !response.closed && !response.write(chunk)) slowDown();
     },
     end() {
       if (!response.closed) response.end();

@@ -3,17 +3,17 @@
  */
 import http from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { StatusError } from '../errors/status-error.ts';
+import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { fromRawHeaders } from '../lib/header-list.ts';
+import { fromRawHeaders, headerTokens } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { Upgrade } from '../pipeline/exchange.ts';
 import type { UpstreamRequest } from '../pipeline/upstream.ts';
+import { answerFault } from './answer-fault.ts';
 import { addressOf, type ConnectionOptions, connect, MAX_HEADER_BYTES } from './connection.ts';
-import { callResultOf, refusedCredential, timedOut, unavailable, upstreamFailure } from './failure.ts';
+import { callResultOf, timedOut, unavailable, upstreamFailure } from './failure.ts';
 import { outgoingHeaders } from './outgoing-headers.ts';
-import { concernsOurCredential } from './own-credential.ts';
 
 export interface UpgradeOptions {
   readonly connection: ConnectionOptions;
@@ -38,11 +38,17 @@ export type Opened =
   /** The client went away first. */
   | { readonly kind: 'left' };
 
-/** The spelling a protocol is registered with; some servers compare it as it is. */
-const PREFERRED: Readonly<Record<string, string>> = { 'spdy/3.1': 'SPDY/3.1' };
+/**
+ * All protocols that are ever asked for, and the spelling each is registered with, which some servers compare as it
+ * is. In a tunnel of another (h2c!) further requests would travel under our own credential, and nobody's name.
+ */
+const PROTOCOLS: ReadonlyMap<string, string> = new Map([
+  ['websocket', 'websocket'],
+  ['spdy/3.1', 'SPDY/3.1'],
+]);
 
-/** @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential */
-export function openUpgrade(
+/** @throws StatusError RequestMalformed, UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential */
+export async function openUpgrade(
   options: UpgradeOptions,
   request: UpstreamRequest,
   upgrade: Upgrade,
@@ -50,7 +56,7 @@ export function openUpgrade(
 ): Promise<Opened> {
   const { connection, clock, telemetry, logger, timeouts } = options;
   const headers = upgradeHeaders(options, request, upgrade);
-  if (signal.aborted) return Promise.resolve({ kind: 'left' });
+  if (signal.aborted) return { kind: 'left' };
   const startedAt = clock.now();
   const { promise, resolve, reject } = Promise.withResolvers<Opened>();
   let settled = false;
@@ -69,9 +75,19 @@ export function openUpgrade(
 
   function onUpgraded(response: http.IncomingMessage, socket: Duplex, rest: Buffer): void {
     // An error before anybody else listens would end the process.
-    socket.on('error', (error) => logger.debug({ err: error }, 'the API server broke a tunnel'));
+    socket.on('error', (error) => logger.debug({ error }, 'the API server broke a tunnel'));
     if (settled) {
       socket.destroy();
+      return;
+    }
+    const chosen = headerTokens(fromRawHeaders(response.rawHeaders), 'upgrade');
+    if (chosen.length !== 1 || chosen[0] !== upgrade.protocol) {
+      logger.error(
+        { asked: upgrade.protocol, chosen: chosen.join(', ').slice(0, 64) },
+        'the API server switched to a protocol that was not asked for',
+      );
+      socket.destroy();
+      fail(unavailable('it switched to a protocol that was not asked for'));
       return;
     }
     settle('ok');
@@ -80,9 +96,9 @@ export function openUpgrade(
 
   function onRefused(response: http.IncomingMessage): void {
     const status = response.statusCode ?? 0;
-    if (concernsOurCredential(request.target, status, fromRawHeaders(response.rawHeaders))) {
-      logger.error({ status }, 'the API server refused the credential Stonegate was given');
-      fail(refusedCredential());
+    const fault = answerFault(status, request.proxied, logger);
+    if (fault !== undefined) {
+      fail(fault);
       return;
     }
     settle('ok');
@@ -129,18 +145,22 @@ function start(
   }
 }
 
+/** @throws StatusError RequestMalformed for any other protocol than those we know */
 function upgradeHeaders(
   { connection, token }: UpgradeOptions,
   request: UpstreamRequest,
   upgrade: Upgrade,
 ): string[] {
+  const protocol = PROTOCOLS.get(upgrade.protocol);
+  if (protocol === undefined)
+    throw new StatusError('RequestMalformed', 'a connection can be upgraded to WebSocket and SPDY/3.1 only');
   return [
     'Host',
     addressOf(connection.server).authority,
     'Connection',
     'Upgrade',
     'Upgrade',
-    PREFERRED[upgrade.protocol] ?? upgrade.protocol,
+    protocol,
     // A POST without it would be sent chunked.
     ...(request.method === 'GET' ? [] : ['Content-Length', '0']),
     ...outgoingHeaders(request.headers, token),

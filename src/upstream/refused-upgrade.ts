@@ -7,7 +7,7 @@ import { fromRawHeaders } from '../lib/header-list.ts';
 import type { ResponseWriter } from '../pipeline/exchange.ts';
 import type { RelayHooks, RelayResult } from '../pipeline/upstream.ts';
 import { startIdleTimer } from './idle-timer.ts';
-import { responseHeaders } from './response-headers.ts';
+import { isWithoutContent, responseHeaders } from './response-headers.ts';
 
 export interface RefusalOptions {
   readonly clock: Clock;
@@ -24,6 +24,7 @@ export function relayRefusal(
 ): Promise<RelayResult> {
   const { promise, resolve } = Promise.withResolvers<RelayResult>();
   const status = answer.statusCode ?? 0;
+  const empty = isWithoutContent(status);
   const idle = startIdleTimer(clock, patience, () => answer.destroy());
   const onLeave = (): void => {
     answer.destroy();
@@ -32,7 +33,7 @@ export function relayRefusal(
   answer
     .on('data', (chunk: Buffer) => {
       idle.touch();
-      if (response.closed || response.write(chunk)) return;
+      if (empty || response.closed || response.write(chunk)) return;
       answer.pause();
       idle.hold();
       response.onDrain(() => {
@@ -52,7 +53,7 @@ export function relayRefusal(
       if (aborted && !response.closed) response.destroy();
       resolve({ status, aborted });
     });
-  response.writeHead(status, responseHeaders(fromRawHeaders(answer.rawHeaders)));
+  response.writeHead(status, responseHeaders(status, fromRawHeaders(answer.rawHeaders)));
   hooks.onHead(status);
   return promise;
 }

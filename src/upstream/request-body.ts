@@ -3,6 +3,10 @@
  * whoever keeps the other waiting. Nothing is read before somebody wants it, since reading tells a client that
  * expects a 100 to go on. Destroying it leaves the client's own stream paused and alive, because the answer still
  * has to go out over the same connection; what becomes of the rest is the listener's business.
+ *
+ * An unread body stops all reading from its connection, which then does not tell that its client has left. So what the
+ * API server no longer takes once it has begun to answer is thrown away, within bounds: a Go server reads no body
+ * behind the head of its answer.
  */
 import { Readable } from 'node:stream';
 import { StatusError } from '../errors/status-error.ts';
@@ -14,11 +18,17 @@ export interface RequestBodyOptions {
   readonly maxBytes: number;
   /** Milliseconds the client may leave the API server waiting for bytes. */
   readonly clientStall: number;
-  /** Milliseconds the API server may refuse to take bytes; 0 is no limit. */
+  /** Milliseconds the API server may refuse to take bytes. */
   readonly upstreamStall: number;
+  /** Whether the answer has begun. */
+  readonly answered: () => boolean;
   /** Told once why the body cannot go on. */
   readonly onFault: (fault: Error) => void;
 }
+
+/** Milliseconds after which what is not taken beside a begun answer is not wanted. */
+const UNWANTED_AFTER = 5_000;
+const MAX_DISCARDED_BYTES = 256 * 1024;
 
 function bodyTooLarge(maxBytes: number): StatusError {
   return new StatusError('BodyTooLarge', `Request entity too large: limit is ${maxBytes}`);
@@ -28,6 +38,8 @@ export class RequestBody extends Readable {
   readonly #source: Readable;
   readonly #options: RequestBodyOptions;
   #bytes = 0;
+  #unwanted = false;
+  #discarded = 0;
   #timer: Timer | undefined;
 
   constructor(source: Readable, options: RequestBodyOptions) {
@@ -40,6 +52,11 @@ export class RequestBody extends Readable {
   }
 
   override _read(): void {
+    if (this.#discarded > 0) {
+      this.#fault(new Error('the API server reads on what was no longer wanted'));
+      return;
+    }
+    this.#unwanted = false;
     if (this.#source.readableEnded) {
       this.push(null);
       return;
@@ -65,17 +82,37 @@ export class RequestBody extends Readable {
       this.#fault(bodyTooLarge(this.#options.maxBytes));
       return;
     }
+    if (this.#unwanted) {
+      this.#discard(chunk);
+      return;
+    }
     this.#timer?.cancel();
     if (this.push(chunk)) return;
     this.#source.pause();
-    this.#wait(this.#options.upstreamStall, () =>
-      this.#fault(timedOut('the API server stopped reading the request body')),
-    );
+    this.#waitForDemand(this.#options.upstreamStall);
   };
+
+  /** @param left milliseconds */
+  #waitForDemand(left: number): void {
+    const wait = Math.min(left, UNWANTED_AFTER);
+    this.#wait(wait, () => {
+      if (this.#options.answered()) {
+        this.#unwanted = true;
+        this.#source.resume();
+      } else if (left > wait) this.#waitForDemand(left - wait);
+      else this.#fault(timedOut('the API server stopped reading the request body'));
+    });
+  }
+
+  #discard(chunk: Buffer): void {
+    this.#discarded += chunk.length;
+    if (this.#discarded > MAX_DISCARDED_BYTES)
+      this.#fault(new Error('more of the request body came than the API server wants'));
+  }
 
   readonly #onEnd = (): void => {
     this.#timer?.cancel();
-    this.push(null);
+    if (this.#discarded === 0) this.push(null);
   };
 
   readonly #onClose = (): void => {
@@ -84,7 +121,7 @@ export class RequestBody extends Readable {
 
   #wait(milliseconds: number, onTooLong: () => void): void {
     this.#timer?.cancel();
-    this.#timer = milliseconds === 0 ? undefined : this.#options.clock.after(milliseconds, onTooLong);
+    this.#timer = this.#options.clock.after(milliseconds, onTooLong);
   }
 
   #fault(fault: Error): void {

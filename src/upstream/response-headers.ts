@@ -16,11 +16,17 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
+/** Answers that have no content (RFC 9110 §15.3.5, 15.3.6, 15.4.5): a length would promise some. */
+const WITHOUT_CONTENT: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** All that Node's HTTP/2 takes once per message, request fields included: a workload may send any. */
 const SINGLE_VALUE: ReadonlySet<string> = new Set([
   'access-control-allow-credentials',
   'access-control-allow-origin',
   'access-control-max-age',
+  'access-control-request-method',
   'age',
+  'authorization',
   'content-encoding',
   'content-language',
   'content-length',
@@ -29,24 +35,44 @@ const SINGLE_VALUE: ReadonlySet<string> = new Set([
   'content-range',
   'content-type',
   'date',
+  'dnt',
   'etag',
   'expires',
+  'from',
+  'host',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
   'last-modified',
   'location',
+  'max-forwards',
+  'proxy-authorization',
+  'range',
+  'referer',
   'retry-after',
   'tk',
+  'upgrade-insecure-requests',
+  'user-agent',
   'x-content-type-options',
 ]);
 
 /** What no field value may hold (RFC 9110 §5.5); a listener would throw on it. */
 const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
-export function responseHeaders(received: HeaderList): HeaderField[] {
+/** Whether an answer of that status has no content, whatever its sender says. */
+export function isWithoutContent(status: number): boolean {
+  return WITHOUT_CONTENT.has(status);
+}
+
+export function responseHeaders(status: number, received: HeaderList): HeaderField[] {
   const dropped = connectionOptions(received);
   const seen = new Set<string>();
   const kept: HeaderField[] = [];
   for (const field of received) {
     const name = field[0].toLowerCase();
+    if (name === 'content-length' && isWithoutContent(status)) continue;
     if (HOP_BY_HOP.has(name) || dropped?.has(name) || INVALID_VALUE.test(field[1])) continue;
     if (SINGLE_VALUE.has(name)) {
       if (seen.has(name)) continue;

@@ -17,7 +17,7 @@ for (const binary of binaries)
     const carol = as(binary, await stonegate.provider.idToken('carol'));
     const nina = as(binary, newcomer('nina'));
 
-    await t.test('auth can-i tells the truth', (t) => mayI(t, alice, nina));
+    await t.test('C131 C132 auth can-i tells the truth', (t) => mayI(t, alice, nina));
     await t.test('auth whoami names the user, the tenant and the groups', (t) =>
       whoAmI(t, { alice, bob, carol, nina }),
     );
@@ -45,9 +45,12 @@ async function mayI(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
   t.equal(await mayI(alice, 'get', '/version'), 'yes');
   t.equal(await mayI(alice, 'get', '/metrics'), 'no');
   t.equal(await mayI(nina, 'list', 'pods'), 'no', 'although she may not even ask');
+  t.equal(await mayI(nina, 'list', 'pods', '-A'), 'no');
   t.equal((await alice.run(['auth', 'can-i', 'list', 'pods', '--quiet'])).code, 0);
   t.equal((await nina.run(['auth', 'can-i', 'list', 'pods', '--quiet'])).code, 1);
-  t.match(await succeeds(t, alice, ['auth', 'can-i', '--list']), /^\*\.\* .*\[\*\]$/m);
+  const list = await succeeds(t, alice, ['auth', 'can-i', '--list']);
+  t.match(list, /^\*\.\* .*\[\*\]$/m, 'the API server’s rules');
+  t.match(list, /^selfsubjectreviews\.authentication\.k8s\.io .*\[create\]$/m, 'and what Stonegate grants');
   t.match(await nina.run(['auth', 'can-i', '--list']), {
     code: 0,
     stdout: /selfsubjectaccessreviews\.authorization\.k8s\.io/,

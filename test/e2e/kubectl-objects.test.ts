@@ -82,7 +82,7 @@ async function watch(t: Test, { stonegate, next }: Everybody, carol: Kubectl): P
   const { url } = await arrived;
   t.match(url, /^\/api\/v1\/tenants\/acme\/namespaces\/default\/configmaps\?/);
   const name = `seen-${carol.minor}`;
-  const seen = prints(watching, new RegExp(`configmap/${name}`));
+  const seen = prints(watching, new RegExp(`configmap/${name}\n`));
   stonegate.apiServer.seed.configMap(name, {}, { tenant: 'globex' });
   stonegate.apiServer.seed.configMap(name, {}, { tenant: 'acme' });
   t.equal((await seen).input, `configmap/${name}\n`, 'a change shows as it happens, another tenant’s never');

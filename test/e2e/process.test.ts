@@ -4,10 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { connect as connectH2 } from 'node:http2';
 import { connect as connectTCP, createServer } from 'node:net';
 import { join } from 'node:path';
+import { connect as connectTLS } from 'node:tls';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { createLandscape, type LandscapeOptions } from '../support/landscape.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
+import { RawConnection } from '../support/raw-http/raw-connection.ts';
 import { runStonegate, type StonegateProcess, serveStonegate } from '../support/stonegate-process.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
@@ -119,6 +121,39 @@ t.test('what does not end within the grace is broken off; that is an end in good
   t.match(ended.stderr, 'the grace is over');
   t.notMatch(ended.stderr, 'closing a part failed');
 });
+
+for (const ends of ['by itself', 'by the grace']) {
+  t.test(`SIGTERM under an open exec, which goes on until it ends ${ends}`, async (t) => {
+    const { stonegate, destination, keystoneToken } = await setUp(t, {
+      server: { shutdownGrace: ends === 'by itself' ? '30s' : '300ms' },
+    });
+    const socket = connectTLS({ ...destination, host: '127.0.0.1', ALPNProtocols: ['http/1.1'] });
+    await once(socket, 'secureConnect');
+    const client = new RawConnection(socket);
+    client.send(
+      [
+        'POST /api/v1/namespaces/default/pods/web/exec?command=cat&stdin=true&stdout=true HTTP/1.1',
+        'Host: stonegate',
+        `Authorization: Bearer ${keystoneToken('alice')}`,
+        'Connection: Upgrade',
+        'Upgrade: SPDY/3.1',
+        'X-Stream-Protocol-Version: v4.channel.k8s.io',
+        '\r\n',
+      ].join('\r\n'),
+    );
+    await client.until('101 Switching Protocols');
+    stonegate.signal('SIGTERM');
+    await readyzIs(stonegate, 503);
+    if (ends === 'by itself') {
+      t.equal(client.ended, false, 'the tunnel is still open');
+      socket.end();
+    }
+    await client.closed;
+    const ended = await stonegate.ended;
+    t.match(ended, { code: 0, signal: null });
+    t.equal(ended.stderr.includes('the grace is over'), ends === 'by the grace');
+  });
+}
 
 t.test('SIGINT ends it as SIGTERM does, and a second signal does not hurt', async (t) => {
   const { stonegate, destination, keystone, keystoneToken } = await setUp(t);

@@ -93,9 +93,12 @@ t.test('a bad file keeps the last good one, is told once and counted; mending it
 
 t.test('what needs a restart is said, and nothing else is changed by it', async (t) => {
   const { ask, app, keystoneToken, configure, said } = await setUp(t);
+  await configure({ server: { timeouts: { body: '2s' }, limits: { bodyBytes: 1_000_000 } } });
+  await app.reload();
+  t.equal(said('need a restart'), 0, 'these do not');
   await configure({ server: { shutdownGrace: '1s' } });
   await app.reload();
-  t.equal(said('need a restart'), 1);
+  t.equal(said('"fields":["server.shutdownGrace"]'), 1);
   t.equal((await ask(keystoneToken('alice'), NAMESPACES)).status, 200);
 });
 

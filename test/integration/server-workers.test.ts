@@ -27,6 +27,7 @@ function start(options: Partial<PrimaryOptions> = {}): Promise<Primary> {
     aggregate: async (parts) => JSON.stringify(parts),
     grace: 5_000,
     signals,
+    output: process.stdout,
     clock: systemClock,
     random: systemRandom,
     logger: silentLogger,

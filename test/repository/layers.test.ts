@@ -83,7 +83,7 @@ t.test('every layer stands in the table', async (t) => {
   );
 });
 
-t.test('there is no cycle', async (t) => {
+t.test('there is no cycle, not of types either', async (t) => {
   t.equal(findCycle(files)?.join(' → '), undefined);
 });
 

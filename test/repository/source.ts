@@ -59,8 +59,8 @@ export function findCycle(files: readonly SourceFile[]): string[] | undefined {
   function visit(path: string, trail: readonly string[]): string[] | undefined {
     if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
     if (done.has(path)) return undefined;
-    for (const { own, target, typeOnly } of byPath.get(path)?.imports ?? []) {
-      const cycle = own && !typeOnly ? visit(target, [...trail, path]) : undefined;
+    for (const { own, target } of byPath.get(path)?.imports ?? []) {
+      const cycle = own ? visit(target, [...trail, path]) : undefined;
       if (cycle) return cycle;
     }
     done.add(path);

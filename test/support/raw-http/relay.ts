@@ -45,6 +45,10 @@ export interface Relay {
 
 export interface RelayOptions {
   readonly longRunning?: boolean;
+  /** As `longRunning` without it. */
+  readonly endless?: boolean;
+  /** Whether a workload answers. */
+  readonly proxied?: boolean;
   readonly maxBodyBytes?: number;
   readonly credential?: UpstreamCredential;
   /** Instead of the raw server's. */
@@ -138,6 +142,8 @@ function relay(
     target: exchange.target,
     headers: options.headers?.(exchange) ?? [['Accept', 'application/json']],
     longRunning: options.longRunning ?? false,
+    endless: options.endless ?? options.longRunning ?? false,
+    proxied: options.proxied ?? false,
   };
   const hooks = { onHead: (status: number) => void heads.push(status) };
   return exchange.upgrade === undefined

@@ -38,7 +38,7 @@ export async function startListener(
     bind: '127.0.0.1:0',
     tls: certificate,
     http2: true,
-    timeouts: { header: 10_000, idle: 60_000 },
+    timeouts: { header: 10_000, idle: 60_000, stall: 60_000 },
     limits: { headerBytes: 65_536 },
     clock: systemClock,
     random: systemRandom,

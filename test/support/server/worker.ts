@@ -23,7 +23,7 @@ const listener = await createListener({
   bind: '127.0.0.1:0',
   tls: { cert, key },
   http2: true,
-  timeouts: { header: 10_000, idle: 60_000 },
+  timeouts: { header: 10_000, idle: 60_000, stall: 60_000 },
   limits: { headerBytes: 65_536 },
   clock: systemClock,
   random: systemRandom,

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
+import type { TenantName } from '../../../src/api/identity.ts';
 import { createConnectCreate } from '../../../src/authorization/connect-create.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
@@ -11,7 +12,7 @@ interface Options {
   readonly method?: string;
   readonly upgrade?: string | undefined;
   readonly answer?: SubjectAccessReviewStatus | Error;
-  readonly reviewTenant?: string | undefined;
+  readonly reviewTenant?: TenantName | undefined;
 }
 
 /** Asks the authorizer, and tells what it asked the API server. */
@@ -19,7 +20,7 @@ async function ask(target: string, options: Options = {}) {
   const { method = 'GET', answer = { allowed: false } } = options;
   const asked: unknown[] = [];
   const authorizer = createConnectCreate({
-    reviewTenant: () => ('reviewTenant' in options ? options.reviewTenant : 'acme'),
+    reviewTenant: () => ('reviewTenant' in options ? options.reviewTenant : toTenantName('acme')),
     reviewer: {
       async review(user, attributes) {
         asked.push({ user: user.username, ...attributes });

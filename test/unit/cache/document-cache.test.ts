@@ -1,26 +1,54 @@
+import fc from 'fast-check';
 import t from 'tap';
 import { createDocumentCache } from '../../../src/cache/document-cache.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
-function setUp() {
+const live = new AbortController().signal;
+/** What an entry counts beside its document and key. */
+const ENTRY = 256;
+const sized = (bytes: number) => 'x'.repeat(bytes - ENTRY - 2);
+
+function setUp({ ownerBytes = 1000, maxBytes = 2000, running = 2, waiting = 3 } = {}) {
   const clock = createFakeClock();
   const fetched: string[] = [];
   const cache = createDocumentCache<string>({
     ttl: 10_000,
-    maxBytes: 100,
+    maxBytes,
+    ownerBytes,
+    fetches: { running, waiting },
     sizeOf: (text) => text.length,
     keep: (text) => text !== 'not found',
     clock,
     telemetry: noTelemetry,
   });
-  const get = (key: string, document = 'document'): Promise<string> =>
-    cache.get(key, async () => {
+  const get = (key: string, document = 'document', { owner = 'acme', version = '' } = {}): Promise<string> =>
+    cache.get({ owner, key, version, reusable: true }, live, async () => {
       fetched.push(key);
       return document;
     });
   return { clock, cache, fetched, get };
 }
+
+/** Fetches that the test ends, with what became of each. */
+function heldFetches(options: Parameters<typeof setUp>[0] = {}) {
+  const { cache, get } = setUp(options);
+  const begun: { key: string; signal: AbortSignal; answer(document: string): void }[] = [];
+  const ask = (key: string, { owner = 'acme', signal = live, reusable = true } = {}): Promise<string> => {
+    const asked = cache.get({ owner, key, reusable }, signal, (wanted) => {
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      wanted.addEventListener('abort', () => reject(wanted.reason));
+      begun.push({ key, signal: wanted, answer: resolve });
+      return promise;
+    });
+    // Whoever waits for it hears of it.
+    asked.catch(() => {});
+    return asked;
+  };
+  return { get, ask, begun, keys: () => begun.map(({ key }) => key) };
+}
+
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 t.test('a document is fetched once in its time', async (t) => {
   const { clock, fetched, get } = setUp();
@@ -38,34 +66,152 @@ t.test('those who ask at once share one fetch', async (t) => {
   t.same(fetched, ['a', 'b']);
 });
 
+t.test('owners share nothing', async (t) => {
+  const { get } = setUp();
+  t.equal(await get('a', 'of acme'), 'of acme');
+  t.equal(await get('a', 'of globex', { owner: 'globex' }), 'of globex');
+  t.equal(await get('a'), 'of acme');
+});
+
+t.test('of a document’s versions the last one is kept', async (t) => {
+  const { fetched, get } = setUp();
+  t.equal(await get('a', 'one', { version: '1' }), 'one');
+  t.equal(await get('a', 'no', { version: '1' }), 'one');
+  t.equal(await get('a', 'two', { version: '2' }), 'two');
+  t.equal(await get('a', 'one again', { version: '1' }), 'one again');
+  t.equal(fetched.length, 3);
+});
+
 t.test('what is not fit to be kept is fetched again, and so is what failed', async (t) => {
   const { cache, fetched, get } = setUp();
   await get('a', 'not found');
-  await t.rejects(
-    cache.get('a', () => Promise.reject(new Error('down'))),
-    { message: 'down' },
+  const failing = cache.get({ owner: 'acme', key: 'a', reusable: true }, live, () =>
+    Promise.reject(new Error('down')),
   );
+  await t.rejects(failing, { message: 'down' });
   await get('a');
   t.same(fetched, ['a', 'a']);
 });
 
-t.test('the documents take so many bytes and no more', async (t) => {
+t.test('what must be new is never kept', async (t) => {
+  const { ask, begun, keys } = heldFetches();
+  const [first, second] = [ask('health', { reusable: false }), ask('health', { reusable: false })];
+  await settled();
+  t.same(keys(), ['health', 'health']);
+  for (const { answer } of begun) answer('ok');
+  t.same(await Promise.all([first, second]), ['ok', 'ok']);
+});
+
+t.test('an owner’s documents take so many bytes and no more: the oldest give way', async (t) => {
   const { fetched, get } = setUp();
-  await get('large', 'x'.repeat(101));
-  await get('large', 'x'.repeat(101));
+  await get('large', sized(1100));
+  await get('large', sized(1100));
   t.same(fetched, ['large', 'large'], 'larger than all: not kept');
-  for (const key of ['a', 'b', 'c', 'a']) await get(key, 'x'.repeat(40));
+  for (const key of ['a', 'b', 'c', 'c', 'b', 'a']) await get(key, sized(400));
   t.same(fetched.slice(2), ['a', 'b', 'c', 'a']);
 });
 
-t.test('emptied while a document is fetched, it is fetched anew', async (t) => {
-  const { cache, fetched, get } = setUp();
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const before = cache.get('a', () => promise);
-  cache.clear();
-  t.equal(await get('a', 'new'), 'new');
-  resolve('old');
-  t.equal(await before, 'old');
-  t.equal(await get('a'), 'new');
-  t.same(fetched, ['a']);
+t.test('where all is full, nobody’s document gives way, until some have expired', async (t) => {
+  const { clock, fetched, get } = setUp({ maxBytes: 1500 });
+  await get('a', sized(900), { owner: 'acme' });
+  await get('b', sized(900), { owner: 'globex' });
+  await get('b', sized(900), { owner: 'globex' });
+  await get('a', sized(900), { owner: 'acme' });
+  t.same(fetched, ['a', 'b', 'b']);
+  clock.advance(10_000);
+  await get('b', sized(900), { owner: 'globex' });
+  await get('b', sized(900), { owner: 'globex' });
+  t.same(fetched, ['a', 'b', 'b', 'b']);
+});
+
+t.test('whatever one owner asks for, another’s kept document stays', async () => {
+  const question = fc.record({
+    key: fc.string({ maxLength: 3 }),
+    size: fc.integer({ min: 300, max: 1200 }),
+    owner: fc.constantFrom('globex', 'initech', 'hooli'),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(question, { maxLength: 60 }), async (questions) => {
+      const { fetched, get } = setUp();
+      await get('mine', sized(500));
+      for (const { key, size, owner } of questions) await get(`${key}!`, sized(size), { owner });
+      await get('mine');
+      return fetched.filter((key) => key === 'mine').length === 1;
+    }),
+    { numRuns: 200 },
+  );
+});
+
+t.test('so many fetches of an owner run at once; more wait, and beyond them they are refused', async (t) => {
+  const { ask, begun, keys } = heldFetches();
+  const asked = ['a', 'b', 'c', 'd', 'e'].map((key) => ask(key));
+  await settled();
+  t.same(keys(), ['a', 'b']);
+  await t.rejects(ask('f'), { code: 'TenantRateExceeded', http: 429 });
+  ask('a', { owner: 'globex' });
+  await settled();
+  t.same(keys(), ['a', 'b', 'a'], 'another owner does not wait');
+  for (let index = 0; index < 6; index += 1) {
+    begun[index]?.answer('document');
+    await settled();
+  }
+  t.same(await Promise.all(asked), Array(5).fill('document'));
+  t.same(keys(), ['a', 'b', 'a', 'c', 'd', 'e']);
+});
+
+t.test('a fetch goes on while one waits for it, and ends when the last has left', async (t) => {
+  const { ask, begun } = heldFetches();
+  const [one, other] = [new AbortController(), new AbortController()];
+  const left = ask('a', { signal: one.signal });
+  const last = ask('a', { signal: other.signal });
+  await settled();
+  one.abort();
+  await t.rejects(left, { code: 'UpstreamUnavailable' });
+  t.equal(begun[0]?.signal.aborted, false);
+  other.abort();
+  await t.rejects(last, { code: 'UpstreamUnavailable' });
+  t.equal(begun[0]?.signal.aborted, true);
+  t.equal(begun.length, 1);
+  const anew = ask('a');
+  await settled();
+  begun[1]?.answer('document');
+  t.equal(await anew, 'document', 'who comes later is not given what was broken off');
+});
+
+t.test('whoever leaves the line is never fetched for, and who has left before asks nothing', async (t) => {
+  const { ask, begun, keys } = heldFetches();
+  const leaving = new AbortController();
+  for (const key of ['a', 'b']) ask(key);
+  const waiting = ask('c', { signal: leaving.signal });
+  const last = ask('d');
+  leaving.abort();
+  await t.rejects(waiting, { code: 'UpstreamUnavailable' });
+  await t.rejects(ask('e', { signal: AbortSignal.abort() }), { code: 'UpstreamUnavailable' });
+  begun[0]?.answer('document');
+  await settled();
+  t.same(keys(), ['a', 'b', 'd']);
+  begun[2]?.answer('document');
+  t.equal(await last, 'document');
+});
+
+t.test('however people come and go, no more than the bound is under way', async () => {
+  const step = fc.record({ key: fc.nat({ max: 9 }), leaves: fc.boolean() });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const { ask, begun } = heldFetches({ waiting: 100 });
+      const leaving: AbortController[] = [];
+      for (const { key, leaves } of steps) {
+        const client = new AbortController();
+        ask(String(key), { signal: client.signal });
+        leaving.push(client);
+        if (leaves) leaving.shift()?.abort();
+        await settled();
+        if (begun.filter(({ signal }) => !signal.aborted).length > 2) return false;
+      }
+      for (const client of leaving) client.abort();
+      await settled();
+      return begun.every(({ signal }) => signal.aborted);
+    }),
+    { numRuns: 100 },
+  );
 });

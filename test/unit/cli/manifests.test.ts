@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../../src/cli/manifests.ts';
+import { DISCOVERY_URLS } from '../../../src/tenancy/discovery-paths.ts';
 
 const CONFIGURATION = `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
@@ -61,6 +62,16 @@ t.test('arktos: a user of the system tenant, and each key of Keystone named', as
   );
   t.match(stdout, /O=tenant:system/);
   t.match(stdout, /upstream\.credential\.certFile/);
+});
+
+t.test('arktos: every path Stonegate fetches as itself may be fetched, and no other', async (t) => {
+  const { objects } = await run('rbac', '--mode', 'arktos');
+  const role = objects.find(({ kind }) => kind === 'ClusterRole');
+  const rules = Array.isArray(role?.rules) ? role.rules : [];
+  t.same(
+    rules.flatMap(({ nonResourceURLs = [] }) => nonResourceURLs),
+    DISCOVERY_URLS,
+  );
 });
 
 t.test('shared: a service account, its token, and the key that carries the tenant', async (t) => {

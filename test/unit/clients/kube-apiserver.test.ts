@@ -3,13 +3,14 @@ import { createAccessReviewer, createApiServerProbe } from '../../../src/clients
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from '../../../src/pipeline/upstream.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const SIGNAL = new AbortController().signal;
 const ALICE = { username: 'acme:alice', uid: '', groups: ['system:authenticated'], extra: {} };
 const LIST_PODS = {
-  resourceAttributes: { tenant: 'acme', namespace: 'default', verb: 'list', resource: 'pods' },
+  resourceAttributes: { tenant: toTenantName('acme'), namespace: 'default', verb: 'list', resource: 'pods' },
 };
 
 function answer(status: number, body: unknown): UpstreamAnswer {

@@ -177,9 +177,14 @@ t.test('an empty secret', async (t) => {
 });
 
 t.test('a Redis URL of another kind is refused and not repeated', async (t) => {
-  const problems = problemsOf(await load({}, { ...ENV, REDIS_URL: 'http://:hunter2@redis' }));
-  t.match(problems, [/^cache\.redis\.url\.fromEnv .*: expected a URL that begins with redis:/]);
-  t.notMatch(problems.join(), /hunter2/);
+  for (const url of ['http://:hunter2@redis', 'redis://:hunter2@redis/name', 'unix:', ':hunter2@redis']) {
+    const problems = problemsOf(await load({}, { ...ENV, REDIS_URL: url }));
+    t.match(problems, [/^cache\.redis\.url\.fromEnv .*: expected redis:\/\/HOST/], url);
+    t.notMatch(problems.join(), /hunter2/);
+  }
+  for (const url of ['redis://redis', 'rediss://:hunter2@[::1]:6380/2', 'unix:///run/redis.sock']) {
+    t.same(problemsOf(await load({}, { ...ENV, REDIS_URL: url })), [], url);
+  }
 });
 
 t.test('problems between fields and in files are told together', async (t) => {

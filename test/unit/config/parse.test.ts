@@ -65,7 +65,7 @@ server:
   trustedProxies: [10.0.0.0/8, "fd00::/8"]
   workers: auto
   shutdownGrace: 1m30s
-  timeouts: { header: 1s, body: 2s, idle: 3s }
+  timeouts: { header: 1s, body: 2s, idle: 3s, stall: 4s }
   limits: { headerBytes: 9000, bodyBytes: 5 }
 admin: { bind: 127.0.0.1:2 }
 upstream:
@@ -130,7 +130,7 @@ log: { level: debug }
       trustedProxies: ['10.0.0.0/8', 'fd00::/8'],
       workers: 'auto',
       shutdownGrace: 90_000,
-      timeouts: { header: 1_000, body: 2_000, idle: 3_000 },
+      timeouts: { header: 1_000, body: 2_000, idle: 3_000, stall: 4_000 },
       limits: { headerBytes: 9_000, bodyBytes: 5 },
     },
     admin: { bind: '127.0.0.1:2' },

@@ -185,6 +185,15 @@ t.test('closed, it sets no timer any more', async (t) => {
   t.notOk(armed());
 });
 
+t.test('closed, it applies nothing any more, not even what is being loaded', async (t) => {
+  const { reloader, applied, errors } = await start(t);
+  const loading = reloader.reload();
+  reloader.close();
+  await loading;
+  await reloader.reload();
+  t.same([applied, errors], [[], []]);
+});
+
 t.test('what the change handler throws is told, and the next look still comes', async (t) => {
   const { clock, tick } = handClock();
   const told: unknown[] = [];

@@ -166,6 +166,7 @@ t.test(
     audit.reopen();
     audit.write('three');
     await audit.close();
+    t.doesNotThrow(() => audit.reopen(), 'a late SIGHUP does no harm');
     t.equal(
       (await readFile(`${file}.1`, 'utf8')) + (await readFile(file, 'utf8').catch(() => '')),
       'one\ntwo\nthree\n',
@@ -179,4 +180,17 @@ t.test('an audit file that cannot be opened is said loudly', async (t) => {
   audit.write('lost');
   await eventually(async () => lines.length > 0);
   t.match(lines[0], /the audit log cannot be written/);
+});
+
+t.test('audit events that are lost are counted one by one, and said once', async (t) => {
+  const { logger, lines } = captured();
+  let lost = 0;
+  const count = () => {
+    lost += 1;
+  };
+  const audit = createAuditFile({ file: '/dev/null/nowhere/audit.log', logger, lost: count });
+  const mebibyte = 'x'.repeat(1024 * 1024);
+  for (let written = 0; written < 70; written += 1) audit.write(mebibyte);
+  t.equal(lost, 7);
+  t.equal(lines.filter((line) => /audit events are lost/.test(JSON.stringify(line))).length, 1);
 });

@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
 import t from 'tap';
 import { createDocumentCache } from '../../../src/cache/document-cache.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
+import type { DocumentRequest } from '../../../src/lib/document-cache.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createDiscoveryAnswerer } from '../../../src/pipeline/answer-discovery.ts';
 import type { Answer } from '../../../src/pipeline/answerer.ts';
+import type { UpstreamFetcher } from '../../../src/pipeline/upstream.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
+import { fakeExchange } from '../../support/fake-exchange.ts';
 import { keystoneIdentity } from '../../support/identities.ts';
 import { fakeFetcher, outgoingOf } from '../../support/outgoing.ts';
 
@@ -16,24 +20,39 @@ const list = {
   resources: [{ name: 'pods' }, { name: 'nodes' }, { name: 'nodes/status' }],
 };
 
+const PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+
 /** An answerer before an API server that says what `answer` says, with a clock that stands still. */
 function discovery(answer: Parameters<typeof fakeFetcher>[0] = () => ({ status: 200, body: list })) {
   const fetcher = fakeFetcher(answer);
+  const { answerer } = answererOf(fetcher);
+  const get = (target: string, { user = 'alice', home = 'acme', method = 'GET', accept = '*/*' } = {}) =>
+    answerer.answer(
+      outgoingOf(mode, keystoneIdentity(user, { home }), { method, target, headers: [['Accept', accept]] }),
+    );
+  return { ...fetcher, get };
+}
+
+function answererOf(fetcher: UpstreamFetcher) {
   const clock = { now: () => 0, after: () => ({ cancel() {} }) };
   const cache = createDocumentCache<Answer>({
     ttl: 5_000,
     maxBytes: 1 << 20,
+    ownerBytes: 1 << 20,
+    fetches: { running: 8, waiting: 256 },
     sizeOf: ({ body }) => body.length,
     keep: ({ status }) => status === 200,
     clock,
     telemetry: noTelemetry,
   });
   const answerer = createDiscoveryAnswerer({ fetcher, cache, mode });
-  const get = (target: string, { user = 'alice', home = 'acme', method = 'GET', accept = '*/*' } = {}) =>
-    answerer.answer(
-      outgoingOf(mode, keystoneIdentity(user, { home }), { method, target, headers: [['Accept', accept]] }),
-    );
-  return { ...fetcher, get };
+  /** A request whose client may leave. */
+  const ask = (target: string) => {
+    const exchange = fakeExchange({ target });
+    const answer = answerer.answer(outgoingOf(mode, keystoneIdentity('alice'), exchange));
+    return { answer, leave: exchange.leave };
+  };
+  return { answerer, ask };
 }
 
 const bodyOf = (answer: Answer | undefined) => JSON.parse(String(answer?.body));
@@ -46,7 +65,7 @@ t.test('a document is fetched as Stonegate itself: nobody is impersonated', asyn
   t.strictSame(asked, [
     {
       method: 'GET',
-      target: '/apis/apps/v1?timeout=32s&tenant=acme',
+      target: '/apis/apps/v1?tenant=acme',
       headers: [['Accept', 'application/json']],
     },
   ]);
@@ -80,10 +99,18 @@ t.test('type and status arrive, fields of the connection and of the unreduced do
 });
 
 t.test('a document that is not reduced arrives byte for byte, in the form the client chose', async (t) => {
-  const { asked, get } = discovery(() => ({ status: 200, body: '\u0000protobuf', type: 'application/x' }));
-  const answer = await get('/openapi/v2', { accept: 'application/x' });
+  const { asked, get } = discovery(() => ({ status: 200, body: '\u0000protobuf', type: PROTOBUF }));
+  const answer = await get('/openapi/v2', { accept: PROTOBUF });
   t.equal(String(answer?.body), '\u0000protobuf');
-  t.match(asked, [{ target: '/openapi/v2', headers: [['Accept', 'application/x']] }]);
+  t.match(asked, [{ target: '/openapi/v2', headers: [['Accept', PROTOBUF]] }]);
+});
+
+t.test('answers from one document share its bytes, reduced or not', async (t) => {
+  for (const path of ['/api/v1', '/openapi/v2']) {
+    const { get } = discovery();
+    const [first, ...others] = [await get(path), await get(path), await get(path, { user: 'bob' })];
+    for (const other of others) t.equal(other?.body, first?.body, path);
+  }
 });
 
 t.test('a tenant’s second question is answered from memory', async (t) => {
@@ -99,14 +126,108 @@ t.test('simultaneous questions become one', async (t) => {
   t.equal(asked.length, 1);
 });
 
-t.test('tenants, queries and forms share nothing', async (t) => {
+t.test('tenants and forms share nothing', async (t) => {
   const { asked, get } = discovery(() => ({ status: 200, body: '' }));
   await get('/openapi/v2');
   await get('/openapi/v2', { home: 'globex' });
-  await get('/openapi/v2?timeout=1s');
-  await get('/openapi/v2', { accept: 'application/x' });
-  t.equal(asked.length, 4);
+  await get('/openapi/v2', { accept: PROTOBUF });
+  t.equal(asked.length, 3);
 });
+
+t.test('what a client adds to the query makes no other document', async (t) => {
+  const { asked, get } = discovery(() => ({ status: 200, body: '' }));
+  await get('/openapi/v2');
+  await get('/openapi/v2?timeout=1s');
+  await get('/openapi/v2?k=1&timeout=2s&pretty');
+  t.match(asked, [{ target: '/openapi/v2' }]);
+  t.equal(asked.length, 1);
+});
+
+t.test('a document of OpenAPI v3 is asked for by its checksum, and kept by it', async (t) => {
+  const { asked, get } = discovery(() => ({ status: 200, body: '' }));
+  const path = '/openapi/v3/apis/apps/v1';
+  for (const query of ['', '?hash=AB', '?hash=ab&timeout=1s', '?hash=CD', '?hash=../x'])
+    await get(path + query);
+  t.same(
+    asked.map(({ target }) => target),
+    [path, `${path}?hash=AB`, `${path}?hash=CD`],
+  );
+});
+
+t.test('whatever clients ask and accept, a tenant’s documents of a path have few keys', async (t) => {
+  const query = fc.array(
+    fc.oneof(
+      fc
+        .tuple(fc.constantFrom('timeout', 'hash', 'tenant', 'verbose', 'k'), fc.string())
+        .map((p) => p.join('=')),
+      fc.stringMatching(/^hash=[0-9A-F]{1,20}$/),
+      fc.webQueryParameters(),
+    ),
+  );
+  const accept = fc.oneof(
+    fc.string(),
+    fc
+      .array(fc.constantFrom('application/json', '*/*', PROTOBUF, 'application/x', `${PROTOBUF};q=0.5`))
+      .map((ranges) => ranges.join(', ')),
+  );
+  for (const path of ['/api', '/api/v1', '/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1', '/version']) {
+    const keys = new Set<string>();
+    const cache = {
+      async get(request: DocumentRequest): Promise<Answer> {
+        if (request.reusable) keys.add(request.key);
+        return { status: 200, headers: [], body: Buffer.alloc(0) };
+      },
+    };
+    const answerer = createDiscoveryAnswerer({
+      fetcher: fakeFetcher(() => new Error('unused')),
+      cache,
+      mode,
+    });
+    await fc.assert(
+      fc.asyncProperty(query, accept, async (pairs, accepted) => {
+        const target = `${path}?${encodeURI(pairs.join('&')).replaceAll('#', '')}`;
+        const headers = [['Accept', accepted]] as const;
+        await answerer.answer(outgoingOf(mode, keystoneIdentity('alice'), { target, headers }));
+        return keys.size <= 30;
+      }),
+      { numRuns: 200 },
+    );
+    t.ok(keys.size >= 1 && keys.size <= 30, path);
+  }
+});
+
+t.test('nobody’s leaving ends what others wait for; the last one’s does', async (t) => {
+  const fetched: AbortSignal[] = [];
+  const fetcher = {
+    fetch: (_asked: unknown, signal: AbortSignal) => {
+      fetched.push(signal);
+      return new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(new StatusError('UpstreamUnavailable', 'ended')));
+      });
+    },
+  };
+  const { ask } = answererOf(fetcher);
+  const [one, other] = [ask('/openapi/v2'), ask('/openapi/v2?k=2')];
+  one.leave();
+  await t.rejects(one.answer, { code: 'UpstreamUnavailable' });
+  t.equal(fetched[0]?.aborted, false);
+  other.leave();
+  await t.rejects(other.answer, { code: 'UpstreamUnavailable' });
+  t.equal(fetched[0]?.aborted, true);
+  t.equal(fetched.length, 1);
+});
+
+for (const [query, target] of [
+  ['verbose', '/healthz?verbose'],
+  ['verbose=1&timeout=1s&x=y', '/healthz?verbose'],
+  ['exclude=etcd&exclude=etcd&exclude=a%26b', '/healthz?exclude=etcd'],
+] as const) {
+  t.test(`health with ?${query} is asked as ${target}`, async (t) => {
+    const { asked, get } = discovery(() => ({ status: 200, body: 'ok', type: 'text/plain' }));
+    await get(`/healthz?${query}`);
+    t.match(asked, [{ target, headers: [['Accept', '*/*']] }]);
+  });
+}
 
 t.test('health is asked anew each time', async (t) => {
   const { asked, get } = discovery(() => ({ status: 200, body: 'ok', type: 'text/plain' }));

@@ -144,6 +144,22 @@ t.test('a user of the system tenant may ask about any tenant, and else about the
   t.match((await post(listPods, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'system' } }]);
 });
 
+for (const tenant of [
+  'globex/subjectaccessreviews?x=',
+  'x/../../api/v1/namespaces',
+  'a b',
+  'a\r\nX: y',
+  'globex#',
+  '*',
+]) {
+  t.test(`${JSON.stringify(tenant)} can be no tenant’s name: 400, and nothing is asked`, async (t) => {
+    for (const home of ['ops', 'acme']) {
+      const named = { resourceAttributes: { verb: 'get', resource: 'pods', tenant } };
+      await t.rejects(post(named, { home }), { code: 'BodyMalformed', http: 400 });
+    }
+  });
+}
+
 t.test('the right to what no tenant has is asked without a tenant, so that the answer is no', async (t) => {
   const nodes = { resourceAttributes: { verb: 'list', resource: 'nodes' } };
   t.strictSame((await post(nodes)).sent[0]?.body.spec, nodes);

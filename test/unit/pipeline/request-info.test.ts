@@ -1,8 +1,8 @@
 import t from 'tap';
 import type { NonResourceRequest, ResourceRequest } from '../../../src/api/request-info.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { isWorkload, parseRequestInfo } from '../../../src/pipeline/request-info.ts';
 
-type Expected = Partial<Omit<ResourceRequest, 'isResourceRequest'>>;
+type Expected = Partial<Omit<ResourceRequest, 'isResourceRequest' | 'tenant'>> & { readonly tenant?: string };
 
 function parse(method: string, target: string): ResourceRequest | NonResourceRequest {
   return parseRequestInfo(method, target, { readsTenantFromPath: true });
@@ -201,9 +201,44 @@ t.test('C214 a tenant in the query is no tenant', async (t) => {
   });
 });
 
-t.test('C160 an asterisk is a name like any other, and never every tenant', async (t) => {
-  t.match(parse('GET', '/api/v1/tenants/*/pods'), { tenant: '*' });
+for (const tenant of [
+  '*',
+  'acme%3Fx',
+  'acme%23',
+  'acme%20',
+  '%E2%80%8B',
+  'Acme',
+  '-a',
+  'a.b',
+  'a'.repeat(64),
+  'a:b',
+]) {
+  t.test(`C160 ${tenant} can be no tenant’s name, and a path that names it is refused`, async (t) => {
+    for (const path of [`/api/v1/tenants/${tenant}/pods`, `/apis/apps/v1/watch/tenants/${tenant}/x/y/z`])
+      t.throws(() => parse('GET', path), { code: 'RequestMalformed', http: 400 });
+  });
+}
+
+t.test('all is a tenant’s name as far as the path goes', async (t) => {
+  t.match(parse('GET', '/api/v1/tenants/all/pods'), { tenant: 'all' });
 });
+
+for (const [target, expected] of [
+  ['/api/v1/namespaces/ns/pods/p/proxy/x', true],
+  ['/api/v1/namespaces/ns/services/s/proxy', true],
+  ['/api/v1/nodes/n/proxy/logs', true],
+  ['/api/v1/proxy/nodes/n', true],
+  ['/api/v1/namespaces/ns/pods/proxy', false],
+  ['/api/v1/namespaces/ns/pods/p?x=/proxy/', false],
+  ['/api/v1/namespaces/proxy/pods/p/log', false],
+  ['/api/v1/namespaces/ns/configmaps/c/proxy', false],
+  ['/apis/example.com/v1/namespaces/ns/pods/p/proxy', false],
+  ['/proxy/x', false],
+] as const) {
+  t.test(`${target} is answered by ${expected ? 'a workload' : 'the API server'}`, async (t) => {
+    t.equal(isWorkload(parse('GET', target)), expected);
+  });
+}
 
 t.test('where tenants are not read from the path, they are an ordinary resource', async (t) => {
   const info = parseRequestInfo('GET', '/api/v1/tenants/t1/pods', { readsTenantFromPath: false });

@@ -143,7 +143,16 @@ t.test('C056 a watch is audited when its answer begins', async (t) => {
     pipeline.events.map(({ stage }) => stage),
     ['received', 'started', 'complete'],
   );
-  t.ok(pipeline.sent[0]?.longRunning);
+  t.match(pipeline.sent[0], { longRunning: true, endless: true });
+});
+
+t.test('a request to a service behind the API server has no time limit, but an end of its own', async (t) => {
+  const pipeline = fakePipeline();
+  await serveRequest(
+    fakeExchange({ headers: bearer, target: '/api/v1/namespaces/n/services/s/proxy/report' }),
+    pipeline,
+  );
+  t.match(pipeline.sent[0], { longRunning: true, endless: false });
 });
 
 t.test('an upgrade of an authorized person is tunnelled with their identity', async (t) => {
@@ -255,7 +264,11 @@ t.test('a 503 carries no Retry-After: kubectl would retry in silence and lose th
 });
 
 t.test('what Stonegate answers itself never reaches the API server', async (t) => {
-  const answer = { status: 200, headers: [['Content-Type', 'application/json']] as const, body: '{}' };
+  const answer = {
+    status: 200,
+    headers: [['Content-Type', 'application/json']] as const,
+    body: Buffer.from('{}'),
+  };
   const pipeline = fakePipeline({ answerers: [{ answer: async () => answer }] });
   const exchange = fakeExchange({ headers: bearer });
   await serveRequest(exchange, pipeline);

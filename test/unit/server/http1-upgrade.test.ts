@@ -64,6 +64,8 @@ const MALFORMED: Readonly<Record<string, string>> = {
   'with a body': EXEC.replace('Length: 0', 'Length: 5'),
   'with a chunked body': EXEC.replace('Content-Length: 0', 'Transfer-Encoding: chunked'),
   'to two protocols at once': EXEC.replace('SPDY/3.1', 'SPDY/3.1, websocket'),
+  'to plain HTTP/2': EXEC.replace('SPDY/3.1', 'h2c'),
+  'on HTTP/2.0': EXEC.replace('HTTP/1.1', 'HTTP/2.0'),
   'with two Hosts': EXEC.replace('Host: x', 'Host: x\r\nHost: y'),
 };
 for (const [what, bytes] of Object.entries(MALFORMED)) {

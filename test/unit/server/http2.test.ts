@@ -280,9 +280,44 @@ for (const [what, bytes] of Object.entries(FLOODS)) {
   });
 }
 
+t.test('a client that reads nothing at all loses its answers, then its connection', async (t) => {
+  const clock = createFakeClock();
+  const signals: AbortSignal[] = [];
+  const listening = await startListener(
+    async ({ response, signal }) => {
+      signals.push(signal);
+      response.writeHead(200, []);
+      while (!signal.aborted) {
+        if (response.write(Buffer.alloc(65_536))) continue;
+        await Promise.race([
+          new Promise<void>((resolve) => response.onDrain(resolve)),
+          once(signal, 'abort'),
+        ]);
+      }
+    },
+    { clock },
+  );
+  t.teardown(() => listening.close());
+  const socket = await listening.socket(H2);
+  socket.on('error', () => socket.destroy());
+  socket.pause();
+  const window = frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.of(0, 4), uint32(0x7fffffff)]));
+  const more = frame(FRAME.windowUpdate, 0, 0, uint32(0x3fffffff));
+  socket.write(Buffer.concat([PREFACE, window, more, frame(FRAME.headers, 5, 1, GET_ROOT)]));
+  await eventually(() => signals.length === 1);
+  await eventually(() => {
+    clock.advance(10_000);
+    return listening.listener.activeConnections === 0;
+  });
+  t.ok(signals[0]?.aborted);
+});
+
 t.test('timeouts of HTTP/2 connections', async (t) => {
   const clock = createFakeClock();
-  const listening = await startListener(echoTarget, { clock, timeouts: { header: 10_000, idle: 60_000 } });
+  const listening = await startListener(echoTarget, {
+    clock,
+    timeouts: { header: 10_000, idle: 60_000, stall: 60_000 },
+  });
   t.teardown(() => listening.close());
 
   t.test('a client that never says the preface is cut off', async (t) => {

@@ -120,7 +120,7 @@ t.test('an address that is taken or no address at all is an error', async (t) =>
 });
 
 t.test('slow clients', async (t) => {
-  const listening = await startListener(echoTarget, { timeouts: { header: 50, idle: 50 } });
+  const listening = await startListener(echoTarget, { timeouts: { header: 50, idle: 50, stall: 60_000 } });
   t.teardown(() => listening.close());
 
   t.test('a client that never begins its handshake is cut off', async (t) => {
@@ -152,7 +152,7 @@ t.test('a body may take longer than a head', async (t) => {
       response.writeHead(200, []);
       response.end(Buffer.concat(await body.toArray()));
     },
-    { timeouts: { header: 30, idle: 60_000 } },
+    { timeouts: { header: 30, idle: 60_000, stall: 60_000 } },
   );
   t.teardown(() => listening.close());
   const slow = await listening.socket();

@@ -264,6 +264,30 @@ t.test('the answer', async (t) => {
     t.same(await relay.ending(), { result: { status: 200, aborted: false }, heads: [200] });
   });
 
+  t.test('of a service behind the proxy subresource is finished when the server stops', async (t) => {
+    const relay = await relayFor(t, { longRunning: true, endless: false });
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(WATCH_HEAD + chunk('half'));
+    await client.until('half');
+    relay.drain();
+    connection.send(`${chunk('whole')}0\r\n\r\n`);
+    await client.until('whole');
+    t.same(await relay.ending(), { result: { status: 200, aborted: false }, heads: [200] });
+  });
+
+  t.test('that breaks off while the server stops is cut, not made to look whole', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(WATCH_HEAD + chunk('half'));
+    await client.until('half');
+    relay.drain();
+    connection.socket.destroy();
+    t.notMatch(await client.untilEnd(), /0\r\n\r\n$/);
+    t.match(await relay.ending(), { result: { aborted: true } });
+  });
+
   t.test('of a watch not yet begun when the server stops is a 503', async (t) => {
     const relay = await relayFor(t, { longRunning: true });
     const client = await relay.request(GET);
@@ -385,25 +409,54 @@ t.test('refusals', async (t) => {
     t.same(relay.calls, ['refused']);
   });
 
-  t.test('a 401 of a workload behind a service proxy passes', async (t) => {
-    const relay = await relayFor(t, { longRunning: true });
-    const client = await relay.request(
-      'GET /api/v1/namespaces/n/services/s/proxy/login HTTP/1.1\r\nHost: s\r\n\r\n',
-    );
+  for (const [name, challenge] of [
+    ['with', 'WWW-Authenticate: Basic realm="grafana"\r\n'],
+    ['without', ''],
+  ] as const) {
+    t.test(`a 401 of a workload ${name} a challenge passes, and alarms nobody`, async (t) => {
+      const relay = await relayFor(t, { longRunning: true, proxied: true });
+      const client = await relay.request(
+        'GET /api/v1/namespaces/n/services/s/proxy/login HTTP/1.1\r\nHost: s\r\n\r\n',
+      );
+      const connection = await relay.upstream.next();
+      connection.send(`HTTP/1.1 401 Unauthorized\r\n${challenge}Content-Length: 4\r\n\r\nauth`);
+      t.match(await client.until('auth'), /^HTTP\/1\.1 401 /);
+      t.same(relay.log, []);
+    });
+  }
+
+  for (const status of ['099', '000', '600', '999']) {
+    t.test(`an answer of status ${status} is a 503, and a warning`, async (t) => {
+      const relay = await relayFor(t, { longRunning: true, proxied: true });
+      const client = await relay.request(GET);
+      const connection = await relay.upstream.next();
+      connection.send(`HTTP/1.1 ${status} Odd\r\nContent-Length: 4\r\n\r\nbody`);
+      const received = await client.until('UpstreamUnavailable');
+      t.match(received, /^HTTP\/1\.1 503 /);
+      t.same(
+        relay.log.map(({ level }) => level),
+        ['warn'],
+      );
+    });
+  }
+
+  t.test('a 205 passes without the content it must not have', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(GET);
     const connection = await relay.upstream.next();
-    connection.send(
-      'HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm="grafana"\r\nContent-Length: 4\r\n\r\nauth',
-    );
-    t.match(await client.until('auth'), /^HTTP\/1\.1 401 /);
+    connection.send('HTTP/1.1 205 Reset Content\r\nContent-Length: 4\r\n\r\nbody');
+    t.match(await client.until('\r\n\r\n'), /^HTTP\/1\.1 205 /);
+    t.match(await relay.ending(), { result: { status: 205, aborted: false } });
+    t.notMatch(client.received, /body|Content-Length: 4/);
   });
 
-  t.test('our own 401 behind a service proxy is a 503 all the same', async (t) => {
-    const relay = await relayFor(t, { longRunning: true });
-    const client = await relay.request(
-      'GET /api/v1/namespaces/n/services/s/proxy HTTP/1.1\r\nHost: s\r\n\r\n',
-    );
+  t.test('a query does not make our own 401 a workload’s', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request('GET /api/v1/pods?x=/proxy/ HTTP/1.1\r\nHost: s\r\n\r\n');
     const connection = await relay.upstream.next();
-    connection.send('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n');
+    connection.send(
+      'HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm="kubernetes"\r\nContent-Length: 0\r\n\r\n',
+    );
     t.match(await client.until('UpstreamRefusedCredential'), /^HTTP\/1\.1 503 /);
   });
 

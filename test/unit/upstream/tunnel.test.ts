@@ -93,7 +93,71 @@ t.test('opening', async (t) => {
   });
 });
 
+t.test('the protocol', async (t) => {
+  for (const protocol of ['h2c', 'HTTP/2.0', 'tls/1.0', 'constructor', '__proto__', 'toString']) {
+    t.test(`${protocol} is never asked for: 400, and the API server hears nothing`, async (t) => {
+      const relay = await relayFor(t);
+      const client = await relay.request(EXEC.replace('SPDY/3.1', protocol));
+      t.match(await client.untilEnd(), /^HTTP\/1\.1 400 .*RequestMalformed/s);
+      t.equal(relay.upstream.connections.length, 0);
+    });
+  }
+
+  for (const answer of [
+    'Upgrade: h2c\r\n',
+    'Upgrade: websocket\r\n',
+    'Upgrade: SPDY/3.1, h2c\r\n',
+    'Upgrade: SPDY/3.1\r\nUpgrade: h2c\r\n',
+  ]) {
+    t.test(
+      `an answer of ${JSON.stringify(answer)} to SPDY/3.1 is a 503, a loud line and no tunnel`,
+      async (t) => {
+        const relay = await relayFor(t);
+        const client = await relay.request(`${EXEC}PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n`);
+        const server = await relay.upstream.next();
+        await server.until('\r\n\r\n');
+        const before = server.received.length;
+        server.send(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n${answer}\r\n`);
+        t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);
+        await server.untilEnd();
+        t.equal(server.received.length, before, 'not one byte more');
+        t.match(relay.log, [{ level: 'error', message: /not asked for/ }]);
+        t.equal(relay.clock.pending, 0);
+      },
+    );
+  }
+
+  t.test('an answer of 101 without any is a 503', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.request(EXEC);
+    const server = await relay.upstream.next();
+    server.send('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+    t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);
+    await server.untilEnd();
+  });
+});
+
 t.test('a refusal', async (t) => {
+  for (const status of ['099', '600', '999']) {
+    t.test(`of status ${status} is a 503`, async (t) => {
+      const relay = await relayFor(t);
+      const client = await relay.request(EXEC);
+      const server = await relay.upstream.next();
+      server.send(`HTTP/1.1 ${status} Odd\r\nContent-Length: 0\r\n\r\n`);
+      t.match(await client.untilEnd(), /^HTTP\/1\.1 503 .*UpstreamUnavailable/s);
+      await server.untilEnd();
+    });
+  }
+
+  t.test('of 401 by a workload is its own', async (t) => {
+    const relay = await relayFor(t, { proxied: true });
+    const client = await relay.request(WEBSOCKET);
+    const server = await relay.upstream.next();
+    server.send('HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nnope');
+    t.match(await client.untilEnd(), /^HTTP\/1\.1 401 .*nope$/s);
+    t.same(relay.log, []);
+  });
+
   t.test('C200 of 403 with a JSON body is relayed, and then both sides close', async (t) => {
     const relay = await relayFor(t);
     const client = await relay.request(EXEC);

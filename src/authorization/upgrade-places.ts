@@ -1,0 +1,63 @@
+/**
+ * Where a connection may leave HTTP at all. Behind a tunnel nothing is looked at any more, so the places are a closed
+ * list, decided on the parsed request: what Kubernetes itself upgrades, in the two protocols it speaks there. An
+ * upgrade anywhere else is refused rather than served without: whoever asks for it wants a tunnel.
+ * RFC 9110 §7.8; RFC 6455 §4.1;
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
+ */
+import type { RequestInfo } from '../api/request-info.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Authorizer } from './authorizer.ts';
+
+/** Of the core group, as `resource/subresource`. */
+const CONNECTIONS: ReadonlySet<string> = new Set([
+  'pods/exec',
+  'pods/attach',
+  'pods/portforward',
+  'pods/proxy',
+  'services/proxy',
+  'nodes/proxy',
+]);
+const LOG: ReadonlySet<string> = new Set(['pods/log']);
+
+export function createUpgradePlaces(): Authorizer {
+  return {
+    name: 'upgrade-places',
+    async authorize({ info, method, upgrade }) {
+      if (upgrade === undefined || mayUpgrade(info, method, upgrade)) return;
+      throw new StatusError(
+        'RequestMalformed',
+        `the connection cannot be upgraded to ${JSON.stringify(upgrade.slice(0, 64))} here`,
+      );
+    },
+  };
+}
+
+function mayUpgrade(info: RequestInfo, method: string, protocol: string): boolean {
+  switch (protocol) {
+    case 'websocket':
+      return method === 'GET' && (isConnection(info) || isStream(info));
+    case 'spdy/3.1':
+      return isConnection(info);
+    default:
+      return false;
+  }
+}
+
+function isConnection(info: RequestInfo): boolean {
+  return isCore(info, CONNECTIONS);
+}
+
+/** What the API server also sends as WebSocket messages. */
+function isStream(info: RequestInfo): boolean {
+  return (info.isResourceRequest && info.verb === 'watch') || isCore(info, LOG);
+}
+
+function isCore(info: RequestInfo, places: ReadonlySet<string>): boolean {
+  return (
+    info.isResourceRequest &&
+    info.apiPrefix === 'api' &&
+    info.name !== '' &&
+    places.has(`${info.resource}/${info.subresource}`)
+  );
+}

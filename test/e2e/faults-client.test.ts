@@ -1,0 +1,243 @@
+/**
+ * Clients that vanish in each stage of their request, against the whole program: what was asked of the API server for
+ * them ends at once, nothing is sent for those who have left, and in the end nothing is left open.
+ */
+import { once } from 'node:events';
+import { connect as connectH2 } from 'node:http2';
+import { connect as connectTLS } from 'node:tls';
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import { type OpenRequest, openRequest } from '../support/open-request.ts';
+import { RawConnection } from '../support/raw-http/raw-connection.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
+const WATCH = `${CONFIGMAPS}?watch=true`;
+const LOG = '/api/v1/namespaces/default/pods/web/log?follow=true';
+const EXEC = '/api/v1/namespaces/default/pods/web/exec?command=cat&stdin=true&stdout=true';
+
+const warnings: Error[] = [];
+process.on('warning', (warning) => warnings.push(warning));
+
+async function setUp(t: Test) {
+  const stonegate = await startStonegate({ folder: t.testdir() });
+  t.teardown(() => stonegate.close());
+  const { app, authority, apiServer, keystone, ask, keystoneToken } = stonegate;
+  const token = keystoneToken('alice');
+  await ask(token, CONFIGMAPS);
+  // The first contact with Keystone is not to hang in a test's stead.
+  await eventually(() => keystone.calls.includes('GET /v3'));
+  const destination = { port: app.address.port, ca: authority.cert };
+  return {
+    ...stonegate,
+    destination,
+    token,
+    /** What people asked of the API server. */
+    forwarded: () => apiServer.requests.filter(({ url }) => url !== '/version').length,
+    async rawTLS(): Promise<RawConnection> {
+      const socket = connectTLS({ ...destination, host: '127.0.0.1', ALPNProtocols: ['http/1.1'] });
+      await once(socket, 'secureConnect');
+      t.teardown(() => socket.destroy());
+      return new RawConnection(socket);
+    },
+    nobodyIsServed: () =>
+      eventually(async () => !/requests_active\{kind="\w+"\} [1-9]/.test(await app.metrics.text())),
+  };
+}
+
+const WAYS: readonly (readonly [string, (request: OpenRequest) => void])[] = [
+  ['breaks the connection', (request) => request.leave()],
+  ['closes its half', (request) => request.halfClose()],
+];
+
+t.test('while Keystone is asked: nothing is sent to the API server for who has left', async (t) => {
+  const { destination, keystone, keystoneToken, forwarded, nobodyIsServed, ask, audited } = await setUp(t);
+  keystone.fault = 'hang';
+  const hanging = keystone.hanging;
+  const stranger = keystoneToken('bob');
+  const asked = openRequest(destination, stranger, CONFIGMAPS);
+  await eventually(() => keystone.hanging === hanging + 1);
+  const before = forwarded();
+  asked.leave();
+  await t.rejects(asked.answered);
+  keystone.release();
+  await nobodyIsServed();
+  await eventually(async () => (await audited()).some(({ user }) => user?.username === 'globex:bob'));
+  t.equal(forwarded(), before);
+  const calls = keystone.calls.length;
+  t.equal((await ask(stranger, CONFIGMAPS)).status, 200);
+  t.equal(keystone.calls.length, calls, 'what Keystone said was not in vain');
+});
+
+for (const [way, go] of WAYS) {
+  t.test(`while the API server is thinking, the client ${way}: its request ends too`, async (t) => {
+    const { destination, token, apiServer, nobodyIsServed } = await setUp(t);
+    apiServer.breakNext('hang', ({ url }) => url?.includes('slow') ?? false);
+    const asked = openRequest(destination, token, `${CONFIGMAPS}/slow`);
+    const arrived = await apiServer.arrival(({ url }) => url.includes('slow'));
+    go(asked);
+    t.equal(await arrived.ended, 'aborted');
+    await nobodyIsServed();
+  });
+
+  t.test(`in the midst of a watch, the client ${way}`, async (t) => {
+    const { destination, token, apiServer, nobodyIsServed } = await setUp(t);
+    const watch = openRequest(destination, token, WATCH);
+    await watch.until('"settings"');
+    const arrived = await apiServer.arrival(({ url }) => url.includes('watch'));
+    go(watch);
+    t.equal(await arrived.ended, 'aborted');
+    await nobodyIsServed();
+  });
+}
+
+t.test('in the midst of a watch over HTTP/2: the stream is reset, or the connection goes', async (t) => {
+  const { destination, token, apiServer, nobodyIsServed } = await setUp(t);
+  for (const leave of ['stream', 'connection']) {
+    const session = connectH2(`https://localhost:${destination.port}`, { ca: destination.ca });
+    session.on('error', () => session.destroy());
+    const stream = session.request({ ':path': `${WATCH}&by=${leave}`, authorization: `Bearer ${token}` });
+    stream.on('error', () => stream.destroy());
+    await once(stream, 'data');
+    const arrived = await apiServer.arrival(({ url }) => url.includes(leave));
+    if (leave === 'stream') stream.close(8);
+    else session.destroy();
+    t.equal(await arrived.ended, 'aborted', leave);
+    session.destroy();
+  }
+  await nobodyIsServed();
+});
+
+t.test('in the midst of a log that is followed', async (t) => {
+  const { destination, token, log, nobodyIsServed } = await setUp(t);
+  log.append('first line');
+  const following = openRequest(destination, token, LOG);
+  await following.until('first line');
+  t.equal(log.followers, 1);
+  following.leave();
+  await eventually(() => log.followers === 0);
+  await nobodyIsServed();
+});
+
+t.test('in the midst of an upload: the API server is not left waiting for the rest', async (t) => {
+  const { destination, token, apiServer, nobodyIsServed } = await setUp(t);
+  for (const headers of [{ 'content-length': 1_000_000 }, { 'transfer-encoding': 'chunked' }]) {
+    const [framing = ''] = Object.keys(headers);
+    const upload = openRequest(destination, token, `${CONFIGMAPS}?${framing}`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      upload: true,
+    });
+    upload.body.write('{"kind":"ConfigMap",');
+    const arrived = await apiServer.arrival(({ url }) => url.includes(framing));
+    upload.leave();
+    t.equal(await arrived.ended, 'aborted', framing);
+  }
+  await nobodyIsServed();
+});
+
+t.test('in the midst of a download that it does not read', async (t) => {
+  const { token, apiServer, rawTLS, nobodyIsServed } = await setUp(t);
+  apiServer.seed.configMap('large', { data: 'x'.repeat(32 * 1024 * 1024) }, { tenant: 'acme' });
+  const client = await rawTLS();
+  client.socket.pause();
+  client.send(`GET ${CONFIGMAPS}/large HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  const arrived = await apiServer.arrival(({ url }) => url.includes('large'));
+  let over = false;
+  void arrived.ended.then(() => {
+    over = true;
+  });
+  await once(client.socket, 'readable');
+  t.equal(over, false, 'it cannot all have been sent');
+  client.socket.destroy();
+  t.equal(await arrived.ended, 'aborted');
+  await nobodyIsServed();
+});
+
+t.test('before and in the midst of exec', async (t) => {
+  const { token, apiServer, rawTLS, nobodyIsServed } = await setUp(t);
+  apiServer.breakNext('hang', ({ url }) => url?.includes('exec') ?? false);
+  for (const stage of ['waiting', 'open']) {
+    const client = await rawTLS();
+    client.send(upgradeRequest(token, stage));
+    const arrived = await apiServer.arrival(({ url }) => url.includes(stage));
+    if (stage === 'open') await client.until('101 Switching Protocols');
+    client.socket.destroy();
+    await t.resolves(arrived.ended, stage);
+  }
+  await nobodyIsServed();
+});
+
+t.test('while the right to exec by WebSocket is asked: the tunnel is never opened', async (t) => {
+  const { token, apiServer, rawTLS, nobodyIsServed } = await setUp(t);
+  apiServer.breakNext('hang', ({ url }) => url?.includes('subjectaccessreviews') ?? false);
+  const client = await rawTLS();
+  client.send(
+    [
+      `GET ${EXEC} HTTP/1.1`,
+      'Host: x',
+      `Authorization: Bearer ${token}`,
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+      'Sec-WebSocket-Protocol: v4.channel.k8s.io',
+      '\r\n',
+    ].join('\r\n'),
+  );
+  const review = await apiServer.arrival(({ url }) => url.includes('subjectaccessreviews'));
+  client.socket.destroy();
+  t.equal(await review.ended, 'aborted');
+  await nobodyIsServed();
+  t.notOk(apiServer.requests.some(({ url }) => url.includes('/exec')));
+});
+
+t.test('five hundred who leave: no connection, no timer and no listener is left behind', async (t) => {
+  const folder = t.testdir();
+  const before = resources();
+  const stonegate = await startStonegate({ folder });
+  const { app, authority, apiServer, ask, keystoneToken, close } = stonegate;
+  const token = keystoneToken('alice');
+  await ask(token, CONFIGMAPS);
+  for (let round = 0; round < 10; round += 1) {
+    const session = connectH2(stonegate.url, { ca: authority.cert });
+    session.on('error', () => session.destroy());
+    const streams = Array.from({ length: 50 }, () => {
+      const stream = session.request({ ':path': WATCH, authorization: `Bearer ${token}` });
+      stream.on('error', () => stream.destroy());
+      stream.resume();
+      return stream;
+    });
+    await Promise.all(streams.map((stream) => once(stream, 'response')));
+    for (const stream of streams) stream.close(8);
+    await eventually(async () => !/kind="watch"\} [1-9]/.test(await app.metrics.text()));
+    session.destroy();
+  }
+  t.equal((await ask(token, CONFIGMAPS)).status, 200);
+  t.match(
+    await app.metrics.text(),
+    'stonegate_requests_total{verb="watch",authenticator="keystone",status="200"} 500',
+  );
+  await eventually(() => apiServer.connections < 10);
+  await close();
+  await eventually(() => resources() <= before);
+  t.same(warnings, [], 'no warning of too many listeners');
+});
+
+/** Sockets and servers that are open in this process, and timers that hold it. */
+function resources(): number {
+  return process.getActiveResourcesInfo().filter((name) => /TCP|TLS|Timeout/.test(name)).length;
+}
+
+function upgradeRequest(token: string, mark: string): string {
+  return [
+    `POST ${EXEC}&mark=${mark} HTTP/1.1`,
+    'Host: x',
+    `Authorization: Bearer ${token}`,
+    'Connection: Upgrade',
+    'Upgrade: SPDY/3.1',
+    'X-Stream-Protocol-Version: v4.channel.k8s.io',
+    'Content-Length: 0',
+    '\r\n',
+  ].join('\r\n');
+}

@@ -1,0 +1,222 @@
+/**
+ * An API server that fails under the whole program. What broke before an answer is a Status that says so; what breaks in
+ * its midst breaks the client's connection, since half an answer must not look like a whole one.
+ */
+import { once } from 'node:events';
+import { connect as connectH2 } from 'node:http2';
+import { connect as connectTLS } from 'node:tls';
+import t, { type Test } from 'tap';
+import type { FaultKind } from '../support/apiserver/faults.ts';
+import { eventually } from '../support/eventually.ts';
+import { askOnce, openRequest, stonegateCode } from '../support/open-request.ts';
+import { RawConnection } from '../support/raw-http/raw-connection.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
+const WATCH = `${CONFIGMAPS}?watch=true`;
+const EXEC = '/api/v1/namespaces/default/pods/web/exec?command=cat&stdin=true&stdout=true';
+
+async function setUp(t: Test) {
+  const configuration = { upstream: { timeouts: { response: '300ms' } } };
+  const stonegate = await startStonegate({ folder: t.testdir(), configuration });
+  t.teardown(() => stonegate.close());
+  const { app, authority, apiServer, ask, keystoneToken } = stonegate;
+  const token = keystoneToken('alice');
+  await ask(token, CONFIGMAPS);
+  const destination = { port: app.address.port, ca: authority.cert };
+  return {
+    ...stonegate,
+    destination,
+    token,
+    /** Breaks the next requests of people, not those by which Stonegate looks after the API server. */
+    breakNext: (kind: FaultKind, times = 1) => {
+      for (let n = 0; n < times; n += 1) apiServer.breakNext(kind, ({ url }) => url !== '/version');
+    },
+    arrived: (part: string) => apiServer.requests.filter(({ url }) => url.includes(part)).length,
+    nobodyIsServed: () =>
+      eventually(async () => {
+        const text = await app.metrics.text();
+        return !/stonegate_requests_active\{kind="\w+"\} [1-9]/.test(text);
+      }),
+    async rawTLS(): Promise<RawConnection> {
+      const socket = connectTLS({ ...destination, host: '127.0.0.1', ALPNProtocols: ['http/1.1'] });
+      await once(socket, 'secureConnect');
+      t.teardown(() => socket.destroy());
+      return new RawConnection(socket);
+    },
+  };
+}
+
+t.test('before there is an answer: each fault is a Status of its own', async (t) => {
+  const { ask, token, breakNext, nobodyIsServed } = await setUp(t);
+  const faults: [FaultKind, number, number, string][] = [
+    ['reset', 2, 503, 'UpstreamUnavailable'],
+    ['garbage', 1, 503, 'UpstreamUnavailable'],
+    ['huge-headers', 1, 503, 'UpstreamUnavailable'],
+    ['hang', 1, 504, 'UpstreamTimeout'],
+    ['401', 1, 503, 'UpstreamRefusedCredential'],
+  ];
+  for (const [fault, times, status, code] of faults) {
+    breakNext(fault, times);
+    const reply = await ask(token, CONFIGMAPS);
+    t.match(reply.json(), { kind: 'Status', code: status }, fault);
+    t.equal(stonegateCode(reply.body), code, fault);
+    t.equal(reply.headers['retry-after'], undefined);
+    t.equal(reply.headers['www-authenticate'], undefined, 'the 401 was not meant for the client');
+    t.equal((await ask(token, CONFIGMAPS)).status, 200, `${fault}: and then all is well`);
+  }
+  await nobodyIsServed();
+});
+
+t.test(
+  "the API server refuses Stonegate's own credential: a loud line in the log, and its own alert",
+  async (t) => {
+    const { app, apiServer, ask, token, logged } = await setUp(t);
+    apiServer.cluster.tokens.clear();
+    for (const path of [CONFIGMAPS, '/apis', '/version'])
+      t.equal(stonegateCode((await ask(token, path)).body), 'UpstreamRefusedCredential', path);
+    const loud = logged.filter((line) => line.includes('refused the credential Stonegate was given'));
+    t.ok(loud.length >= 3);
+    t.ok(loud.every((line) => JSON.parse(line).level === 'error'));
+    t.match(await app.metrics.text(), 'stonegate_refusals_total{code="UpstreamRefusedCredential"} 3');
+  },
+);
+
+t.test('what the API server itself says passes untouched', async (t) => {
+  const { ask, token, breakNext } = await setUp(t);
+  for (const status of ['403', '429', '500', '503'] as const) {
+    breakNext(status);
+    const reply = await ask(token, CONFIGMAPS);
+    t.equal(reply.status, Number(status));
+    t.equal(stonegateCode(reply.body), undefined);
+  }
+});
+
+t.test('C203 a redirect is for the client to follow, never ours', async (t) => {
+  const { ask, token, breakNext, rawTLS } = await setUp(t);
+  breakNext('redirect');
+  const reply = await ask(token, CONFIGMAPS);
+  t.match(reply, { status: 307, headers: { location: 'https://elsewhere.invalid/api/v1/pods' } });
+  breakNext('redirect');
+  const client = await rawTLS();
+  client.send(upgradeRequest(token));
+  t.match(await client.untilEnd(), /^HTTP\/1\.1 307 .*elsewhere\.invalid/s);
+});
+
+t.test(
+  'one lost connection is made up for where nothing can have happened; a POST is sent once',
+  async (t) => {
+    const { ask, token, breakNext, arrived } = await setUp(t);
+    breakNext('reset');
+    t.equal((await ask(token, `${CONFIGMAPS}/settings`)).status, 200);
+    t.equal(arrived('/settings'), 2);
+    breakNext('reset');
+    const body = JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'once' } });
+    const headers = { 'content-type': 'application/json' };
+    const reply = await ask(token, `${CONFIGMAPS}?once`, { method: 'POST', headers, body });
+    t.equal(stonegateCode(reply.body), 'UpstreamUnavailable');
+    t.equal(arrived('?once'), 1);
+  },
+);
+
+for (const fault of ['half-body', 'half-chunked'] as const) {
+  t.test(`${fault}: the client sees a broken answer, over HTTP/1.1 and HTTP/2`, async (t) => {
+    const { destination, token, breakNext, nobodyIsServed } = await setUp(t);
+    breakNext(fault);
+    const answered = await askOnce(destination, token, CONFIGMAPS);
+    t.match(answered, { status: 200, complete: false });
+
+    const session = connectH2(`https://localhost:${destination.port}`, { ca: destination.ca });
+    t.teardown(() => session.destroy());
+    breakNext(fault);
+    const stream = session.request({ ':path': CONFIGMAPS, authorization: `Bearer ${token}` });
+    stream.resume();
+    await t.rejects(once(stream, 'end'), { code: 'ERR_HTTP2_STREAM_ERROR' });
+    const next = session.request({ ':path': CONFIGMAPS, authorization: `Bearer ${token}` });
+    t.match(
+      await once(next, 'response'),
+      [{ ':status': 200 }],
+      'the other streams of the connection live on',
+    );
+    next.close();
+    await nobodyIsServed();
+  });
+}
+
+t.test('the API server is restarted under a watch: the watch breaks, the next one works', async (t) => {
+  const { apiServer, destination, token, nobodyIsServed } = await setUp(t);
+  const watch = openRequest(destination, token, WATCH);
+  await watch.until('"settings"');
+  await apiServer.restart();
+  t.equal((await watch.answered).complete, false);
+  const again = openRequest(destination, token, WATCH);
+  await again.until('"settings"');
+  apiServer.endWatches();
+  t.equal((await again.answered).complete, true, 'a watch that the API server ends, ends in good order');
+  await nobodyIsServed();
+});
+
+t.test('the API server is gone and comes back', async (t) => {
+  const { app, apiServer, ask, token } = await setUp(t);
+  await apiServer.stop();
+  for (const path of [CONFIGMAPS, '/apis/apps/v1'])
+    t.equal(stonegateCode((await ask(token, path)).body), 'UpstreamUnavailable', path);
+  t.equal(app.readiness().find(({ name }) => name === 'authentication')?.reason, undefined);
+  await apiServer.start();
+  t.equal((await ask(token, CONFIGMAPS)).status, 200);
+});
+
+t.test('discovery that fails is a Status, and is not kept', async (t) => {
+  const { ask, token, breakNext } = await setUp(t);
+  for (const [fault, code] of [
+    ['hang', 'UpstreamTimeout'],
+    ['garbage', 'UpstreamUnavailable'],
+    ['half-body', 'UpstreamUnavailable'],
+    ['half-chunked', 'UpstreamUnavailable'],
+  ] as const) {
+    breakNext(fault);
+    t.equal(stonegateCode((await ask(token, '/api/v1')).body), code, fault);
+  }
+  t.equal((await ask(token, '/api/v1')).status, 200);
+});
+
+t.test('an upgrade that fails gets its Status before the socket closes', async (t) => {
+  const { token, breakNext, rawTLS, nobodyIsServed, apiServer } = await setUp(t);
+  for (const [fault, answer] of [
+    ['hang', /^HTTP\/1\.1 504 .*UpstreamTimeout/s],
+    ['reset', /^HTTP\/1\.1 503 .*UpstreamUnavailable/s],
+    ['garbage', /^HTTP\/1\.1 503 .*UpstreamUnavailable/s],
+    ['401', /^HTTP\/1\.1 503 .*UpstreamRefusedCredential/s],
+    ['403', /^HTTP\/1\.1 403 .*"reason":"Forbidden"/s],
+  ] as const) {
+    breakNext(fault);
+    const client = await rawTLS();
+    client.send(upgradeRequest(token));
+    t.match(await client.untilEnd(), answer, fault);
+  }
+  await nobodyIsServed();
+  await eventually(() => apiServer.connections <= 3);
+});
+
+t.test('the API server dies under an open tunnel: the client learns of it', async (t) => {
+  const { token, rawTLS, apiServer, nobodyIsServed } = await setUp(t);
+  const client = await rawTLS();
+  client.send(upgradeRequest(token));
+  await client.until('101 Switching Protocols');
+  await apiServer.restart();
+  await t.resolves(client.untilEnd());
+  await nobodyIsServed();
+});
+
+function upgradeRequest(token: string): string {
+  return [
+    `POST ${EXEC} HTTP/1.1`,
+    'Host: stonegate',
+    `Authorization: Bearer ${token}`,
+    'Connection: Upgrade',
+    'Upgrade: SPDY/3.1',
+    'X-Stream-Protocol-Version: v4.channel.k8s.io',
+    'Content-Length: 0',
+    '\r\n',
+  ].join('\r\n');
+}

@@ -1,0 +1,174 @@
+/**
+ * Whatever anybody sends, Stonegate asks the API server under its own name only for the documents that everybody may
+ * see, and for what somebody may do in a tenant that can be one. A request under its own name is never shaped by a client.
+ */
+import { Duplex } from 'node:stream';
+import fc from 'fast-check';
+import t from 'tap';
+import { createConnectCreate } from '../../src/authorization/connect-create.ts';
+import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
+import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
+import { createDocumentCache } from '../../src/cache/document-cache.ts';
+import { createAccessReviewer } from '../../src/clients/kube-apiserver.ts';
+import { headerValue } from '../../src/lib/header-list.ts';
+import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { createDiscoveryAnswerer } from '../../src/pipeline/answer-discovery.ts';
+import { createSelfReviewAnswerer } from '../../src/pipeline/answer-self-review.ts';
+import type { Answer } from '../../src/pipeline/answerer.ts';
+import type { Exchange } from '../../src/pipeline/exchange.ts';
+import { serveRequest } from '../../src/pipeline/serve-request.ts';
+import { accessReviewPath } from '../../src/pipeline-of.ts';
+import { createArktosMode } from '../../src/tenancy/arktos.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import { fakeExchange } from '../support/fake-exchange.ts';
+import { fakePipeline } from '../support/fake-pipeline.ts';
+import { keystoneIdentity } from '../support/identities.ts';
+import { fakeFetcher } from '../support/outgoing.ts';
+import { requestTarget } from '../support/request-lines.ts';
+
+const SEGMENT = '[A-Za-z0-9._-]+';
+const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+/** Method and target, whole. */
+const CLOSED_LIST = [
+  /^GET \/(?:api|api\/v1|openapi\/v2|openapi\/v3|version)$/,
+  new RegExp(`^GET /openapi/v3(?:/${SEGMENT})*/?(?:\\?hash=[0-9A-F]{1,128})?$`),
+  new RegExp(`^GET /apis(?:/${SEGMENT}){0,2}\\?tenant=${LABEL}$`),
+  /^GET \/(?:healthz|livez|readyz)(?:\?(?:verbose|exclude=[A-Za-z0-9._/-]+)(?:&exclude=[A-Za-z0-9._/-]+)*)?$/,
+  new RegExp(`^POST /apis/authorization\\.k8s\\.io/v1/(?:tenants/${LABEL}/)?subjectaccessreviews$`),
+];
+
+const mode = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' } });
+
+/** Serves one request and tells what was asked without anybody's name on it. */
+async function askedAsStonegate(home: string, exchange: Exchange): Promise<string[]> {
+  const fetcher = fakeFetcher(({ method }) => ({ status: method === 'POST' ? 403 : 404, body: {} }));
+  const reviewer = createAccessReviewer({ fetcher, path: accessReviewPath });
+  const clock = createFakeClock();
+  const cache = createDocumentCache<Answer>({
+    ttl: 0,
+    maxBytes: 1,
+    ownerBytes: 1,
+    fetches: { running: 1, waiting: 1 },
+    sizeOf: ({ body }) => body.length,
+    keep: () => false,
+    clock,
+    telemetry: noTelemetry,
+  });
+  const pipeline = fakePipeline({
+    clock,
+    mode,
+    authenticators: [{ name: 'fake', authenticate: async () => keystoneIdentity('eve', { home }) }],
+    authorizers: [
+      createUpgradePlaces(),
+      createTenantBoundary({ isSystem: mode.isSystem }),
+      createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
+    ],
+    answerers: [
+      createDiscoveryAnswerer({ fetcher, cache, mode }),
+      createSelfReviewAnswerer({
+        fetcher,
+        reviewer,
+        mode,
+        clock,
+        limits: { bodyBytes: 1 << 16, bodyTimeout: 1 },
+      }),
+    ],
+  });
+  await serveRequest(exchange, pipeline);
+  return fetcher.asked
+    .filter(({ headers }) => headerValue(headers, 'impersonate-user') === undefined)
+    .map(({ method, target }) => `${method} ${target}`);
+}
+
+const evil = fc.oneof(
+  fc.constantFrom(
+    'globex',
+    'all',
+    'acme?x',
+    'acme%3Fx',
+    'a/../b',
+    '%23',
+    '#',
+    'a b',
+    '\u200b',
+    'A',
+    '..',
+    '',
+  ),
+  fc.string({ maxLength: 8 }),
+);
+const query = fc
+  .array(
+    fc.oneof(
+      evil,
+      fc
+        .tuple(fc.constantFrom('tenant', 'verbose', 'exclude', 'hash', 'timeout'), evil)
+        .map((p) => p.join('=')),
+    ),
+    { maxLength: 4 },
+  )
+  .map((pairs) => encodeURI(pairs.join('&').toWellFormed()).replaceAll('#', ''));
+const document = fc.oneof(
+  fc.constantFrom(
+    '/api',
+    '/api/v1',
+    '/apis',
+    '/openapi/v2',
+    '/openapi/v3',
+    '/version',
+    '/healthz',
+    '/readyz',
+  ),
+  fc.tuple(fc.constantFrom('/apis', '/openapi/v3', '/apis/apps'), evil).map(([path, name]) => {
+    return `${path}/${encodeURI(name.toWellFormed()).replaceAll('#', '')}`;
+  }),
+);
+const inTenant = fc
+  .tuple(evil, fc.constantFrom('exec', 'attach', 'portforward'))
+  .map(
+    ([name, act]) => `/api/v1/tenants/${encodeURIComponent(name.toWellFormed())}/namespaces/n/pods/p/${act}`,
+  );
+const review = fc.constantFrom(
+  '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+  '/apis/authorization.k8s.io/v1/tenants/globex/selfsubjectaccessreviews',
+  '/apis/authorization.k8s.io/v1beta1/selfsubjectrulesreviews',
+);
+const target = fc.oneof(
+  requestTarget,
+  fc.tuple(fc.oneof(document, inTenant, review), query).map((parts) => parts.join('?')),
+  inTenant,
+  review,
+);
+
+t.test('under its own name Stonegate asks nothing beyond the closed list', async (t) => {
+  const asked = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('acme', 'ops'),
+      fc.constantFrom('GET', 'HEAD', 'POST'),
+      target,
+      evil,
+      fc.constantFrom(undefined, 'websocket', 'spdy/3.1'),
+      async (home, method, path, tenant, protocol) => {
+        const exchange = fakeExchange({
+          method,
+          target: path,
+          headers: [['Authorization', 'Bearer x']],
+          body: JSON.stringify({ spec: { resourceAttributes: { tenant, verb: 'get', resource: 'pods' } } }),
+          ...(protocol === undefined
+            ? {}
+            : { upgrade: { protocol, socket: new Duplex(), head: Buffer.alloc(0) } }),
+        });
+        const targets = await askedAsStonegate(home, exchange);
+        for (const line of targets) asked.add(line);
+        return targets.every((line) => CLOSED_LIST.some((pattern) => pattern.test(line)));
+      },
+    ),
+    { numRuns: 4_000 },
+  );
+  for (const pattern of CLOSED_LIST)
+    t.ok(
+      [...asked].some((line) => pattern.test(line)),
+      `the property has seen ${pattern}`,
+    );
+});
