@@ -12,7 +12,7 @@ import { measureExec } from './exec.ts';
 import { measureFirstSight } from './first-sight.ts';
 import { measureGrowth } from './growth.ts';
 import { measureLife } from './life.ts';
-import { table, throughputTable, verdicts } from './report.ts';
+import { table, throughputTable, verdicts, worse } from './report.ts';
 import { FULL, play, playOffered, QUICK, SCENARIOS } from './scenarios.ts';
 import { createSite, type Site } from './site.ts';
 import { measureWatches } from './watches.ts';
@@ -20,7 +20,7 @@ import { measureWatches } from './watches.ts';
 const USAGE = `Usage: npm run bench -- [OPTIONS]
 
   --quick                      the 2 kB GET beside the bare pass-through alone, in less than a minute
-  --at-least RATIO             exit with 1 where the ratio to the pass-through is less (with --quick)
+  --at-least RATIO             exit with 1 where a ratio to the pass-through, of requests or CPU, is less (with --quick)
   --scenario NAME              only this one; may be repeated
   --contender NAME=COMMAND,PORT  one more; it finds UPSTREAM, CERT_FILE, KEY_FILE and CA_FILE in its environment
   --json FILE                  where the figures are written (coverage/bench.json)
@@ -77,7 +77,7 @@ const plays = new Map<string, Play>([
   [
     'watches',
     async (site) =>
-      print('5,000 watches, an event each a second (milliseconds)', await measureWatches(site, 5_000, 6), [
+      print('Idle watches, an event each a second (milliseconds)', await measureWatches(site, 5_000, 4), [
         ...([
           'contender',
           'transport',
@@ -118,7 +118,7 @@ const plays = new Map<string, Play>([
   [
     'growth',
     async (site) =>
-      print('Cost as it grows', await measureGrowth(site, 4, FULL.warmUp), [
+      print('Cost as it grows', await measureGrowth(site, 2, 4), [
         ...(['what', 'requestsPerSecond', 'cpuPerRequest', 'residentMB'] as const),
         ...(['keystoneCallsPer1000', 'redisCommandsPer1000'] as const),
       ]),
@@ -136,9 +136,12 @@ async function quick(site: Site): Promise<void> {
   const rows = await play(site, get, [stonegate, passThrough], QUICK);
   figures.quick = rows;
   console.log(`\n${get.title}\n\n${throughputTable(rows)}\n`);
-  const ratio = rows.find(({ contender }) => contender === passThrough.name)?.ratio.median ?? 0;
+  const beside = rows.find(({ contender }) => contender === passThrough.name);
+  const ratio = beside === undefined ? 0 : worse(beside);
   const enough = ratio >= Number(values['at-least']);
-  console.log(`${enough ? 'ok' : 'not ok'}: ${ratio.toFixed(2)} of the bare pass-through`);
+  console.log(
+    `${enough ? 'ok' : 'not ok'}: ${ratio.toFixed(2)} of the bare pass-through, the worse of requests and CPU`,
+  );
   if (!enough) process.exitCode = 1;
 }
 

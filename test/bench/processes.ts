@@ -15,13 +15,13 @@ export const LOAD_CORE = '1';
 export const ANY_CORE = '0,1';
 
 const TICKS_PER_SECOND = 100;
-/** For a start, and for thousands of watches to open. */
 const PATIENCE_MS = 60_000;
 
 export interface Running {
   readonly pid: number;
   /** What it has written so far, both streams together. */
   output(): string;
+  gone(): boolean;
   stop(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export function start(
     stream.setEncoding('utf8').on('data', (text: string) => {
       output = (output + text).slice(-64 * 1024);
     });
-  return { pid: child.pid ?? 0, output: () => output, stop: () => end(child) };
+  return { pid: child.pid ?? 0, output: () => output, gone: () => ended(child), stop: () => end(child) };
 }
 
 /** A Node program; resolves when it has announced its port. */
@@ -84,6 +84,7 @@ export async function until<T>(
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
+    if (running.gone()) throw new Error(`it ended:\n${running.output()}`);
     if (Date.now() > deadline) throw new Error(`not ready in time:\n${running.output()}`);
     await pause(10);
   }
@@ -102,23 +103,40 @@ export async function untilListening(running: Running, port: number): Promise<vo
   });
 }
 
+function ended(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
+  if (ended(child)) return;
+  const exit = once(child, 'exit');
   child.kill('SIGTERM');
   const timer = setTimeout(() => child.kill('SIGKILL'), 3_000);
-  await ended;
+  await exit;
   clearTimeout(timer);
 }
 
-/** Seconds of CPU the process and its threads have used. */
+/** Seconds of CPU the process with its threads has used, and the processes it has started, which are its workers. */
 export function cpuSeconds(pid: number): number {
+  return family(pid).reduce((sum, member) => sum + ownCPUSeconds(member), 0);
+}
+
+/** Resident memory in bytes, of the same. */
+export function residentBytes(pid: number): number {
+  return family(pid).reduce((sum, member) => sum + ownResidentBytes(member), 0);
+}
+
+function family(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();
+  return [pid, ...(children === '' ? [] : children.split(' ').map(Number).flatMap(family))];
+}
+
+function ownCPUSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Resident memory in bytes. */
-export function residentBytes(pid: number): number {
+function ownResidentBytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1');
   return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
 }
