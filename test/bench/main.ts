@@ -12,6 +12,7 @@ import { measureExec } from './exec.ts';
 import { measureFirstSight } from './first-sight.ts';
 import { measureGrowth } from './growth.ts';
 import { measureLife } from './life.ts';
+import { measureProfile } from './profile.ts';
 import { table, throughputTable, verdicts, worse } from './report.ts';
 import { FULL, play, playOffered, QUICK, SCENARIOS } from './scenarios.ts';
 import { createSite, type Site } from './site.ts';
@@ -25,7 +26,7 @@ const USAGE = `Usage: npm run bench -- [OPTIONS]
   --contender NAME=COMMAND,PORT  one more; it finds UPSTREAM, CERT_FILE, KEY_FILE and CA_FILE in its environment
   --json FILE                  where the figures are written (coverage/bench.json)
 
-Scenarios: get, tls, http2, list, create, offered, watches, first-sight, life, exec, growth (the last only by name).
+Scenarios: get, tls, http2, list, create, offered, watches, first-sight, life, exec, and only by name: growth, profile, profile-list.
 `;
 
 const { values } = parseArgs({
@@ -38,6 +39,8 @@ const { values } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
+
+const BY_NAME_ONLY = new Set(['growth', 'profile', 'profile-list']);
 
 type Play = (site: Site) => Promise<unknown>;
 const figures: Record<string, unknown> = {};
@@ -115,6 +118,15 @@ const plays = new Map<string, Play>([
         'cpuPerMegabyte',
       ]),
   ],
+  ...(['get', 'list'] as const).map((name): [string, Play] => [
+    name === 'get' ? 'profile' : 'profile-list',
+    async (site) => {
+      const scenario = SCENARIOS.find((one) => one.name === name);
+      if (scenario === undefined) throw new Error(`no such scenario: ${name}`);
+      const rows = await measureProfile(site, scenario.shape, 15);
+      return print(`Where the main thread spends ${scenario.title}`, rows, ['percent', 'where']);
+    },
+  ]),
   [
     'growth',
     async (site) =>
@@ -163,7 +175,7 @@ function requireTools(): void {
 async function main(): Promise<void> {
   if (values.help) return console.log(USAGE);
   requireTools();
-  const asked = values.scenario ?? [...plays.keys()].filter((name) => name !== 'growth');
+  const asked = values.scenario ?? [...plays.keys()].filter((name) => !BY_NAME_ONLY.has(name));
   const site = await createSite();
   try {
     if (values.quick) await quick(site);
