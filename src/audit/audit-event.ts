@@ -117,7 +117,12 @@ function annotationsText({ identity, tenant, outcome }: AuditedRequest): string 
 
 const name = (text: string): string => foreignText(text, MAX_NAME);
 
+/** The instant written last: many events are of one millisecond. */
+let written = { at: Number.NaN, text: '' };
+
 /** metav1.MicroTime; the clock knows milliseconds. */
 function microTime(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, -1)}000Z`;
+  if (written.at !== milliseconds)
+    written = { at: milliseconds, text: `${new Date(milliseconds).toISOString().slice(0, -1)}000Z` };
+  return written.text;
 }

@@ -1,0 +1,128 @@
+/**
+ * What a credential costs when it is seen first: CPU of a JWT's verification, and how often Keystone is asked for a
+ * token that many bring at once, to one process and to two that share a Redis.
+ */
+import { randomBytes } from 'node:crypto';
+import { Agent, request } from 'node:https';
+import process from 'node:process';
+import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
+import { startStonegate } from './contenders.ts';
+import { wrk } from './load.ts';
+import { cpuSeconds } from './processes.ts';
+import { keystoneToken, type Site } from './site.ts';
+
+export interface FirstSight {
+  readonly jwts: number;
+  /** Microseconds of CPU: of a request with a JWT never seen, of one with a JWT seen before, and their difference. */
+  readonly firstRequest: number;
+  readonly laterRequest: number;
+  readonly verification: number;
+  readonly keystoneTokens: number;
+  readonly keystoneRequest: number;
+  readonly callsPerTokenAlone: number;
+  readonly callsPerTokenShared: number | string;
+}
+
+const PATH = '/api/v1/namespaces/default/configmaps/small';
+
+export async function measureFirstSight(site: Site, count = 4_000): Promise<FirstSight> {
+  const jwts = await Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      site.issuer.sign({ sub: `user-${index}`, aud: 'kubernetes' }),
+    ),
+  );
+  const serving = await startStonegate({ site, upstream: 'plain', name: 'first-sight' });
+  const shape = { folder: site.folder, port: serving.port, path: PATH, connections: 16 };
+  try {
+    const warm = await Promise.all(
+      [0, 1].map((n) => site.issuer.sign({ sub: `warm-${n}`, aud: 'kubernetes' })),
+    );
+    await wrk({ ...shape, seconds: 8, tokens: warm.slice(0, 1) });
+    // The code for strangers wants to be warm too.
+    await cpuPerRequest(serving, jwts.slice(0, count / 2));
+    const firstRequest = await cpuPerRequest(serving, jwts.slice(count / 2));
+    const later = jwts.slice(count / 2);
+    await cpuPerRequest(serving, later.slice(-1_000));
+    const laterRequest = await cpuPerRequest(serving, later.slice(-1_000));
+    const tokens = Array.from({ length: count / 4 }, (_, n) => keystoneToken({ user: `stranger-${n}` }));
+    const keystoneRequest = await cpuPerRequest(serving, tokens);
+    const before = await site.keystoneCalls();
+    const together = Array.from({ length: 20 }, (_, n) => keystoneToken({ user: `together-${n}` }));
+    for (const token of together) await sendAll(serving.port, Array(50).fill(token));
+    const callsPerTokenAlone = ((await site.keystoneCalls()) - before) / together.length;
+    return {
+      jwts: count / 2,
+      firstRequest,
+      laterRequest,
+      verification: firstRequest - laterRequest,
+      keystoneTokens: tokens.length,
+      keystoneRequest,
+      callsPerTokenAlone,
+      callsPerTokenShared: await callsWithRedis(site),
+    };
+  } finally {
+    await serving.stop();
+  }
+}
+
+async function callsWithRedis(site: Site): Promise<number | string> {
+  const missing = redisMissing();
+  if (missing !== undefined) return missing;
+  const redis = await createRedisServer({ tcp: true });
+  process.env.BENCH_REDIS_URL = redis.url;
+  process.env.BENCH_SEALING_KEY = randomBytes(32).toString('base64');
+  const changes = redisConfiguration();
+  const replicas = [
+    await startStonegate({ site, upstream: 'plain', name: 'replica-1', changes }),
+    await startStonegate({ site, upstream: 'plain', name: 'replica-2', changes }),
+  ];
+  try {
+    const before = await site.keystoneCalls();
+    const tokens = Array.from({ length: 20 }, (_, n) => keystoneToken({ user: `shared-${n}` }));
+    for (const token of tokens)
+      await Promise.all(replicas.map(({ port }) => sendAll(port, Array(25).fill(token))));
+    return ((await site.keystoneCalls()) - before) / tokens.length;
+  } finally {
+    for (const replica of replicas) await replica.stop();
+    await redis.remove();
+  }
+}
+
+/** Members of a configuration; the values are in the environment. */
+export function redisConfiguration(): Record<string, object> {
+  return {
+    cache: {
+      redis: { url: { fromEnv: 'BENCH_REDIS_URL' } },
+      sealingKeys: [{ fromEnv: 'BENCH_SEALING_KEY' }],
+    },
+  };
+}
+
+async function cpuPerRequest(serving: { pid: number; port: number }, tokens: readonly string[]) {
+  const before = cpuSeconds(serving.pid);
+  await sendAll(serving.port, tokens);
+  return ((cpuSeconds(serving.pid) - before) * 1e6) / tokens.length;
+}
+
+/** Each token once, 64 at a time on kept connections. */
+async function sendAll(port: number, tokens: readonly string[]): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 64, rejectUnauthorized: false });
+  const send = (token: string) =>
+    new Promise<void>((resolve, reject) => {
+      const headers = { authorization: `Bearer ${token}` };
+      request({ agent, port, host: '127.0.0.1', path: PATH, headers }, (response) => {
+        response.resume();
+        response.on('end', () => {
+          if (response.statusCode === 200) resolve();
+          else reject(new Error(`refused with ${response.statusCode}`));
+        });
+      })
+        .on('error', reject)
+        .end();
+    });
+  try {
+    await Promise.all(tokens.map(send));
+  } finally {
+    agent.destroy();
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * What stands around the contenders: certificates, the upstream (plain and with TLS), a Keystone of 5 ms, an issuer of
+ * JWTs, and Stonegate's configuration for them.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { type SigningIssuer, startSigningIssuer } from '../support/oidc/signing-issuer.ts';
+import { createAuthority } from '../support/tls/authority.ts';
+import { LOAD_CORE, type Serving, startProgram } from './processes.ts';
+
+export interface Site {
+  readonly folder: string;
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly caFile: string;
+  readonly ca: string;
+  readonly upstream: Readonly<Record<UpstreamKind, string>>;
+  readonly issuer: SigningIssuer;
+  /** How often Keystone was asked so far. */
+  keystoneCalls(): Promise<number>;
+  /** Writes a configuration of Stonegate, with these members merged over it, and names its file. */
+  configure(name: string, upstream: UpstreamKind, changes?: Record<string, object>): string;
+  close(): Promise<void>;
+}
+
+export type UpstreamKind = 'plain' | 'tls';
+
+export async function createSite(): Promise<Site> {
+  const folder = mkdtempSync(join(tmpdir(), 'stonegate-bench-'));
+  const file = (name: string, content: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, content, { mode: 0o600 });
+    return path;
+  };
+  const authority = await createAuthority('Stonegate benchmark CA');
+  const { cert, key } = await authority.server('localhost');
+  const certFile = file('tls.crt', cert);
+  const keyFile = file('tls.key', key);
+  const caFile = file('ca.crt', authority.cert);
+  // Caddy and HAProxy want both in one file.
+  file('tls.pem', `${cert}\n${key}\n`);
+  file('apiserver-token', 'stonegate-own-token');
+  file('cache.key', randomBytes(32).toString('base64'));
+  const started: Serving[] = [];
+  const run = async (...words: [string, ...string[]]): Promise<Serving> => {
+    const serving = await startProgram(LOAD_CORE, ...words);
+    started.push(serving);
+    return serving;
+  };
+  const plain = await run('upstream');
+  const secured = await run('upstream', certFile, keyFile);
+  const keystone = await run('keystone');
+  const issuer = await startSigningIssuer();
+  const keystoneURL = `http://127.0.0.1:${keystone.port}`;
+  const upstream = {
+    plain: `http://127.0.0.1:${plain.port}`,
+    tls: `https://127.0.0.1:${secured.port}`,
+  };
+  const base = (kind: UpstreamKind): Record<string, object> => ({
+    server: { bind: '127.0.0.1:0', tls: { certFile, keyFile } },
+    admin: { bind: '127.0.0.1:0' },
+    upstream: {
+      server: upstream[kind],
+      ...(kind === 'tls' && { caFile }),
+      credential: { tokenFile: 'apiserver-token' },
+    },
+    tenancy: { mode: 'arktos' },
+    authentication: {
+      keystone: { url: `${keystoneURL}/v3` },
+      jwt: [
+        {
+          issuer: { url: issuer.url, audiences: ['kubernetes'] },
+          claimMappings: { username: { claim: 'sub', prefix: 'oidc:' } },
+          tenant: { value: 'acme' },
+        },
+      ],
+    },
+    // What a stranger costs is measured; that strangers are slowed is not the point here.
+    limits: {
+      unknownCredentials: {
+        perSource: { perSecond: 1_000_000, burst: 1_000_000 },
+        concurrent: 64,
+        queue: 100_000,
+        queueTimeout: '60s',
+      },
+    },
+    audit: { file: 'audit.log' },
+    log: { level: 'warn' },
+  });
+
+  return {
+    folder,
+    certFile,
+    keyFile,
+    caFile,
+    ca: authority.cert,
+    upstream,
+    issuer,
+    async keystoneCalls() {
+      const answer: { calls: number } = JSON.parse(await (await fetch(`${keystoneURL}/calls`)).text());
+      return answer.calls;
+    },
+    configure(name, kind, changes = {}) {
+      const given = base(kind);
+      const merged = Object.fromEntries(
+        Object.entries({ ...given, ...changes }).map(([key, value]) => [key, { ...given[key], ...value }]),
+      );
+      const head = { apiVersion: 'stonegate.dev/v1alpha1', kind: 'StonegateConfiguration' };
+      return file(`${name}.yaml`, stringify({ ...head, ...merged }));
+    },
+    async close() {
+      await issuer.down();
+      for (const serving of started) await serving.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface TokenShape {
+  readonly user?: string;
+  readonly tenant?: string;
+  readonly groups?: number;
+  /** Characters. */
+  readonly length?: number;
+}
+
+/** A token that the benchmark's Keystone vouches for; of a real one's usual length unless said otherwise. */
+export function keystoneToken({
+  user = 'alice',
+  tenant = 'acme',
+  groups = 0,
+  length = 250,
+}: TokenShape = {}) {
+  return `gAAAAA.${user}.${tenant}.${groups}.`.padEnd(length, 'x');
+}
