@@ -15,7 +15,6 @@ const USAGE = `Usage: npm run demo -- [--tour] [--folder DIR]
   --folder DIR   where certificates, configuration, kubeconfig and logs go; .demo, or .demo/tour for the tour
 `;
 
-const ANY_PORTS = { stonegate: 0, admin: 0 };
 const KNOWN_PORTS = { stonegate: 8443, admin: 9090 };
 
 async function run(tour: boolean, folder: string): Promise<number> {
@@ -23,7 +22,7 @@ async function run(tour: boolean, folder: string): Promise<number> {
   const stopped = untilStopSignal();
   const giveBack = await claimFolder(folder);
   try {
-    const playground = await openPlayground({ folder, ports: tour ? ANY_PORTS : KNOWN_PORTS });
+    const playground = await openPlayground({ folder, ...(tour ? {} : { ports: KNOWN_PORTS }) });
     try {
       return tour ? await guide(playground) : await host(playground, stopped);
     } finally {

@@ -5,17 +5,17 @@
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freePort } from '../test/support/free-port.ts';
 import { createLandscape, type Landscape } from '../test/support/landscape.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
-import { freePort } from './ports.ts';
 import { logLine } from './request-log.ts';
 import { keepTalking, seedDemo } from './seed.ts';
 import { startStonegateProcess } from './stonegate-process.ts';
 
 export interface PlaygroundOptions {
   readonly folder: string;
-  /** Taken where they are free; 0 lets the system choose. */
-  readonly ports: { readonly stonegate: number; readonly admin: number };
+  /** Taken where they are free; without them any. */
+  readonly ports?: { readonly stonegate: number; readonly admin: number };
 }
 
 export interface Playground {
@@ -39,8 +39,8 @@ const TOKEN_LIFE = 12 * 3_600;
 export async function openPlayground({ folder, ports }: PlaygroundOptions): Promise<Playground> {
   await mkdir(folder, { recursive: true });
   await rm(join(folder, 'audit.log'), { force: true });
-  const stonegate = await freePort(ports.stonegate);
-  const adminPort = await freePort(ports.admin);
+  const stonegate = await freePort(ports?.stonegate);
+  const adminPort = await freePort(ports?.admin);
   const requestLog = createWriteStream(join(folder, 'apiserver.log'), { mode: 0o600 });
   const landscape = await createLandscape({
     folder,

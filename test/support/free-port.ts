@@ -1,15 +1,38 @@
 /**
- * A port of loopback that nobody listens on right now: for what must be told its port before it starts.
+ * A port of loopback that nobody listens on right now: for what must be told its port before it starts. Chosen below the
+ * range from which the system takes the ports of outgoing connections: one of those could be taken a moment later by any
+ * connection of ours.
  */
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
+/** https://www.rfc-editor.org/rfc/rfc6335#section-6, less what Linux uses for outgoing connections (32768 and above). */
+const LOWEST = 10_240;
+const LIMIT = 32_768;
+const TRIES = 100;
+
+/** @param wanted is taken where it is free */
+export async function freePort(wanted: number = randomPort()): Promise<number> {
+  let port = wanted;
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    if (await isFree(port)) return port;
+    port = randomPort();
+  }
+  throw new Error(`none of ${TRIES} ports was free`);
+}
+
+const randomPort = (): number => randomInt(LOWEST, LIMIT);
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return false;
+    throw error;
+  }
   server.close();
   await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  return true;
 }
