@@ -4,11 +4,13 @@
  * `docs/configuration.md`.
  */
 
-/** A secret is never written into the configuration, only where to find it. */
-export type SecretSource = { readonly fromFile: string } | { readonly fromEnv: string };
+import type { AuthenticationConfiguration } from './config-authentication-v1alpha1.ts';
+import type { BindingsConfiguration } from './config-bindings-v1alpha1.ts';
+import type { Milliseconds, SecretSource, UpstreamCredential } from './config-fields-v1alpha1.ts';
 
-/** Milliseconds. */
-type Milliseconds = number;
+export type * from './config-authentication-v1alpha1.ts';
+export type * from './config-bindings-v1alpha1.ts';
+export type * from './config-fields-v1alpha1.ts';
 
 export interface TLSFiles {
   readonly certFile: string;
@@ -41,10 +43,6 @@ export interface ServerConfiguration {
   };
 }
 
-export type UpstreamCredential =
-  | { readonly tokenFile: string }
-  | { readonly certFile: string; readonly keyFile: string };
-
 export interface UpstreamConfiguration {
   readonly server: string;
   readonly caFile?: string;
@@ -65,77 +63,6 @@ export interface TenancyConfiguration {
   readonly domains: Readonly<Record<string, string>>;
   /** How long a tenant's discovery documents are kept. */
   readonly discoveryTTL: Milliseconds;
-}
-
-export type KeystoneServiceCredential =
-  | { readonly applicationCredential: { readonly id: string; readonly secret: SecretSource } }
-  | {
-      readonly password: {
-        readonly userName: string;
-        readonly userDomainName: string;
-        readonly password: SecretSource;
-        /** What the service logs in to: Keystone refuses an unscoped service. */
-        readonly scope:
-          | { readonly projectName: string; readonly projectDomainName: string }
-          | { readonly domainName: string }
-          | { readonly system: true };
-      };
-    };
-
-export interface KeystoneConfiguration {
-  readonly url: string;
-  readonly caFile?: string;
-  /** Without it each token is validated with itself. */
-  readonly serviceCredential?: KeystoneServiceCredential;
-  /** `jws` makes tokens that look like JWTs; only then does one go to Keystone. */
-  readonly tokenProvider: 'fernet' | 'jws';
-  readonly timeout: Milliseconds;
-  readonly cacheTTL: Milliseconds;
-  readonly negativeCacheTTL: Milliseconds;
-  /** How long beyond its TTL an entry serves while Keystone is down; never beyond the token's own expiry. */
-  readonly staleIfUnavailable: Milliseconds;
-}
-
-export interface PrefixedClaim {
-  readonly claim: string;
-  readonly prefix: string;
-}
-
-/** The tenant is fixed, or from a claim through a map or an allow-list: never any value. */
-export type JWTTenant =
-  | { readonly value: string }
-  | { readonly claim: string; readonly map: Readonly<Record<string, string>> }
-  | { readonly claim: string; readonly allow: readonly string[] };
-
-export interface JWTConfiguration {
-  readonly issuer: {
-    readonly url: string;
-    readonly discoveryURL?: string;
-    readonly audiences: readonly string[];
-    readonly caFile?: string;
-    /** PEM, as kube-apiserver's configuration has it. */
-    readonly certificateAuthority?: string;
-  };
-  readonly algorithms: readonly string[];
-  readonly claimValidationRules: readonly { readonly claim: string; readonly requiredValue: string }[];
-  readonly claimMappings: {
-    readonly username: PrefixedClaim;
-    readonly groups?: PrefixedClaim;
-    readonly uid?: { readonly claim: string };
-    readonly extra: readonly { readonly key: string; readonly claim: string }[];
-  };
-  readonly tenant: JWTTenant;
-  readonly clockTolerance: Milliseconds;
-  readonly keysMaxAge: Milliseconds;
-  /** At most one fetch of keys in this time for key ids nobody has seen. */
-  readonly keysRefreshInterval: Milliseconds;
-}
-
-export interface AuthenticationConfiguration {
-  readonly keystone?: KeystoneConfiguration;
-  readonly jwt: readonly JWTConfiguration[];
-  /** Ready only when every issuer has been reached once, instead of any. */
-  readonly requireAllIssuers: boolean;
 }
 
 export interface CacheConfiguration {
@@ -215,6 +142,7 @@ export interface StonegateConfiguration {
   readonly upstream: UpstreamConfiguration;
   readonly tenancy: TenancyConfiguration;
   readonly authentication: AuthenticationConfiguration;
+  readonly bindings: BindingsConfiguration;
   readonly cache: CacheConfiguration;
   readonly limits: LimitsConfiguration;
   /** Absent: there is none. */

@@ -3,7 +3,7 @@
  * modes turn it into a tenant and a Kubernetes user: mapping stays pure and follows the configuration of the
  * moment, while only the backend's facts are cached.
  */
-import type { Extra } from './authentication-v1.ts';
+import type { Extra, UserInfo } from './authentication-v1.ts';
 import type { DomainReference } from './keystone-v3.ts';
 
 /** What the user's name is built from. */
@@ -19,14 +19,25 @@ export type Subject =
     }
   | {
       readonly kind: 'claim';
-      /** The issuer's configured prefix and the claim as it is. */
+      /** The source's configured prefix and the name as the source gives it: an issuer's claim, a certificate, a file. */
       readonly name: string;
-    };
+    }
+  | {
+      /** Whom the API server itself vouches for: goes through with its own token, never impersonated. */
+      readonly kind: 'upstream';
+      /** As the API server knows it. */
+      readonly user: UserInfo;
+    }
+  | { readonly kind: 'anonymous' };
 
-/** Where the tenant comes from: a Keystone domain that a tenancy mode translates, or the issuer's configuration. */
+/**
+ * Where the tenant comes from: a Keystone domain that a tenancy mode translates, or what an operator has written down
+ * or signed (an issuer's configuration, a certificate, a file). Anonymous requests are of no tenant.
+ */
 export type TenantOrigin =
   | { readonly from: 'domain'; readonly domain: DomainReference }
-  | { readonly from: 'issuer'; readonly tenant: string };
+  | { readonly from: 'issuer'; readonly tenant: string }
+  | { readonly from: 'nowhere' };
 
 declare const tenantName: unique symbol;
 /** The name of a tenant that `tenancy/tenant-name.ts` has found fit to be one. */
@@ -43,7 +54,7 @@ export interface IdentityScope {
 }
 
 export interface Identity {
-  /** Which authenticator vouched: `keystone`, or `jwt`. */
+  /** Which authenticator vouched: `keystone`, `jwt`, `x509`, `token-file`, … */
   readonly authenticator: string;
   readonly subject: Subject;
   readonly tenantOrigin: TenantOrigin;

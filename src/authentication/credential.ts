@@ -5,10 +5,16 @@
  * of order.
  * RFC 6750 §2.1; https://pkg.go.dev/k8s.io/apiserver/pkg/authentication/request/bearertoken and …/websocket
  */
+import type { ClientCertificate } from '../api/client-certificate.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import { type HeaderList, headerValues } from '../lib/header-list.ts';
 
-export interface Credential {
+export type Credential =
+  | TokenCredential
+  | { readonly kind: 'basic'; readonly userName: string; readonly password: string }
+  | { readonly kind: 'certificate'; readonly certificate: ClientCertificate };
+
+export interface TokenCredential {
   readonly kind: 'bearer' | 'x-auth-token';
   readonly token: string;
 }

@@ -63,8 +63,9 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): Authen
   return {
     name: 'jwt',
     takes: `JWTs of ${[...issuers.keys()].join(', ')}`,
-    async authenticate({ kind, token }) {
-      if (kind !== 'bearer') return undefined;
+    async authenticate(credential) {
+      if (credential.kind !== 'bearer') return undefined;
+      const { token } = credential;
       const known = verdicts.get(token);
       if (known !== undefined && (await known.issuer.keys.keys(known.kid)) === known.keys) {
         return identityOf(known);

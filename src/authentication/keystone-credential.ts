@@ -7,7 +7,7 @@
  */
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
-import type { Credential } from './credential.ts';
+import type { TokenCredential } from './credential.ts';
 
 /** Version 0x80 and the first bytes of a time stamp, in base64. */
 const FERNET = 'gAAAAA';
@@ -18,7 +18,7 @@ const JWT = /^[^.]+\.[^.]+\.[^.]*$/;
  * another authenticator judge it.
  */
 export function classifyCredential(
-  { kind, token }: Credential,
+  { kind, token }: TokenCredential,
   tokenProvider: KeystoneConfiguration['tokenProvider'],
 ): 'keystone' | 'refused' | 'foreign' {
   if (token.startsWith(FERNET)) return 'keystone';

@@ -43,6 +43,7 @@ export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOption
     name: 'keystone',
     takes: tokenProvider === 'jws' ? 'Keystone tokens, Fernet and JWS' : 'Keystone tokens, Fernet',
     async authenticate(credential, context) {
+      if (credential.kind !== 'bearer' && credential.kind !== 'x-auth-token') return undefined;
       const kind = classifyCredential(credential, tokenProvider);
       if (kind === 'foreign') return undefined;
       if (kind === 'refused')

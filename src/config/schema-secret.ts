@@ -35,3 +35,21 @@ export function secretSource(file: FileField) {
       return z.NEVER;
     });
 }
+
+/** What Stonegate proves itself with at the API server. */
+export function upstreamCredential(file: FileField) {
+  return z
+    .strictObject({
+      tokenFile: file.exactOptional().describe('A bearer token.'),
+      certFile: file.exactOptional().describe('A client certificate, PEM; with `keyFile`.'),
+      keyFile: file.exactOptional().describe('Its private key, PEM.'),
+    })
+    .transform(({ tokenFile, certFile, keyFile }, context) => {
+      if (tokenFile !== undefined && certFile === undefined && keyFile === undefined) return { tokenFile };
+      if (tokenFile === undefined && certFile !== undefined && keyFile !== undefined) {
+        return { certFile, keyFile };
+      }
+      context.addIssue({ code: 'custom', message: 'either tokenFile, or certFile and keyFile' });
+      return z.NEVER;
+    });
+}

@@ -5,10 +5,11 @@
  */
 import { z } from 'zod';
 import { bind, cidr, duration, period, rate, tenant, text, url } from './fields.ts';
+import { bindingsSchema } from './schema-bindings.ts';
 import { jwtSchema } from './schema-jwt.ts';
 import { keystoneSchema } from './schema-keystone.ts';
 import { portalSchema } from './schema-portal.ts';
-import { type FileField, fileField, secretSource } from './schema-secret.ts';
+import { type FileField, fileField, secretSource, upstreamCredential } from './schema-secret.ts';
 
 const count = z.int().min(1);
 
@@ -49,20 +50,6 @@ function serverSchema(file: FileField) {
 }
 
 function upstreamSchema(file: FileField) {
-  const credential = z
-    .strictObject({
-      tokenFile: file.exactOptional().describe('A bearer token.'),
-      certFile: file.exactOptional().describe('A client certificate, PEM; with `keyFile`.'),
-      keyFile: file.exactOptional().describe('Its private key, PEM.'),
-    })
-    .transform(({ tokenFile, certFile, keyFile }, context) => {
-      if (tokenFile !== undefined && certFile === undefined && keyFile === undefined) return { tokenFile };
-      if (tokenFile === undefined && certFile !== undefined && keyFile !== undefined) {
-        return { certFile, keyFile };
-      }
-      context.addIssue({ code: 'custom', message: 'either tokenFile, or certFile and keyFile' });
-      return z.NEVER;
-    });
   const timeouts = z.strictObject({
     connect: period.prefault('5s').describe('For the connection and its TLS handshake.'),
     response: period
@@ -74,7 +61,9 @@ function upstreamSchema(file: FileField) {
       "The API server's address, without a path.",
     ),
     caFile: file.exactOptional().describe("The CA of the API server's certificate; else the system's CAs."),
-    credential: credential.describe('What Stonegate itself is known by, and may impersonate with.'),
+    credential: upstreamCredential(file).describe(
+      'What Stonegate itself is known by, and may impersonate with.',
+    ),
     headerBytes: z
       .int()
       .min(8_192)
@@ -166,6 +155,9 @@ export function configurationSchema(resolve: (name: string) => string) {
           .describe('Ready only when every issuer has been reached once, instead of any.'),
       })
       .describe('Who may log in: Keystone, at least one JWT issuer, or both.'),
+    bindings: bindingsSchema(file)
+      .prefault({})
+      .describe('From Keystone projects and roles to namespaces and rolebindings.'),
     cache: cacheSchema(file).prefault({}).describe('Remembers whom Keystone vouched for.'),
     limits: limitsSchema
       .prefault({})

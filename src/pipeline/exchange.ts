@@ -3,6 +3,7 @@
  * upgrade. Implemented in `server/`.
  */
 import type { Duplex, Readable } from 'node:stream';
+import type { ClientCertificate } from '../api/client-certificate.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 
 export interface Exchange {
@@ -16,6 +17,8 @@ export interface Exchange {
   /** Whoever wants it has begun to read it, or paused it, before the answer's head: an untouched one is thrown away then. */
   readonly body: Readable;
   readonly response: ResponseWriter;
+  /** Present where clients are asked for a certificate as their credential, and this one gave one. */
+  readonly clientCertificate?: ClientCertificate;
   /** Aborted when the client is gone before the answer is complete. */
   readonly signal: AbortSignal;
   /**

@@ -17,8 +17,16 @@ export function credentialWords(headers: HeaderList): string {
   try {
     const credential = credentialOf(headers);
     if (credential === undefined) return 'none';
-    const carrier = credential.kind === 'bearer' ? 'bearer token' : 'X-Auth-Token';
-    return `${carrier}: ${tokenWords(credential.token)}`;
+    switch (credential.kind) {
+      case 'bearer':
+        return `bearer token: ${tokenWords(credential.token)}`;
+      case 'x-auth-token':
+        return `X-Auth-Token: ${tokenWords(credential.token)}`;
+      case 'basic':
+        return `a password of the user ${quoted(credential.userName)}`;
+      case 'certificate':
+        return 'a client certificate';
+    }
   } catch (error) {
     if (error instanceof StatusError) return 'not readable';
     throw error;
@@ -53,10 +61,7 @@ export function requestWords(info: RequestInfo): string {
 }
 
 export function identityWords({ authenticator, subject, scope, expiresAt }: Identity): string {
-  const who =
-    subject.kind === 'claim'
-      ? quoted(subject.name)
-      : `user ${quoted(subject.userName)} of the domain ${quoted(subject.userDomain.name)}`;
+  const who = subjectWords(subject);
   const delegated =
     subject.kind === 'keystone' && subject.delegation
       ? `, by the ${subject.delegation.kind} ${subject.delegation.id}`
@@ -66,7 +71,22 @@ export function identityWords({ authenticator, subject, scope, expiresAt }: Iden
   return `${authenticator} vouches for ${who}${delegated}${where}, until ${timestamp(expiresAt)}`;
 }
 
+function subjectWords(subject: Identity['subject']): string {
+  switch (subject.kind) {
+    case 'keystone':
+      return `user ${quoted(subject.userName)} of the domain ${quoted(subject.userDomain.name)}`;
+    case 'claim':
+      return quoted(subject.name);
+    case 'upstream':
+      return quoted(subject.user.username);
+    case 'anonymous':
+      return 'nobody';
+  }
+}
+
 export function tenantWords({ tenantOrigin }: Identity, tenant: string, userName: string): string {
+  if (tenantOrigin.from === 'nowhere')
+    return `no tenant; the API server is to know the user as ${quoted(userName)}`;
   const origin =
     tenantOrigin.from === 'domain'
       ? `the Keystone domain ${quoted(tenantOrigin.domain.name)}`

@@ -51,7 +51,17 @@ export function accountOf(session: Session, { describe }: Pick<IdentitySource, '
 
 /** As they know themselves. */
 export function ownName({ identity: { subject } }: Session): string {
-  return subject.kind === 'keystone' ? subject.userName : subject.name;
+  switch (subject.kind) {
+    case 'keystone':
+      return subject.userName;
+    case 'claim':
+      return subject.name;
+    // Nobody signs in as these; the portal has no way to.
+    case 'upstream':
+      return subject.user.username;
+    case 'anonymous':
+      return '';
+  }
 }
 
 function projectOf({ scope }: SelfIdentity['status']): ProjectName | undefined {

@@ -2,12 +2,13 @@
  * Tenancy mode `arktos`: a tenant is a path segment, and an impersonated user's tenant is what stands before the
  * first colon of their name.
  */
-import type { Identity, TenantName } from '../api/identity.ts';
+import type { TenantName } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { CLUSTER_SCOPED, CLUSTER_SCOPED_GROUPS, systemRoute, tenantRoute } from './arktos-route.ts';
 import { createTenantResolver } from './domains.ts';
 import { type Addition, finishedUser } from './finished-user.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
+import { type NamedIdentity, userOrNamed } from './unnamed-user.ts';
 import { DELEGATION_WORDS, escapeNamePart, personalName } from './user-name.ts';
 
 export interface ArktosOptions {
@@ -44,19 +45,20 @@ export function createArktosMode({ systemTenant, domains }: ArktosOptions): Tena
         );
       return tenant;
     },
-    userOf: (identity, tenant) => finishedUser(identity, nameIn(tenant, isSystem(tenant), identity)),
+    userOf: (identity, tenant) =>
+      userOrNamed(identity, (named) => finishedUser(named, nameIn(tenant, isSystem(tenant), named))),
     route: (info, method, tenant, user) =>
       isSystem(tenant) ? systemRoute(info) : tenantRoute(info, method, tenant, user),
   };
 }
 
 /** The second word of a system user's name keeps people apart from the cluster's own `system:` users. */
-function nameIn(tenant: TenantName, systemUser: boolean, identity: Identity): Addition {
+function nameIn(tenant: TenantName, systemUser: boolean, identity: NamedIdentity): Addition {
   const own = nameWithin(identity);
   return { username: systemUser ? `${tenant}:stonegate:${own}` : `${tenant}:${own}`, systemUser };
 }
 
-function nameWithin({ subject }: Identity): string {
+function nameWithin({ subject }: NamedIdentity): string {
   if (subject.kind === 'claim') return claimedName(subject.name);
   const name = personalName(subject);
   const atHome = subject.delegation !== undefined || subject.userDomain.id === subject.scopeDomain.id;

@@ -40,6 +40,14 @@ export function createTenantResolver({
     return tenant;
   }
 
-  return (origin) =>
-    origin.from === 'domain' ? tenantOfDomain(origin.domain.name) : toTenantName(origin.tenant);
+  return (origin) => {
+    switch (origin.from) {
+      case 'domain':
+        return tenantOfDomain(origin.domain.name);
+      case 'issuer':
+        return toTenantName(origin.tenant);
+      case 'nowhere':
+        throw new StatusError('TenantUnknown', 'anonymous requests belong to no tenant');
+    }
+  };
 }

@@ -2,12 +2,13 @@
  * Tenancy mode `shared`: one ordinary Kubernetes cluster for everybody. Paths stay as they are; the tenant shows
  * in user name, groups and extra, and bindings decide.
  */
-import type { Identity } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { createTenantResolver } from './domains.ts';
 import { finishedUser } from './finished-user.ts';
 import { selfReviewOf } from './self-review.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
+import { NO_TENANT } from './tenant-name.ts';
+import { type NamedIdentity, userOrNamed } from './unnamed-user.ts';
 import { escapeNamePart, personalName } from './user-name.ts';
 
 export interface SharedOptions {
@@ -21,7 +22,7 @@ export interface SharedOptions {
 export function createSharedMode({ domains, reservedNamePrefixes }: SharedOptions): TenancyMode {
   const resolve = createTenantResolver({ domains, reserved: new Set(['system', 'all']) });
 
-  function nameOf({ subject }: Identity): string {
+  function nameOf({ subject }: NamedIdentity): string {
     if (subject.kind === 'claim') return subject.name;
     const domain = escapeNamePart(subject.userDomain.name);
     if (reservedNamePrefixes.some((prefix) => meets(domain, prefix))) {
@@ -40,13 +41,15 @@ export function createSharedMode({ domains, reservedNamePrefixes }: SharedOption
     hiddenGroups: new Set(),
     isSystem: () => false,
     reviewTenant: () => undefined,
-    tenantOf: ({ tenantOrigin }) => resolve(tenantOrigin),
+    tenantOf: ({ tenantOrigin }) => (tenantOrigin.from === 'nowhere' ? NO_TENANT : resolve(tenantOrigin)),
     userOf: (identity, tenant) =>
-      finishedUser(identity, {
-        username: nameOf(identity),
-        groups: [`stonegate:tenant:${tenant}`],
-        extra: { 'stonegate.dev/tenant': [tenant] },
-      }),
+      userOrNamed(identity, (named) =>
+        finishedUser(named, {
+          username: nameOf(named),
+          groups: [`stonegate:tenant:${tenant}`],
+          extra: { 'stonegate.dev/tenant': [tenant] },
+        }),
+      ),
     route(info) {
       const target = { path: info.rawPath, query: info.rawQuery };
       return selfReviewOf(info) === 'subject'

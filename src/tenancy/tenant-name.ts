@@ -19,3 +19,17 @@ export function toTenantName(name: string): TenantName {
     `${JSON.stringify(name)} can be no tenant's name: lower-case letters, digits and "-", at most 63, are`,
   );
 }
+
+const NOBODY = 'system:anonymous';
+
+/** Stands where requests of nobody need a tenant, for limits and logs. No tenant can be called so. */
+export const NO_TENANT: TenantName = unlabelled(NOBODY);
+
+function unlabelled(name: string): TenantName {
+  if (standsForNobody(name)) return name;
+  throw new Error('this stands for nobody');
+}
+
+function standsForNobody(name: string): name is TenantName {
+  return name === NOBODY;
+}

@@ -133,7 +133,8 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
       describe(identity) {
         if (world.tenant instanceof StatusError) throw world.tenant;
         const { subject } = identity;
-        const name = subject.kind === 'keystone' ? subject.userName : subject.name;
+        const name =
+          subject.kind === 'keystone' ? subject.userName : subject.kind === 'claim' ? subject.name : '';
         const user = { username: `${world.tenant}:${name}`, uid: '', groups: identity.groups, extra: {} };
         return { tenant: world.tenant, user };
       },
