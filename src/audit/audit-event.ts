@@ -30,31 +30,36 @@ export interface AuditedRequest {
     readonly message?: string;
     readonly aborted: boolean;
   };
+  /** What its lines begin with, once one was written. */
+  auditText?: string;
 }
 
 /** No name in Kubernetes is longer than 253 characters; what is, need not be repeated whole. */
 const MAX_NAME = 512;
 
 /**
- * The event as one line of JSON. What its stages share is written once for the request, and who somebody is once for the
- * person: with many groups that is most of the line.
+ * The event as one line of JSON, in ASCII. What its stages share is written once for the request, and who somebody is
+ * once for the person: with many groups that is most of the line.
  *
- * @param request of which user and target do not change any more
+ * @param request of which user and target do not change any more; keeps the shared beginning
  * @param at of the stage, in milliseconds since the epoch
  * @param status of a response that has begun but not ended
  */
 export function auditLine(request: AuditedRequest, stage: AuditStage, at: number, status?: number): string {
   const { user, outcome, impersonated } = request;
+  request.auditText ??= sharedText(request);
   const code = outcome?.status ?? status;
   const seen = user === undefined ? '{}' : userText(user);
   const acting = impersonated ? `,"impersonatedUser":${seen}` : '';
   const response = code === undefined ? '' : `,"responseStatus":${responseText(code, outcome)}`;
   const rest = `${acting}${response},"stageTimestamp":"${microTime(at)}","annotations":${annotationsText(request)}}`;
-  return asciiJSON(`${sharedText(request)},"stage":"${stage}","user":${seen}${rest}`);
+  return `${request.auditText},"stage":"${stage}","user":${seen}${rest}`;
 }
 
+const text = (value: unknown): string => asciiJSON(JSON.stringify(value));
+
 /** What all stages of a request have in common, without its closing brace. */
-const sharedText = oncePer((request: AuditedRequest): string => {
+function sharedText(request: AuditedRequest): string {
   const { info } = request;
   const userAgent = headerValue(request.headers, 'user-agent');
   const reference = info?.isResourceRequest ? objectReference(info) : undefined;
@@ -70,10 +75,10 @@ const sharedText = oncePer((request: AuditedRequest): string => {
     ...(reference === undefined ? {} : { objectRef: reference }),
     requestReceivedTimestamp: microTime(request.receivedAt),
   };
-  return JSON.stringify(shared).slice(0, -1);
-});
+  return text(shared).slice(0, -1);
+}
 
-const userText = oncePer((user: UserInfo): string => JSON.stringify(shown(user)));
+const userText = oncePer((user: UserInfo): string => text(shown(user)));
 
 function shown(user: UserInfo): Partial<UserInfo> {
   return {
@@ -96,33 +101,39 @@ function objectReference(info: Extract<RequestInfo, { isResourceRequest: true }>
 }
 
 function responseText(code: number, outcome: AuditedRequest['outcome']): string {
+  if (outcome?.code === undefined && outcome?.message === undefined) return `{"code":${code}}`;
   const status: NonNullable<AuditEvent['responseStatus']> = {
     code,
-    ...(outcome?.code === undefined ? {} : { reason: outcome.code }),
-    ...(outcome?.message === undefined ? {} : { message: foreignText(outcome.message) }),
+    ...(outcome.code === undefined ? {} : { reason: outcome.code }),
+    ...(outcome.message === undefined ? {} : { message: foreignText(outcome.message) }),
   };
-  return JSON.stringify(status);
+  return text(status);
 }
 
 function annotationsText({ identity, tenant, outcome }: AuditedRequest): string {
-  const given = Object.entries(identity?.auditAnnotations ?? {});
-  const annotations: AuditEvent['annotations'] = {
-    ...Object.fromEntries(given.map(([key, value]) => [key, name(value)])),
-    ...(tenant === undefined ? {} : { 'stonegate.dev/tenant': tenant }),
-    ...(identity === undefined ? {} : { 'stonegate.dev/authenticator': identity.authenticator }),
-    ...(outcome?.aborted ? { 'stonegate.dev/aborted': 'true' } : {}),
-  };
-  return JSON.stringify(annotations);
+  const pairs: string[] = [];
+  if (identity !== undefined) pairs.push(identityAnnotations(identity));
+  if (tenant !== undefined) pairs.push(`"stonegate.dev/tenant":${text(tenant)}`);
+  if (outcome?.aborted) pairs.push('"stonegate.dev/aborted":"true"');
+  return `{${pairs.join()}}`;
 }
 
-const name = (text: string): string => foreignText(text, MAX_NAME);
+/** As members of an object. */
+const identityAnnotations = oncePer(({ auditAnnotations, authenticator }: Identity): string => {
+  const given = Object.entries(auditAnnotations).map(([key, value]) => [key, name(value)]);
+  return text({ ...Object.fromEntries(given), 'stonegate.dev/authenticator': authenticator }).slice(1, -1);
+});
 
-/** The instant written last: many events are of one millisecond. */
-let written = { at: Number.NaN, text: '' };
+const name = (value: string): string => foreignText(value, MAX_NAME);
+
+/** The second written last, up to its point: many events are of one. */
+let written = { second: Number.NaN, text: '' };
 
 /** metav1.MicroTime; the clock knows milliseconds. */
 function microTime(milliseconds: number): string {
-  if (written.at !== milliseconds)
-    written = { at: milliseconds, text: `${new Date(milliseconds).toISOString().slice(0, -1)}000Z` };
-  return written.text;
+  const second = Math.floor(milliseconds / 1_000);
+  if (written.second !== second)
+    written = { second, text: new Date(second * 1_000).toISOString().slice(0, -4) };
+  const rest = String(Math.floor(milliseconds - second * 1_000)).padStart(3, '0');
+  return `${written.text}${rest}000Z`;
 }

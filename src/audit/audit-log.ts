@@ -8,7 +8,7 @@ import { type AuditedRequest, auditLine } from './audit-event.ts';
 
 /** The port to where the lines go. Implemented in `observability/audit-sink.ts`. */
 export interface AuditSink {
-  /** @param line without its line feed */
+  /** @param line in ASCII, without its line feed */
   write(line: string): void;
 }
 

@@ -10,6 +10,13 @@ import type { AuditSink } from '../audit/audit-log.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
+/** Its types know only the content mode of strings. */
+declare module 'sonic-boom' {
+  interface SonicBoom {
+    write(chunk: Buffer): boolean;
+  }
+}
+
 export interface AuditFile extends AuditSink {
   /** Opens the file anew: after a log rotation. */
   reopen(): void;
@@ -39,6 +46,7 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
     append: true,
     mkdir: true,
     sync: false,
+    contentMode: 'buffer',
     maxLength: MAX_PENDING,
     mode: 0o600,
   });
@@ -46,8 +54,8 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
   let closed = false;
   let failing = false;
   let losing = false;
-  let gathered: string[] = [];
-  let characters = 0;
+  let gathered = '';
+  let lines = 0;
   let timer: Timer | undefined;
 
   function lose(events: number, why: unknown): void {
@@ -59,15 +67,16 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
   function flush(): void {
     timer?.cancel();
     timer = undefined;
-    if (gathered.length === 0) return;
-    const lines = gathered;
-    gathered = [];
-    characters = 0;
+    if (lines === 0) return;
+    const chunk = Buffer.from(gathered, 'latin1');
+    const events = lines;
+    gathered = '';
+    lines = 0;
     try {
-      stream.write(`${lines.join('\n')}\n`);
+      stream.write(chunk);
     } catch (error) {
       // It throws once it is closed.
-      lose(lines.length, error);
+      lose(events, error);
     }
   }
 
@@ -75,8 +84,8 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
     if (!failing) logger.error({ error, file }, 'the audit log cannot be written');
     failing = true;
   });
-  stream.on('drop', (dropped: string) => {
-    lose(dropped.split('\n').length - 1, 'the audit log is slower than the requests');
+  stream.on('drop', (dropped: Buffer) => {
+    lose(linesIn(dropped), 'the audit log is slower than the requests');
   });
   stream.on('drain', () => {
     failing = false;
@@ -84,9 +93,9 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
   });
   return {
     write(line) {
-      gathered.push(line);
-      characters += line.length;
-      if (characters >= GATHER_CHARACTERS) flush();
+      gathered += `${line}\n`;
+      lines += 1;
+      if (gathered.length >= GATHER_CHARACTERS) flush();
       else timer ??= clock.after(GATHER_MS, flush);
     },
     reopen() {
@@ -103,4 +112,10 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
         stream.end();
       }),
   };
+}
+
+function linesIn(chunk: Buffer): number {
+  let lines = 0;
+  for (let at = chunk.indexOf('\n'); at !== -1; at = chunk.indexOf('\n', at + 1)) lines += 1;
+  return lines;
 }
