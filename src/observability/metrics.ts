@@ -4,11 +4,12 @@
  * https://prometheus.io/docs/practices/naming/
  */
 import { STATUS_CODES } from 'node:http';
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Registry } from 'prom-client';
 import type { RequestInfo } from '../api/request-info.ts';
 import type { ErrorCode } from '../errors/codes.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { RequestObserver, RequestRecord } from '../pipeline/request-observer.ts';
+import { Histogram, joined, Numbers } from './series.ts';
 
 const VERBS: ReadonlySet<string> = new Set([
   ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'proxy'],
@@ -33,11 +34,11 @@ export function createMetrics(now: () => number): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLING_MS });
-  const requests = new Counter({
+  const requests = new Numbers({
+    type: 'counter',
     name: 'stonegate_requests_total',
     help: 'Requests by what they asked for, who vouched, and the HTTP status they got.',
-    labelNames: ['verb', 'authenticator', 'status'],
-    registers,
+    labels: ['verb', 'authenticator', 'status'],
   });
   const refusals = new Counter({
     name: 'stonegate_refusals_total',
@@ -45,32 +46,35 @@ export function createMetrics(now: () => number): Metrics {
     labelNames: ['code'],
     registers,
   });
-  const duration = new Histogram({
-    name: 'stonegate_request_duration_seconds',
-    help: 'Time to the end of the answer, long-running requests left out.',
-    labelNames: ['verb'],
-    buckets: SECONDS,
-    registers,
-  });
-  const active = new Gauge({
+  const duration = new Histogram(
+    {
+      name: 'stonegate_request_duration_seconds',
+      help: 'Time to the end of the answer, long-running requests left out.',
+      labels: ['verb'],
+    },
+    SECONDS,
+  );
+  const active = new Numbers({
+    type: 'gauge',
     name: 'stonegate_requests_active',
     help: 'Requests under way whose user is known, by kind.',
-    labelNames: ['kind'],
-    registers,
+    labels: ['kind'],
   });
-  const cache = new Counter({
+  const cache = new Numbers({
+    type: 'counter',
     name: 'stonegate_cache_lookups_total',
     help: 'Look-ups in each tier of the cache.',
-    labelNames: ['tier', 'result'],
-    registers,
+    labels: ['tier', 'result'],
   });
-  const backend = new Histogram({
-    name: 'stonegate_backend_duration_seconds',
-    help: 'Calls to Keystone, OIDC issuers, Redis and the API server; to the last until its answer begins.',
-    labelNames: ['backend', 'result'],
-    buckets: SECONDS,
-    registers,
-  });
+  const backend = new Histogram(
+    {
+      name: 'stonegate_backend_duration_seconds',
+      help: 'Calls to Keystone, OIDC issuers, Redis and the API server; to the last until its answer begins.',
+      labels: ['backend', 'result'],
+    },
+    SECONDS,
+  );
+  const hot = [requests, duration, active, cache, backend];
   const limited = new Counter({
     name: 'stonegate_unknown_credentials_limited_total',
     help: 'Unknown credentials turned away before a backend was asked.',
@@ -90,26 +94,29 @@ export function createMetrics(now: () => number): Metrics {
   });
 
   return {
-    requestReceived: (record) => active.inc({ kind: kindOf(record.info) }),
+    requestReceived: (record) => active.add(kindOf(record.info), 1),
     responseStarted() {},
     responseComplete(record) {
-      active.dec({ kind: kindOf(record.info) });
+      active.add(kindOf(record.info), -1);
       const verb = verbOf(record);
       const authenticator = record.identity?.authenticator ?? 'none';
-      requests.inc({ verb, authenticator, status: statusOf(record) });
+      requests.add(joined(verb, authenticator, statusOf(record)), 1);
       const code: ErrorCode | undefined = record.outcome?.code;
       if (code !== undefined) refusals.inc({ code });
       if (record.info?.longRunning === undefined) {
-        duration.observe({ verb }, Math.max(0, now() - record.receivedAt) / 1000);
+        duration.observe(verb, Math.max(0, now() - record.receivedAt) / 1000);
       }
     },
-    cacheLookup: (tier, result) => cache.inc({ tier, result }),
-    backendCall: (name, result, seconds) => backend.observe({ backend: name, result }, seconds),
+    cacheLookup: (tier, result) => cache.add(joined(tier, result), 1),
+    backendCall: (name, result, seconds) => backend.observe(joined(name, result), seconds),
     unknownCredentialLimited: (reason) => limited.inc({ reason }),
     reload: (result) => reloads.inc({ result }),
     auditEventLost: () => auditLost.inc(),
-    text: () => registry.metrics(),
-    json: () => registry.getMetricsAsJSON(),
+    async text() {
+      const counted = hot.map((metric) => metric.document());
+      return `${await registry.metrics()}\n${await aggregateMetrics([counted])}`;
+    },
+    json: async () => [...(await registry.getMetricsAsJSON()), ...hot.map((metric) => metric.document())],
   };
 }
 
