@@ -8,6 +8,8 @@ import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { AnswerState } from './answer-state.ts';
+import type { ServeContext } from './serve-context.ts';
+import { StallGuard } from './stall-guard.ts';
 
 interface Owed {
   readonly state: AnswerState;
@@ -16,16 +18,33 @@ interface Owed {
   begin?: () => void;
 }
 
+type ConnectionContext = Pick<ServeContext, 'clock' | 'timeouts' | 'logger'>;
+
 export class Http1Connection {
   readonly peerAddress: string | undefined;
+  /** Of all its answers: their bytes leave one behind the other. */
+  readonly guard: StallGuard;
   /** In the order of their requests: the first is the one on the wire. */
   readonly #owed: Owed[] = [];
   /** True once its bytes could be read in two ways, or were no HTTP: nothing more is served on it. */
   refused = false;
 
-  constructor(socket: Duplex) {
+  constructor(socket: Duplex, { clock, timeouts, logger }: ConnectionContext) {
     this.peerAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
-    socket.once('close', () => this.abandon());
+    this.guard = new StallGuard({
+      clock,
+      patience: timeouts.stall,
+      unsent: () => socket.writableLength,
+      sent: () => (socket instanceof Socket ? socket.bytesWritten - socket.writableLength : 0),
+      onStall: () => {
+        logger.debug({}, 'a client took no byte of its answer: the connection is broken off');
+        socket.destroy();
+      },
+    });
+    socket.once('close', () => {
+      this.guard.stop();
+      this.abandon();
+    });
   }
 
   get pending(): number {
@@ -40,8 +59,9 @@ export class Http1Connection {
   owe(state: AnswerState, response: ServerResponse): void {
     const owed: Owed = { state, response };
     this.#owed.push(owed);
-    response.once('finish', () => {
-      this.#owed.splice(this.#owed.indexOf(owed), 1);
+    response.on('finish', () => {
+      if (this.#owed[0] === owed) this.#owed.shift();
+      else this.#owed.splice(this.#owed.indexOf(owed), 1);
       this.#beginNext();
     });
   }
@@ -75,12 +95,12 @@ export class Http1Connection {
 }
 
 /** The connection of each socket, made when it is first asked for. */
-export function createHttp1Connections(): (socket: Duplex) => Http1Connection {
+export function createHttp1Connections(context: ConnectionContext): (socket: Duplex) => Http1Connection {
   const connections = new WeakMap<Duplex, Http1Connection>();
   return (socket) => {
     const known = connections.get(socket);
     if (known) return known;
-    const connection = new Http1Connection(socket);
+    const connection = new Http1Connection(socket, context);
     connections.set(socket, connection);
     return connection;
   };

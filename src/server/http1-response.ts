@@ -11,8 +11,7 @@ import type { ResponseWriter } from '../pipeline/exchange.ts';
 import type { AnswerState } from './answer-state.ts';
 import { endInPieces } from './end-in-pieces.ts';
 import { checkedFields } from './response-head.ts';
-import type { ServeContext } from './serve-context.ts';
-import { StallGuard } from './stall-guard.ts';
+import type { StallGuard } from './stall-guard.ts';
 
 export interface Http1ResponseOptions {
   readonly response: ServerResponse;
@@ -22,29 +21,16 @@ export interface Http1ResponseOptions {
   readonly drains: EventEmitter;
   /** Called right before the head is written. */
   readonly beforeHead: () => void;
-  readonly context: Pick<ServeContext, 'clock' | 'timeouts' | 'logger'>;
+  /** Told of every write. */
+  readonly guard: StallGuard;
 }
 
 export class Http1Response implements ResponseWriter {
   readonly #options: Http1ResponseOptions;
-  readonly #guard: StallGuard;
   #bodyBegun = false;
 
   constructor(options: Http1ResponseOptions) {
     this.#options = options;
-    const { response, socket, context } = options;
-    this.#guard = new StallGuard({
-      clock: context.clock,
-      patience: context.timeouts.stall,
-      unsent: () => socket.writableLength,
-      sent: () => socket.bytesWritten - socket.writableLength,
-      onStall: () => {
-        context.logger.debug({}, 'a client took no byte of its answer: the connection is broken off');
-        socket.destroy();
-      },
-    });
-    response.once('finish', () => this.#guard.stop());
-    response.once('close', () => this.#guard.stop());
   }
 
   get headersSent(): boolean {
@@ -71,7 +57,7 @@ export class Http1Response implements ResponseWriter {
     process.nextTick(() => {
       if (this.closed || this.#bodyBegun) return;
       response.write('', 'latin1');
-      this.#guard.wrote();
+      this.#options.guard.wrote();
     });
   }
 
@@ -79,7 +65,7 @@ export class Http1Response implements ResponseWriter {
     this.#bodyBegun = true;
     if (this.closed) return true;
     const room = this.#options.response.write(chunk);
-    this.#guard.wrote();
+    this.#options.guard.wrote();
     return room;
   }
 
@@ -94,13 +80,13 @@ export class Http1Response implements ResponseWriter {
     endInPieces(chunk, {
       write: (piece) => {
         const room = response.write(piece);
-        this.#guard.wrote();
+        this.#options.guard.wrote();
         return room;
       },
       onDrain: (callback) => this.onDrain(callback),
       end: (last) => {
         response.end(last);
-        this.#guard.wrote();
+        this.#options.guard.wrote();
       },
     });
   }

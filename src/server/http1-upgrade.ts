@@ -79,7 +79,7 @@ function accept(
     socket,
     state,
     drains: socket,
-    context,
+    guard: connection.guard,
     beforeHead: () => {
       if (response.socket !== socket) response.assignSocket(socket);
     },

@@ -8,7 +8,6 @@ import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { StatusError } from '../errors/status-error.ts';
 import { fromRawHeaders, type HeaderList } from '../lib/header-list.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
 import { AnswerState } from './answer-state.ts';
 import { continueOnRead } from './expect-continue.ts';
 import { createHttp1Connections, type Http1Connection } from './http1-connection.ts';
@@ -17,6 +16,7 @@ import { refuseBytes } from './http1-refusal.ts';
 import { Http1Response } from './http1-response.ts';
 import { serveHttp1Upgrades } from './http1-upgrade.ts';
 import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
+import { ServedExchange } from './served-exchange.ts';
 import { discardRest, isUntouched, limitRest } from './unread-body.ts';
 
 /** No Kubernetes client pipelines; this many unanswered requests on one connection are an attack. */
@@ -33,7 +33,7 @@ interface Accepted {
 
 /** Serves what arrives on the server's connections, once they are given to it. */
 export function serveHttp1(server: Server, context: ServeContext): void {
-  const connectionOf = createHttp1Connections();
+  const connectionOf = createHttp1Connections(context);
   const acceptFrom = (request: IncomingMessage, response: ServerResponse): Accepted | undefined =>
     accept(request, response, connectionOf(request.socket), context);
 
@@ -90,7 +90,7 @@ function accept(
     socket,
     state,
     drains: response,
-    context,
+    guard: connection.guard,
     beforeHead: () => {
       if (context.draining.aborted) writer.closeAfter();
       if (!request.complete && isUntouched(request)) discard();
@@ -102,13 +102,14 @@ function accept(
     discarded = true;
   };
   connection.owe(state, response);
+  // Each is emitted once; 'on', since 'once' makes a wrapper and takes it off again.
   // Before 'finish', where Node would begin to throw away the rest of the body without any bound.
-  response.once('prefinish', () => {
+  response.on('prefinish', () => {
     if (request.complete) return;
     discard();
     limitRest(request, socket, context.clock, context.timeouts.header);
   });
-  response.once('finish', () => {
+  response.on('finish', () => {
     if (request.complete) closeWhenDraining(connection, socket, context);
     else request.once('end', () => closeWhenDraining(connection, socket, context));
   });
@@ -143,8 +144,8 @@ function awaitedBody({ request, response, writer }: Accepted, { logger }: ServeC
   return continueOnRead(request, sayContinue, logger);
 }
 
-function exchangeOf({ request, headers, connection, state, writer }: Accepted, body: Readable): Exchange {
-  return {
+function exchangeOf({ request, headers, connection, state, writer }: Accepted, body: Readable) {
+  const given = {
     method: request.method ?? '',
     target: request.url ?? '',
     headers,
@@ -152,9 +153,6 @@ function exchangeOf({ request, headers, connection, state, writer }: Accepted, b
     peerAddress: connection.peerAddress,
     body,
     response: writer,
-    signal: state.signal,
-    get draining() {
-      return state.draining;
-    },
   };
+  return new ServedExchange(given, state);
 }

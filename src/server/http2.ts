@@ -21,6 +21,7 @@ import { continueOnRead } from './expect-continue.ts';
 import { Http2Response } from './http2-response.ts';
 import { MAX_CONCURRENT_STREAMS, watchSession } from './http2-watch.ts';
 import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
+import { ServedExchange } from './served-exchange.ts';
 
 /** What one stream may send ahead, and what all of a connection together may. */
 const STREAM_WINDOW = 256 * 1024;
@@ -71,20 +72,9 @@ function serveStream(
     refuse(response, error, context);
     return;
   }
-  const exchange = {
-    method,
-    target,
-    headers,
-    httpVersion: '2.0',
-    peerAddress,
-    body: bodyOf(stream, headers, response, context),
-    response,
-    signal: state.signal,
-    get draining() {
-      return state.draining;
-    },
-  };
-  void serveGuarded(exchange, context);
+  const body = bodyOf(stream, headers, response, context);
+  const given = { method, target, headers, httpVersion: '2.0', peerAddress, body, response };
+  void serveGuarded(new ServedExchange(given, state), context);
 }
 
 /** @throws StatusError MethodNotAllowed, ExpectationFailed or HeadersTooLarge */

@@ -7,6 +7,7 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
+import type { Leaving } from '../lib/leaving.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { answerFault } from './answer-fault.ts';
@@ -25,7 +26,8 @@ export interface CallRequest {
   readonly proxied: boolean;
   /** Milliseconds to the answer's head, and between its chunks; 0 is no limit. */
   readonly patience: number;
-  readonly signal: AbortSignal;
+  /** Who wants the answer. */
+  readonly leaving: Leaving;
 }
 
 export interface Flow {
@@ -91,8 +93,8 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#request = request;
     this.#sink = sink;
     this.#startedAt = context.clock.now();
-    request.signal.addEventListener('abort', this.#onLeave, { once: true });
-    if (request.signal.aborted) this.#onLeave();
+    request.leaving.onLeave(this.#onLeave);
+    if (request.leaving.left) this.#onLeave();
     else this.#dispatch();
   }
 
@@ -118,9 +120,9 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   /** Only what changes nothing, had no body, got not one byte of answer, and lost its connection. */
   mayBeRepeated(error: unknown): boolean {
-    const { method, body, signal } = this.#request;
+    const { method, body, leaving } = this.#request;
     const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
-    return safe && body === undefined && !this.#answered && !signal.aborted && isConnectionLoss(error);
+    return safe && body === undefined && !this.#answered && !leaving.left && isConnectionLoss(error);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -206,7 +208,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   /** Nothing can fire any more. */
   #disarm(): void {
     this.#settled = true;
-    this.#request.signal.removeEventListener('abort', this.#onLeave);
+    this.#request.leaving.offLeave(this.#onLeave);
     this.#idle?.stop();
     this.#body?.destroy();
   }

@@ -3,6 +3,7 @@
  * of known size and anything larger is not one.
  */
 import type { HeaderField } from '../lib/header-list.ts';
+import { leavingOf } from '../lib/leaving.ts';
 import type { UpstreamFetcher } from '../pipeline/upstream.ts';
 import { type CallContext, callUpstream } from './call.ts';
 import { unavailable } from './failure.ts';
@@ -32,7 +33,7 @@ export function createFetcher({ context, token, timeouts }: FetcherOptions): Ups
           ...(body === undefined ? {} : { body: Buffer.from(body) }),
           proxied: false,
           patience: timeouts.response,
-          signal,
+          leaving: leavingOf(signal),
         },
         {
           head(status, received) {

@@ -4,6 +4,7 @@
  * would carry our credential to wherever it points (CVE-2020-8559).
  */
 import { StatusError } from '../errors/status-error.ts';
+import { firstOf, type Leaving, leavingOf } from '../lib/leaving.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Forwarder, RelayHooks, RelayResult } from '../pipeline/upstream.ts';
 import { type CallContext, type CallResult, callUpstream, type Sink } from './call.ts';
@@ -46,7 +47,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           ...(framing === 'none' ? {} : { body }),
           proxied: request.proxied,
           patience,
-          signal: endless ? endOf(exchange) : exchange.signal,
+          leaving: endless ? endOf(exchange) : leavingOfClient(exchange),
         },
         toClient(exchange, hooks),
       );
@@ -55,21 +56,23 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   };
 }
 
+function leavingOfClient({ leaving, signal }: Exchange): Leaving {
+  return leaving ?? leavingOf(signal);
+}
+
 /** A watch has no end of its own: it ends with its client, or with the server it goes through. */
-function endOf({ signal, draining }: Exchange): AbortSignal {
-  return draining === undefined ? signal : AbortSignal.any([signal, draining]);
+function endOf(exchange: Exchange): Leaving {
+  const leaving = leavingOfClient(exchange);
+  return exchange.draining === undefined ? leaving : firstOf(leaving, leavingOf(exchange.draining));
 }
 
 /**
  * Ends the client's answer as the call ended: a watch in good order where the server is stopping, so that the client
  * watches on elsewhere; all else by breaking the connection, since a second status line would be a lie (RFC 9112 §8).
  */
-function breakOff(
-  result: CallResult,
-  { signal, draining, response }: Exchange,
-  endless: boolean,
-): RelayResult {
-  if (endless && draining?.aborted && !signal.aborted) {
+function breakOff(result: CallResult, exchange: Exchange, endless: boolean): RelayResult {
+  const { draining, response } = exchange;
+  if (endless && draining?.aborted && !leavingOfClient(exchange).left) {
     if (result.status === 0) throw new StatusError('ShuttingDown', 'the server is shutting down; try again');
     if (!response.closed) response.end();
     return { status: result.status, aborted: false };
