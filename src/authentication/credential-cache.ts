@@ -21,10 +21,10 @@ export interface CredentialCache<V> {
    * serve on to the end of its entry.
    *
    * @param load asks the backend; `refresh` says that nobody is waiting for it
-   * @returns undefined for a bad credential
+   * @returns undefined for a bad credential; no promise where the answer is at hand
    */
   lookup(
     credential: string,
     load: (reason: 'miss' | 'refresh') => Promise<Validated<V>>,
-  ): Promise<V | undefined>;
+  ): Promise<V | undefined> | V | undefined;
 }

@@ -18,8 +18,11 @@ export interface AuthorizationAttributes {
 
 export interface Authorizer {
   readonly name: string;
-  /** @throws StatusError TenantForbidden, PathForbidden or AccessDenied */
-  authorize(attributes: AuthorizationAttributes): Promise<void>;
+  /**
+   * @returns undefined where it is content without asking anybody: nearly every request is let through by all of them
+   * @throws StatusError TenantForbidden, PathForbidden or AccessDenied
+   */
+  authorize(attributes: AuthorizationAttributes): Promise<void> | undefined;
 }
 
 /** Every authorizer must be content; the first refusal ends it. */
@@ -27,5 +30,8 @@ export async function authorize(
   authorizers: readonly Authorizer[],
   attributes: AuthorizationAttributes,
 ): Promise<void> {
-  for (const authorizer of authorizers) await authorizer.authorize(attributes);
+  for (const authorizer of authorizers) {
+    const asked = authorizer.authorize(attributes);
+    if (asked !== undefined) await asked;
+  }
 }

@@ -9,7 +9,7 @@ import type { TenantName } from '../api/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import type { AccessReviewer } from './access-reviewer.ts';
-import type { Authorizer } from './authorizer.ts';
+import type { AuthorizationAttributes, Authorizer } from './authorizer.ts';
 
 export interface ConnectCreateOptions {
   readonly reviewer: AccessReviewer;
@@ -20,14 +20,19 @@ export interface ConnectCreateOptions {
 const CONNECTIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
 
 export function createConnectCreate({ reviewer, reviewTenant }: ConnectCreateOptions): Authorizer {
+  async function review(info: ResourceRequest, { user, tenant, signal }: AuthorizationAttributes) {
+    const resourceAttributes = attributesOf(info, info.tenant === '' ? reviewTenant(tenant) : info.tenant);
+    const { allowed, denied = false } = await reviewer.review(user, { resourceAttributes }, signal);
+    if (allowed && !denied) return;
+    throw forbidden('AccessDenied', { ...info, verb: 'create' }, user.username, resourceAttributes.tenant);
+  }
+
   return {
     name: 'connect-create',
-    async authorize({ info, method, user, tenant, upgrade, signal }) {
-      if (method === 'POST' || upgrade === undefined || !isPodConnection(info)) return;
-      const resourceAttributes = attributesOf(info, info.tenant === '' ? reviewTenant(tenant) : info.tenant);
-      const { allowed, denied = false } = await reviewer.review(user, { resourceAttributes }, signal);
-      if (allowed && !denied) return;
-      throw forbidden('AccessDenied', { ...info, verb: 'create' }, user.username, resourceAttributes.tenant);
+    authorize(attributes) {
+      const { info, method, upgrade } = attributes;
+      if (method === 'POST' || upgrade === undefined || !isPodConnection(info)) return undefined;
+      return review(info, attributes);
     },
   };
 }

@@ -4,9 +4,10 @@
  * tenant: a wildcard in a tenant's own role does not reach it.
  */
 import type { TenantName } from '../api/identity.ts';
+import type { ResourceRequest } from '../api/request-info.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import type { AccessReviewer } from './access-reviewer.ts';
-import type { Authorizer } from './authorizer.ts';
+import type { AuthorizationAttributes, Authorizer } from './authorizer.ts';
 
 export interface ExplanationsOptions {
   readonly reviewer: AccessReviewer;
@@ -17,22 +18,27 @@ export interface ExplanationsOptions {
 
 export function createExplanationsAuthorizer(options: ExplanationsOptions): Authorizer {
   const { reviewer, reviewTenant, isSystem } = options;
+  async function review(info: ResourceRequest, { user, tenant, signal }: AuthorizationAttributes) {
+    const { apiGroup: group, apiVersion: version, resource, verb } = info;
+    const place = isSystem(tenant) ? reviewTenant(tenant) : undefined;
+    const resourceAttributes = {
+      verb,
+      group,
+      version,
+      resource,
+      ...(place === undefined ? {} : { tenant: place }),
+    };
+    const { allowed, denied = false } = await reviewer.review(user, { resourceAttributes }, signal);
+    if (!allowed || denied) throw forbidden('AccessDenied', info, user.username, undefined);
+  }
+
   return {
     name: 'explanations',
-    async authorize({ info, user, tenant, signal }) {
+    authorize(attributes) {
+      const { info } = attributes;
       if (!info.isResourceRequest || info.apiGroup !== 'stonegate.dev' || info.resource !== 'explanations')
-        return;
-      const { apiGroup: group, apiVersion: version, resource, verb } = info;
-      const place = isSystem(tenant) ? reviewTenant(tenant) : undefined;
-      const resourceAttributes = {
-        verb,
-        group,
-        version,
-        resource,
-        ...(place === undefined ? {} : { tenant: place }),
-      };
-      const { allowed, denied = false } = await reviewer.review(user, { resourceAttributes }, signal);
-      if (!allowed || denied) throw forbidden('AccessDenied', info, user.username, undefined);
+        return undefined;
+      return review(info, attributes);
     },
   };
 }

@@ -14,8 +14,9 @@ export interface TenantBoundaryOptions {
 export function createTenantBoundary({ isSystem }: TenantBoundaryOptions): Authorizer {
   return {
     name: 'tenant-boundary',
-    async authorize({ info, tenant, user }) {
-      if (!info.isResourceRequest || info.tenant === '' || info.tenant === tenant || isSystem(tenant)) return;
+    authorize({ info, tenant, user }) {
+      if (!info.isResourceRequest || info.tenant === '' || info.tenant === tenant || isSystem(tenant))
+        return undefined;
       const cause = `the path is of the tenant ${info.tenant}, the user of ${tenant}`;
       throw forbidden('TenantForbidden', info, user.username, info.tenant, cause);
     },

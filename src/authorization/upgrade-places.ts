@@ -23,8 +23,8 @@ const LOG: ReadonlySet<string> = new Set(['pods/log']);
 export function createUpgradePlaces(): Authorizer {
   return {
     name: 'upgrade-places',
-    async authorize({ info, method, upgrade }) {
-      if (upgrade === undefined || mayUpgrade(info, method, upgrade)) return;
+    authorize({ info, method, upgrade }) {
+      if (upgrade === undefined || mayUpgrade(info, method, upgrade)) return undefined;
       throw new StatusError(
         'RequestMalformed',
         `the connection cannot be upgraded to ${JSON.stringify(upgrade.slice(0, 64))} here`,

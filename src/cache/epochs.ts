@@ -55,8 +55,8 @@ export interface Epochs {
    * @returns undefined where one of the tags was dropped since, or Redis does not answer
    */
   restamp(epochs: Readonly<Record<string, number>>): Promise<Stamp | undefined>;
-  /** Whether nothing was dropped; asks Redis where messages may have been lost since it was last asked. */
-  confirm(stamp: Stamp): Promise<boolean>;
+  /** Whether nothing was dropped; asks Redis where messages may have been lost since it was last asked, and only then is a promise. */
+  confirm(stamp: Stamp): Promise<boolean> | boolean;
   /** Whether nothing was dropped; always asks Redis. False where Redis does not answer. */
   reconfirm(stamp: Stamp): Promise<boolean>;
   /**
@@ -170,10 +170,10 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
       for (const { ids, epoch } of tags) for (const id of ids) known.learn(id, { value: epoch, until });
       return stamp;
     },
-    async confirm(stamp) {
+    confirm(stamp) {
+      if (!isCurrent(stamp) || stamp.gaps === gaps) return isCurrent(stamp);
       // Without an answer the entry lives on: Redis being gone must not end what is in memory.
-      if (isCurrent(stamp) && stamp.gaps !== gaps) await reconfirm(stamp);
-      return isCurrent(stamp);
+      return reconfirm(stamp).then(() => isCurrent(stamp));
     },
     reconfirm,
     async raise(tags) {

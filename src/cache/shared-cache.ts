@@ -36,8 +36,8 @@ export interface SharedCache {
   mark(): Mark;
   /** @returns undefined where a drop came between mark and now: the facts may be older than the drop */
   stamp(tags: readonly string[], mark: Mark): Stamp | undefined;
-  /** Whether an entry in memory has not been dropped. */
-  confirm(stamp: Stamp): Promise<boolean>;
+  /** Whether an entry in memory has not been dropped; no promise where that is known without asking. */
+  confirm(stamp: Stamp): Promise<boolean> | boolean;
   find(key: EntryKey): Promise<SharedEntry | undefined>;
   /** @returns whether it is kept */
   save(key: EntryKey, entry: SharedEntry): Promise<boolean>;
@@ -144,7 +144,7 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
 export const noSharedCache: SharedCache = {
   mark: () => ({ learned: 0, gaps: 0 }),
   stamp: () => ({ tags: [], generation: 0, gaps: 0 }),
-  confirm: async () => true,
+  confirm: () => true,
   find: async () => undefined,
   save: async () => false,
   remove: async () => true,

@@ -87,9 +87,17 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
   }
 
   /** The entry in memory, unless it was dropped. */
-  async function recall(digest: string): Promise<Entry<V> | undefined> {
+  function recall(digest: string): Promise<Entry<V> | undefined> | Entry<V> | undefined {
     const entry = memory.get(digest);
-    if (entry === undefined || (await shared.confirm(entry.stamp))) return entry;
+    if (entry === undefined) return undefined;
+    const confirmed = shared.confirm(entry.stamp);
+    return typeof confirmed === 'boolean'
+      ? unlessDropped(digest, entry, confirmed)
+      : confirmed.then((current) => unlessDropped(digest, entry, current));
+  }
+
+  function unlessDropped(digest: string, entry: Entry<V>, confirmed: boolean): Entry<V> | undefined {
+    if (confirmed) return entry;
     memory.delete(digest);
     return undefined;
   }
@@ -187,30 +195,39 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       .finally(() => refreshing.delete(digest));
   }
 
+  /** Answers from memory where it can, which is no promise. */
+  function settle(
+    digest: string,
+    load: Load<V>,
+    entry: Entry<V> | undefined,
+  ): Promise<V | undefined> | V | undefined {
+    const now = clock.now();
+    if (entry !== undefined && now < entry.expiresAt) {
+      telemetry.cacheLookup('memory', 'hit');
+      if (now >= entry.refreshAt && now >= entry.restUntil) refresh(digest, entry, load);
+      return entry.value;
+    }
+    if (entry !== undefined && now < entry.restUntil && now < entry.discardAt) {
+      telemetry.cacheLookup('memory', 'stale');
+      return entry.value;
+    }
+    telemetry.cacheLookup('memory', 'miss');
+    return flight
+      .do(flightKey(digest), () => find(digest, load, entry))
+      .catch((error: unknown) => serveStale(digest, error));
+  }
+
   return {
-    async lookup(credential, load) {
+    lookup(credential, load) {
       const digest = hash('sha256', credential, 'base64url');
       if (bad.get(digest)) {
         telemetry.cacheLookup('negative', 'hit');
         return undefined;
       }
-      const entry = await recall(digest);
-      const now = clock.now();
-      if (entry !== undefined && now < entry.expiresAt) {
-        telemetry.cacheLookup('memory', 'hit');
-        if (now >= entry.refreshAt && now >= entry.restUntil) refresh(digest, entry, load);
-        return entry.value;
-      }
-      if (entry !== undefined && now < entry.restUntil && now < entry.discardAt) {
-        telemetry.cacheLookup('memory', 'stale');
-        return entry.value;
-      }
-      telemetry.cacheLookup('memory', 'miss');
-      try {
-        return await flight.do(flightKey(digest), () => find(digest, load, entry));
-      } catch (error) {
-        return serveStale(digest, error);
-      }
+      const entry = recall(digest);
+      return entry instanceof Promise
+        ? entry.then((recalled) => settle(digest, load, recalled))
+        : settle(digest, load, entry);
     },
     clear() {
       generation += 1;

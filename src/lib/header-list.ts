@@ -36,7 +36,9 @@ export function headerValue(list: HeaderList, name: string): string | undefined 
 
 /** The members of a comma-separated field (`Connection`, `Upgrade`, …), lower-cased, blanks trimmed. */
 export function headerTokens(list: HeaderList, name: string): string[] {
-  return headerValues(list, name)
+  const values = headerValues(list, name);
+  if (values.length === 0) return values;
+  return values
     .flatMap((value) => value.split(','))
     .map((token) => token.trim().toLowerCase())
     .filter((token) => token !== '');

@@ -18,6 +18,7 @@ import {
 import type { Reduction, Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Answer, Answerer } from './answerer.ts';
 import { discoveryForm } from './discovery-form.ts';
+import type { Outgoing } from './request-state.ts';
 import type { UpstreamFetcher } from './upstream.ts';
 
 export interface DiscoveryOptions {
@@ -56,26 +57,28 @@ export function createDiscoveryAnswerer({ fetcher, cache, mode }: DiscoveryOptio
     };
   }
 
+  async function answerDiscovery({ tenant, exchange }: Outgoing, route: DiscoveryRoute): Promise<Answer> {
+    const health = isHealth(route.path);
+    const accept = health
+      ? '*/*'
+      : discoveryForm(route.path, headerValues(exchange.headers, 'accept').join());
+    const version = firstParameter(route.query, 'hash');
+    return cache.get(
+      {
+        owner: tenant,
+        // The tenant in the query is the owner, and the hash is the version.
+        key: JSON.stringify([route.path, accept, version !== undefined]),
+        ...(version === undefined ? {} : { version }),
+        reusable: !health,
+      },
+      exchange.signal,
+      (signal) => fetchDocument(route, accept, signal),
+    );
+  }
+
   return {
-    async answer({ route, tenant, exchange }) {
-      if (route.kind !== 'discovery') return undefined;
-      const health = isHealth(route.path);
-      const accept = health
-        ? '*/*'
-        : discoveryForm(route.path, headerValues(exchange.headers, 'accept').join());
-      const version = firstParameter(route.query, 'hash');
-      return cache.get(
-        {
-          owner: tenant,
-          // The tenant in the query is the owner, and the hash is the version.
-          key: JSON.stringify([route.path, accept, version !== undefined]),
-          ...(version === undefined ? {} : { version }),
-          reusable: !health,
-        },
-        exchange.signal,
-        (signal) => fetchDocument(route, accept, signal),
-      );
-    },
+    answer: (outgoing) =>
+      outgoing.route.kind === 'discovery' ? answerDiscovery(outgoing, outgoing.route) : undefined,
   };
 }
 

@@ -7,9 +7,10 @@ import type { ExplainedRequest, ExplanationRequest } from '../api/explanation-v1
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';
-import type { Answerer } from './answerer.ts';
+import type { Answer, Answerer } from './answerer.ts';
 import type { Explain } from './explain-request.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
+import type { Outgoing } from './request-state.ts';
 
 export interface ExplanationAnswererOptions {
   readonly explain: Explain;
@@ -20,23 +21,29 @@ export interface ExplanationAnswererOptions {
 const JSON_TYPE = 'application/json';
 
 export function createExplanationAnswerer(options: ExplanationAnswererOptions): Answerer {
-  const { explain, limits, clock } = options;
   return {
-    async answer({ route, exchange, sourceIPs }) {
-      if (route.kind !== 'own-api' || route.resource !== 'explanations') return undefined;
-      assertJSON(headerValue(exchange.headers, 'content-type') ?? JSON_TYPE);
-      const body = await readBody(exchange, { ...limits, what: 'an explanation' }, clock);
-      const asker = { peerAddress: sourceIPs[0], signal: exchange.signal };
-      const explanation = await explain(readExplanationSpec(body), asker);
-      return {
-        status: 201,
-        headers: [
-          ['Content-Type', JSON_TYPE],
-          ['Cache-Control', 'no-store'],
-        ],
-        body: Buffer.from(`${JSON.stringify(explanation)}\n`),
-      };
-    },
+    answer: (outgoing) =>
+      outgoing.route.kind === 'own-api' && outgoing.route.resource === 'explanations'
+        ? answerExplanation(outgoing, options)
+        : undefined,
+  };
+}
+
+async function answerExplanation(
+  { exchange, sourceIPs }: Outgoing,
+  { explain, limits, clock }: ExplanationAnswererOptions,
+): Promise<Answer> {
+  assertJSON(headerValue(exchange.headers, 'content-type') ?? JSON_TYPE);
+  const body = await readBody(exchange, { ...limits, what: 'an explanation' }, clock);
+  const asker = { peerAddress: sourceIPs[0], signal: exchange.signal };
+  const explanation = await explain(readExplanationSpec(body), asker);
+  return {
+    status: 201,
+    headers: [
+      ['Content-Type', JSON_TYPE],
+      ['Cache-Control', 'no-store'],
+    ],
+    body: Buffer.from(`${JSON.stringify(explanation)}\n`),
   };
 }
 

@@ -4,23 +4,27 @@
  */
 import type { SelfIdentity } from '../api/self-identity-v1alpha1.ts';
 import { timestamp } from '../lib/timestamp.ts';
-import type { Answerer } from './answerer.ts';
+import type { Answer, Answerer } from './answerer.ts';
 import type { Scoped } from './request-state.ts';
 
 export const selfIdentityAnswerer: Answerer = {
-  async answer(outgoing) {
+  answer(outgoing) {
     const { route } = outgoing;
     if (route.kind !== 'own-api' || route.resource !== 'selfidentity') return undefined;
-    return {
-      status: 200,
-      headers: [
-        ['Content-Type', 'application/json'],
-        ['Cache-Control', 'no-cache, private'],
-      ],
-      body: Buffer.from(`${JSON.stringify(selfIdentityOf(outgoing))}\n`),
-    };
+    return Promise.resolve(answerWith(selfIdentityOf(outgoing)));
   },
 };
+
+function answerWith(identity: SelfIdentity): Answer {
+  return {
+    status: 200,
+    headers: [
+      ['Content-Type', 'application/json'],
+      ['Cache-Control', 'no-cache, private'],
+    ],
+    body: Buffer.from(`${JSON.stringify(identity)}\n`),
+  };
+}
 
 /** The same of somebody who is known by other means than a request. */
 export function selfIdentityOf({

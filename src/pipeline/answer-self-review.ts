@@ -39,18 +39,23 @@ const METADATA = { creationTimestamp: null };
 
 export function createSelfReviewAnswerer(options: SelfReviewOptions): Answerer {
   return {
-    async answer(outgoing) {
-      const { route } = outgoing;
-      if (route.kind !== 'self-review') return undefined;
-      // Its answer depends on who asks alone, so whatever its body says is not read.
-      if (route.review === 'subject') return answerSubject(outgoing);
-      const { limits, clock } = options;
-      const spec = await readReviewSpec(outgoing.exchange, route.review, limits, clock);
-      return route.review === 'access'
-        ? answerAccess(outgoing, route, accessQuestion(spec), options)
-        : answerRules(outgoing, route, rulesNamespace(spec), options);
-    },
+    answer: (outgoing) =>
+      outgoing.route.kind === 'self-review' ? answerReview(outgoing, outgoing.route, options) : undefined,
   };
+}
+
+async function answerReview(
+  outgoing: Outgoing,
+  route: ReviewRoute,
+  options: SelfReviewOptions,
+): Promise<Answer> {
+  // Its answer depends on who asks alone, so whatever its body says is not read.
+  if (route.review === 'subject') return answerSubject(outgoing);
+  const { limits, clock } = options;
+  const spec = await readReviewSpec(outgoing.exchange, route.review, limits, clock);
+  return route.review === 'access'
+    ? answerAccess(outgoing, route, accessQuestion(spec), options)
+    : answerRules(outgoing, route, rulesNamespace(spec), options);
 }
 
 function answerSubject(outgoing: Outgoing): Answer {

@@ -13,6 +13,6 @@ export interface Answer {
 }
 
 export interface Answerer {
-  /** @returns undefined where the request is not this answerer's */
-  answer(outgoing: Outgoing): Promise<Answer | undefined>;
+  /** @returns undefined, at once, where the request is not this answerer's: nearly every request is nobody's */
+  answer(outgoing: Outgoing): Promise<Answer> | undefined;
 }

@@ -5,6 +5,7 @@
  */
 import ipaddr from 'ipaddr.js';
 import { type HeaderList, headerValues } from '../lib/header-list.ts';
+import { oncePer } from '../lib/once-per.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export type TrustedProxies = readonly [Address, number][];
@@ -28,7 +29,7 @@ export function clientAddresses(
 ): readonly [string, ...string[]] {
   const peerAddress = parse(peer ?? '');
   if (peerAddress === undefined) return ['unknown'];
-  const peerText = peerAddress.toString();
+  const peerText = textOf(peerAddress);
   if (!isTrusted(peerAddress, trusted)) return [peerText];
   const hops: [string, ...string[]] = [peerText];
   const forwarded = headerValues(headers, 'x-forwarded-for').flatMap((value) => value.split(','));
@@ -40,6 +41,9 @@ export function clientAddresses(
   }
   return [peerText];
 }
+
+/** An address is the same object each time it is read. */
+const textOf = oncePer((address: Address) => address.toString());
 
 /** What was read lately: a connection's peer is the same at each of its requests. Emptied where it grows. */
 const read = new Map<string, Address | undefined>();

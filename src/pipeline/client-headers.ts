@@ -8,6 +8,7 @@
 import { withoutTokenSubprotocol } from '../authentication/credential.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type HeaderField, type HeaderList, headerTokens } from '../lib/header-list.ts';
+import { remembered } from '../lib/remembered.ts';
 
 const DROPPED: ReadonlySet<string> = new Set([
   // Framing and hop-by-hop: each hop makes its own.
@@ -77,6 +78,27 @@ export function canonicalName(name: string): string {
   return name.toLowerCase().replaceAll('_', '-');
 }
 
+/** What the rules say of a field by its name alone. */
+export interface FieldRule {
+  readonly canonical: string;
+  readonly impersonates: boolean;
+  readonly identity: boolean;
+  /** Never travels on, whatever it holds. */
+  readonly dropped: boolean;
+}
+
+/** A field's name is looked at several times on a request's way, and there are few names. */
+export const fieldRule = remembered((name: string): FieldRule => {
+  const canonical = canonicalName(name);
+  const identity = isIdentityField(canonical);
+  return {
+    canonical,
+    impersonates: canonical.startsWith('impersonate'),
+    identity,
+    dropped: identity || DROPPED.has(canonical),
+  };
+});
+
 /** Whether a field of this name may never come from a client, nor stand on a request beside ours. */
 export function isIdentityField(canonical: string): boolean {
   return (
@@ -91,17 +113,18 @@ export function isIdentityField(canonical: string): boolean {
  * @throws StatusError ImpersonationForbidden where the client asks to act as somebody else
  */
 export function cleanClientHeaders(headers: HeaderList): HeaderField[] {
-  const named = new Set(headerTokens(headers, 'connection').map(canonicalName));
+  const options = headerTokens(headers, 'connection');
+  const named = options.length === 0 ? undefined : new Set(options.map(canonicalName));
   const kept: HeaderField[] = [];
   for (const [name, value] of headers) {
-    const canonical = canonicalName(name);
-    if (canonical.startsWith('impersonate')) {
+    const { canonical, impersonates, dropped } = fieldRule(name);
+    if (impersonates) {
       throw new StatusError(
         'ImpersonationForbidden',
         `acting as somebody else is not possible here: the request carries the header ${JSON.stringify(name.slice(0, 64))}`,
       );
     }
-    if (DROPPED.has(canonical) || named.has(canonical) || isIdentityField(canonical)) continue;
+    if (dropped || named?.has(canonical)) continue;
     if (canonical !== 'sec-websocket-protocol') kept.push([name, value]);
     else pushUnlessEmpty(kept, name, withoutTokenSubprotocol(value));
   }

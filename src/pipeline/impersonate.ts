@@ -8,7 +8,7 @@ import type { UserInfo } from '../api/authentication-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';
 import { oncePer } from '../lib/once-per.ts';
-import { canonicalName, isIdentityField } from './client-headers.ts';
+import { fieldRule } from './client-headers.ts';
 
 /** What a header line costs beside its name and value: colon, blank, CR, LF. */
 const LINE_OVERHEAD = 4;
@@ -68,7 +68,8 @@ export function impersonate(
     ['X-Forwarded-For', options.clientAddress],
     ...identity,
   ];
-  const size = headers.reduce((sum, [name, value]) => sum + name.length + value.length + LINE_OVERHEAD, 0);
+  let size = 0;
+  for (const [name, value] of headers) size += name.length + value.length + LINE_OVERHEAD;
   if (size > options.maxHeaderBytes) {
     throw new StatusError(
       'IdentityTooLarge',
@@ -90,9 +91,9 @@ export function assertOnlyIdentity(headers: HeaderList, identity: HeaderList): v
   let found = 0;
   let users = 0;
   for (const [name, value] of headers) {
-    const canonical = canonicalName(name);
-    if (!canonical.startsWith('impersonate')) {
-      if (canonical !== 'x-forwarded-for' && isIdentityField(canonical)) throw invalid();
+    const { canonical, impersonates, identity: named } = fieldRule(name);
+    if (!impersonates) {
+      if (named && canonical !== 'x-forwarded-for') throw invalid();
       continue;
     }
     const expected = identity[found];

@@ -57,8 +57,8 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
 
 /** The last stage's three ways: answer, tunnel, forward. */
 async function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipeline): Promise<RelayResult> {
-  const answer = await firstAnswer(outgoing, pipeline.answerers);
-  if (answer !== undefined) return writeAnswer(outgoing, answer);
+  const answer = firstAnswer(outgoing, pipeline.answerers);
+  if (answer !== undefined) return writeAnswer(outgoing, await answer);
   const { exchange, route, info } = outgoing;
   if (route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: nobody answers');
@@ -81,9 +81,9 @@ async function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipe
   return pipeline.forwarder.forward(request, exchange, hooks);
 }
 
-async function firstAnswer(outgoing: Outgoing, answerers: readonly Answerer[]): Promise<Answer | undefined> {
+function firstAnswer(outgoing: Outgoing, answerers: readonly Answerer[]): Promise<Answer> | undefined {
   for (const answerer of answerers) {
-    const answer = await answerer.answer(outgoing);
+    const answer = answerer.answer(outgoing);
     if (answer !== undefined) return answer;
   }
   return undefined;

@@ -49,7 +49,8 @@ export class Http1Response implements ResponseWriter {
   writeHead(status: number, headers: HeaderList): void {
     if (this.closed) return;
     const { response, beforeHead } = this.#options;
-    const fields = checkedFields(status, headers).flat();
+    const fields: string[] = [];
+    for (const [name, value] of checkedFields(status, headers)) fields.push(name, value);
     beforeHead();
     response.writeHead(status, fields);
     // A watch may have nothing to say for minutes: its head leaves now, but in one packet with what follows at once.

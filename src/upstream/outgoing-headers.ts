@@ -5,6 +5,7 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerTokens, headerValue, headerValues } from '../lib/header-list.ts';
+import { remembered } from '../lib/remembered.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 
 /** What belongs to one connection, or is ours to say. */
@@ -22,6 +23,12 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
+const fateOf = remembered((name: string): 'credential' | 'left' | 'forwarded' => {
+  const lower = name.toLowerCase();
+  if (lower === 'authorization') return 'credential';
+  return NOT_FORWARDED.has(lower) ? 'left' : 'forwarded';
+});
+
 /** Methods whose content means nothing (RFC 9110 §9.3.1, 9.3.2, 9.3.7, 9.3.8). */
 const WITHOUT_CONTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
@@ -35,14 +42,14 @@ const WITHOUT_CONTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 
 export function outgoingHeaders(headers: HeaderList, token: string | undefined): string[] {
   const flat: string[] = [];
   for (const [name, value] of headers) {
-    const lower = name.toLowerCase();
-    if (lower === 'authorization') {
+    const fate = fateOf(name);
+    if (fate === 'credential') {
       throw new StatusError(
         'InvariantBroken',
         'Internal error occurred: a credential was left on the request',
       );
     }
-    if (!NOT_FORWARDED.has(lower)) flat.push(name, value);
+    if (fate === 'forwarded') flat.push(name, value);
   }
   if (token !== undefined) flat.push('Authorization', `Bearer ${token}`);
   return flat;

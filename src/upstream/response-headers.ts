@@ -4,6 +4,7 @@
  * the first is what Node itself would have kept.
  */
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';
+import { remembered } from '../lib/remembered.ts';
 
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
@@ -58,6 +59,12 @@ const SINGLE_VALUE: ReadonlySet<string> = new Set([
   'x-content-type-options',
 ]);
 
+/** What there is to know of a field by its name. */
+const fieldRule = remembered((field: string) => {
+  const name = field.toLowerCase();
+  return { name, hopByHop: HOP_BY_HOP.has(name), single: SINGLE_VALUE.has(name) };
+});
+
 /** What no field value may hold (RFC 9110 §5.5); a listener would throw on it. */
 const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
@@ -68,15 +75,15 @@ export function isWithoutContent(status: number): boolean {
 
 export function responseHeaders(status: number, received: HeaderList): HeaderField[] {
   const dropped = connectionOptions(received);
-  const seen = new Set<string>();
+  const seen: string[] = [];
   const kept: HeaderField[] = [];
   for (const field of received) {
-    const name = field[0].toLowerCase();
+    const { name, hopByHop, single } = fieldRule(field[0]);
     if (name === 'content-length' && isWithoutContent(status)) continue;
-    if (HOP_BY_HOP.has(name) || dropped?.has(name) || INVALID_VALUE.test(field[1])) continue;
-    if (SINGLE_VALUE.has(name)) {
-      if (seen.has(name)) continue;
-      seen.add(name);
+    if (hopByHop || dropped?.has(name) || INVALID_VALUE.test(field[1])) continue;
+    if (single) {
+      if (seen.includes(name)) continue;
+      seen.push(name);
     }
     kept.push(field);
   }

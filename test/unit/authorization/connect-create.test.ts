@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
 import type { TenantName } from '../../../src/api/identity.ts';
+import { authorize } from '../../../src/authorization/authorizer.ts';
 import { createConnectCreate } from '../../../src/authorization/connect-create.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
@@ -29,19 +30,17 @@ async function ask(target: string, options: Options = {}) {
       },
     },
   });
-  const refusal: unknown = await authorizer
-    .authorize({
-      info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
-      method,
-      user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
-      tenant: toTenantName('acme'),
-      upgrade: 'upgrade' in options ? options.upgrade : 'websocket',
-      signal: new AbortController().signal,
-    })
-    .then(
-      () => undefined,
-      (error: unknown) => error,
-    );
+  const refusal: unknown = await authorize([authorizer], {
+    info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
+    method,
+    user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
+    tenant: toTenantName('acme'),
+    upgrade: 'upgrade' in options ? options.upgrade : 'websocket',
+    signal: new AbortController().signal,
+  }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
   return { asked, refusal };
 }
 

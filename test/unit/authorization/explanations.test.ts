@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
+import { authorize } from '../../../src/authorization/authorizer.ts';
 import { createExplanationsAuthorizer } from '../../../src/authorization/explanations.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
@@ -20,19 +21,17 @@ async function ask(target: string, answer: SubjectAccessReviewStatus | Error, te
       },
     },
   });
-  const refusal: unknown = await authorizer
-    .authorize({
-      info: parseRequestInfo('POST', target, { readsTenantFromPath: true }),
-      method: 'POST',
-      user: { username: 'alice', uid: '', groups: [], extra: {} },
-      tenant: toTenantName(tenant),
-      upgrade: undefined,
-      signal: new AbortController().signal,
-    })
-    .then(
-      () => undefined,
-      (error: unknown) => error,
-    );
+  const refusal: unknown = await authorize([authorizer], {
+    info: parseRequestInfo('POST', target, { readsTenantFromPath: true }),
+    method: 'POST',
+    user: { username: 'alice', uid: '', groups: [], extra: {} },
+    tenant: toTenantName(tenant),
+    upgrade: undefined,
+    signal: new AbortController().signal,
+  }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
   return { asked, refusal };
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { authorize } from '../../../src/authorization/authorizer.ts';
 import { createTenantBoundary } from '../../../src/authorization/tenant-boundary.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
@@ -8,7 +9,7 @@ import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 const boundary = createTenantBoundary({ isSystem: (tenant) => tenant === 'system' });
 
 function ask(target: string, tenant = 'tenant1', username = `${tenant}:root`): Promise<void> {
-  return boundary.authorize({
+  return authorize([boundary], {
     info: parseRequestInfo('GET', target, { readsTenantFromPath: true }),
     method: 'GET',
     user: { username, uid: '', groups: [], extra: {} },

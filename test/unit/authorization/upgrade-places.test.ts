@@ -1,24 +1,23 @@
 import fc from 'fast-check';
 import t from 'tap';
+import { authorize } from '../../../src/authorization/authorizer.ts';
 import { createUpgradePlaces } from '../../../src/authorization/upgrade-places.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 
 /** The refusal of a request to upgrade; undefined where it is let through. */
 function refusalOf(method: string, target: string, upgrade: string | undefined): Promise<unknown> {
-  return createUpgradePlaces()
-    .authorize({
-      info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
-      method,
-      user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
-      tenant: toTenantName('acme'),
-      upgrade,
-      signal: new AbortController().signal,
-    })
-    .then(
-      () => undefined,
-      (error: unknown) => error,
-    );
+  return authorize([createUpgradePlaces()], {
+    info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
+    method,
+    user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
+    tenant: toTenantName('acme'),
+    upgrade,
+    signal: new AbortController().signal,
+  }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 }
 
 const POD = '/api/v1/namespaces/ns/pods/p';

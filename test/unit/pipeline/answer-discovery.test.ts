@@ -26,7 +26,10 @@ const PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 function discovery(answer: Parameters<typeof fakeFetcher>[0] = () => ({ status: 200, body: list })) {
   const fetcher = fakeFetcher(answer);
   const { answerer } = answererOf(fetcher);
-  const get = (target: string, { user = 'alice', home = 'acme', method = 'GET', accept = '*/*' } = {}) =>
+  const get = async (
+    target: string,
+    { user = 'alice', home = 'acme', method = 'GET', accept = '*/*' } = {},
+  ) =>
     answerer.answer(
       outgoingOf(mode, keystoneIdentity(user, { home }), { method, target, headers: [['Accept', accept]] }),
     );
@@ -49,7 +52,7 @@ function answererOf(fetcher: UpstreamFetcher) {
   /** A request whose client may leave. */
   const ask = (target: string) => {
     const exchange = fakeExchange({ target });
-    const answer = answerer.answer(outgoingOf(mode, keystoneIdentity('alice'), exchange));
+    const answer = Promise.resolve(answerer.answer(outgoingOf(mode, keystoneIdentity('alice'), exchange)));
     return { answer, leave: exchange.leave };
   };
   return { answerer, ask };
