@@ -15,7 +15,7 @@ interface Owed {
   readonly state: AnswerState;
   readonly response: ServerResponse;
   /** Serves it; where it waits for its turn. */
-  begin?: () => void;
+  begin: (() => void) | undefined;
 }
 
 type ConnectionContext = Pick<ServeContext, 'clock' | 'timeouts' | 'logger'>;
@@ -57,7 +57,7 @@ export class Http1Connection {
   }
 
   owe(state: AnswerState, response: ServerResponse): void {
-    const owed: Owed = { state, response };
+    const owed: Owed = { state, response, begin: undefined };
     this.#owed.push(owed);
     response.on('finish', () => {
       if (this.#owed[0] === owed) this.#owed.shift();
@@ -85,7 +85,7 @@ export class Http1Connection {
     const next = this.#owed[0];
     const begin = next?.begin;
     if (next === undefined || begin === undefined || next.state.closed) return;
-    delete next.begin;
+    next.begin = undefined;
     begin();
   }
 

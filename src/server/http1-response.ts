@@ -7,6 +7,7 @@ import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HeaderList } from '../lib/header-list.ts';
+import { remembered } from '../lib/remembered.ts';
 import type { ResponseWriter } from '../pipeline/exchange.ts';
 import type { AnswerState } from './answer-state.ts';
 import { endInPieces } from './end-in-pieces.ts';
@@ -24,6 +25,9 @@ export interface Http1ResponseOptions {
   /** Told of every write. */
   readonly guard: StallGuard;
 }
+
+/** What has a length begins with its head: nobody waits for the head alone, and a look later would cost each answer. */
+const isLength = remembered((name: string) => name.toLowerCase() === 'content-length');
 
 export class Http1Response implements ResponseWriter {
   readonly #options: Http1ResponseOptions;
@@ -50,9 +54,14 @@ export class Http1Response implements ResponseWriter {
     if (this.closed) return;
     const { response, beforeHead } = this.#options;
     const fields: string[] = [];
-    for (const [name, value] of checkedFields(status, headers)) fields.push(name, value);
+    let bodyFollows = false;
+    for (const [name, value] of checkedFields(status, headers)) {
+      fields.push(name, value);
+      bodyFollows ||= isLength(name);
+    }
     beforeHead();
     response.writeHead(status, fields);
+    if (bodyFollows) return;
     // A watch may have nothing to say for minutes: its head leaves now, but in one packet with what follows at once.
     // Not by flushHeaders: that sends header bytes beyond ASCII as UTF-8 once more.
     process.nextTick(() => {

@@ -84,6 +84,7 @@ function accept(
     socket.destroy();
     return undefined;
   }
+  const headers = fromRawHeaders(request.rawHeaders);
   const state = new AnswerState(context.open, context.draining.aborted);
   const writer = new Http1Response({
     response,
@@ -104,18 +105,18 @@ function accept(
   connection.owe(state, response);
   // Each is emitted once; 'on', since 'once' makes a wrapper and takes it off again.
   // Before 'finish', where Node would begin to throw away the rest of the body without any bound.
-  response.on('prefinish', () => {
-    if (request.complete) return;
-    discard();
-    limitRest(request, socket, context.clock, context.timeouts.header);
-  });
+  if (announcesBody(headers))
+    response.on('prefinish', () => {
+      if (request.complete) return;
+      discard();
+      limitRest(request, socket, context.clock, context.timeouts.header);
+    });
   response.on('finish', () => {
     if (request.complete) closeWhenDraining(connection, socket, context);
     else request.once('end', () => closeWhenDraining(connection, socket, context));
   });
   // A body that breaks off is told to the server by `signal`; without a listener it would be an uncaught error.
   request.on('error', (error) => context.logger.debug({ error }, 'a request broke off'));
-  const headers = fromRawHeaders(request.rawHeaders);
   try {
     checkHttp1Head(request.httpVersion, headers);
   } catch (error) {

@@ -12,7 +12,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { answerFault } from './answer-fault.ts';
 import { callResultOf, isConnectionLoss, timedOut, unavailable, upstreamFailure } from './failure.ts';
-import { type IdleTimer, startIdleTimer } from './idle-timer.ts';
+import type { IdleTimer, IdleTimers } from './idle-timer.ts';
 import type { RequestBody } from './request-body.ts';
 
 export interface CallRequest {
@@ -24,8 +24,8 @@ export interface CallRequest {
   readonly body?: Buffer | ((onFault: (fault: Error) => void) => RequestBody);
   /** Whether a workload answers instead of the API server. */
   readonly proxied: boolean;
-  /** Milliseconds to the answer's head, and between its chunks; 0 is no limit. */
-  readonly patience: number;
+  /** For the answer's head, and between its chunks; without it there is no limit. */
+  readonly patience?: IdleTimers;
   /** Who wants the answer. */
   readonly leaving: Leaving;
 }
@@ -219,8 +219,8 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   #watch(): void {
-    if (this.#request.patience === 0 || this.#idle !== undefined || this.#settled) return;
-    this.#idle = startIdleTimer(this.#context.clock, this.#request.patience, () =>
+    if (this.#idle !== undefined || this.#settled) return;
+    this.#idle = this.#request.patience?.start(() =>
       this.#fail(
         timedOut(this.#status === 0 ? 'no head of an answer' : 'silence in the midst of the answer'),
       ),

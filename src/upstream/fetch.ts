@@ -7,6 +7,7 @@ import { leavingOf } from '../lib/leaving.ts';
 import type { UpstreamFetcher } from '../pipeline/upstream.ts';
 import { type CallContext, callUpstream } from './call.ts';
 import { unavailable } from './failure.ts';
+import type { IdleTimers } from './idle-timer.ts';
 import { outgoingHeaders } from './outgoing-headers.ts';
 import { responseHeaders } from './response-headers.ts';
 
@@ -15,10 +16,10 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 export interface FetcherOptions {
   readonly context: CallContext;
   readonly token: string | undefined;
-  readonly timeouts: { readonly response: number };
+  readonly patience: IdleTimers;
 }
 
-export function createFetcher({ context, token, timeouts }: FetcherOptions): UpstreamFetcher {
+export function createFetcher({ context, token, patience }: FetcherOptions): UpstreamFetcher {
   return {
     async fetch({ method, target, headers, body }, signal) {
       const chunks: Buffer[] = [];
@@ -32,7 +33,7 @@ export function createFetcher({ context, token, timeouts }: FetcherOptions): Ups
           headers: outgoingHeaders(headers, token),
           ...(body === undefined ? {} : { body: Buffer.from(body) }),
           proxied: false,
-          patience: timeouts.response,
+          patience,
           leaving: leavingOf(signal),
         },
         {

@@ -8,6 +8,7 @@ import { firstOf, type Leaving, leavingOf } from '../lib/leaving.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Forwarder, RelayHooks, RelayResult } from '../pipeline/upstream.ts';
 import { type CallContext, type CallResult, callUpstream, type Sink } from './call.ts';
+import type { IdleTimers } from './idle-timer.ts';
 import { framingOf, outgoingHeaders } from './outgoing-headers.ts';
 import { RequestBody } from './request-body.ts';
 import { isWithoutContent, responseHeaders } from './response-headers.ts';
@@ -15,6 +16,8 @@ import { isWithoutContent, responseHeaders } from './response-headers.ts';
 export interface ForwarderOptions {
   readonly context: (longRunning: boolean) => CallContext;
   readonly token: string | undefined;
+  /** With what waits for an answer that is not long-running. */
+  readonly patience: IdleTimers;
   readonly timeouts: { readonly response: number; readonly body: number };
   readonly maxBodyBytes: number;
 }
@@ -24,7 +27,6 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     async forward(request, exchange, hooks): Promise<RelayResult> {
       const { longRunning, endless } = request;
       const context = options.context(longRunning);
-      const patience = longRunning ? 0 : options.timeouts.response;
       const framing = framingOf(exchange);
       const headers = outgoingHeaders(request.headers, options.token);
       if (typeof framing === 'number') headers.push('Content-Length', String(framing));
@@ -46,7 +48,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           headers,
           ...(framing === 'none' ? {} : { body }),
           proxied: request.proxied,
-          patience,
+          ...(longRunning ? {} : { patience: options.patience }),
           leaving: endless ? endOf(exchange) : leavingOfClient(exchange),
         },
         toClient(exchange, hooks),

@@ -1,6 +1,7 @@
 /**
- * Notices that nothing has happened for a while. One timer serves any number of touches: it looks at the clock
- * when it fires and waits out what is left, since arming a timer per chunk would cost more than the chunk.
+ * Notices that nothing has happened for a while. One timer of the clock serves any number of waits of the same length,
+ * and each of these any number of touches: it looks when it fires and waits out what is left. Arming one for each call
+ * would cost a call more than its own bookkeeping, and one for each chunk more than the chunk.
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 
@@ -13,37 +14,83 @@ export interface IdleTimer {
   stop(): void;
 }
 
-/**
- * Starts at once.
- *
- * @param milliseconds of silence after which `onIdle` is called, once
- */
-export function startIdleTimer(clock: Clock, milliseconds: number, onIdle: () => void): IdleTimer {
-  let last = clock.now();
-  let held = false;
-  let timer: Timer = clock.after(milliseconds, check);
+export class IdleTimers {
+  readonly #clock: Clock;
+  readonly #milliseconds: number;
+  readonly #waits = new Set<Wait>();
+  #timer: Timer | undefined;
 
-  function check(): void {
-    const left = held ? milliseconds : last + milliseconds - clock.now();
-    if (left <= 0) onIdle();
-    else timer = clock.after(left, check);
+  /** @param milliseconds of silence, the same for all */
+  constructor(clock: Clock, milliseconds: number) {
+    this.#clock = clock;
+    this.#milliseconds = milliseconds;
   }
 
-  function touch(): void {
-    last = clock.now();
+  /**
+   * Starts at once.
+   *
+   * @param onIdle called once, after the silence
+   */
+  start(onIdle: () => void): IdleTimer {
+    const wait = new Wait(this.#clock, this, onIdle);
+    this.#waits.add(wait);
+    // An earlier wait's timer fires before this one's could.
+    this.#timer ??= this.#clock.after(this.#milliseconds, this.#look);
+    return wait;
   }
 
-  return {
-    touch,
-    hold() {
-      held = true;
-    },
-    release() {
-      held = false;
-      touch();
-    },
-    stop() {
-      timer.cancel();
-    },
+  stop(wait: Wait): void {
+    if (!this.#waits.delete(wait) || this.#waits.size > 0) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  readonly #look = (): void => {
+    this.#timer = undefined;
+    const now = this.#clock.now();
+    let least = this.#milliseconds;
+    for (const wait of this.#waits) {
+      const left = wait.held ? this.#milliseconds : wait.last + this.#milliseconds - now;
+      if (left > 0) least = Math.min(least, left);
+      else wait.end();
+    }
+    if (this.#waits.size > 0) this.#timer ??= this.#clock.after(least, this.#look);
   };
+}
+
+class Wait implements IdleTimer {
+  readonly #clock: Clock;
+  readonly #timers: IdleTimers;
+  readonly #onIdle: () => void;
+  last: number;
+  held = false;
+
+  constructor(clock: Clock, timers: IdleTimers, onIdle: () => void) {
+    this.#clock = clock;
+    this.#timers = timers;
+    this.#onIdle = onIdle;
+    this.last = clock.now();
+  }
+
+  touch(): void {
+    this.last = this.#clock.now();
+  }
+
+  hold(): void {
+    this.held = true;
+  }
+
+  release(): void {
+    this.held = false;
+    this.touch();
+  }
+
+  stop(): void {
+    this.#timers.stop(this);
+  }
+
+  end(): void {
+    this.stop();
+    this.#onIdle();
+  }
 }

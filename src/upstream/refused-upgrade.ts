@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import { fromRawHeaders } from '../lib/header-list.ts';
 import type { ResponseWriter } from '../pipeline/exchange.ts';
 import type { RelayHooks, RelayResult } from '../pipeline/upstream.ts';
-import { startIdleTimer } from './idle-timer.ts';
+import { IdleTimers } from './idle-timer.ts';
 import { isWithoutContent, responseHeaders } from './response-headers.ts';
 
 export interface RefusalOptions {
@@ -25,7 +25,7 @@ export function relayRefusal(
   const { promise, resolve } = Promise.withResolvers<RelayResult>();
   const status = answer.statusCode ?? 0;
   const empty = isWithoutContent(status);
-  const idle = startIdleTimer(clock, patience, () => answer.destroy());
+  const idle = new IdleTimers(clock, patience).start(() => answer.destroy());
   const onLeave = (): void => {
     answer.destroy();
   };

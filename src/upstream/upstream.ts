@@ -10,6 +10,7 @@ import type { CallContext } from './call.ts';
 import { createPool, type UpstreamCredential } from './connection.ts';
 import { createFetcher } from './fetch.ts';
 import { createForwarder } from './forward.ts';
+import { IdleTimers } from './idle-timer.ts';
 import { createTunneller } from './tunnel.ts';
 
 export interface UpstreamOptions {
@@ -58,15 +59,17 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   // Two pools, since undici looks for a free connection one by one: hundreds of open watches are not in its way.
   const brief: CallContext = { dispatcher: createPool(connection, MAX_BRIEF), clock, logger, telemetry };
   const lasting: CallContext = { dispatcher: createPool(connection, null), clock, logger, telemetry };
+  const patience = new IdleTimers(clock, timeouts.response);
   const tunneller = createTunneller({ connection, token, timeouts, clock, logger, telemetry });
   return {
     ...createForwarder({
+      patience,
       context: (longRunning) => (longRunning ? lasting : brief),
       token,
       timeouts,
       maxBodyBytes,
     }),
-    ...createFetcher({ context: brief, token, timeouts }),
+    ...createFetcher({ context: brief, token, patience }),
     tunnel: tunneller.tunnel,
     async close() {
       await Promise.all([brief.dispatcher.close(), lasting.dispatcher.close(), tunneller.idle()]);

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { startIdleTimer } from '../../../src/upstream/idle-timer.ts';
+import { IdleTimers } from '../../../src/upstream/idle-timer.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 function timerOf() {
   const clock = createFakeClock(0);
   const seen = { idle: 0 };
-  const timer = startIdleTimer(clock, 100, () => {
+  const timer = new IdleTimers(clock, 100).start(() => {
     seen.idle += 1;
   });
   return { clock, seen, timer };
