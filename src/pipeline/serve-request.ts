@@ -56,9 +56,9 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
 }
 
 /** The last stage's three ways: answer, tunnel, forward. */
-async function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipeline): Promise<RelayResult> {
+function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipeline): Promise<RelayResult> {
   const answer = firstAnswer(outgoing, pipeline.answerers);
-  if (answer !== undefined) return writeAnswer(outgoing, await answer);
+  if (answer !== undefined) return answer.then((made) => writeAnswer(outgoing, made));
   const { exchange, route, info } = outgoing;
   if (route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: nobody answers');

@@ -59,20 +59,16 @@ export interface CallContext {
  * @returns how the answer ended, once its head was given to the sink or the client left
  * @throws StatusError for what failed before
  */
-export async function callUpstream(
-  context: CallContext,
-  request: CallRequest,
-  sink: Sink,
-): Promise<CallResult> {
+export function callUpstream(context: CallContext, request: CallRequest, sink: Sink): Promise<CallResult> {
   const first = new Attempt(context, request, sink);
-  try {
-    return await first.result;
-  } catch (error) {
-    if (!first.mayBeRepeated(error)) throw upstreamFailure(error);
-  }
-  return new Attempt(context, request, sink).result.catch((error: unknown) => {
-    throw upstreamFailure(error);
-  });
+  return first.result
+    .catch((error: unknown) => {
+      if (!first.mayBeRepeated(error)) throw error;
+      return new Attempt(context, request, sink).result;
+    })
+    .catch((error: unknown) => {
+      throw upstreamFailure(error);
+    });
 }
 
 class Attempt implements Dispatcher.DispatchHandler {
