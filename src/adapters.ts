@@ -2,45 +2,33 @@
  * The adapters a configuration needs, each built from its part of it. What was built of the same stays over a
  * reload; what was replaced is ended once no request needs it any more.
  */
-import { createHash } from 'node:crypto';
-import type {
-  CacheConfiguration,
-  JWTConfiguration,
-  KeystoneConfiguration,
-  UpstreamConfiguration,
-} from './api/config-v1alpha1.ts';
+import type { JWTConfiguration, KeystoneConfiguration } from './api/config-v1alpha1.ts';
 import type { KeystoneToken } from './api/keystone-v3.ts';
 import type { CredentialCache } from './authentication/credential-cache.ts';
 import { keystoneTokenCodec } from './authentication/keystone-codec.ts';
 import { createRedisStore } from './cache/redis.ts';
-import { createSharedCache, noSharedCache, type SharedCache } from './cache/shared-cache.ts';
-import type { SharedStore } from './cache/shared-store.ts';
+import { noSharedCache, type SharedCache } from './cache/shared-cache.ts';
 import { type ClearableCredentialCache, createCredentialCache } from './cache/tiered.ts';
 import { createFirstContact, type FirstContact } from './clients/first-contact.ts';
 import { createKeystoneClient, type KeystoneClient } from './clients/keystone.ts';
 import { createIssuerKeys, type DiscoveredIssuerKeys } from './clients/oidc.ts';
 import type { LoadedConfiguration } from './config/load.ts';
-import type { Clock } from './lib/clock.ts';
 import { createKept, type Kept } from './lib/kept.ts';
-import type { Logger } from './lib/logger.ts';
-import type { Random } from './lib/random.ts';
-import type { Telemetry } from './lib/telemetry.ts';
+import {
+  fingerprintOf,
+  redisConnection,
+  type Surroundings,
+  serviceSecret,
+  sharedCacheOf,
+  sharedMadeOf,
+  upstreamCredential,
+} from './made-of.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
-
-/** What every part is given. */
-export interface Surroundings {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-}
 
 export interface Keystone {
   readonly client: KeystoneClient;
   readonly contact: FirstContact;
 }
-
-type RedisConfiguration = NonNullable<CacheConfiguration['redis']>;
 
 /** For one issuer: the document and the keys together. */
 const ISSUER_TIMEOUT = 10_000;
@@ -68,7 +56,7 @@ export class Adapters {
 
   upstream(loaded: LoadedConfiguration): Upstream {
     const { upstream, server } = loaded.configuration;
-    const credential = upstreamCredential(loaded, upstream);
+    const credential = upstreamCredential(loaded, upstream.credential);
     const ca = upstream.caFile === undefined ? {} : { ca: loaded.file(upstream.caFile) };
     const { timeouts, limits } = server;
     const madeOf = fingerprintOf(upstream, timeouts.body, limits.bodyBytes, credential, ca);
@@ -190,61 +178,4 @@ export class Adapters {
   #all(): Pick<Kept<unknown>, 'former' | 'end'>[] {
     return [this.#upstream, this.#shared, this.#keystone, this.#tokens, ...this.#issuers.values()];
   }
-}
-
-function upstreamCredential(loaded: LoadedConfiguration, { credential }: UpstreamConfiguration) {
-  return 'tokenFile' in credential
-    ? { token: loaded.file(credential.tokenFile).toString('utf8').trim() }
-    : { cert: loaded.file(credential.certFile), key: loaded.file(credential.keyFile) };
-}
-
-function serviceSecret(
-  loaded: LoadedConfiguration,
-  credential: NonNullable<KeystoneConfiguration['serviceCredential']>,
-): string {
-  return loaded.secret(
-    'password' in credential ? credential.password.password : credential.applicationCredential.secret,
-  );
-}
-
-/** Where Redis is, and how to speak to it. */
-export function redisConnection(loaded: LoadedConfiguration, redis: RedisConfiguration) {
-  const ca = redis.caFile === undefined ? {} : { ca: loaded.file(redis.caFile) };
-  return { ...redis, ...ca, url: loaded.secret(redis.url) };
-}
-
-export function sharedCacheOf(
-  loaded: LoadedConfiguration,
-  { keyPrefix }: RedisConfiguration,
-  store: SharedStore,
-  around: Surroundings,
-): SharedCache {
-  return createSharedCache({
-    ...around,
-    store,
-    sealingKeys: sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64')),
-    keyPrefix,
-    longestLife: longestLife(loaded),
-  });
-}
-
-function sharedMadeOf(loaded: LoadedConfiguration): string {
-  const { redis } = loaded.configuration.cache;
-  if (redis === undefined) return '';
-  return fingerprintOf(redisConnection(loaded, redis), sealingSecrets(loaded), longestLife(loaded));
-}
-
-/** Of an entry in the shared cache, in milliseconds. */
-function longestLife({ configuration: { authentication, portal } }: LoadedConfiguration): number {
-  const { cacheTTL = 0, staleIfUnavailable = 0 } = authentication.keystone ?? {};
-  return Math.max(cacheTTL + staleIfUnavailable, portal?.sessionLifetime ?? 0);
-}
-
-export function sealingSecrets(loaded: LoadedConfiguration): string[] {
-  return loaded.configuration.cache.sealingKeys.map((source) => loaded.secret(source));
-}
-
-/** Equal where a part would be built of the same. A digest, since what it is made of may be secret. */
-export function fingerprintOf(...parts: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
 }

@@ -3,13 +3,14 @@
  * Only here, in `adapters.ts` and in `pipeline-of.ts` are adapters built.
  */
 import type { AddressInfo } from 'node:net';
-import { Adapters, type Surroundings } from './adapters.ts';
+import { Adapters } from './adapters.ts';
 import { createAuditLog } from './audit/audit-log.ts';
 import { createApiServerProbe } from './clients/kube-apiserver.ts';
 import type { LoadedConfiguration, LoadSources, Watched } from './config/load.ts';
 import { createReloader, type Reloader } from './config/reload.ts';
 import { systemClock } from './lib/clock.ts';
 import { systemRandom } from './lib/random.ts';
+import type { Surroundings } from './made-of.ts';
 import { type AuditFile, createAuditFile } from './observability/audit-sink.ts';
 import type { createLogger } from './observability/log.ts';
 import { createMetrics, type Metrics } from './observability/metrics.ts';

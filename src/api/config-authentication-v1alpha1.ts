@@ -67,7 +67,26 @@ export interface JWTConfiguration {
   readonly keysRefreshInterval: Milliseconds;
 }
 
+/** A file of people, in the format of kube-apiserver's and Arktos' token and basic-auth files. */
+export interface StaticFileConfiguration {
+  readonly file: string;
+  readonly usernamePrefix: string;
+  readonly groupsPrefix: string;
+  /** Lines that name no tenant are of the system tenant; without it they are refused. */
+  readonly systemTenantByDefault: boolean;
+}
+
+/** Requests without any credential. */
+export interface AnonymousConfiguration {
+  readonly enabled: boolean;
+  /** Exactly these; all where there are none. */
+  readonly paths: readonly string[];
+}
+
 export interface AuthenticationConfiguration {
+  readonly tokenFile?: StaticFileConfiguration;
+  readonly basicAuthFile?: StaticFileConfiguration;
+  readonly anonymous: AnonymousConfiguration;
   readonly keystone?: KeystoneConfiguration;
   readonly jwt: readonly JWTConfiguration[];
   /** Ready only when every issuer has been reached once, instead of any. */

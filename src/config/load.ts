@@ -10,6 +10,7 @@ import { checkContent, checkPair, secretText } from './content-checks.ts';
 import { parseConfiguration } from './parse.ts';
 import type { Finding, Problem } from './problem.ts';
 import { pairsOf, type Reference, referencesOf } from './references.ts';
+import { staticUsersOf } from './static-users.ts';
 
 export interface LoadedConfiguration {
   readonly configuration: StonegateConfiguration;
@@ -91,6 +92,7 @@ export async function loadConfiguration(
   const findings = [
     ...references.flatMap((reference) => checkReference(reference, found)),
     ...checkPairs(readable, contents),
+    ...checkStaticUsers(readable, contents),
   ];
   if (configuration === undefined || problems.length > 0 || findings.length > 0) {
     return { ok: false, problems: [...problems, ...locate(findings)], watched: watched() };
@@ -127,6 +129,13 @@ function checkPairs(configuration: StonegateConfiguration, contents: Found['cont
     const message = checkPair(certificate, key);
     return message === undefined ? [] : [{ path, message }];
   });
+}
+
+function checkStaticUsers(configuration: StonegateConfiguration, contents: Found['contents']): Finding[] {
+  const users = staticUsersOf(configuration, (file) => contents.get(file));
+  return Object.entries(users).flatMap(([key, { problems }]) =>
+    problems.map((message) => ({ path: ['authentication', key, 'file'], message })),
+  );
 }
 
 function contentOf(source: SecretSource, contents: Found['contents'], env: Found['env']): Buffer | undefined {

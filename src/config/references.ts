@@ -12,7 +12,15 @@ import type {
 import type { Path } from './problem.ts';
 
 /** What the content must be. */
-export type ContentKind = 'certificate' | 'key' | 'ca' | 'token' | 'secret' | 'sealing-key' | 'redis-url';
+export type ContentKind =
+  | 'static-users'
+  | 'certificate'
+  | 'key'
+  | 'ca'
+  | 'token'
+  | 'secret'
+  | 'sealing-key'
+  | 'redis-url';
 
 export interface Reference {
   readonly path: Path;
@@ -38,6 +46,10 @@ export function referencesOf(configuration: StonegateConfiguration): Reference[]
     ...files(['upstream'], { caFile: [upstream.caFile, 'ca'] }),
     ...files(['upstream', 'credential'], credentialFiles(upstream)),
     ...keystoneReferences(authentication.keystone),
+    ...files(['authentication', 'tokenFile'], { file: [authentication.tokenFile?.file, 'static-users'] }),
+    ...files(['authentication', 'basicAuthFile'], {
+      file: [authentication.basicAuthFile?.file, 'static-users'],
+    }),
     ...authentication.jwt.flatMap(({ issuer }, index) =>
       files(['authentication', 'jwt', index, 'issuer'], { caFile: [issuer.caFile, 'ca'] }),
     ),

@@ -10,6 +10,7 @@ import { jwtSchema } from './schema-jwt.ts';
 import { keystoneSchema } from './schema-keystone.ts';
 import { portalSchema } from './schema-portal.ts';
 import { type FileField, fileField, secretSource, upstreamCredential } from './schema-secret.ts';
+import { anonymousSchema, staticFileSchema } from './schema-static.ts';
 
 const count = z.int().min(1);
 
@@ -149,6 +150,15 @@ export function configurationSchema(resolve: (name: string) => string) {
       .strictObject({
         keystone: keystoneSchema(file).exactOptional().describe('Accept Keystone tokens.'),
         jwt: z.array(jwtSchema(file)).default([]).describe('Accept the JWTs of these issuers.'),
+        tokenFile: staticFileSchema(file, 'token:')
+          .exactOptional()
+          .describe('Accept the tokens of a file: `token,user,uid,"group1,group2",,tenant`.'),
+        basicAuthFile: staticFileSchema(file, 'basic:')
+          .exactOptional()
+          .describe('Accept names and passwords of a file: `password,user,uid,"group1,group2",,tenant`.'),
+        anonymous: anonymousSchema
+          .prefault({})
+          .describe('Requests without any credential (not in arktos mode).'),
         requireAllIssuers: z
           .boolean()
           .default(false)

@@ -26,11 +26,22 @@ function validateListeners({ server, admin }: StonegateConfiguration): Finding[]
   return [{ path: ['admin', 'bind'], message: `expected another address than server.bind, ${server.bind}` }];
 }
 
-function validateAuthentication({ authentication }: StonegateConfiguration): Finding[] {
-  if (authentication.keystone !== undefined || authentication.jwt.length > 0) return [];
-  return [
-    { path: ['authentication'], message: 'names nobody who may log in: expected keystone, jwt or both' },
-  ];
+function validateAuthentication({ authentication, tenancy }: StonegateConfiguration): Finding[] {
+  const { keystone, jwt, tokenFile, basicAuthFile, anonymous } = authentication;
+  const findings: Finding[] = [];
+  if (jwt.length === 0 && [keystone, tokenFile, basicAuthFile].every((source) => source === undefined)) {
+    findings.push({
+      path: ['authentication'],
+      message: 'names nobody who may log in: expected keystone, jwt, a file of people, or several of them',
+    });
+  }
+  if (anonymous.enabled && tenancy.mode === 'arktos') {
+    findings.push({
+      path: ['authentication', 'anonymous', 'enabled'],
+      message: 'expected false: in arktos mode system:anonymous is a user of the system tenant',
+    });
+  }
+  return findings;
 }
 
 function validateCache({ redis, sealingKeys }: StonegateConfiguration['cache']): Finding[] {

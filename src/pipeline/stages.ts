@@ -3,6 +3,7 @@
  * them to serve, `explain-request.ts` to say what would happen; neither decides anything by itself.
  */
 import type { AdmissionPlugin } from '../admission/admission.ts';
+import type { AnonymousAccess } from '../authentication/anonymous.ts';
 import { type Authenticator, authenticate } from '../authentication/authenticator.ts';
 import { credentialOf } from '../authentication/credential.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
@@ -33,6 +34,7 @@ export interface Stages {
   readonly random: Random;
   readonly trustedProxies: TrustedProxies;
   readonly authenticators: readonly Authenticator[];
+  readonly anonymousAccess: AnonymousAccess;
   readonly mode: TenancyMode;
   readonly authorizers: readonly Authorizer[];
   readonly admission: readonly AdmissionPlugin[];
@@ -63,13 +65,13 @@ export function identify(received: Received, record: RequestRecord, { mode }: St
 export async function authenticateRequest(
   identified: Identified,
   record: RequestRecord,
-  { authenticators }: Stages,
+  { authenticators, anonymousAccess }: Stages,
 ): Promise<Authenticated> {
   const { exchange, sourceIPs } = identified;
-  const identity = await authenticate(authenticators, credentialOf(exchange.headers), {
-    source: sourceIPs[0],
-    signal: exchange.signal,
-  });
+  const credential = credentialOf(exchange.headers);
+  const nobody = credential === undefined ? anonymousAccess(identified.info.rawPath) : undefined;
+  const context = { source: sourceIPs[0], signal: exchange.signal };
+  const identity = nobody ?? (await authenticate(authenticators, credential, context));
   record.identity = identity;
   return { ...identified, identity };
 }

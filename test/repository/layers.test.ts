@@ -47,6 +47,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['cache/redis.ts'],
   'lru-cache': ['cache/', 'flowcontrol/'],
   jose: ['authentication/'],
+  '@node-rs/bcrypt': ['authentication/password.ts'],
+  'csv-parse/sync': ['config/static-users.ts'],
   'openid-client': ['clients/oidc'],
   undici: ['upstream/', 'clients/'],
   pino: ['observability/'],

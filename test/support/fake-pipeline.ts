@@ -70,6 +70,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
     clock: systemClock,
     random: systemRandom,
     trustedProxies: [],
+    anonymousAccess: () => undefined,
     observer: {
       requestReceived: note('received'),
       responseStarted: note('started'),
