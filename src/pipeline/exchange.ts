@@ -18,7 +18,7 @@ export interface Exchange {
   readonly body: Readable;
   readonly response: ResponseWriter;
   /** Present where clients are asked for a certificate as their credential, and this one gave one. */
-  readonly clientCertificate?: ClientCertificate;
+  readonly clientCertificate?: ClientCertificate | undefined;
   /** Aborted when the client is gone before the answer is complete. */
   readonly signal: AbortSignal;
   /**

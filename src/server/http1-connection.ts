@@ -7,6 +7,7 @@
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { ClientCertificate } from '../api/client-certificate.ts';
 import type { AnswerState } from './answer-state.ts';
 
 interface Owed {
@@ -18,12 +19,14 @@ interface Owed {
 
 export class Http1Connection {
   readonly peerAddress: string | undefined;
+  readonly clientCertificate: ClientCertificate | undefined;
   /** In the order of their requests: the first is the one on the wire. */
   readonly #owed: Owed[] = [];
   /** True once its bytes could be read in two ways, or were no HTTP: nothing more is served on it. */
   refused = false;
 
-  constructor(socket: Duplex) {
+  constructor(socket: Duplex, clientCertificate: ClientCertificate | undefined) {
+    this.clientCertificate = clientCertificate;
     this.peerAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
     socket.once('close', () => this.abandon());
   }
@@ -74,13 +77,15 @@ export class Http1Connection {
   }
 }
 
-/** The connection of each socket, made when it is first asked for. */
-export function createHttp1Connections(): (socket: Duplex) => Http1Connection {
+/** The connection of each socket, made when it is first asked for: after its handshake. */
+export function createHttp1Connections(
+  certificateOf: (socket: Duplex) => ClientCertificate | undefined,
+): (socket: Duplex) => Http1Connection {
   const connections = new WeakMap<Duplex, Http1Connection>();
   return (socket) => {
     const known = connections.get(socket);
     if (known) return known;
-    const connection = new Http1Connection(socket);
+    const connection = new Http1Connection(socket, certificateOf(socket));
     connections.set(socket, connection);
     return connection;
   };

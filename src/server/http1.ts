@@ -33,7 +33,7 @@ interface Accepted {
 
 /** Serves what arrives on the server's connections, once they are given to it. */
 export function serveHttp1(server: Server, context: ServeContext): void {
-  const connectionOf = createHttp1Connections();
+  const connectionOf = createHttp1Connections(context.certificateOf);
   const acceptFrom = (request: IncomingMessage, response: ServerResponse): Accepted | undefined =>
     accept(request, response, connectionOf(request.socket), context);
 
@@ -150,6 +150,7 @@ function exchangeOf({ request, headers, connection, state, writer }: Accepted, b
     headers,
     httpVersion: request.httpVersion,
     peerAddress: connection.peerAddress,
+    clientCertificate: connection.clientCertificate,
     body,
     response: writer,
     signal: state.signal,
