@@ -48,7 +48,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'lru-cache': ['cache/', 'flowcontrol/'],
   jose: ['authentication/'],
   '@node-rs/bcrypt': ['authentication/password.ts'],
-  'csv-parse/sync': ['config/static-users.ts'],
+  'csv-parse': ['config/static-users.ts'],
   'openid-client': ['clients/oidc'],
   undici: ['upstream/', 'clients/'],
   pino: ['observability/'],
@@ -57,6 +57,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   // A cloud's file is no configuration of Stonegate's.
   yaml: ['config/', 'cli/', 'portal/kubeconfig.ts'],
   zod: ['config/'],
+  '@marcbachmann/cel-js': ['lib/cel'],
+  '@bufbuild/re2': ['lib/cel'],
   '@bufbuild/protobuf': ['pipeline/review-protobuf.ts'],
   'ipaddr.js': ['pipeline/client-address.ts', 'config/'],
 };
