@@ -141,11 +141,10 @@ function observerOf(audit: AuditFile, metrics: Metrics, { clock, logger }: Surro
 
 function tlsOf({ configuration, file }: LoadedConfiguration): TLSMaterial {
   const { certFile, keyFile, clientCAFile } = configuration.server.tls;
-  return {
-    cert: file(certFile),
-    key: file(keyFile),
-    ...(clientCAFile === undefined ? {} : { clientCA: file(clientCAFile) }),
-  };
+  const { clientCertificates } = configuration.authentication;
+  const own = { cert: file(certFile), key: file(keyFile) };
+  if (clientCertificates !== undefined) return { ...own, credentialCA: file(clientCertificates.caFile) };
+  return clientCAFile === undefined ? own : { ...own, clientCA: file(clientCAFile) };
 }
 
 type Configuration = LoadedConfiguration['configuration'];

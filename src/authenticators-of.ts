@@ -10,6 +10,7 @@ import { createKeystoneAuthenticator } from './authentication/keystone.ts';
 import { identityOf } from './authentication/keystone-mapping.ts';
 import { createAuthenticationReadiness } from './authentication/readiness.ts';
 import { createTokenFileAuthenticator } from './authentication/token-file.ts';
+import { createX509Authenticator } from './authentication/x509.ts';
 import { tenantTag, userTag } from './cache/drop.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { staticUsersOf } from './config/static-users.ts';
@@ -54,6 +55,14 @@ export function authenticatorsOf(
     authenticators.push(createJWTAuthenticator({ issuers, clock }));
   }
   authenticators.push(...staticAuthenticators(loaded, surroundings));
+  const { clientCertificates } = authentication;
+  if (clientCertificates !== undefined) {
+    const { mode: modeName, systemTenant } = loaded.configuration.tenancy;
+    const tenantInNames = modeName === 'shared';
+    authenticators.push(
+      createX509Authenticator({ ...clientCertificates, tenantInNames, systemTenant, clock }),
+    );
+  }
   const readiness = createAuthenticationReadiness(sources, authentication.requireAllIssuers);
   return { authenticators, readiness };
 }

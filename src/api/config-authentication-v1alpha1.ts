@@ -76,6 +76,14 @@ export interface StaticFileConfiguration {
   readonly systemTenantByDefault: boolean;
 }
 
+/** Who shows a certificate of these authorities is whom it names. */
+export interface ClientCertificatesConfiguration {
+  readonly caFile: string;
+  readonly usernamePrefix: string;
+  readonly groupsPrefix: string;
+  readonly allowSystemTenant: boolean;
+}
+
 /** Requests without any credential. */
 export interface AnonymousConfiguration {
   readonly enabled: boolean;
@@ -86,6 +94,7 @@ export interface AnonymousConfiguration {
 export interface AuthenticationConfiguration {
   readonly tokenFile?: StaticFileConfiguration;
   readonly basicAuthFile?: StaticFileConfiguration;
+  readonly clientCertificates?: ClientCertificatesConfiguration;
   readonly anonymous: AnonymousConfiguration;
   readonly keystone?: KeystoneConfiguration;
   readonly jwt: readonly JWTConfiguration[];

@@ -8,15 +8,19 @@ import type {
   SecretSource,
   StonegateConfiguration,
   UpstreamConfiguration,
+  WebhookConfiguration,
+  WebhookSource,
 } from '../api/config-v1alpha1.ts';
 import type { Path } from './problem.ts';
 
 /** What the content must be. */
 export type ContentKind =
   | 'static-users'
+  | 'webhook-rules'
   | 'certificate'
   | 'key'
   | 'ca'
+  | 'client-ca'
   | 'token'
   | 'secret'
   | 'sealing-key'
@@ -36,7 +40,7 @@ export interface Pair {
 }
 
 export function referencesOf(configuration: StonegateConfiguration): Reference[] {
-  const { server, upstream, authentication, cache, portal } = configuration;
+  const { server, upstream, authentication, cache, portal, webhook } = configuration;
   return [
     ...files(['server', 'tls'], {
       certFile: [server.tls.certFile, 'certificate'],
@@ -50,6 +54,9 @@ export function referencesOf(configuration: StonegateConfiguration): Reference[]
     ...files(['authentication', 'basicAuthFile'], {
       file: [authentication.basicAuthFile?.file, 'static-users'],
     }),
+    ...files(['authentication', 'clientCertificates'], {
+      caFile: [authentication.clientCertificates?.caFile, 'client-ca'],
+    }),
     ...authentication.jwt.flatMap(({ issuer }, index) =>
       files(['authentication', 'jwt', index, 'issuer'], { caFile: [issuer.caFile, 'ca'] }),
     ),
@@ -59,15 +66,17 @@ export function referencesOf(configuration: StonegateConfiguration): Reference[]
       secret(['cache', 'sealingKeys', index], source, 'sealing-key'),
     ),
     ...(portal === undefined ? [] : portalReferences(portal)),
+    ...(webhook === undefined ? [] : webhookReferences(webhook)),
   ];
 }
 
-export function pairsOf({ server, upstream, portal }: StonegateConfiguration): Pair[] {
+export function pairsOf({ server, upstream, portal, webhook }: StonegateConfiguration): Pair[] {
   const { credential } = upstream;
   return [
     { path: ['server', 'tls', 'keyFile'], certFile: server.tls.certFile, keyFile: server.tls.keyFile },
     ...('certFile' in credential ? [{ path: ['upstream', 'credential', 'keyFile'], ...credential }] : []),
     ...(portal === undefined ? [] : [{ path: ['portal', 'tls', 'keyFile'], ...portal.tls }]),
+    ...(webhook === undefined ? [] : [{ path: ['webhook', 'tls', 'keyFile'], ...webhook.tls }]),
   ];
 }
 
@@ -108,6 +117,22 @@ function portalReferences({ tls, kubernetes, oidc }: PortalConfiguration): Refer
         : [secret(['portal', 'oidc', index, 'clientSecret'], clientSecret, 'secret')],
     ),
   ];
+}
+
+function webhookReferences({ tls, policy, sync }: WebhookConfiguration): Reference[] {
+  return [
+    ...files(['webhook', 'tls'], {
+      certFile: [tls.certFile, 'certificate'],
+      keyFile: [tls.keyFile, 'key'],
+      clientCAFile: [tls.clientCAFile, 'ca'],
+    }),
+    ...files(['webhook', 'policy'], { file: [fileOf(policy), 'webhook-rules'] }),
+    ...files(['webhook', 'sync'], { file: [fileOf(sync), 'webhook-rules'] }),
+  ];
+}
+
+function fileOf(source: WebhookSource | undefined): string | undefined {
+  return source !== undefined && 'file' in source ? source.file : undefined;
 }
 
 type Files = Readonly<Record<string, readonly [name: string | undefined, kind: ContentKind]>>;

@@ -6,11 +6,13 @@
 import { z } from 'zod';
 import { bind, cidr, duration, period, rate, tenant, text, url } from './fields.ts';
 import { bindingsSchema } from './schema-bindings.ts';
+import { clientCertificatesSchema } from './schema-certificates.ts';
 import { jwtSchema } from './schema-jwt.ts';
 import { keystoneSchema } from './schema-keystone.ts';
 import { portalSchema } from './schema-portal.ts';
 import { type FileField, fileField, secretSource, upstreamCredential } from './schema-secret.ts';
 import { anonymousSchema, staticFileSchema } from './schema-static.ts';
+import { webhookSchema } from './schema-webhook.ts';
 
 const count = z.int().min(1);
 
@@ -156,6 +158,9 @@ export function configurationSchema(resolve: (name: string) => string) {
         basicAuthFile: staticFileSchema(file, 'basic:')
           .exactOptional()
           .describe('Accept names and passwords of a file: `password,user,uid,"group1,group2",,tenant`.'),
+        clientCertificates: clientCertificatesSchema(file)
+          .exactOptional()
+          .describe('Accept client certificates that say a tenant.'),
         anonymous: anonymousSchema
           .prefault({})
           .describe('Requests without any credential (not in arktos mode).'),
@@ -177,6 +182,9 @@ export function configurationSchema(resolve: (name: string) => string) {
     portal: portalSchema(file)
       .exactOptional()
       .describe('A page to sign in at with a browser. Off without it.'),
+    webhook: webhookSchema(file)
+      .exactOptional()
+      .describe("Answers an API server's reviews in place of k8s-keystone-auth. Off without it."),
     audit: z
       .strictObject({
         file: z

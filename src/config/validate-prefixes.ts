@@ -42,7 +42,12 @@ export function usernamePrefixesOf(authentication: AuthenticationConfiguration):
   return sourcesOf(authentication).map(({ username }) => username.value);
 }
 
-function sourcesOf({ jwt, tokenFile, basicAuthFile }: AuthenticationConfiguration): readonly Source[] {
+function sourcesOf({
+  jwt,
+  tokenFile,
+  basicAuthFile,
+  clientCertificates,
+}: AuthenticationConfiguration): readonly Source[] {
   return [
     ...jwt.map(({ claimMappings }, index) => {
       const path = ['authentication', 'jwt', index, 'claimMappings'];
@@ -54,6 +59,7 @@ function sourcesOf({ jwt, tokenFile, basicAuthFile }: AuthenticationConfiguratio
     }),
     ...prefixesAt('tokenFile', tokenFile),
     ...prefixesAt('basicAuthFile', basicAuthFile),
+    ...prefixesAt('clientCertificates', clientCertificates),
   ];
 }
 

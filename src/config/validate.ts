@@ -4,20 +4,24 @@
  */
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { Finding } from './problem.ts';
+import { validateCertificates } from './validate-certificates.ts';
 import { validateIssuers } from './validate-issuers.ts';
 import { validatePortal } from './validate-portal.ts';
 import { validatePrefixes } from './validate-prefixes.ts';
 import { validateTenants } from './validate-tenants.ts';
+import { validateWebhook } from './validate-webhook.ts';
 
 export function validate(configuration: StonegateConfiguration): Finding[] {
   return [
     ...validateListeners(configuration),
     ...validateAuthentication(configuration),
+    ...validateCertificates(configuration),
     ...validateIssuers(configuration.authentication.jwt),
     ...validatePrefixes(configuration),
     ...validateTenants(configuration),
     ...validateCache(configuration.cache),
     ...validatePortal(configuration),
+    ...validateWebhook(configuration),
   ];
 }
 
@@ -27,12 +31,14 @@ function validateListeners({ server, admin }: StonegateConfiguration): Finding[]
 }
 
 function validateAuthentication({ authentication, tenancy }: StonegateConfiguration): Finding[] {
-  const { keystone, jwt, tokenFile, basicAuthFile, anonymous } = authentication;
+  const { keystone, jwt, tokenFile, basicAuthFile, clientCertificates, anonymous } = authentication;
   const findings: Finding[] = [];
-  if (jwt.length === 0 && [keystone, tokenFile, basicAuthFile].every((source) => source === undefined)) {
+  const sources = [keystone, tokenFile, basicAuthFile, clientCertificates];
+  if (jwt.length === 0 && sources.every((source) => source === undefined)) {
     findings.push({
       path: ['authentication'],
-      message: 'names nobody who may log in: expected keystone, jwt, a file of people, or several of them',
+      message:
+        'names nobody who may log in: expected keystone, jwt, a file of people, clientCertificates, or several of them',
     });
   }
   if (anonymous.enabled && tenancy.mode === 'arktos') {

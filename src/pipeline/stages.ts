@@ -68,7 +68,7 @@ export async function authenticateRequest(
   { authenticators, anonymousAccess }: Stages,
 ): Promise<Authenticated> {
   const { exchange, sourceIPs } = identified;
-  const credential = credentialOf(exchange.headers);
+  const credential = credentialOf(exchange.headers, exchange.clientCertificate);
   const nobody = credential === undefined ? anonymousAccess(identified.info.rawPath) : undefined;
   const context = { source: sourceIPs[0], signal: exchange.signal };
   const identity = nobody ?? (await authenticate(authenticators, credential, context));
