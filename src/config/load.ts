@@ -7,6 +7,7 @@ import { readFile as readFromDisk } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { SecretSource, StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { checkContent, checkPair, secretText } from './content-checks.ts';
+import { checkWebhookFiles } from './keystone-auth/webhook-files.ts';
 import { parseConfiguration } from './parse.ts';
 import type { Finding, Problem } from './problem.ts';
 import { pairsOf, type Reference, referencesOf } from './references.ts';
@@ -93,6 +94,7 @@ export async function loadConfiguration(
     ...references.flatMap((reference) => checkReference(reference, found)),
     ...checkPairs(readable, contents),
     ...checkStaticUsers(readable, contents),
+    ...checkWebhookFiles(readable, (file) => contents.get(file)),
   ];
   if (configuration === undefined || problems.length > 0 || findings.length > 0) {
     return { ok: false, problems: [...problems, ...locate(findings)], watched: watched() };

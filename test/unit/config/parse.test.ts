@@ -117,6 +117,14 @@ limits:
     queue: 19
     queueTimeout: 20s
   perTenant: { perSecond: 21, burst: 22 }
+webhook:
+  bind: 127.0.0.1:3
+  path: /hook
+  tls: { certFile: /wc, keyFile: /wk, clientCAFile: /wca }
+  usernames: legacy
+  policy: { file: /policy.json }
+  sync: { configMap: { namespace: auth, name: rules } }
+  configMapInterval: 23s
 audit: { file: /audit.log }
 log: { level: debug }
 `;
@@ -205,6 +213,15 @@ log: { level: debug }
         queueTimeout: 20_000,
       },
       perTenant: { perSecond: 21, burst: 22 },
+    },
+    webhook: {
+      bind: '127.0.0.1:3',
+      path: '/hook',
+      tls: { certFile: '/wc', keyFile: '/wk', clientCAFile: '/wca' },
+      usernames: 'legacy',
+      policy: { file: '/policy.json' },
+      sync: { configMap: { namespace: 'auth', name: 'rules' } },
+      configMapInterval: 23_000,
     },
     audit: { file: '/audit.log' },
     log: { level: 'debug' },
