@@ -100,6 +100,9 @@ authentication:
       keysMaxAge: 12s
       keysRefreshInterval: 13s
   requireAllIssuers: true
+  tokenFile: { file: /tokens, usernamePrefix: "t:", groupsPrefix: "tg:", systemTenantByDefault: true }
+  basicAuthFile: { file: /passwords }
+  anonymous: { enabled: true, paths: [/version] }
 cache:
   maxEntries: 14
   redis:
@@ -190,6 +193,19 @@ log: { level: debug }
           keysRefreshInterval: 13_000,
         },
       ],
+      tokenFile: {
+        file: '/tokens',
+        usernamePrefix: 't:',
+        groupsPrefix: 'tg:',
+        systemTenantByDefault: true,
+      },
+      basicAuthFile: {
+        file: '/passwords',
+        usernamePrefix: 'basic:',
+        groupsPrefix: 'basic:',
+        systemTenantByDefault: false,
+      },
+      anonymous: { enabled: true, paths: ['/version'] },
       requireAllIssuers: true,
     },
     cache: {
