@@ -10,6 +10,7 @@ import { type Addition, finishedUser } from './finished-user.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
 import { type NamedIdentity, userOrNamed } from './unnamed-user.ts';
 import { DELEGATION_WORDS, escapeNamePart, personalName } from './user-name.ts';
+import { isWithinTenant } from './within-tenant.ts';
 
 export interface ArktosOptions {
   /** Whose users act in every tenant. */
@@ -36,6 +37,8 @@ export function createArktosMode({ systemTenant, domains }: ArktosOptions): Tena
     hiddenGroups: CLUSTER_SCOPED_GROUPS,
     isSystem,
     reviewTenant: (tenant) => tenant,
+    concernsCluster: (_info, tenant) => isSystem(tenant),
+    isWithinTenant: (path, tenant) => isSystem(tenant) || isWithinTenant(path, tenant),
     tenantOf(identity) {
       const tenant = resolve(identity.tenantOrigin);
       if (tenant === EVERY_TENANT)

@@ -40,7 +40,9 @@ export function createSharedMode({ domains, reservedNamePrefixes }: SharedOption
     hiddenResources: new Set(),
     hiddenGroups: new Set(),
     isSystem: () => false,
+    isWithinTenant: () => true,
     reviewTenant: () => undefined,
+    concernsCluster: (info) => !info.isResourceRequest || info.namespace === '',
     tenantOf: ({ tenantOrigin }) => (tenantOrigin.from === 'nowhere' ? NO_TENANT : resolve(tenantOrigin)),
     userOf: (identity, tenant) =>
       userOrNamed(identity, (named) =>
