@@ -164,7 +164,7 @@ function modeOf(tenancy: TenancyConfiguration, authentication: AuthenticationCon
 }
 
 /** Where a review about that tenant is posted. */
-export function accessReviewPath(tenant: TenantName | undefined): string {
+export function accessReviewPath(tenant: TenantName | undefined, resource: string): string {
   const place = tenant === undefined ? '' : `tenants/${tenant}/`;
-  return `/apis/authorization.k8s.io/v1/${place}subjectaccessreviews`;
+  return `/apis/authorization.k8s.io/v1/${place}${resource}`;
 }

@@ -8,7 +8,7 @@ import type { ResourceAttributes } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import { forbidden } from '../errors/forbidden.ts';
-import type { AccessReviewer } from './access-reviewer.ts';
+import { type AccessReviewer, reviewOf } from './access-reviewer.ts';
 import type { Authorizer } from './authorizer.ts';
 
 export interface ConnectCreateOptions {
@@ -22,10 +22,12 @@ const CONNECTIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward
 export function createConnectCreate({ reviewer, reviewTenant }: ConnectCreateOptions): Authorizer {
   return {
     name: 'connect-create',
-    async authorize({ info, method, user, tenant, upgrade, signal }) {
+    async authorize({ info, method, user, tenant, sender, upgrade, signal }) {
       if (method === 'POST' || upgrade === undefined || !isPodConnection(info)) return;
-      const resourceAttributes = attributesOf(info, info.tenant === '' ? reviewTenant(tenant) : info.tenant);
-      const { allowed, denied = false } = await reviewer.review(user, { resourceAttributes }, signal);
+      const home = reviewTenant(tenant);
+      const resourceAttributes = attributesOf(info, info.tenant === '' ? home : info.tenant);
+      const subject = { user, sender, home };
+      const { allowed, denied = false } = await reviewOf(reviewer, subject, { resourceAttributes }, signal);
       if (allowed && !denied) return;
       throw forbidden('AccessDenied', { ...info, verb: 'create' }, user.username, resourceAttributes.tenant);
     },

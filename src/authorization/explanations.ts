@@ -5,7 +5,7 @@
  */
 import type { TenantName } from '../api/identity.ts';
 import { forbidden } from '../errors/forbidden.ts';
-import type { AccessReviewer } from './access-reviewer.ts';
+import { type AccessReviewer, reviewOf } from './access-reviewer.ts';
 import type { Authorizer } from './authorizer.ts';
 
 export interface ExplanationsOptions {
@@ -19,11 +19,12 @@ export function createExplanationsAuthorizer(options: ExplanationsOptions): Auth
   const { reviewer, reviewTenant, isSystem } = options;
   return {
     name: 'explanations',
-    async authorize({ info, user, tenant, signal }) {
+    async authorize({ info, user, tenant, sender, signal }) {
       if (!info.isResourceRequest || info.apiGroup !== 'stonegate.dev' || info.resource !== 'explanations')
         return;
       const { apiGroup: group, apiVersion: version, resource, verb } = info;
-      const place = isSystem(tenant) ? reviewTenant(tenant) : undefined;
+      const home = reviewTenant(tenant);
+      const place = isSystem(tenant) ? home : undefined;
       const resourceAttributes = {
         verb,
         group,
@@ -31,7 +32,8 @@ export function createExplanationsAuthorizer(options: ExplanationsOptions): Auth
         resource,
         ...(place === undefined ? {} : { tenant: place }),
       };
-      const { allowed, denied = false } = await reviewer.review(user, { resourceAttributes }, signal);
+      const subject = { user, sender, home };
+      const { allowed, denied = false } = await reviewOf(reviewer, subject, { resourceAttributes }, signal);
       if (!allowed || denied) throw forbidden('AccessDenied', info, user.username, undefined);
     },
   };

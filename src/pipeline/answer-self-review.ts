@@ -1,6 +1,6 @@
 /**
  * Answers what users ask about themselves. The API server is asked first, as the user; where it lets them ask
- * nothing, Stonegate asks in their stead, since `kubectl auth can-i` is to tell the truth also to somebody
+ * nothing, Stonegate asks in their stead (not for who goes through with their own token: by name they could be another), since `kubectl auth can-i` is to tell the truth also to somebody
  * without the right to put the question. Who they are Stonegate says itself: it knows exactly what it would send.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
@@ -88,7 +88,7 @@ async function answerAccess(
   if (!mode.isSystem(outgoing.tenant) && isGranted(spec))
     return answerWith({ allowed: true, reason: 'Stonegate does this for everybody' });
   const answer = await askAsUser(outgoing, route, review, fetcher);
-  if (answer.status !== 403) return relayed(answer);
+  if (answer.status !== 403 || outgoing.sender.kind === 'client') return relayed(answer);
   return answerWith(await reviewer.review(outgoing.user, spec, outgoing.exchange.signal));
 }
 
@@ -168,13 +168,14 @@ function isRulesStatus(status: unknown): status is RulesStatus {
 }
 
 function askAsUser(
-  { headers, exchange }: Outgoing,
+  { headers, exchange, sender }: Outgoing,
   { path, query }: ReviewRoute,
   review: object,
   fetcher: UpstreamFetcher,
 ): Promise<UpstreamAnswer> {
   return fetcher.fetch(
     {
+      sender,
       method: 'POST',
       target: query === '' ? path : `${path}?${query}`,
       headers: [

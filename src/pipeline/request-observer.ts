@@ -20,9 +20,9 @@ export interface RequestRecord {
   info?: RequestInfo;
   identity?: Identity;
   tenant?: TenantName;
-  /** The user as impersonated. */
+  /** The user as the API server knows them. */
   user?: UserInfo;
-  /** True once the API server is asked as that user, not as Stonegate itself. */
+  /** True once the API server is asked as that user by Stonegate, and not with the user's own token. */
   impersonated?: boolean;
   /** How the request left the pipeline. */
   outcome?: Outcome;

@@ -5,6 +5,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
+import type { Sender } from '../api/sender.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { OwnAPIRoute } from '../tenancy/own-api.ts';
 import type { Route } from '../tenancy/tenancy-mode.ts';
@@ -25,6 +26,8 @@ export interface Identified extends Received {
 
 export interface Authenticated extends Identified {
   readonly identity: Identity;
+  /** With whose credential the request goes on. */
+  readonly sender: Sender;
 }
 
 export interface Scoped extends Authenticated {
@@ -43,6 +46,6 @@ export interface Routed extends Authorized {
 }
 
 export interface Outgoing extends Routed {
-  /** The client's headers, cleaned, with the person's identity on them. */
+  /** The client's headers, cleaned, with the person's identity on them unless their own token says who they are. */
   readonly headers: HeaderList;
 }

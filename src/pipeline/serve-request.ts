@@ -48,6 +48,7 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     const routed = rewrite(authorized, pipeline);
     const outgoing = impersonateRequest(routed, pipeline);
     record.outcome = relayed(await deliver(outgoing, record, pipeline));
+    if (record.outcome.status === 401) forgetRefused(outgoing, pipeline);
   } catch (error) {
     if (record.user === undefined) pipeline.observer.requestReceived(record);
     record.outcome = refuse(error, received, pipeline);
@@ -59,11 +60,12 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
 async function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipeline): Promise<RelayResult> {
   const answer = await firstAnswer(outgoing, pipeline.answerers);
   if (answer !== undefined) return writeAnswer(outgoing, answer);
-  const { exchange, route, info } = outgoing;
+  const { exchange, route, info, sender } = outgoing;
   if (route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: nobody answers');
-  record.impersonated = true;
+  record.impersonated = sender.kind === 'stonegate';
   const request: UpstreamRequest = {
+    sender,
     method: exchange.method,
     target: route.query === '' ? route.path : `${route.path}?${route.query}`,
     headers: outgoing.headers,
@@ -79,6 +81,12 @@ async function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipe
   if (exchange.upgrade !== undefined)
     return pipeline.tunneller.tunnel(request, exchange, exchange.upgrade, hooks);
   return pipeline.forwarder.forward(request, exchange, hooks);
+}
+
+/** What the API server no longer takes it no longer vouches for. Behind `proxy` somebody else has said so. */
+function forgetRefused({ sender, identity, info }: Outgoing, { authenticators }: Pipeline): void {
+  if (sender.kind !== 'client' || isWorkload(info)) return;
+  authenticators.find(({ name }) => name === identity.authenticator)?.forget?.(sender.token);
 }
 
 async function firstAnswer(outgoing: Outgoing, answerers: readonly Answerer[]): Promise<Answer | undefined> {

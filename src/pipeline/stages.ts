@@ -7,6 +7,7 @@ import type { AnonymousAccess } from '../authentication/anonymous.ts';
 import { type Authenticator, authenticate } from '../authentication/authenticator.ts';
 import { credentialOf } from '../authentication/credential.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
+import { forbidden } from '../errors/forbidden.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import { ownAPIRoute } from '../tenancy/own-api.ts';
@@ -16,6 +17,7 @@ import { clientAddresses, type TrustedProxies } from './client-address.ts';
 import { cleanClientHeaders } from './client-headers.ts';
 import type { Exchange } from './exchange.ts';
 import { impersonate } from './impersonate.ts';
+import { passThrough, senderOf } from './pass-through.ts';
 import { parseRequestInfo } from './request-info.ts';
 import type { RequestRecord } from './request-observer.ts';
 import type {
@@ -73,7 +75,7 @@ export async function authenticateRequest(
   const context = { source: sourceIPs[0], signal: exchange.signal };
   const identity = nobody ?? (await authenticate(authenticators, credential, context));
   record.identity = identity;
-  return { ...identified, identity };
+  return { ...identified, identity, sender: senderOf(identity, credential) };
 }
 
 /** @throws StatusError TenantUnknown, IdentityReserved, IdentityUnusable */
@@ -87,12 +89,13 @@ export function resolveTenant(authenticated: Authenticated, record: RequestRecor
 
 /** @throws StatusError as the authorizers do */
 export async function authorizeRequest(scoped: Scoped, { authorizers }: Stages): Promise<Authorized> {
-  const { exchange, info, tenant, user } = scoped;
+  const { exchange, info, tenant, user, sender } = scoped;
   return asAuthorized(scoped, authorizers, {
     info,
     method: exchange.method,
     user,
     tenant,
+    sender,
     upgrade: exchange.upgrade?.protocol,
     signal: exchange.signal,
   });
@@ -104,24 +107,28 @@ export function admit({ exchange, info }: Authorized, { admission }: Stages): vo
 }
 
 /**
- * Stonegate's own API comes before the mode's: it is the same in all of them and is never forwarded.
+ * Stonegate's own API comes before the mode's: it is the same in all of them and is never forwarded. With a client's
+ * own token only what is their tenant's is asked for.
  *
  * @throws StatusError PathForbidden, NotFound, MethodNotAllowed
  */
 export function rewrite(authorized: Authorized, { mode }: Stages): Routed {
-  const { info, exchange, tenant, user } = authorized;
+  const { info, exchange, tenant, user, sender } = authorized;
   const route = ownAPIRoute(info, exchange.method) ?? mode.route(info, exchange.method, tenant, user);
+  const asked = route.kind === 'forward' || route.kind === 'self-review';
+  if (asked && sender.kind === 'client' && !mode.isWithinTenant(route.path, tenant))
+    throw forbidden('PathForbidden', info, user.username, tenant);
   return { ...authorized, route };
 }
 
 /** @throws StatusError ImpersonationForbidden, IdentityTooLarge, InvariantBroken */
 export function impersonateRequest(routed: Routed, { maxHeaderBytes }: Stages): Outgoing {
   const cleaned = cleanClientHeaders(routed.exchange.headers);
-  const headers = impersonate(cleaned, routed.user, {
-    maxHeaderBytes,
-    auditID: routed.auditID,
-    clientAddress: routed.sourceIPs[0],
-  });
+  const options = { maxHeaderBytes, auditID: routed.auditID, clientAddress: routed.sourceIPs[0] };
+  const headers =
+    routed.sender.kind === 'client'
+      ? passThrough(cleaned, options)
+      : impersonate(cleaned, routed.user, options);
   return { ...routed, headers };
 }
 

@@ -50,6 +50,8 @@ export const openMode: TenancyMode = {
   route: (info) => ({ kind: 'forward', path: info.rawPath, query: info.rawQuery }),
   reviewTenant: () => undefined,
   isSystem: () => false,
+  concernsCluster: () => false,
+  isWithinTenant: () => true,
   hiddenResources: new Set(),
   hiddenGroups: new Set(),
 };

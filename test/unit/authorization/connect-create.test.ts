@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
 import type { TenantName } from '../../../src/api/identity.ts';
+import type { Sender } from '../../../src/api/sender.ts';
 import { createConnectCreate } from '../../../src/authorization/connect-create.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
@@ -13,17 +14,23 @@ interface Options {
   readonly upgrade?: string | undefined;
   readonly answer?: SubjectAccessReviewStatus | Error;
   readonly reviewTenant?: TenantName | undefined;
+  readonly sender?: Sender;
 }
 
 /** Asks the authorizer, and tells what it asked the API server. */
 async function ask(target: string, options: Options = {}) {
-  const { method = 'GET', answer = { allowed: false } } = options;
+  const { method = 'GET', answer = { allowed: false }, sender = { kind: 'stonegate' } } = options;
   const asked: unknown[] = [];
   const authorizer = createConnectCreate({
     reviewTenant: () => ('reviewTenant' in options ? options.reviewTenant : toTenantName('acme')),
     reviewer: {
       async review(user, attributes) {
         asked.push({ user: user.username, ...attributes });
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+      async reviewSelf(token, home, attributes) {
+        asked.push({ token, home, ...attributes });
         if (answer instanceof Error) throw answer;
         return answer;
       },
@@ -35,6 +42,7 @@ async function ask(target: string, options: Options = {}) {
       method,
       user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
       tenant: toTenantName('acme'),
+      sender,
       upgrade: 'upgrade' in options ? options.upgrade : 'websocket',
       signal: new AbortController().signal,
     })

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
+import type { Sender } from '../../../src/api/sender.ts';
 import { createExplanationsAuthorizer } from '../../../src/authorization/explanations.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
@@ -7,7 +8,12 @@ import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 
 const EXPLANATIONS = '/apis/stonegate.dev/v1alpha1/explanations';
 
-async function ask(target: string, answer: SubjectAccessReviewStatus | Error, tenant = 'acme') {
+async function ask(
+  target: string,
+  answer: SubjectAccessReviewStatus | Error,
+  tenant = 'acme',
+  sender: Sender = { kind: 'stonegate' },
+) {
   const asked: unknown[] = [];
   const authorizer = createExplanationsAuthorizer({
     reviewTenant: (name) => name,
@@ -15,6 +21,11 @@ async function ask(target: string, answer: SubjectAccessReviewStatus | Error, te
     reviewer: {
       async review(user, attributes) {
         asked.push({ user: user.username, ...attributes });
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+      async reviewSelf(token, home, attributes) {
+        asked.push({ token, home, ...attributes });
         if (answer instanceof Error) throw answer;
         return answer;
       },
@@ -26,6 +37,7 @@ async function ask(target: string, answer: SubjectAccessReviewStatus | Error, te
       method: 'POST',
       user: { username: 'alice', uid: '', groups: [], extra: {} },
       tenant: toTenantName(tenant),
+      sender,
       upgrade: undefined,
       signal: new AbortController().signal,
     })

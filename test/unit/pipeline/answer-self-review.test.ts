@@ -48,6 +48,9 @@ async function post(spec: unknown, options: Options = {}) {
       if (review instanceof Error) throw review;
       return review;
     },
+    async reviewSelf(): Promise<never> {
+      throw new Error('a self review asks its own question');
+    },
   };
   const limits = { bodyBytes: 1024, bodyTimeout: 1000 };
   const answerer = createSelfReviewAnswerer({ fetcher, reviewer, mode, clock, limits });
@@ -415,7 +418,7 @@ t.test('a review that does not arrive in time is a 408', async (t) => {
 t.test('other requests are left to others', async (t) => {
   const answerer = createSelfReviewAnswerer({
     fetcher: fakeFetcher(() => FORBIDDEN),
-    reviewer: { review: async () => ({ allowed: true }) },
+    reviewer: { review: async () => ({ allowed: true }), reviewSelf: async () => ({ allowed: true }) },
     mode: arktos,
     clock: standingClock,
     limits: { bodyBytes: 1, bodyTimeout: 1 },

@@ -32,6 +32,11 @@ async function explain(options: Options = {}) {
         if (rbac instanceof Error) throw rbac;
         return rbac;
       },
+      async reviewSelf(token, home, attributes) {
+        asked.push({ token, home, ...attributes });
+        if (rbac instanceof Error) throw rbac;
+        return rbac;
+      },
     },
   });
   const explanation = await ask(
