@@ -8,7 +8,8 @@ import { identityScope, isSafeID, isUsableName, scopeExtra, scopeGroups } from '
 import { StatusError } from '../errors/status-error.ts';
 import { type HeldRoles, scopeKey } from './roles-in-scope.ts';
 
-const ANNOTATION = 'keystone.stonegate.dev/roles-of';
+/** On what the roles were looked up, for the audit log: `project 3f…: member, reader; domain …`. */
+export const ROLES_ANNOTATION = 'keystone.stonegate.dev/roles';
 
 /**
  * @param held the narrowest scope first
@@ -26,9 +27,13 @@ export function withRoles(identity: Identity, held: readonly HeldRoles[]): Ident
     scope: identityScope(narrowest.scope, narrowest.roles),
     auditAnnotations: {
       ...identity.auditAnnotations,
-      [ANNOTATION]: held.map(({ scope }) => scopeKey(scope)).join(', '),
+      [ROLES_ANNOTATION]: held.map(inWords).join('; '),
     },
   };
+}
+
+function inWords({ scope, roles }: HeldRoles): string {
+  return `${scopeKey(scope)}: ${roles.map(({ name }) => name).join(', ')}`;
 }
 
 function refuseUnusable({ scope, roles }: HeldRoles): void {

@@ -12,15 +12,18 @@ import type { Clock } from '../lib/clock.ts';
 import { isGranted, withGrantedRules } from '../tenancy/granted-rules.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Answer, Answerer } from './answerer.ts';
+import type { AskedAbout } from './asked-about.ts';
 import type { BodyLimits } from './read-body.ts';
 import type { Outgoing } from './request-state.ts';
 import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from './upstream.ts';
 
 export interface SelfReviewOptions {
+  readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
+  /** The request as its user would send it there; absent where people are the same everywhere. */
+  readonly askedAbout?: AskedAbout;
   readonly fetcher: UpstreamFetcher;
   readonly reviewer: AccessReviewer;
-  readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
   readonly clock: Clock;
   readonly limits: BodyLimits;
 }
@@ -44,14 +47,20 @@ export function createSelfReviewAnswerer(options: SelfReviewOptions): Answerer {
       if (route.kind !== 'self-review') return undefined;
       // Its answer depends on who asks alone, so whatever its body says is not read.
       if (route.review === 'subject') return answerSubject(outgoing);
-      const { limits, clock } = options;
+      const { limits, clock, askedAbout = asItIs } = options;
       const spec = await readReviewSpec(outgoing.exchange, route.review, limits, clock);
-      return route.review === 'access'
-        ? answerAccess(outgoing, route, accessQuestion(spec), options)
-        : answerRules(outgoing, route, rulesNamespace(spec), options);
+      if (route.review === 'rules') {
+        const namespace = rulesNamespace(spec);
+        return answerRules(await askedAbout(outgoing, namespace), route, namespace, options);
+      }
+      const question = accessQuestion(spec);
+      const namespace = 'resourceAttributes' in question ? (question.resourceAttributes.namespace ?? '') : '';
+      return answerAccess(await askedAbout(outgoing, namespace), route, question, options);
     },
   };
 }
+
+const asItIs: AskedAbout = async (outgoing) => outgoing;
 
 function answerSubject(outgoing: Outgoing): Answer {
   return created({

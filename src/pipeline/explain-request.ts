@@ -17,6 +17,7 @@ import {
   identityWords,
   requestWords,
   rewriteWords,
+  rolesWords,
   tenantWords,
 } from './explain-words.ts';
 import type { RequestRecord } from './request-observer.ts';
@@ -89,7 +90,8 @@ async function walk(
     const scoped = await trail.stage(
       'resolveTenant',
       () => resolveTenant(authenticated, record, stages),
-      ({ identity, tenant, user }) => tenantWords(identity, tenant, user.username),
+      ({ identity, tenant, user }) =>
+        `${tenantWords(identity, tenant, user.username)}${rolesWords(identity)}`,
     );
     const authorized = await trail.stage(
       'authorize',

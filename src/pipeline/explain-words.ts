@@ -5,6 +5,7 @@ import type { Identity } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { credentialOf } from '../authentication/credential.ts';
 import { readJWT, stringMember } from '../authentication/jwt-parts.ts';
+import { ROLES_ANNOTATION } from '../bindings/identity-with-roles.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { timestamp } from '../lib/timestamp.ts';
@@ -92,6 +93,12 @@ export function tenantWords({ tenantOrigin }: Identity, tenant: string, userName
       ? `the Keystone domain ${quoted(tenantOrigin.domain.name)}`
       : "the issuer's configuration";
   return `${origin} gives the tenant ${quoted(tenant)}; the API server is to know the user as ${quoted(userName)}`;
+}
+
+/** What of the identity is not the credential's doing. */
+export function rolesWords({ assignmentsOf, scope, auditAnnotations }: Identity): string {
+  if (assignmentsOf === undefined || scope === undefined || scope.kind === 'unscoped') return '';
+  return `; roles were looked up: ${auditAnnotations[ROLES_ANNOTATION]}`;
 }
 
 export function rewriteWords(route: Outgoing['route'], rawPath: string): string {

@@ -31,6 +31,8 @@ export interface Authenticated extends Identified {
 }
 
 export interface Scoped extends Authenticated {
+  /** Whom the credential alone proves; `identity` has the roles that count for this request too. */
+  readonly proven: Identity;
   readonly tenant: TenantName;
   /** As the API server is to know them. */
   readonly user: UserInfo;

@@ -40,7 +40,7 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
   try {
     const identified = identify(received, record, pipeline);
     const authenticated = await authenticateRequest(identified, record, pipeline);
-    const scoped = resolveTenant(authenticated, record, pipeline);
+    const scoped = await resolveTenant(authenticated, record, pipeline);
     pipeline.observer.requestReceived(record);
     const authorized = await authorizeRequest(scoped, pipeline);
     admit(authorized, pipeline);

@@ -7,6 +7,7 @@ import type { AnonymousAccess } from '../authentication/anonymous.ts';
 import { type Authenticator, authenticate } from '../authentication/authenticator.ts';
 import { credentialOf } from '../authentication/credential.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
+import type { RoleLookup } from '../bindings/role-lookup.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
@@ -29,6 +30,7 @@ import type {
   Routed,
   Scoped,
 } from './request-state.ts';
+import { concernOf } from './role-concern.ts';
 
 /** What the stages decide by; built once for a configuration, in `pipeline-of.ts`. */
 export interface Stages {
@@ -38,6 +40,8 @@ export interface Stages {
   readonly authenticators: readonly Authenticator[];
   readonly anonymousAccess: AnonymousAccess;
   readonly mode: TenancyMode;
+  /** Absent where none are looked up. */
+  readonly roles?: RoleLookup;
   readonly authorizers: readonly Authorizer[];
   readonly admission: readonly AdmissionPlugin[];
   /** @throws StatusError TenantRateExceeded */
@@ -78,13 +82,26 @@ export async function authenticateRequest(
   return { ...identified, identity, sender: senderOf(identity, credential) };
 }
 
-/** @throws StatusError TenantUnknown, IdentityReserved, IdentityUnusable */
-export function resolveTenant(authenticated: Authenticated, record: RequestRecord, { mode }: Stages): Scoped {
-  const tenant = mode.tenantOf(authenticated.identity);
+/**
+ * Where the credential names no scope, the roles that count for this request are looked up here: what a request concerns
+ * is known only with its tenant.
+ *
+ * @throws StatusError TenantUnknown, IdentityReserved, IdentityUnusable, KeystoneUnavailable
+ */
+export async function resolveTenant(
+  authenticated: Authenticated,
+  record: RequestRecord,
+  { mode, roles }: Stages,
+): Promise<Scoped> {
+  const { identity: proven, info } = authenticated;
+  const tenant = mode.tenantOf(proven);
   record.tenant = tenant;
-  const user = mode.userOf(authenticated.identity, tenant);
+  const lookedUp = roles !== undefined && proven.assignmentsOf !== undefined;
+  const identity = lookedUp ? await roles.inScope(proven, concernOf(info, proven, tenant, mode)) : proven;
+  record.identity = identity;
+  const user = mode.userOf(identity, tenant);
   record.user = user;
-  return { ...authenticated, tenant, user };
+  return { ...authenticated, identity, proven, tenant, user };
 }
 
 /** @throws StatusError as the authorizers do */
@@ -122,7 +139,10 @@ export function rewrite(authorized: Authorized, { mode }: Stages): Routed {
 }
 
 /** @throws StatusError ImpersonationForbidden, IdentityTooLarge, InvariantBroken */
-export function impersonateRequest(routed: Routed, { maxHeaderBytes }: Stages): Outgoing {
+export function impersonateRequest(
+  routed: Routed,
+  { maxHeaderBytes }: Pick<Stages, 'maxHeaderBytes'>,
+): Outgoing {
   const cleaned = cleanClientHeaders(routed.exchange.headers);
   const options = { maxHeaderBytes, auditID: routed.auditID, clientAddress: routed.sourceIPs[0] };
   const headers =

@@ -16,10 +16,16 @@ export interface SharedOptions {
   readonly domains: Readonly<Record<string, string>>;
   /** The user name prefixes of the configured issuers: no Keystone domain may produce a name under one. */
   readonly reservedNamePrefixes: readonly string[];
+  /** Then a question about oneself is about who one is in the namespace that its body names. */
+  readonly looksUpRoles?: boolean;
 }
 
 /** @throws Error where `domains` gives two domains one tenant */
-export function createSharedMode({ domains, reservedNamePrefixes }: SharedOptions): TenancyMode {
+export function createSharedMode({
+  domains,
+  reservedNamePrefixes,
+  looksUpRoles,
+}: SharedOptions): TenancyMode {
   const resolve = createTenantResolver({ domains, reserved: new Set(['system', 'all']) });
 
   function nameOf({ subject }: NamedIdentity): string {
@@ -54,8 +60,9 @@ export function createSharedMode({ domains, reservedNamePrefixes }: SharedOption
       ),
     route(info) {
       const target = { path: info.rawPath, query: info.rawQuery };
-      return selfReviewOf(info) === 'subject'
-        ? { kind: 'self-review', review: 'subject', ...target }
+      const review = selfReviewOf(info);
+      return review === 'subject' || (review !== undefined && looksUpRoles)
+        ? { kind: 'self-review', review, ...target }
         : { kind: 'forward', ...target };
     },
   };

@@ -28,6 +28,7 @@ export function outgoingOf(
     sourceIPs: ['192.0.2.7'],
     info,
     identity,
+    proven: identity,
     sender: senderOf(identity, { kind: 'bearer', token: 'client-token' }),
     tenant,
     user,
