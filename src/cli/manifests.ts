@@ -6,7 +6,7 @@
 import { dirname, resolve } from 'node:path';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { type LoadSources, systemSources } from '../config/load.ts';
-import { parseConfiguration } from '../config/parse.ts';
+import { parseWithAuthenticationFile } from '../config/parse.ts';
 import { formatProblem } from '../config/problem.ts';
 import { type ImpersonationNeeds, type Impersonator, rbacManifests } from './rbac-manifests.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
@@ -59,7 +59,10 @@ function needsOfMode(mode: string): ImpersonationNeeds {
   return { mode, keystone: true, extraKeys: [] };
 }
 
-/** The files it names are not read: the credential may not exist before these manifests are applied. */
+/**
+ * Of the files it names only an AuthenticationConfiguration is read, for the extras in it: the credential may not exist
+ * before these manifests are applied.
+ */
 async function needsOfFile(
   file: string,
   io: CommandIO,
@@ -72,7 +75,23 @@ async function needsOfFile(
     io.stderr(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}\n`);
     return undefined;
   }
-  const { configuration, problems } = parseConfiguration(text, dirname(resolve(file)));
+  let unreadable: string | undefined;
+  const { configuration, problems } = await parseWithAuthenticationFile(
+    text,
+    dirname(resolve(file)),
+    async (name) => {
+      try {
+        return await sources.readFile(name);
+      } catch (error) {
+        unreadable = `cannot read ${name}: ${error instanceof Error ? error.message : String(error)}`;
+        return undefined;
+      }
+    },
+  );
+  if (unreadable !== undefined) {
+    io.stderr(`${unreadable}\n`);
+    return undefined;
+  }
   if (configuration !== undefined && problems.length === 0) return needsOf(configuration);
   for (const problem of problems) io.stderr(`${formatProblem(problem)}\n`);
   return undefined;

@@ -16,6 +16,8 @@ const CHECKS: Readonly<Record<ContentKind, Check>> = {
   key: checkKey,
   token: (content) =>
     /^[\w.~+/-]+=*$/.test(secretText(content)) ? undefined : 'expected one bearer token and nothing else',
+  // Field by field: `authentication-file.ts`.
+  'authentication-configuration': () => undefined,
   // Line by line, by the rules of its place: `static-users.ts`.
   'static-users': () => undefined,
   // By the rules of its place: `keystone-auth/webhook-files.ts`.

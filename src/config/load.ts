@@ -8,7 +8,7 @@ import { dirname, resolve } from 'node:path';
 import type { SecretSource, StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { checkContent, checkPair, secretText } from './content-checks.ts';
 import { checkWebhookFiles } from './keystone-auth/webhook-files.ts';
-import { parseConfiguration } from './parse.ts';
+import { parseWithAuthenticationFile } from './parse.ts';
 import type { Finding, Problem } from './problem.ts';
 import { pairsOf, type Reference, referencesOf } from './references.ts';
 import { staticUsersOf } from './static-users.ts';
@@ -80,9 +80,13 @@ export async function loadConfiguration(
     const message = `cannot be read from ${file}: ${failures.get(configurationFile) ?? ''}`;
     return { ok: false, problems: [{ path: '', message }], watched: watched() };
   }
-  const { configuration, remainder, problems, locate } = parseConfiguration(
+  const { configuration, remainder, problems, locate } = await parseWithAuthenticationFile(
     text.toString('utf8'),
     dirname(configurationFile),
+    async (name) => {
+      await read(name);
+      return contents.get(name);
+    },
   );
   const readable = configuration ?? remainder;
   if (readable === undefined) return { ok: false, problems, watched: watched() };

@@ -15,6 +15,7 @@ import type { Path } from './problem.ts';
 
 /** What the content must be. */
 export type ContentKind =
+  | 'authentication-configuration'
   | 'static-users'
   | 'webhook-rules'
   | 'certificate'
@@ -56,6 +57,9 @@ export function referencesOf(configuration: StonegateConfiguration): Reference[]
     }),
     ...files(['authentication', 'clientCertificates'], {
       caFile: [authentication.clientCertificates?.caFile, 'client-ca'],
+    }),
+    ...files(['authentication'], {
+      configurationFile: [authentication.configurationFile, 'authentication-configuration'],
     }),
     ...authentication.jwt.flatMap(({ issuer }, index) =>
       files(['authentication', 'jwt', index, 'issuer'], { caFile: [issuer.caFile, 'ca'] }),

@@ -7,11 +7,12 @@ import { z } from 'zod';
 import { bind, cidr, duration, period, rate, tenant, text, url } from './fields.ts';
 import { bindingsSchema } from './schema-bindings.ts';
 import { clientCertificatesSchema } from './schema-certificates.ts';
-import { jwtSchema } from './schema-jwt.ts';
+import { issuerTenantSchema, jwtSchema } from './schema-jwt.ts';
 import { keystoneSchema } from './schema-keystone.ts';
 import { portalSchema } from './schema-portal.ts';
 import { type FileField, fileField, secretSource, upstreamCredential } from './schema-secret.ts';
 import { anonymousSchema, staticFileSchema } from './schema-static.ts';
+import { tokenReviewSchema } from './schema-token-review.ts';
 import { webhookSchema } from './schema-webhook.ts';
 
 const count = z.int().min(1);
@@ -152,6 +153,15 @@ export function configurationSchema(resolve: (name: string) => string) {
       .strictObject({
         keystone: keystoneSchema(file).exactOptional().describe('Accept Keystone tokens.'),
         jwt: z.array(jwtSchema(file)).default([]).describe('Accept the JWTs of these issuers.'),
+        configurationFile: file
+          .exactOptional()
+          .describe("kube-apiserver's AuthenticationConfiguration, as it is, in place of `jwt`."),
+        tenants: z
+          .record(text, issuerTenantSchema)
+          .default({})
+          .describe(
+            "For that file: each issuer's URL → `{ value }`, `{ claim, map }` or `{ claim, allow }`, with `usernamePrefix` and `groupsPrefix` where expressions make names.",
+          ),
         tokenFile: staticFileSchema(file, 'token:')
           .exactOptional()
           .describe('Accept the tokens of a file: `token,user,uid,"group1,group2",,tenant`.'),
@@ -161,6 +171,11 @@ export function configurationSchema(resolve: (name: string) => string) {
         clientCertificates: clientCertificatesSchema(file)
           .exactOptional()
           .describe('Accept client certificates that say a tenant.'),
+        tokenReview: tokenReviewSchema
+          .exactOptional()
+          .describe(
+            'Accept service account tokens and whatever else the API server vouches for; they go through as they are.',
+          ),
         anonymous: anonymousSchema
           .prefault({})
           .describe('Requests without any credential (not in arktos mode).'),

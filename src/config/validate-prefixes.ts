@@ -3,7 +3,11 @@
  * a second one, each prefix ends in ":" and none begins another, so that `a:` + `b:x` is never `a:b:` + `x`; and
  * Keystone's names, whose parts hold no bare ":", never look like either.
  */
-import type { AuthenticationConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type {
+  AuthenticationConfiguration,
+  JWTConfiguration,
+  StonegateConfiguration,
+} from '../api/config-v1alpha1.ts';
 import type { Finding, Path } from './problem.ts';
 
 /** What Kubernetes, Stonegate and its names for delegated Keystone tokens begin with. */
@@ -49,18 +53,28 @@ function sourcesOf({
   clientCertificates,
 }: AuthenticationConfiguration): readonly Source[] {
   return [
-    ...jwt.map(({ claimMappings }, index) => {
-      const path = ['authentication', 'jwt', index, 'claimMappings'];
-      const { username, groups } = claimMappings;
-      return {
-        username: { path: [...path, 'username', 'prefix'], value: username.prefix },
-        ...(groups && { groups: { path: [...path, 'groups', 'prefix'], value: groups.prefix } }),
-      };
-    }),
+    ...jwt.map((issuer, index) => issuerSource(issuer, ['authentication', 'jwt', index])),
     ...prefixesAt('tokenFile', tokenFile),
     ...prefixesAt('basicAuthFile', basicAuthFile),
     ...prefixesAt('clientCertificates', clientCertificates),
   ];
+}
+
+/** A name by expression has no prefix that is put before it, but one that it must begin with. */
+function issuerSource({ claimMappings, usernamePrefix, groupsPrefix }: JWTConfiguration, path: Path): Source {
+  const { username, groups } = claimMappings;
+  return {
+    username:
+      'claim' in username
+        ? { path: [...path, 'claimMappings', 'username', 'prefix'], value: username.prefix }
+        : { path: [...path, 'usernamePrefix'], value: usernamePrefix ?? '' },
+    ...(groups && {
+      groups:
+        'claim' in groups
+          ? { path: [...path, 'claimMappings', 'groups', 'prefix'], value: groups.prefix }
+          : { path: [...path, 'groupsPrefix'], value: groupsPrefix ?? '' },
+    }),
+  };
 }
 
 function prefixesAt(

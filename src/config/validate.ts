@@ -9,6 +9,7 @@ import { validateIssuers } from './validate-issuers.ts';
 import { validatePortal } from './validate-portal.ts';
 import { validatePrefixes } from './validate-prefixes.ts';
 import { validateTenants } from './validate-tenants.ts';
+import { validateTokenReview } from './validate-token-review.ts';
 import { validateWebhook } from './validate-webhook.ts';
 
 export function validate(configuration: StonegateConfiguration): Finding[] {
@@ -19,6 +20,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
     ...validateIssuers(configuration.authentication.jwt),
     ...validatePrefixes(configuration),
     ...validateTenants(configuration),
+    ...validateTokenReview(configuration),
     ...validateCache(configuration.cache),
     ...validatePortal(configuration),
     ...validateWebhook(configuration),
@@ -31,14 +33,23 @@ function validateListeners({ server, admin }: StonegateConfiguration): Finding[]
 }
 
 function validateAuthentication({ authentication, tenancy }: StonegateConfiguration): Finding[] {
-  const { keystone, jwt, tokenFile, basicAuthFile, clientCertificates, anonymous } = authentication;
+  const {
+    keystone,
+    jwt,
+    configurationFile,
+    tokenFile,
+    basicAuthFile,
+    clientCertificates,
+    tokenReview,
+    anonymous,
+  } = authentication;
   const findings: Finding[] = [];
-  const sources = [keystone, tokenFile, basicAuthFile, clientCertificates];
+  const sources = [keystone, configurationFile, tokenFile, basicAuthFile, clientCertificates, tokenReview];
   if (jwt.length === 0 && sources.every((source) => source === undefined)) {
     findings.push({
       path: ['authentication'],
       message:
-        'names nobody who may log in: expected keystone, jwt, a file of people, clientCertificates, or several of them',
+        'names nobody who may log in: expected keystone, jwt, a file of people, clientCertificates, tokenReview, or several of them',
     });
   }
   if (anonymous.enabled && tenancy.mode === 'arktos') {

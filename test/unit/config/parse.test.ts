@@ -99,9 +99,21 @@ authentication:
       clockTolerance: 11s
       keysMaxAge: 12s
       keysRefreshInterval: 13s
+    - issuer: { url: "https://c.example", audiences: [z] }
+      claimValidationRules: [{ expression: "claims.z == 1.0", message: m }]
+      claimMappings:
+        username: { expression: "'c:' + claims.sub" }
+        groups: { expression: "claims.g" }
+        uid: { expression: "claims.oid" }
+        extra: [{ key: example.com/z, valueExpression: "claims.z" }]
+      userValidationRules: [{ expression: "user.uid != ''", message: n }]
+      usernamePrefix: "c:"
+      groupsPrefix: "cg:"
+      tenant: { value: c }
   requireAllIssuers: true
   tokenFile: { file: /tokens, usernamePrefix: "t:", groupsPrefix: "tg:", systemTenantByDefault: true }
   basicAuthFile: { file: /passwords }
+  tokenReview: { audiences: [kubernetes], tenant: acme, timeout: 8s, cacheTTL: 30s, negativeCacheTTL: 2s }
   anonymous: { enabled: true, paths: [/version] }
 cache:
   maxEntries: 14
@@ -187,12 +199,50 @@ log: { level: debug }
             uid: { claim: 'oid' },
             extra: [{ key: 'example.com/x', claim: 'y' }],
           },
+          userValidationRules: [],
           tenant: { claim: 'tid', map: { one: 't1' } },
           clockTolerance: 11_000,
           keysMaxAge: 12_000,
           keysRefreshInterval: 13_000,
         },
+        {
+          issuer: { url: 'https://c.example', audiences: ['z'] },
+          algorithms: [
+            'RS256',
+            'RS384',
+            'RS512',
+            'PS256',
+            'PS384',
+            'PS512',
+            'ES256',
+            'ES384',
+            'ES512',
+            'EdDSA',
+          ],
+          claimValidationRules: [{ expression: 'claims.z == 1.0', message: 'm' }],
+          claimMappings: {
+            username: { expression: "'c:' + claims.sub" },
+            groups: { expression: 'claims.g' },
+            uid: { expression: 'claims.oid' },
+            extra: [{ key: 'example.com/z', valueExpression: 'claims.z' }],
+          },
+          userValidationRules: [{ expression: "user.uid != ''", message: 'n' }],
+          usernamePrefix: 'c:',
+          groupsPrefix: 'cg:',
+          tenant: { value: 'c' },
+          clockTolerance: 5_000,
+          keysMaxAge: 3_600_000,
+          keysRefreshInterval: 10_000,
+        },
       ],
+      tenants: {},
+      tokenReview: {
+        audiences: ['kubernetes'],
+        tenant: 'acme',
+        timeout: 8_000,
+        cacheTTL: 30_000,
+        negativeCacheTTL: 2_000,
+      },
       tokenFile: {
         file: '/tokens',
         usernamePrefix: 't:',
@@ -360,9 +410,9 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'authentication.jwt[0].algorithms[0] (line 6): expected "RS256"',
   ],
   [
-    'a CEL expression, which would otherwise be silently ignored',
-    soleIssuer('{ value: a }, userValidationRules: []'),
-    'authentication.jwt[0].userValidationRules (line 6): is not supported: Stonegate evaluates no CEL',
+    'a CEL expression that does not compile',
+    soleIssuer('{ value: a }, userValidationRules: [{ expression: "user.name == 1" }]'),
+    'authentication.jwt[0].userValidationRules[0].expression (line 6): expected a CEL expression about user, found one that does not compile: No such key: name at character 6',
   ],
   [
     'one issuer twice, with and without a final slash',
@@ -370,7 +420,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
       jwt('https://a.example', 'a:', '{ value: a }'),
       jwt('https://A.example/', 'b:', '{ value: b }'),
     ),
-    'authentication.jwt[1].issuer.url (line 6): expected an issuer of its own, found that of authentication.jwt[0] again',
+    'authentication.jwt[1].issuer.url (line 6): expected an issuer of its own, found that of jwt[0] again',
   ],
   [
     'a broken CA in the text',
@@ -551,7 +601,7 @@ t.test('a single issuer without Keystone may go without a prefix', async (t) => 
 t.test('C038 the prefix "-" means none', async (t) => {
   const text = withKey('authentication', `{ jwt: [ ${jwt('https://a', '-', '{ value: a }')} ] }`);
   const { configuration } = parseConfiguration(text, '/');
-  t.equal(configuration?.authentication.jwt[0]?.claimMappings.username.prefix, '');
+  t.same(configuration?.authentication.jwt[0]?.claimMappings.username, { claim: 'email', prefix: '' });
 });
 
 t.test('the system tenant may come from a map', async (t) => {
