@@ -2,10 +2,15 @@
  * The adapters a configuration needs, each built from its part of it. What was built of the same stays over a
  * reload; what was replaced is ended once no request needs it any more.
  */
-import type { JWTConfiguration, KeystoneConfiguration } from './api/config-v1alpha1.ts';
+import type {
+  JWTConfiguration,
+  KeystoneConfiguration,
+  TokenReviewConfiguration,
+} from './api/config-v1alpha1.ts';
 import type { KeystoneToken } from './api/keystone-v3.ts';
-import type { CredentialCache } from './authentication/credential-cache.ts';
+import type { CredentialCache, ForgettingCredentialCache } from './authentication/credential-cache.ts';
 import { keystoneTokenCodec } from './authentication/keystone-codec.ts';
+import { type VouchedUser, vouchedUserCodec } from './authentication/vouched-user.ts';
 import { createRedisStore } from './cache/redis.ts';
 import { noSharedCache, type SharedCache } from './cache/shared-cache.ts';
 import { type ClearableCredentialCache, createCredentialCache } from './cache/tiered.ts';
@@ -48,6 +53,7 @@ export class Adapters {
     return client.close();
   });
   readonly #tokens = createKept<ClearableCredentialCache<KeystoneToken>>((cache) => cache.clear());
+  readonly #vouched = createKept<ClearableCredentialCache<VouchedUser>>((cache) => cache.clear());
   readonly #issuers = new Map<string, Kept<DiscoveredIssuerKeys>>();
 
   constructor(surroundings: Surroundings) {
@@ -59,13 +65,15 @@ export class Adapters {
     const credential = upstreamCredential(loaded, upstream.credential);
     const ca = upstream.caFile === undefined ? {} : { ca: loaded.file(upstream.caFile) };
     const { timeouts, limits } = server;
-    const madeOf = fingerprintOf(upstream, timeouts.body, limits.bodyBytes, credential, ca);
+    const passThrough = loaded.configuration.authentication.tokenReview !== undefined;
+    const madeOf = fingerprintOf(upstream, timeouts.body, limits.bodyBytes, credential, ca, passThrough);
     return this.#upstream.take(madeOf, () => {
       const built = createUpstream({
         ...this.#around,
         server: upstream.server,
         ...ca,
         credential,
+        passThrough,
         timeouts: { ...upstream.timeouts, body: timeouts.body },
         maxBodyBytes: limits.bodyBytes,
       });
@@ -117,9 +125,32 @@ export class Adapters {
     );
   }
 
+  /** Whom the API server vouched for. */
+  vouched(
+    loaded: LoadedConfiguration,
+    { cacheTTL, negativeCacheTTL }: TokenReviewConfiguration,
+  ): ForgettingCredentialCache<VouchedUser> {
+    const { maxEntries } = loaded.configuration.cache;
+    const madeOf = fingerprintOf(maxEntries, cacheTTL, negativeCacheTTL, loaded.digest, sharedMadeOf(loaded));
+    return this.#vouched.take(madeOf, () =>
+      createCredentialCache({
+        ...this.#around,
+        name: 'token-review',
+        ttl: cacheTTL,
+        negativeTTL: negativeCacheTTL,
+        staleIfUnavailable: 0,
+        maxEntries,
+        configurationDigest: loaded.digest,
+        shared: this.shared(loaded),
+        codec: vouchedUserCodec,
+      }),
+    );
+  }
+
   /** Forgets what is cached in this process. */
   forget(): void {
     this.#tokens.current?.clear();
+    this.#vouched.current?.clear();
   }
 
   shared(loaded: LoadedConfiguration): SharedCache {
@@ -158,9 +189,10 @@ export class Adapters {
    * @returns ends it; to be called when no request needs it any more
    */
   retire({ configuration }: LoadedConfiguration): () => Promise<void> {
-    const { keystone, jwt } = configuration.authentication;
+    const { keystone, jwt, tokenReview } = configuration.authentication;
     const urls = new Set(jwt.map(({ issuer }) => issuer.url));
     for (const [url, kept] of this.#issuers) if (!urls.has(url)) kept.retire();
+    if (tokenReview === undefined) this.#vouched.retire();
     if (keystone === undefined) for (const kept of [this.#keystone, this.#tokens]) kept.retire();
     const ends = this.#all().map((kept) => kept.former());
     return async () => {
@@ -176,6 +208,13 @@ export class Adapters {
   }
 
   #all(): Pick<Kept<unknown>, 'former' | 'end'>[] {
-    return [this.#upstream, this.#shared, this.#keystone, this.#tokens, ...this.#issuers.values()];
+    return [
+      this.#upstream,
+      this.#shared,
+      this.#keystone,
+      this.#tokens,
+      this.#vouched,
+      ...this.#issuers.values(),
+    ];
   }
 }

@@ -74,7 +74,8 @@ export function sharedMadeOf(loaded: LoadedConfiguration): string {
 /** Of an entry in the shared cache, in milliseconds. */
 function longestLife({ configuration: { authentication, portal } }: LoadedConfiguration): number {
   const { cacheTTL = 0, staleIfUnavailable = 0 } = authentication.keystone ?? {};
-  return Math.max(cacheTTL + staleIfUnavailable, portal?.sessionLifetime ?? 0);
+  const reviewed = authentication.tokenReview?.cacheTTL ?? 0;
+  return Math.max(cacheTTL + staleIfUnavailable, reviewed, portal?.sessionLifetime ?? 0);
 }
 
 export function sealingSecrets(loaded: LoadedConfiguration): string[] {
