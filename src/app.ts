@@ -19,6 +19,7 @@ import { createRequestLog } from './observability/request-log.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { pipelineOf } from './pipeline-of.ts';
 import { startPortal } from './serve-portal.ts';
+import { startWebhook } from './serve-webhook.ts';
 import { type Readiness, readinessOf } from './server/health.ts';
 import { createListener } from './server/listener.ts';
 import { createShutdown } from './server/shutdown.ts';
@@ -36,6 +37,8 @@ export interface App {
   readonly address: AddressInfo;
   /** Undefined without a portal. */
   readonly portalAddress: AddressInfo | undefined;
+  /** Undefined without a webhook. */
+  readonly webhookAddress: AddressInfo | undefined;
   readiness(): Readiness[];
   readonly metrics: Metrics;
   /** Reads everything anew, opens the audit log anew, and forgets what is cached in this process. */
@@ -85,6 +88,13 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
       throw error;
     },
   );
+  const webhook = await startWebhook(loaded, current.stages, adapters, surroundings).catch(
+    async (error: unknown) => {
+      await Promise.all([listener.close(0), portal?.close(0)]);
+      await Promise.all([adapters.close(), audit.close()]);
+      throw error;
+    },
+  );
   const probe = createApiServerProbe({ ...surroundings, fetcher: () => upstream, interval: PROBE_INTERVAL });
   probe.start();
 
@@ -93,8 +103,9 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
     listener.setTLS(tlsOf(next));
     const built = pipelineOf(next, adapters, surroundings, observer);
     // A part may serve several pipelines: it is ended after the last of them.
-    former = Promise.all([former, current.undecided.ended()]);
+    former = Promise.all([former, current.undecided.ended(), webhook?.ended()]);
     portal?.apply(next, built.stages);
+    webhook?.apply(next, built.stages);
     current = built;
     upstream = adapters.upstream(next);
     logger.setLevel(next.configuration.log.level);
@@ -108,7 +119,7 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
   const shutdown = createShutdown({
     listener: {
       close: async (grace) => {
-        await Promise.all([listener.close(grace), portal?.close(grace)]);
+        await Promise.all([listener.close(grace), portal?.close(grace), webhook?.close(grace)]);
       },
     },
     grace: configuration.server.shutdownGrace,
@@ -124,7 +135,8 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
   return {
     address: listener.address,
     portalAddress: portal?.address,
-    readiness: () => readinessOf([shutdown.check, probe, current.authentication]),
+    webhookAddress: webhook?.address,
+    readiness: () => readinessOf([shutdown.check, probe, current.authentication, ...(webhook?.checks ?? [])]),
     metrics,
     async reload() {
       adapters.forget();
@@ -167,6 +179,7 @@ function whatNeedsRestart({
   admin,
   audit,
   portal,
+  webhook,
 }: Configuration): Readonly<Record<string, unknown>> {
   return {
     'server.bind': server.bind,
@@ -180,5 +193,6 @@ function whatNeedsRestart({
     'admin.bind': admin.bind,
     'audit.file': audit.file,
     'portal.bind': portal?.bind,
+    'webhook.bind': webhook?.bind,
   };
 }

@@ -2,6 +2,7 @@
  * A synchronisation file of k8s-keystone-auth as it was read: what a review of a token does beside answering.
  * https://github.com/kubernetes/cloud-provider-openstack/blob/master/docs/keystone-auth/using-auth-data-synchronization.md
  */
+import type { TenantName } from './identity.ts';
 
 /** What everybody with the role on their project is called, or belongs to, besides. */
 export interface RoleMapping {
@@ -23,4 +24,16 @@ export interface KeystoneSync {
   readonly ignoredProjectNames: ReadonlySet<string>;
   /** Each that fits applies, in order. */
   readonly roleMappings: readonly RoleMapping[];
+}
+
+/** A user on a project, as Keystone has just vouched for them, with all their roles on it. */
+export interface ProjectMember {
+  readonly tenant: TenantName;
+  /** As the API server is told: after the mapping of roles. */
+  readonly username: string;
+  readonly userID: string;
+  /** Of the user, not of the project. */
+  readonly userDomainID: string;
+  readonly project: { readonly id: string; readonly name: string };
+  readonly roles: readonly string[];
 }

@@ -29,6 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   pipeline: [...BASE, ...DOMAIN],
   server: [...BASE, 'pipeline'],
   portal: [...BASE, 'pipeline'],
+  webhook: [...BASE, 'pipeline'],
   cli: [...BASE, 'config', 'clients'],
 };
 
