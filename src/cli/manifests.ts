@@ -56,7 +56,7 @@ export function manifests(
 
 function needsOfMode(mode: string): ImpersonationNeeds {
   if (mode !== 'arktos' && mode !== 'shared') throw new UsageError('--mode is arktos or shared');
-  return { mode, keystone: true, extraKeys: [] };
+  return { mode, keystone: true, tokenReview: false, extraKeys: [] };
 }
 
 /**
@@ -101,6 +101,7 @@ function needsOf({ tenancy, authentication }: StonegateConfiguration): Impersona
   return {
     mode: tenancy.mode,
     keystone: authentication.keystone !== undefined,
+    tokenReview: authentication.tokenReview !== undefined,
     extraKeys: authentication.jwt.flatMap(({ claimMappings }) => claimMappings.extra.map(({ key }) => key)),
   };
 }

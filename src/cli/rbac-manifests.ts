@@ -6,6 +6,8 @@
 export interface ImpersonationNeeds {
   readonly mode: 'arktos' | 'shared';
   readonly keystone: boolean;
+  /** Whether the API server is asked whose a token is. */
+  readonly tokenReview: boolean;
   /** Of JWT claim mappings. */
   readonly extraKeys: readonly string[];
 }
@@ -35,6 +37,12 @@ const NON_RESOURCE_URLS = {
   ],
   shared: ['/version', '/healthz', '/livez', '/readyz'],
 } as const;
+
+const TOKEN_REVIEWS = `  # Ask whose a token is: service accounts.
+  - apiGroups: ["authentication.k8s.io"]
+    resources: ["tokenreviews"]
+    verbs: ["create"]
+`;
 
 /** @returns YAML documents for `kubectl apply -f -` */
 export function rbacManifests(needs: ImpersonationNeeds, impersonator: Impersonator): string {
@@ -75,7 +83,7 @@ ${extras.map((key) => `      - "userextras/${key}"\n`).join('')}    verbs: ["imp
   - apiGroups: ["authorization.k8s.io"]
     resources: ["subjectaccessreviews"]
     verbs: ["create"]
-  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Health of the API server.'}
+${needs.tokenReview ? TOKEN_REVIEWS : ''}  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Health of the API server.'}
   - nonResourceURLs:
 ${NON_RESOURCE_URLS[needs.mode].map((url) => `      - "${url}"\n`).join('')}    verbs: ["get", "head"]
 `;
