@@ -11,16 +11,19 @@ import type { KeystoneToken } from './api/keystone-v3.ts';
 import type { CredentialCache, ForgettingCredentialCache } from './authentication/credential-cache.ts';
 import { keystoneTokenCodec } from './authentication/keystone-codec.ts';
 import { type VouchedUser, vouchedUserCodec } from './authentication/vouched-user.ts';
+import { createProcessCache } from './cache/process-cache.ts';
 import { createRedisStore } from './cache/redis.ts';
-import { noSharedCache, type SharedCache } from './cache/shared-cache.ts';
+import type { SharedCache } from './cache/shared-cache.ts';
 import { type ClearableCredentialCache, createCredentialCache } from './cache/tiered.ts';
 import { createFirstContact, type FirstContact } from './clients/first-contact.ts';
 import { createKeystoneClient, type KeystoneClient } from './clients/keystone.ts';
 import { createIssuerKeys, type DiscoveredIssuerKeys } from './clients/oidc.ts';
 import type { LoadedConfiguration } from './config/load.ts';
+import { KeystoneParts, type RoleCaches } from './keystone-parts.ts';
 import { createKept, type Kept } from './lib/kept.ts';
 import {
   fingerprintOf,
+  longestLife,
   redisConnection,
   type Surroundings,
   serviceSecret,
@@ -56,8 +59,11 @@ export class Adapters {
   readonly #vouched = createKept<ClearableCredentialCache<VouchedUser>>((cache) => cache.clear());
   readonly #issuers = new Map<string, Kept<DiscoveredIssuerKeys>>();
 
+  readonly #keystoneParts: KeystoneParts;
+
   constructor(surroundings: Surroundings) {
     this.#around = surroundings;
+    this.#keystoneParts = new KeystoneParts(surroundings);
   }
 
   upstream(loaded: LoadedConfiguration): Upstream {
@@ -86,7 +92,8 @@ export class Adapters {
     const ca = keystone.caFile === undefined ? {} : { ca: loaded.file(keystone.caFile).toString() };
     const { serviceCredential: credential } = keystone;
     const secret = credential === undefined ? '' : serviceSecret(loaded, credential);
-    return this.#keystone.take(fingerprintOf(keystone, ca, secret), () => {
+    const madeOf = fingerprintOf(keystone, ca, secret);
+    const built = this.#keystone.take(madeOf, () => {
       const client = createKeystoneClient({
         ...this.#around,
         url: keystone.url,
@@ -103,6 +110,13 @@ export class Adapters {
       contact.start();
       return { client, contact };
     });
+    this.#keystoneParts.follow(loaded, keystone, built.client, madeOf, this.shared(loaded));
+    return built;
+  }
+
+  /** What Keystone said of people's roles; undefined where none are looked up. */
+  roles(loaded: LoadedConfiguration, keystone: KeystoneConfiguration): RoleCaches | undefined {
+    return this.#keystoneParts.roles(loaded, keystone, this.shared(loaded));
   }
 
   /** What Keystone said of tokens. */
@@ -151,12 +165,14 @@ export class Adapters {
   forget(): void {
     this.#tokens.current?.clear();
     this.#vouched.current?.clear();
+    this.#keystoneParts.forget();
   }
 
   shared(loaded: LoadedConfiguration): SharedCache {
     const { redis } = loaded.configuration.cache;
     return this.#shared.take(sharedMadeOf(loaded), () => {
-      if (redis === undefined) return noSharedCache;
+      if (redis === undefined)
+        return createProcessCache({ ...this.#around, longestLife: longestLife(loaded) });
       const store = createRedisStore({ ...this.#around, ...redisConnection(loaded, redis) });
       return sharedCacheOf(loaded, redis, store, this.#around);
     });
@@ -193,7 +209,8 @@ export class Adapters {
     const urls = new Set(jwt.map(({ issuer }) => issuer.url));
     for (const [url, kept] of this.#issuers) if (!urls.has(url)) kept.retire();
     if (tokenReview === undefined) this.#vouched.retire();
-    if (keystone === undefined) for (const kept of [this.#keystone, this.#tokens]) kept.retire();
+    if (keystone === undefined)
+      for (const part of [this.#keystone, this.#tokens, this.#keystoneParts]) part.retire();
     const ends = this.#all().map((kept) => kept.former());
     return async () => {
       await Promise.all(ends.map((end) => end()));
@@ -214,6 +231,7 @@ export class Adapters {
       this.#keystone,
       this.#tokens,
       this.#vouched,
+      ...this.#keystoneParts.all(),
       ...this.#issuers.values(),
     ];
   }

@@ -10,6 +10,7 @@ import { createJWTAuthenticator } from './authentication/jwt.ts';
 import { createKeystoneAuthenticator } from './authentication/keystone.ts';
 import { identityOf } from './authentication/keystone-mapping.ts';
 import { createAuthenticationReadiness } from './authentication/readiness.ts';
+import { tagsOfToken } from './authentication/revocation.ts';
 import { createTokenFileAuthenticator } from './authentication/token-file.ts';
 import { createTokenReviewAuthenticator } from './authentication/token-review.ts';
 import { tenantOfVouched } from './authentication/vouched-user.ts';
@@ -123,7 +124,7 @@ function staticAuthenticators(loaded: LoadedConfiguration, { clock, random, tele
 
 /** A person's entry can be dropped by Keystone's id, by the name the API server knows, or with their tenant. */
 export function tagsOf(token: KeystoneToken, mode: TenancyMode): readonly string[] {
-  const tags = [userTag(token.user.id)];
+  const tags = tagsOfToken(token);
   try {
     const identity = identityOf(token);
     const tenant = mode.tenantOf(identity);

@@ -25,12 +25,14 @@ import { createExplanationAnswerer } from './pipeline/answer-explanation.ts';
 import { selfIdentityAnswerer } from './pipeline/answer-self-identity.ts';
 import { createSelfReviewAnswerer } from './pipeline/answer-self-review.ts';
 import type { Answer } from './pipeline/answerer.ts';
+import { createAskedAbout } from './pipeline/asked-about.ts';
 import { parseTrustedProxies } from './pipeline/client-address.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import { createExplain, type Explain } from './pipeline/explain-request.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { type Pipeline, serveRequest } from './pipeline/serve-request.ts';
 import type { Stages } from './pipeline/stages.ts';
+import { roleLookupOf } from './role-lookup-of.ts';
 import { writeStatus } from './server/status-writer.ts';
 import { createArktosMode } from './tenancy/arktos.ts';
 import { rememberedMode } from './tenancy/remembered-mode.ts';
@@ -73,6 +75,7 @@ export function pipelineOf(
   const upstream = adapters.upstream(loaded);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const { authenticators, readiness } = authenticatorsOf(loaded, adapters, surroundings, mode);
+  const roles = roleLookupOf(loaded, adapters, mode);
   const tenantLimit = limits.perTenant && createTenantLimit({ ...limits.perTenant, clock });
   const discovery = createDocumentCache<Answer>({
     ttl: tenancy.discoveryTTL,
@@ -93,6 +96,7 @@ export function pipelineOf(
     authenticators,
     anonymousAccess: createAnonymousAccess(authentication.anonymous),
     mode,
+    impersonation: { reviewer, extraKeys: new Set(authentication.impersonationExtraKeys) },
     authorizers: [
       createUpgradePlaces(),
       createTenantBoundary({ isSystem: mode.isSystem }),
@@ -113,6 +117,7 @@ export function pipelineOf(
         fetcher: upstream,
         reviewer,
         mode,
+        ...(roles && { askedAbout: createAskedAbout(roles, stages) }),
         clock,
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
@@ -158,6 +163,7 @@ function modeOf(tenancy: TenancyConfiguration, authentication: AuthenticationCon
     case 'shared':
       return createSharedMode({
         domains: tenancy.domains,
+        looksUpRoles: authentication.keystone?.roleAssignments !== undefined,
         reservedNamePrefixes: usernamePrefixesOf(authentication),
       });
   }

@@ -144,6 +144,8 @@ export interface AuthenticationConfiguration {
   readonly basicAuthFile?: StaticFileConfiguration;
   readonly clientCertificates?: ClientCertificatesConfiguration;
   readonly anonymous: AnonymousConfiguration;
+  /** That people may ask for who act as somebody else. */
+  readonly impersonationExtraKeys: readonly string[];
   readonly keystone?: KeystoneConfiguration;
   /** Of `configurationFile`, where there is one. */
   readonly jwt: readonly JWTConfiguration[];

@@ -50,6 +50,8 @@ export interface KeystoneAnswer {
   readonly body: Readonly<Record<string, unknown>>;
   /** Of `X-Subject-Token`. */
   readonly token: string | undefined;
+  /** Keystone's own time, in milliseconds since the epoch; undefined where it tells none. */
+  readonly date: number | undefined;
 }
 
 export interface KeystoneHTTP {
@@ -108,6 +110,7 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
       status: response.statusCode,
       body: jsonObject(bytes, response.statusCode),
       token: typeof token === 'string' ? token : undefined,
+      date: readDate(response.headers.date),
     };
   }
 
@@ -135,6 +138,11 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
     },
     close: () => pool.destroy(),
   };
+}
+
+function readDate(field: string | string[] | undefined): number | undefined {
+  const date = typeof field === 'string' ? Date.parse(field) : Number.NaN;
+  return Number.isNaN(date) ? undefined : date;
 }
 
 function diedInUse(error: unknown): boolean {

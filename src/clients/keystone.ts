@@ -14,7 +14,7 @@ import type { ScopeStates } from '../bindings/assignment-source.ts';
 import type { KeystoneDirectory } from '../bindings/keystone-directory.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
-import type { Logger } from '../lib/logger.ts';
+import { type Logger, silentLogger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { createKeystoneDirectory } from './keystone-directory.ts';
 import { createKeystoneHTTP, type KeystoneAnswer, keystoneUnavailable } from './keystone-http.ts';
@@ -52,6 +52,8 @@ const DIRECTORY_CONNECTIONS = 8;
 export interface KeystoneClient extends KeystoneIdentity {
   /** Undefined without a service credential. */
   readonly directory: (KeystoneDirectory & ScopeStates) | undefined;
+  /** For who says themselves that a question was refused; undefined without a service credential. */
+  readonly quietService: KeystoneService | undefined;
   /**
    * Whether Keystone answers and, with a service credential, takes it.
    *
@@ -106,6 +108,7 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
 
   return {
     directory,
+    quietService: session && createKeystoneService({ http: listing, session, logger: silentLogger }),
     async validate(token, signal) {
       if (!TOKEN_SPELLING.test(token)) return undefined;
       return service ? validateAsService(service, token, signal) : validateByItself(token, signal);

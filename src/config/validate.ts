@@ -6,6 +6,7 @@ import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { Finding } from './problem.ts';
 import { validateCertificates } from './validate-certificates.ts';
 import { validateIssuers } from './validate-issuers.ts';
+import { validateKeystone } from './validate-keystone.ts';
 import { validatePortal } from './validate-portal.ts';
 import { validatePrefixes } from './validate-prefixes.ts';
 import { validateTenants } from './validate-tenants.ts';
@@ -18,6 +19,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
     ...validateAuthentication(configuration),
     ...validateCertificates(configuration),
     ...validateIssuers(configuration.authentication.jwt),
+    ...validateKeystone(configuration),
     ...validatePrefixes(configuration),
     ...validateTenants(configuration),
     ...validateTokenReview(configuration),

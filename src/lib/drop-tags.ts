@@ -12,6 +12,10 @@ export const auditTag = (auditID: string): string => `audit:${auditID}`;
 export const auditChainTag = (auditID: string): string => `audit-chain:${auditID}`;
 export const trustTag = (trustID: string): string => `trust:${trustID}`;
 export const projectTag = (projectID: string): string => `project:${projectID}`;
+/** On what concerns too many projects to name each. */
+export const ANY_PROJECT_TAG = 'projects';
 export const domainTag = (domainID: string): string => `domain:${domainID}`;
-/** Where nobody is told apart: everything that Keystone said. */
+/** What Keystone has said of a person: a drop of it asks about everybody again. */
 export const EVERYTHING_TAG = 'keystone';
+/** That an event was carried out, so that no other replica does it again. */
+export const eventTag = (digest: string): string => `event:${digest}`;

@@ -86,6 +86,8 @@ authentication:
     cacheTTL: 8s
     negativeCacheTTL: 9s
     staleIfUnavailable: 10s
+    roleAssignments: { cacheTTL: 11s, staleIfUnavailable: 12s }
+    revocationEvents: { interval: 13s }
   jwt:
     - issuer: { url: "https://a.example", discoveryURL: "https://b.example/x", audiences: [x, y], caFile: /ica }
       algorithms: [ES256]
@@ -182,6 +184,8 @@ log: { level: debug }
         cacheTTL: 8_000,
         negativeCacheTTL: 9_000,
         staleIfUnavailable: 10_000,
+        roleAssignments: { cacheTTL: 11_000, staleIfUnavailable: 12_000 },
+        revocationEvents: { interval: 13_000 },
       },
       jwt: [
         {
