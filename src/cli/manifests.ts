@@ -4,10 +4,11 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 import { dirname, resolve } from 'node:path';
-import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type { ConfigMapReference, StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { type LoadSources, systemSources } from '../config/load.ts';
 import { parseWithAuthenticationFile } from '../config/parse.ts';
 import { formatProblem } from '../config/problem.ts';
+import { configMapManifests } from './config-map-manifests.ts';
 import { type ImpersonationNeeds, type Impersonator, rbacManifests } from './rbac-manifests.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
 
@@ -32,6 +33,11 @@ const OPTIONS = {
   user: { type: 'string' },
 } as const;
 
+interface Needs extends ImpersonationNeeds {
+  /** That the webhook's rules are kept in. */
+  readonly configMaps: readonly ConfigMapReference[];
+}
+
 /** @param argv what follows `manifests` */
 export function manifests(
   argv: readonly string[],
@@ -49,25 +55,26 @@ export function manifests(
         ? needsOfMode(values.mode ?? '')
         : await needsOfFile(values.config, io, sources);
     if (needs === undefined) return EXIT.failed;
-    io.stdout(rbacManifests(needs, impersonatorOf(values, needs.mode)));
+    const impersonator = impersonatorOf(values, needs.mode);
+    const documents = [
+      rbacManifests(needs, impersonator),
+      ...configMapManifests(needs.configMaps, impersonator),
+    ];
+    io.stdout(documents.join('---\n'));
     return EXIT.fine;
   });
 }
 
-function needsOfMode(mode: string): ImpersonationNeeds {
+function needsOfMode(mode: string): Needs {
   if (mode !== 'arktos' && mode !== 'shared') throw new UsageError('--mode is arktos or shared');
-  return { mode, keystone: true, tokenReview: false, extraKeys: [] };
+  return { mode, keystone: true, tokenReview: false, extraKeys: [], configMaps: [] };
 }
 
 /**
  * Of the files it names only an AuthenticationConfiguration is read, for the extras in it: the credential may not exist
  * before these manifests are applied.
  */
-async function needsOfFile(
-  file: string,
-  io: CommandIO,
-  sources: LoadSources,
-): Promise<ImpersonationNeeds | undefined> {
+async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): Promise<Needs | undefined> {
   let text: string;
   try {
     text = (await sources.readFile(resolve(file))).toString('utf8');
@@ -97,12 +104,18 @@ async function needsOfFile(
   return undefined;
 }
 
-function needsOf({ tenancy, authentication }: StonegateConfiguration): ImpersonationNeeds {
+function needsOf({ tenancy, authentication, webhook }: StonegateConfiguration): Needs {
   return {
     mode: tenancy.mode,
     keystone: authentication.keystone !== undefined,
     tokenReview: authentication.tokenReview !== undefined,
-    extraKeys: authentication.jwt.flatMap(({ claimMappings }) => claimMappings.extra.map(({ key }) => key)),
+    extraKeys: [
+      ...authentication.jwt.flatMap(({ claimMappings }) => claimMappings.extra.map(({ key }) => key)),
+      ...authentication.impersonationExtraKeys,
+    ],
+    configMaps: [webhook?.policy, webhook?.sync].flatMap((source) =>
+      source !== undefined && 'configMap' in source ? [source.configMap] : [],
+    ),
   };
 }
 

@@ -25,6 +25,8 @@ export interface User {
   password: string;
   enabled: boolean;
   deleted: boolean;
+  /** Names of the groups they are in; such groups give no roles. */
+  groups: string[];
   /** Ids of groups, as federation freezes them into a token. */
   federatedGroups: readonly string[];
 }
@@ -111,6 +113,7 @@ export function createDirectory() {
         password: `${name}-pass`,
         enabled: true,
         deleted: false,
+        groups: [],
         federatedGroups: [],
       };
       users.push(user);

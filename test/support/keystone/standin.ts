@@ -73,6 +73,8 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     try {
       if (path === '/v3' || path === '/v3/') return { status: 200, body: { version: VERSION } };
       if (path === '/v3/auth/projects') return { status: 200, body: { projects: projectsOf(request) } };
+      if (/^\/v3\/users\/[^/]+\/groups$/.test(path))
+        return { status: 200, body: { groups: groupsOf(request, path) } };
       if (path !== '/v3/auth/tokens') throw new Refusal(404, 'Not Found');
       if (request.method === 'POST') return signIn(body, query);
       if (request.method === 'DELETE') return signOut(request);
@@ -116,6 +118,15 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     return directory.projects
       .filter((project) => !project.deleted && directory.rolesOf(caller.user, { project }).length > 0)
       .map(({ id, name, domain, enabled }) => ({ id, name, domain_id: domain.id, enabled }));
+  }
+
+  /** Of themselves alone, as Keystone's own policy has it. */
+  function groupsOf(request: IncomingMessage, path: string): unknown[] {
+    const caller = tokens.find(String(request.headers['x-auth-token'] ?? ''));
+    if (!caller || tokens.stateOf(caller) !== 'alive')
+      throw new Refusal(401, 'The request you have made requires authentication.');
+    if (path !== `/v3/users/${caller.user.id}/groups`) throw forbidden();
+    return caller.user.groups.map((name) => ({ id: randomUUID().replaceAll('-', ''), name }));
   }
 
   /** The subject comes before the permission: a 404 precedes a 403. */
