@@ -97,6 +97,8 @@ export function keystoneSchema(file: FileField) {
     revocationEvents: z
       .union([z.literal(false), revocationEvents])
       .prefault({})
-      .describe("Keystone's revocation events are followed, which needs `serviceCredential`; or `false`."),
+      .describe(
+        "How often Keystone's revocation events are asked for, as `{ interval: 5s }`, which needs `serviceCredential`; or `false`.",
+      ),
   });
 }
