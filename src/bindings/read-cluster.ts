@@ -15,6 +15,8 @@ export interface ReadClusterOptions {
   readonly tenants: boolean;
   /** The tenant that nothing is ever made in. */
   readonly systemTenant: string;
+  /** To be looked into even where there is no Tenant yet: Arktos keeps objects of tenants that do not exist. */
+  readonly wanted: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -24,9 +26,8 @@ export async function readCluster(options: ReadClusterOptions): Promise<ClusterS
   if (!options.tenants) return { tenants: [], places: [await readPlace(objects, {}, signal)] };
   const listed = await objects.list('Tenant', {}, ALL, signal);
   const tenants = listed.filter(({ metadata }) => metadata.name !== systemTenant);
-  const places = await bounded(tenants, AT_ONCE, ({ metadata }) =>
-    readPlace(objects, { tenant: metadata.name }, signal),
-  );
+  const names = new Set([...tenants.map(({ metadata }) => metadata.name), ...options.wanted]);
+  const places = await bounded([...names], AT_ONCE, (tenant) => readPlace(objects, { tenant }, signal));
   return { tenants, places };
 }
 
