@@ -22,9 +22,10 @@ interface Kind {
 }
 
 const STRING: Kind = { words: 'a string', types: new Set(['string', 'dyn']) };
+/** `list` may hold anything, and `list<T>` is an empty one. */
 const STRINGS: Kind = {
   words: 'a string or a list of strings',
-  types: new Set(['string', 'list<string>', 'list', 'null', 'dyn']),
+  types: new Set(['string', 'list<string>', 'list', 'list<T>', 'null', 'dyn']),
 };
 /** Never `dyn`: a rule says itself what it compares. */
 const TRUTH: Kind = { words: 'true or false', types: new Set(['bool']) };
