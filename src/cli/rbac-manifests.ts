@@ -8,7 +8,7 @@ export interface ImpersonationNeeds {
   readonly keystone: boolean;
   /** Whether the API server is asked whose a token is. */
   readonly tokenReview: boolean;
-  /** Of JWT claim mappings. */
+  /** Of JWT claim mappings, and for those who act as somebody else. */
   readonly extraKeys: readonly string[];
 }
 
@@ -38,6 +38,9 @@ const NON_RESOURCE_URLS = {
   shared: ['/version', '/healthz', '/livez', '/readyz'],
 } as const;
 
+/** Arktos' service accounts are of the system tenant: nobody else acts as them. */
+const IMPERSONATED = { arktos: ['users', 'groups'], shared: ['users', 'groups', 'serviceaccounts'] } as const;
+
 const TOKEN_REVIEWS = `  # Ask whose a token is: service accounts.
   - apiGroups: ["authentication.k8s.io"]
     resources: ["tokenreviews"]
@@ -59,6 +62,7 @@ function extraKeysOf({ mode, keystone, extraKeys }: ImpersonationNeeds): string[
     ...new Set([
       ...(keystone ? KEYSTONE_EXTRA : []),
       ...(mode === 'shared' ? ['stonegate.dev/tenant'] : []),
+      'stonegate.dev/original-user',
       ...extraKeys,
     ]),
   ];
@@ -71,9 +75,9 @@ kind: ClusterRole
 metadata:
   name: stonegate-impersonator
 rules:
-  # Forward requests as the person who sent them.
+  # Forward requests as the person who sent them, or whom that person may act as.
   - apiGroups: [""]
-    resources: ["users", "groups"]
+    resources: [${IMPERSONATED[needs.mode].map((resource) => `"${resource}"`).join(', ')}]
     verbs: ["impersonate"]
   - apiGroups: ["authentication.k8s.io"]
     resources:

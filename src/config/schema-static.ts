@@ -1,7 +1,8 @@
 /**
- * `authentication.tokenFile`, `.basicAuthFile` and `.anonymous`.
+ * `authentication.tokenFile`, `.basicAuthFile`, `.anonymous` and `.impersonationExtraKeys`.
  */
 import { z } from 'zod';
+import { EXTRA_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
 import { prefix } from './fields.ts';
 import type { FileField } from './schema-secret.ts';
 
@@ -26,3 +27,10 @@ export const anonymousSchema = z.strictObject({
     .default([])
     .describe('Exactly these paths; all without it.'),
 });
+
+export const impersonationExtraKey = z
+  .string()
+  .regex(EXTRA_KEY, { error: 'a key of a-z, 0-9, "/", ".", "_" and "-"' })
+  .refine((key) => !RESERVED_EXTRA_KEY.test(key), {
+    error: 'a key of no reserved domain: kubernetes.io, k8s.io and stonegate.dev are',
+  });

@@ -11,7 +11,7 @@ import { issuerTenantSchema, jwtSchema } from './schema-jwt.ts';
 import { keystoneSchema } from './schema-keystone.ts';
 import { portalSchema } from './schema-portal.ts';
 import { type FileField, fileField, secretSource, upstreamCredential } from './schema-secret.ts';
-import { anonymousSchema, staticFileSchema } from './schema-static.ts';
+import { anonymousSchema, impersonationExtraKey, staticFileSchema } from './schema-static.ts';
 import { tokenReviewSchema } from './schema-token-review.ts';
 import { webhookSchema } from './schema-webhook.ts';
 
@@ -179,6 +179,12 @@ export function configurationSchema(resolve: (name: string) => string) {
         anonymous: anonymousSchema
           .prefault({})
           .describe('Requests without any credential (not in arktos mode).'),
+        impersonationExtraKeys: z
+          .array(impersonationExtraKey)
+          .default([])
+          .describe(
+            '`Impersonate-Extra-…` keys for who acts as somebody else; each needs a right of its own.',
+          ),
         requireAllIssuers: z
           .boolean()
           .default(false)

@@ -20,7 +20,9 @@ export function createAskedAbout(
   stages: Pick<Stages, 'mode' | 'maxHeaderBytes'>,
 ): AskedAbout {
   return async (outgoing, namespace) => {
-    const { proven, info, tenant } = outgoing;
+    const { proven, info, tenant, impersonator } = outgoing;
+    // Of whom somebody acts as no roles are known: the question is about the rights they were given by name.
+    if (impersonator !== undefined) return outgoing;
     if (proven.assignmentsOf === undefined || !info.isResourceRequest) return outgoing;
     const concern = concernOf({ ...info, namespace }, proven, tenant, stages.mode);
     const identity = await roles.inScope(proven, concern);

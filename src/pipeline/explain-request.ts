@@ -12,6 +12,7 @@ import { factsOf, sentOf } from './explain-facts.ts';
 import { watchParts } from './explain-parts.ts';
 import { Trail } from './explain-trail.ts';
 import {
+  actingWords,
   credentialWords,
   deliveryWords,
   identityWords,
@@ -23,6 +24,7 @@ import {
 import type { RequestRecord } from './request-observer.ts';
 import type { Outgoing, Received } from './request-state.ts';
 import {
+  actAsRequested,
   admit,
   authenticateRequest,
   authorizeRequest,
@@ -93,9 +95,10 @@ async function walk(
       ({ identity, tenant, user }) =>
         `${tenantWords(identity, tenant, user.username)}${rolesWords(identity)}`,
     );
+    const acting = await trail.stage('actAs', () => actAsRequested(scoped, record, stages), actingWords);
     const authorized = await trail.stage(
       'authorize',
-      () => authorizeRequest(scoped, stages),
+      () => authorizeRequest(acting, stages),
       () => 'no authorizer objects',
     );
     await trail.stage(

@@ -9,7 +9,7 @@ import { ROLES_ANNOTATION } from '../bindings/identity-with-roles.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { timestamp } from '../lib/timestamp.ts';
-import type { Outgoing } from './request-state.ts';
+import type { Outgoing, Scoped } from './request-state.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);
 
@@ -99,6 +99,11 @@ export function tenantWords({ tenantOrigin }: Identity, tenant: string, userName
 export function rolesWords({ assignmentsOf, scope, auditAnnotations }: Identity): string {
   if (assignmentsOf === undefined || scope === undefined || scope.kind === 'unscoped') return '';
   return `; roles were looked up: ${auditAnnotations[ROLES_ANNOTATION]}`;
+}
+
+export function actingWords({ user, impersonator }: Scoped): string {
+  if (impersonator === undefined) return 'the request is made as whom it is from';
+  return `${quoted(impersonator.username)} may act as ${quoted(user.username)}`;
 }
 
 export function rewriteWords(route: Outgoing['route'], rawPath: string): string {

@@ -34,8 +34,10 @@ export interface Scoped extends Authenticated {
   /** Whom the credential alone proves; `identity` has the roles that count for this request too. */
   readonly proven: Identity;
   readonly tenant: TenantName;
-  /** As the API server is to know them. */
+  /** As the API server is to know them: who sent the request, or whom they act as. */
   readonly user: UserInfo;
+  /** Who sent the request, where they act as somebody else. */
+  readonly impersonator?: UserInfo;
 }
 
 /** Made by `authorized.ts` alone. */

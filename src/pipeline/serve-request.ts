@@ -11,6 +11,7 @@ import { isWorkload } from './request-info.ts';
 import type { Outcome, RequestObserver, RequestRecord } from './request-observer.ts';
 import type { Outgoing, Received } from './request-state.ts';
 import {
+  actAsRequested,
   admit,
   authenticateRequest,
   authorizeRequest,
@@ -42,7 +43,8 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     const authenticated = await authenticateRequest(identified, record, pipeline);
     const scoped = await resolveTenant(authenticated, record, pipeline);
     pipeline.observer.requestReceived(record);
-    const authorized = await authorizeRequest(scoped, pipeline);
+    const acting = await actAsRequested(scoped, record, pipeline);
+    const authorized = await authorizeRequest(acting, pipeline);
     admit(authorized, pipeline);
     pipeline.limitTenant(authorized.tenant);
     const routed = rewrite(authorized, pipeline);

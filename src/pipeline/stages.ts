@@ -13,6 +13,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import { ownAPIRoute } from '../tenancy/own-api.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { type ActAsOptions, actAs } from './act-as.ts';
 import { asAuthorized } from './authorized.ts';
 import { clientAddresses, type TrustedProxies } from './client-address.ts';
 import { cleanClientHeaders } from './client-headers.ts';
@@ -42,6 +43,8 @@ export interface Stages {
   readonly mode: TenancyMode;
   /** Absent where none are looked up. */
   readonly roles?: RoleLookup;
+  /** For those who act as somebody else. */
+  readonly impersonation: Omit<ActAsOptions, 'mode'>;
   readonly authorizers: readonly Authorizer[];
   readonly admission: readonly AdmissionPlugin[];
   /** @throws StatusError TenantRateExceeded */
@@ -104,6 +107,17 @@ export async function resolveTenant(
   return { ...authenticated, identity, proven, tenant, user };
 }
 
+/** @throws StatusError as `actAs` does */
+export async function actAsRequested(
+  scoped: Scoped,
+  record: RequestRecord,
+  { mode, impersonation }: Stages,
+): Promise<Scoped> {
+  const acting = await actAs(scoped, { ...impersonation, mode });
+  if (acting.impersonator !== undefined) record.actsAs = acting.user;
+  return acting;
+}
+
 /** @throws StatusError as the authorizers do */
 export async function authorizeRequest(scoped: Scoped, { authorizers }: Stages): Promise<Authorized> {
   const { exchange, info, tenant, user, sender } = scoped;
@@ -143,7 +157,9 @@ export function impersonateRequest(
   routed: Routed,
   { maxHeaderBytes }: Pick<Stages, 'maxHeaderBytes'>,
 ): Outgoing {
-  const cleaned = cleanClientHeaders(routed.exchange.headers);
+  const cleaned = cleanClientHeaders(routed.exchange.headers, {
+    wishHeeded: routed.impersonator !== undefined,
+  });
   const options = { maxHeaderBytes, auditID: routed.auditID, clientAddress: routed.sourceIPs[0] };
   const headers =
     routed.sender.kind === 'client'

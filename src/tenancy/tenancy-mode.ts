@@ -5,6 +5,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
+import type { ImpersonationTarget } from './impersonation-target.ts';
 
 /** What becomes of a request. Refusals are thrown. */
 export type Route =
@@ -40,6 +41,13 @@ export interface TenancyMode {
    * @throws StatusError IdentityReserved or IdentityUnusable
    */
   userOf(identity: Identity, tenant: TenantName): UserInfo;
+  /**
+   * Whom a user of the tenant asks to act as: always somebody of the same tenant, whatever the name.
+   *
+   * @param wanted as the client names them
+   * @throws StatusError ImpersonationForbidden or IdentityUnusable
+   */
+  impersonationTarget(wanted: string, tenant: TenantName): ImpersonationTarget;
   /**
    * Decides where a request goes. Refusing other tenants is the authorizer's business, not the route's.
    *

@@ -3,6 +3,7 @@
  * answers what the test says and remembers what it was sent.
  */
 import type { Identity, TenantName } from '../../src/api/identity.ts';
+import type { AccessReviewer } from '../../src/authorization/access-reviewer.ts';
 import type { StatusAnswer } from '../../src/errors/to-status.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { systemRandom } from '../../src/lib/random.ts';
@@ -47,6 +48,7 @@ export const openMode: TenancyMode = {
     groups: ['keystone:project:p1', 'system:authenticated'],
     extra: {},
   }),
+  impersonationTarget: (wanted) => ({ username: `acme:${wanted}`, groups: [], extra: {} }),
   route: (info) => ({ kind: 'forward', path: info.rawPath, query: info.rawQuery }),
   reviewTenant: () => undefined,
   isSystem: () => false,
@@ -54,6 +56,11 @@ export const openMode: TenancyMode = {
   isWithinTenant: () => true,
   hiddenResources: new Set(),
   hiddenGroups: new Set(),
+};
+
+const allowingReviewer: AccessReviewer = {
+  review: async () => ({ allowed: true }),
+  reviewSelf: async () => ({ allowed: true }),
 };
 
 export interface Seen {
@@ -80,6 +87,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
     },
     authenticators: [{ name: 'fake', authenticate: async () => alice }],
     mode: openMode,
+    impersonation: { reviewer: allowingReviewer, extraKeys: new Set() },
     authorizers: [],
     admission: [],
     limitTenant() {},

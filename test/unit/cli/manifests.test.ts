@@ -10,6 +10,7 @@ server: { tls: { certFile: none.crt, keyFile: none.key } }
 upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: none } }
 tenancy: { mode: shared }
 authentication:
+  impersonationExtraKeys: [scopes]
   jwt:
     - issuer: { url: "https://a.example", audiences: [k] }
       claimMappings:
@@ -50,10 +51,12 @@ const KEYSTONE_KEYS = [
   'userextras/alpha.kubernetes.io/identity/user/domain/name',
 ];
 
+const ORIGINAL_USER = 'userextras/stonegate.dev/original-user';
+
 t.test('arktos: a user of the system tenant, and each key of Keystone named', async (t) => {
   const { code, stdout, objects } = await run('rbac', '--mode', 'arktos');
   t.equal(code, 0);
-  t.same(impersonated(objects), ['users', 'groups', 'uids', ...KEYSTONE_KEYS]);
+  t.same(impersonated(objects), ['users', 'groups', 'uids', ...KEYSTONE_KEYS, ORIGINAL_USER]);
   t.match(
     objects.find(({ kind }) => kind === 'ClusterRoleBinding'),
     {
@@ -83,9 +86,11 @@ t.test('shared: a service account, its token, and the key that carries the tenan
   t.same(impersonated(objects), [
     'users',
     'groups',
+    'serviceaccounts',
     'uids',
     ...KEYSTONE_KEYS,
     'userextras/stonegate.dev/tenant',
+    ORIGINAL_USER,
   ]);
   t.match(stdout, /upstream\.credential\.tokenFile/);
 });
@@ -108,9 +113,12 @@ t.test('from a configuration: its mode and its keys, although its files do not e
   t.same(impersonated(objects), [
     'users',
     'groups',
+    'serviceaccounts',
     'uids',
     'userextras/stonegate.dev/tenant',
+    ORIGINAL_USER,
     'userextras/example.com/department',
+    'userextras/scopes',
   ]);
   t.match(objects.at(-1), { subjects: [{ kind: 'ServiceAccount', namespace: 'ops', name: 'bridge' }] });
 });

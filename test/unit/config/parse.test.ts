@@ -117,6 +117,7 @@ authentication:
   basicAuthFile: { file: /passwords }
   tokenReview: { audiences: [kubernetes], tenant: acme, timeout: 8s, cacheTTL: 30s, negativeCacheTTL: 2s }
   anonymous: { enabled: true, paths: [/version] }
+  impersonationExtraKeys: [scopes, example.com/reason]
 cache:
   maxEntries: 14
   redis:
@@ -260,6 +261,7 @@ log: { level: debug }
         systemTenantByDefault: false,
       },
       anonymous: { enabled: true, paths: ['/version'] },
+      impersonationExtraKeys: ['scopes', 'example.com/reason'],
       requireAllIssuers: true,
     },
     cache: {
@@ -623,3 +625,18 @@ t.test('C063 entries of an AuthenticationConfiguration v1 and v1beta1 are accept
     '{ issuer: { url: "https://b.example", discoveryURL: "https://c.example/.well-known/openid-configuration", audiences: [x, y], audienceMatchPolicy: MatchAny }, claimValidationRules: [{ claim: hd, requiredValue: b }], claimMappings: { username: { claim: sub, prefix: "b:" }, groups: { claim: groups, prefix: "b:" }, uid: { claim: sub } }, tenant: { value: b } }';
   t.same(problemsOf(twoIssuers(v1beta1, v1)), []);
 });
+
+t.test(
+  'extra keys of reserved domains, or that would arrive as others, are nobody’s to impersonate',
+  async (t) => {
+    for (const key of ['stonegate.dev/tenant', 'a.k8s.io', 'kubernetes.io/x', 'Scopes', 'a b']) {
+      const text = withKey(
+        'authentication',
+        `{ keystone: { url: "https://keystone:5000/v3" }, impersonationExtraKeys: ["${key}"] }`,
+      );
+      t.match(parseConfiguration(text, '/').problems.map(formatProblem), [
+        /^authentication\.impersonationExtraKeys\[0\]/,
+      ]);
+    }
+  },
+);

@@ -145,11 +145,7 @@ const REFUSALS: readonly (readonly [StageName, string, Options])[] = [
       pipeline: { mode: createArktosMode({ systemTenant: 'system', domains: {} }) },
     },
   ],
-  [
-    'impersonate',
-    'ImpersonationForbidden',
-    { request: { ...PODS, headers: [['Impersonate-User', 'root']] } },
-  ],
+  ['actAs', 'ImpersonationForbidden', { request: { ...PODS, headers: [['Impersonate-Users', 'root']] } }],
   ['impersonate', 'IdentityTooLarge', { pipeline: { maxHeaderBytes: 10 } }],
 ];
 
