@@ -6,10 +6,13 @@ import { join } from 'node:path';
 import { connect as connectTLS } from 'node:tls';
 import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import type { Mode } from '../support/landscape.ts';
+import type { Seed } from '../support/apiserver/seed.ts';
+import { eventually } from '../support/eventually.ts';
+import { createLandscape, type Mode } from '../support/landscape.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { readAll, readSome, request2 } from '../support/server/listening.ts';
 import { startStonegate } from '../support/stonegate.ts';
+import { serveStonegate } from '../support/stonegate-process.ts';
 import type { KeyPair } from '../support/tls/authority.ts';
 import { createIssuer, type Subject } from '../support/tls/issuer.ts';
 
@@ -33,6 +36,12 @@ const BOB: Subject = [
 const company = createIssuer('company');
 const successor = createIssuer('successor');
 
+/** Lets acme's certified developers do everything in acme. */
+function certify(seed: Seed): void {
+  seed.clusterRole('certified', [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], { tenant: 'acme' });
+  seed.clusterRoleBinding('certified', 'certified', ['group:x509:dev'], { tenant: 'acme' });
+}
+
 async function setUp(t: Test, { mode = 'arktos', settings = {} }: { mode?: Mode; settings?: object } = {}) {
   const folder = t.testdir({ land: { 'people-ca.crt': company.cert } });
   const stonegate = await startStonegate({
@@ -42,11 +51,7 @@ async function setUp(t: Test, { mode = 'arktos', settings = {} }: { mode?: Mode;
   });
   t.teardown(() => stonegate.close());
   const { app, apiServer, authority } = stonegate;
-  const work = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
-  if (mode === 'arktos') {
-    apiServer.seed.clusterRole('certified', work, { tenant: 'acme' });
-    apiServer.seed.clusterRoleBinding('certified', 'certified', ['group:x509:dev'], { tenant: 'acme' });
-  }
+  if (mode === 'arktos') certify(apiServer.seed);
   const destination = { port: app.address.port, ca: authority.cert };
   return {
     ...stonegate,
@@ -179,6 +184,56 @@ t.test('a certificate that runs out ends the watch that was opened with it', asy
   const watch = await watchAs(brief);
   t.match(await watch.answered, { complete: false });
   t.match(await askAs(brief), { status: 401, code: 'CredentialInvalid' });
+});
+
+t.test('whoami, and the explanation of another’s request, asked for with a certificate', async (t) => {
+  const { app, apiServer, authority, askAs, keystoneToken } = await setUp(t, {
+    settings: { allowSystemTenant: true },
+  });
+  const self = await askAs(company.issue(BOB), '/apis/stonegate.dev/v1alpha1/selfidentity');
+  t.match(JSON.parse(self.body), {
+    status: { user: { username: 'acme:x509:bob' }, tenant: 'acme', authenticator: 'x509' },
+  });
+  const mayExplain = [{ verbs: ['create'], apiGroups: ['stonegate.dev'], resources: ['explanations'] }];
+  apiServer.seed.clusterRole('explainer', mayExplain);
+  apiServer.seed.clusterRoleBinding('explainers', 'explainer', ['user:system:stonegate:x509:root']);
+  const root = company.issue([['CN', 'system:root']]);
+  const destination = { port: app.address.port, ca: authority.cert, ...root };
+  const explanation = await askOnce(destination, undefined, '/apis/stonegate.dev/v1alpha1/explanations', {
+    method: 'POST',
+    body: JSON.stringify({
+      kind: 'Explanation',
+      apiVersion: 'stonegate.dev/v1alpha1',
+      spec: { request: { method: 'GET', path: NAMESPACES }, token: keystoneToken('alice') },
+    }),
+  });
+  t.equal(explanation.status, 201);
+  t.match(JSON.parse(explanation.body), { status: { outcome: 'forwarded' } });
+  t.match(explanation.body, /"acme:alice"/, 'the asker’s certificate is not the request’s');
+});
+
+t.test('with two workers each closes what the new authorities would refuse', async (t) => {
+  const folder = t.testdir({ 'people-ca.crt': company.cert });
+  const landscape = await createLandscape({
+    folder,
+    configuration: {
+      server: { workers: 2 },
+      authentication: { clientCertificates: { caFile: 'people-ca.crt' } },
+    },
+  });
+  t.teardown(() => landscape.close());
+  certify(landscape.apiServer.seed);
+  const stonegate = await serveStonegate(landscape.configFile);
+  t.teardown(() => stonegate.stop());
+  await eventually(async () => (await stonegate.admin('/readyz')).status === 200);
+  const destination = { port: stonegate.port, ca: landscape.authority.cert };
+  const bob = company.issue(BOB);
+  // Connections are handed round, so that each worker has one.
+  const watches = [1, 2].map(() => openRequest({ ...destination, ...bob }, undefined, WATCH));
+  for (const watch of watches) await watch.until('"settings"');
+  await writeFile(join(folder, 'people-ca.crt'), successor.cert);
+  for (const watch of watches) t.match(await watch.answered, { complete: false });
+  t.match(await askOnce({ ...destination, ...bob }, undefined, NAMESPACES), { status: 401 });
 });
 
 const binaries = findKubectls();
