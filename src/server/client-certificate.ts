@@ -19,12 +19,14 @@ export function describeCertificate(
   const { subject } = certificate.toLegacyObject();
   if (Object.hasOwn(subject, UNREADABLE))
     return { verified: false, problem: 'its subject has an attribute that is no text' };
+  const notAfter = Math.min(...[certificate, ...issuers].map(({ validToDate }) => validToDate.getTime()));
+  if (Number.isNaN(notAfter)) return { verified: false, problem: 'its end is no date' };
   return {
     verified: true,
     commonNames: valuesOf(subject.CN),
     organizations: valuesOf(subject.O),
     organizationalUnits: valuesOf(subject.OU),
-    notAfter: Math.min(...[certificate, ...issuers].map(({ validToDate }) => validToDate.getTime())),
+    notAfter,
     serialNumber: certificate.serialNumber.toLowerCase(),
     fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
   };

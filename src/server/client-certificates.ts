@@ -36,22 +36,23 @@ export interface ClientCertificatesOptions {
 interface Connection {
   readonly described: ClientCertificate;
   readonly certificate: X509Certificate;
-  /** Above it, as far as Node tells. */
+  /** Above it, as far as Node tells; of one that is believed. */
   readonly issuers: readonly X509Certificate[];
   /** By whom the handshake judged it. */
   readonly judges: ClientAuthorities;
 }
 
-const NOBODY: ClientAuthorities = { digest: '', certificates: [] };
-/** Where a client leaves at once, the system does not say any more which connection it was. */
-const GONE: ClientCertificate = { verified: false, problem: 'its connection has ended' };
+interface Accepted {
+  readonly socket: Socket;
+  /** Of that time. */
+  readonly authorities: ClientAuthorities;
+}
 
 /** @throws Error where the authorities are no certificates */
 export function createClientCertificates(options: ClientCertificatesOptions): ClientCertificates {
   const { clock, logger } = options;
   let current = readAuthorities(options.authorities);
-  /** In whose time each connection was accepted. */
-  const accepted = new Map<string, ClientAuthorities>();
+  const accepted = new Map<string, Accepted>();
   const connections = new Map<Duplex, Connection>();
 
   function holds({ described, certificate, issuers, judges }: Connection): boolean {
@@ -59,30 +60,32 @@ export function createClientCertificates(options: ClientCertificatesOptions): Cl
     return include(current, judges) || vouchFor(current, certificate, issuers, clock.now());
   }
 
-  function close(socket: Duplex, reason: string): void {
-    logger.info({ reason }, "a connection was closed for its client's certificate");
+  function close(socket: Duplex, { described }: Connection, reason: string): void {
+    const which = described.verified ? { fingerprint: described.fingerprint } : {};
+    logger.info({ ...which, reason }, "a connection was closed for its client's certificate");
     socket.destroy();
   }
 
   return {
     accepted(socket) {
       const ends = endsOf(socket);
-      accepted.set(ends, current);
-      socket.once('close', () => accepted.delete(ends));
+      accepted.set(ends, { socket, authorities: current });
+      socket.once('close', () => {
+        if (accepted.get(ends)?.socket === socket) accepted.delete(ends);
+      });
     },
     secured(socket) {
       const certificate = socket.getPeerX509Certificate();
       if (certificate === undefined) return;
-      const judges = accepted.get(endsOf(socket));
-      const issuers = issuersOf(socket);
-      const described = judges === undefined ? GONE : judgedCertificate(socket, certificate, issuers);
-      const connection = { described, certificate, issuers, judges: judges ?? NOBODY };
+      const judges = accepted.get(endsOf(socket))?.authorities;
+      const connection = connectionOf(socket, certificate, judges);
       connections.set(socket, connection);
       socket.once('close', () => connections.delete(socket));
+      const { described } = connection;
       if (!described.verified) return;
-      const end = runAt(clock, described.notAfter, () => close(socket, 'it has run out'));
+      const end = runAt(clock, described.notAfter, () => close(socket, connection, 'it has run out'));
       socket.once('close', () => end.cancel());
-      if (judges !== current && !holds(connection)) close(socket, 'the authorities have changed');
+      if (judges !== current && !holds(connection)) close(socket, connection, CHANGED);
     },
     of: (socket) => connections.get(socket)?.described,
     trust(authorities) {
@@ -90,19 +93,34 @@ export function createClientCertificates(options: ClientCertificatesOptions): Cl
       current = authorities;
       // One that was not believed may be now: its client finds out by connecting anew.
       for (const [socket, connection] of connections)
-        if (!holds(connection)) close(socket, 'the authorities have changed');
+        if (!holds(connection)) close(socket, connection, CHANGED);
     },
   };
 }
 
-function judgedCertificate(
+const CHANGED = 'the authorities have changed';
+const NOBODY: ClientAuthorities = { digest: '', certificates: [] };
+
+/** @param judges undefined where its client left so soon that the system does not say any more which connection it was */
+function connectionOf(
   socket: TLSSocket,
   certificate: X509Certificate,
-  issuers: readonly X509Certificate[],
-): ClientCertificate {
-  // A code of OpenSSL's such as CERT_HAS_EXPIRED.
-  if (!socket.authorized) return { verified: false, problem: String(socket.authorizationError) };
-  return describeCertificate(certificate, issuers);
+  judges: ClientAuthorities | undefined,
+): Connection {
+  const refused = (problem: string): Connection => {
+    const described = { verified: false, problem } as const;
+    return { described, certificate, issuers: [], judges: NOBODY };
+  };
+  if (judges === undefined) return refused('its connection has ended');
+  // A code of OpenSSL's such as CERT_HAS_EXPIRED. What a stranger has made up is not looked into.
+  if (!socket.authorized) return refused(String(socket.authorizationError));
+  try {
+    const issuers = issuersOf(socket);
+    return { described: describeCertificate(certificate, issuers), certificate, issuers, judges };
+  } catch (error) {
+    // Thrown on, it would end the process: nobody but the listener's events is above.
+    return refused(`it cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 function issuersOf(socket: TLSSocket): X509Certificate[] {

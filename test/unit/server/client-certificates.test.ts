@@ -210,12 +210,19 @@ t.test('what a subject holds', async (t) => {
 });
 
 t.test('when a certificate runs out', async (t) => {
-  const { begun, clock, shown, socket: open } = await setUp(t);
+  const { begun, clock, port, shown, socket: open } = await setUp(t);
   const notAfter = new Date(Math.ceil((clock.now() + 60 * DAY) / 1_000) * 1_000);
   const before = clock.pending;
   const watch = await begun(company.issue(BOB, { notAfter }), GET.replace('/', '/watch'));
   t.match(shown[0], { notAfter: notAfter.getTime() });
   const none = await begun({});
+  const bob = company.issue(BOB, { notAfter });
+  const session = connect(`https://localhost:${port}`, { ca: authority.cert, ...bob });
+  const stream = session.request({ ':path': '/watch' });
+  stream.on('error', () => stream.destroy());
+  session.on('error', () => session.destroy());
+  await once(stream, 'data');
+  const streamClosed = once(stream, 'close');
 
   t.test('its connection goes on until then, further away than a timer reaches', async (t) => {
     for (let hour = 0; hour < 60 * 24 - 1; hour += 1) {
@@ -223,11 +230,12 @@ t.test('when a certificate runs out', async (t) => {
       if (clock.untilNext > HOUR) t.fail('a timer that the machine does not have');
       if (watch.socket.destroyed) t.fail(`closed after ${hour} hours`);
     }
-    t.notOk(watch.socket.destroyed);
+    t.notOk(watch.socket.destroyed || stream.closed);
   });
   t.test('then it is closed, whatever it is doing', async (t) => {
     clock.advance(notAfter.getTime() - clock.now());
     t.ok(await watch.closed);
+    await streamClosed;
   });
   t.test('others go on', async (t) => {
     t.ok(await goesOn(none.socket));
