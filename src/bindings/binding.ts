@@ -1,9 +1,10 @@
 /**
  * A grant as the object that gives it.
  */
+
+import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
 import type { RoleTarget } from '../api/config-bindings-v1alpha1.ts';
 import type { Binding, RoleRef } from '../api/kubernetes-object.ts';
-import { BASIC_USER_ROLE } from './cluster-roles.ts';
 import type { Grant } from './grants.ts';
 import type { KeystoneDomain, KeystoneProject } from './keystone-directory.ts';
 import { bindingMeta } from './managed-object.ts';

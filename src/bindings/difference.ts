@@ -3,9 +3,10 @@
  * asks for any more goes. Namespaces, tenants and roles are never deleted, and namespaces and tenants never changed
  * either: people's work is in them. What Stonegate did not make is left alone.
  */
+
+import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
 import type { Binding, KubernetesObject } from '../api/kubernetes-object.ts';
 import type { Place } from './cluster-objects.ts';
-import { BASIC_USER_ROLE } from './cluster-roles.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { Desired } from './desired.ts';
 import { isOurs, labelValue, ownerLabels } from './managed-object.ts';

@@ -3,9 +3,10 @@
  * that very project or domain. Between this look and the binding somebody may put another in its place, so it is looked
  * at once more afterwards: its uid tells.
  */
+
+import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
 import type { KubernetesObject, Namespace, Tenant } from '../api/kubernetes-object.ts';
 import type { ClusterObjects, Place } from './cluster-objects.ts';
-import { BASIC_USER_ROLE } from './cluster-roles.ts';
 import { isOurs, ownerLabels } from './managed-object.ts';
 
 /** What a binding reaches: a namespace, or a whole tenant. */

@@ -4,6 +4,7 @@
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names
  */
 import type { BindingsConfiguration } from '../api/config-bindings-v1alpha1.ts';
+import { namespaceProblem } from '../api/namespace-label.ts';
 import { ownValue } from '../lib/own-value.ts';
 import type { KeystoneProject } from './keystone-directory.ts';
 
@@ -17,8 +18,6 @@ export type NamespaceName =
     }
   | { readonly refused: string };
 
-const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
-const MAX_LENGTH = 63;
 const PLACEHOLDER = /%[nid]/g;
 
 /** What the project is called in the cluster, by the configuration alone. */
@@ -39,17 +38,4 @@ export function namespaceOf(
   return problem === undefined
     ? { namespace, configured: configured !== undefined }
     : { refused: `its namespace would be ${JSON.stringify(namespace)}, which ${problem}` };
-}
-
-/** @returns why it can be no project's namespace, continuing "which …"; undefined where it can */
-export function namespaceProblem(name: string): string | undefined {
-  if (name.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`;
-  if (!LABEL.test(name))
-    return 'is no DNS-1123 label: lower-case letters, digits and "-", which is neither first nor last';
-  return isReserved(name) ? 'is reserved for the cluster or for Stonegate' : undefined;
-}
-
-/** The cluster's own, and where Stonegate itself may live. */
-function isReserved(name: string): boolean {
-  return name === 'default' || /^kube-/.test(name) || /^stonegate(?:-|$)/.test(name);
 }

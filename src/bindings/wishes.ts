@@ -2,10 +2,11 @@
  * The objects that what has been settled comes to, each with its place and its reason, in the order in which they can
  * be made: tenants, namespaces, roles, bindings.
  */
+
+import { BASIC_USER_ROLE, CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { ClusterRole, KubernetesObject } from '../api/kubernetes-object.ts';
 import { basicUserBinding, titleOf } from './binding.ts';
 import type { Place } from './cluster-objects.ts';
-import { BASIC_USER_ROLE, CLUSTER_ROLES } from './cluster-roles.ts';
 import { marksOf } from './managed-object.ts';
 import type { Settled, SettledProject, SettledTenant } from './settle.ts';
 

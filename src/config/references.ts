@@ -7,7 +7,7 @@ import type {
   PortalConfiguration,
   SecretSource,
   StonegateConfiguration,
-  UpstreamConfiguration,
+  UpstreamCredential,
   WebhookConfiguration,
   WebhookSource,
 } from '../api/config-v1alpha1.ts';
@@ -41,7 +41,7 @@ export interface Pair {
 }
 
 export function referencesOf(configuration: StonegateConfiguration): Reference[] {
-  const { server, upstream, authentication, cache, portal, webhook } = configuration;
+  const { server, upstream, authentication, bindings, cache, portal, webhook } = configuration;
   return [
     ...files(['server', 'tls'], {
       certFile: [server.tls.certFile, 'certificate'],
@@ -49,7 +49,10 @@ export function referencesOf(configuration: StonegateConfiguration): Reference[]
       clientCAFile: [server.tls.clientCAFile, 'ca'],
     }),
     ...files(['upstream'], { caFile: [upstream.caFile, 'ca'] }),
-    ...files(['upstream', 'credential'], credentialFiles(upstream)),
+    ...files(['upstream', 'credential'], credentialFiles(upstream.credential)),
+    ...(bindings.credential === undefined
+      ? []
+      : files(['bindings', 'credential'], credentialFiles(bindings.credential))),
     ...keystoneReferences(authentication.keystone),
     ...files(['authentication', 'tokenFile'], { file: [authentication.tokenFile?.file, 'static-users'] }),
     ...files(['authentication', 'basicAuthFile'], {
@@ -74,17 +77,21 @@ export function referencesOf(configuration: StonegateConfiguration): Reference[]
   ];
 }
 
-export function pairsOf({ server, upstream, portal, webhook }: StonegateConfiguration): Pair[] {
+export function pairsOf({ server, upstream, bindings, portal, webhook }: StonegateConfiguration): Pair[] {
   const { credential } = upstream;
+  const provisioner = bindings.credential;
   return [
     { path: ['server', 'tls', 'keyFile'], certFile: server.tls.certFile, keyFile: server.tls.keyFile },
     ...('certFile' in credential ? [{ path: ['upstream', 'credential', 'keyFile'], ...credential }] : []),
+    ...(provisioner !== undefined && 'certFile' in provisioner
+      ? [{ path: ['bindings', 'credential', 'keyFile'], ...provisioner }]
+      : []),
     ...(portal === undefined ? [] : [{ path: ['portal', 'tls', 'keyFile'], ...portal.tls }]),
     ...(webhook === undefined ? [] : [{ path: ['webhook', 'tls', 'keyFile'], ...webhook.tls }]),
   ];
 }
 
-function credentialFiles({ credential }: UpstreamConfiguration): Files {
+function credentialFiles(credential: UpstreamCredential): Files {
   return 'tokenFile' in credential
     ? { tokenFile: [credential.tokenFile, 'token'] }
     : { certFile: [credential.certFile, 'certificate'], keyFile: [credential.keyFile, 'key'] };

@@ -4,6 +4,7 @@
  */
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { Finding } from './problem.ts';
+import { validateBindings } from './validate-bindings.ts';
 import { validateCertificates } from './validate-certificates.ts';
 import { validateIssuers } from './validate-issuers.ts';
 import { validateKeystone } from './validate-keystone.ts';
@@ -23,6 +24,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
     ...validatePrefixes(configuration),
     ...validateTenants(configuration),
     ...validateTokenReview(configuration),
+    ...validateBindings(configuration),
     ...validateCache(configuration.cache),
     ...validatePortal(configuration),
     ...validateWebhook(configuration),

@@ -6,7 +6,7 @@
 
 import type { KeystoneSync, ProjectMember } from '../../api/keystone-sync.ts';
 import type { Binding, RBACSubject } from '../../api/kubernetes-object.ts';
-import { namespaceProblem } from '../namespace-name.ts';
+import { namespaceProblem } from '../../api/namespace-label.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
 const MAX_NAMESPACE = 63;

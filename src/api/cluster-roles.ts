@@ -14,7 +14,7 @@
  * role is bound in a whole tenant.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles
  */
-import type { PolicyRule } from '../api/kubernetes-object.ts';
+import type { PolicyRule } from './kubernetes-object.ts';
 
 const READ_VERBS = ['get', 'list', 'watch'];
 const WRITE_VERBS = ['create', 'update', 'patch', 'delete', 'deletecollection'];
