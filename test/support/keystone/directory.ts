@@ -83,8 +83,12 @@ export function createDirectory() {
     domains,
     projects,
     users,
+    roles,
     applicationCredentials,
     trusts,
+    get assignments(): readonly Assignment[] {
+      return assignments;
+    },
     /** The domain of that name, made where there is none. */
     domain(name: string): Domain {
       const found = domains.find((each) => each.name === name);
