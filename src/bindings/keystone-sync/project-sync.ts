@@ -28,6 +28,8 @@ export interface ProjectSyncOptions {
 export interface ProjectSync {
   /** Never throws. */
   request(member: ProjectMember): void;
+  /** Resolves when nothing is under way and nothing waits. */
+  settled(): Promise<void>;
   /** Begins nothing any more, breaks off what is under way, and waits for its end. */
   close(): Promise<void>;
 }
@@ -109,8 +111,7 @@ export function createProjectSync({ objects, rules, placeOf, logger }: ProjectSy
   async function bind(member: ProjectMember, namespace: string, place: Place, fields: object): Promise<void> {
     const within = { ...place, namespace };
     const existing = await objects.list('RoleBinding', within, '', signal);
-    const bindings = existing.filter((object) => object.kind === 'RoleBinding');
-    const { missing, changed, obsolete, refused } = memberBindings(member, namespace, bindings);
+    const { missing, changed, obsolete, refused } = memberBindings(member, namespace, existing);
     if (refused.length > 0) {
       logger.warn({ ...fields, roles: refused }, 'webhook: these roles can be no rolebindings');
     }
@@ -122,7 +123,12 @@ export function createProjectSync({ objects, rules, placeOf, logger }: ProjectSy
     if (count > 0) logger.info({ ...fields, namespace, bindings: count }, 'webhook: synchronised a project');
   }
 
+  async function settled(): Promise<void> {
+    while (running.size > 0) await Promise.all(running.values());
+  }
+
   return {
+    settled,
     request(member) {
       const key = JSON.stringify([member.project.id, member.userID]);
       if (signal.aborted) return;
@@ -136,7 +142,7 @@ export function createProjectSync({ objects, rules, placeOf, logger }: ProjectSy
     async close() {
       closed.abort();
       waiting.clear();
-      await Promise.all(running.values());
+      await settled();
     },
   };
 }
