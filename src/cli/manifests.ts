@@ -75,30 +75,24 @@ function needsOfMode(mode: string): Needs {
  * before these manifests are applied.
  */
 async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): Promise<Needs | undefined> {
-  let text: string;
-  try {
-    text = (await sources.readFile(resolve(file))).toString('utf8');
-  } catch (error) {
-    io.stderr(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}\n`);
-    return undefined;
+  let complete = true;
+  async function read(name: string): Promise<Buffer | undefined> {
+    try {
+      return await sources.readFile(name);
+    } catch (error) {
+      io.stderr(`cannot read ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+      complete = false;
+      return undefined;
+    }
   }
-  let unreadable: string | undefined;
+  const text = await read(resolve(file));
+  if (text === undefined) return undefined;
   const { configuration, problems } = await parseWithAuthenticationFile(
-    text,
+    text.toString('utf8'),
     dirname(resolve(file)),
-    async (name) => {
-      try {
-        return await sources.readFile(name);
-      } catch (error) {
-        unreadable = `cannot read ${name}: ${error instanceof Error ? error.message : String(error)}`;
-        return undefined;
-      }
-    },
+    read,
   );
-  if (unreadable !== undefined) {
-    io.stderr(`${unreadable}\n`);
-    return undefined;
-  }
+  if (!complete) return undefined;
   if (configuration !== undefined && problems.length === 0) return needsOf(configuration);
   for (const problem of problems) io.stderr(`${formatProblem(problem)}\n`);
   return undefined;

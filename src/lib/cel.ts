@@ -41,6 +41,7 @@ const MAX_LENGTH = 10_000;
 const MAX_COMPREHENSIONS = 2;
 /** Of any list and mapping in a token: Entra ID sends at most 200 groups. */
 const MAX_MEMBERS = 1_000;
+const MAX_DEPTH = 32;
 const COMPREHENSIONS = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
 /** `user`, as kube-apiserver declares it. */
 const USER = {
@@ -76,7 +77,7 @@ export function compileExpression(source: string, subject: Subject): Expression 
     type,
     claims,
     evaluate(value) {
-      refuseLongLists(value);
+      refuseExcess(value);
       return saying(source, () => run({ [subject]: value }), unforeseen);
     },
   };
@@ -116,13 +117,14 @@ function claimRead(node: ASTNode): string | undefined {
   return member.op === 'value' && typeof member.args === 'string' ? member.args : undefined;
 }
 
-function refuseLongLists(value: unknown): void {
+function refuseExcess(value: unknown, depth = 0): void {
   if (typeof value !== 'object' || value === null) return;
+  if (depth > MAX_DEPTH) throw new ExpressionError(`is given what is nested deeper than ${MAX_DEPTH} levels`);
   const members = Array.isArray(value) ? value : Object.values(value);
   if (members.length > MAX_MEMBERS) {
     throw new ExpressionError(`is given a list or a mapping of more than ${MAX_MEMBERS} members`);
   }
-  for (const member of members) refuseLongLists(member);
+  for (const member of members) refuseExcess(member, depth + 1);
 }
 
 function saying<T>(source: string, attempt: () => T, otherwise = (error: unknown) => error): T {

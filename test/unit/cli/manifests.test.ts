@@ -130,6 +130,32 @@ t.test('a bad configuration is a 1 with its problems', async (t) => {
   t.match(stderr, /^tenancy\.mode \(line 5\): expected "arktos" or "shared", found "bogus"\n$/);
 });
 
+t.test('the extras of an AuthenticationConfiguration are rights that are needed too', async (t) => {
+  const own = CONFIGURATION.replace(/ {2}jwt:.*$/s, '').concat(
+    '  configurationFile: auth.yaml\n  tenants: { "https://a.example": { value: a } }\n',
+  );
+  const auth = `apiVersion: apiserver.config.k8s.io/v1
+kind: AuthenticationConfiguration
+jwt:
+- issuer: { url: "https://a.example", audiences: [k] }
+  claimMappings:
+    username: { claim: sub, prefix: "" }
+    extra: [{ key: example.com/team, valueExpression: claims.team }]
+`;
+  const folder = t.testdir({
+    'c.yaml': own,
+    'auth.yaml': auth,
+    'lone.yaml': own.replace('auth.yaml', 'x.yaml'),
+  });
+  const { code, objects } = await run('rbac', '--config', join(folder, 'c.yaml'));
+  t.equal(code, 0);
+  t.ok(impersonated(objects).includes('userextras/example.com/team'));
+  t.match(await run('rbac', '--config', join(folder, 'lone.yaml')), {
+    code: 1,
+    stderr: /^cannot read .*x\.yaml/,
+  });
+});
+
 t.test('a configuration that is not there is a 1', async (t) => {
   t.match(await run('rbac', '--config', '/none/such.yaml'), {
     code: 1,

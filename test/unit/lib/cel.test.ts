@@ -164,6 +164,11 @@ t.test('what would run for long is refused', async (t) => {
     refusal(() => evaluate('true', { deep: { many } })),
     /more than 1000 members/,
   );
+  const nested: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`);
+  t.match(
+    refusal(() => evaluate('true', { nested })),
+    /deeper than 32 levels/,
+  );
   t.match(
     refusal(() => evaluate('claims.a.split("").size()', { a: 'x'.repeat(1_001) })),
     /too many parts/,
