@@ -137,6 +137,33 @@ t.test(
   },
 );
 
+t.test('there is no place in an expression where a call of ours would be the package’s own', async (t) => {
+  const call = 'claims.name.lowerAscii()';
+  for (const source of [
+    call,
+    `(${call})`,
+    `claims.?none.orValue(${call})`,
+    `optional.none().or(optional.of(${call})).value()`,
+    `has(claims.none) ? "" : ${call}`,
+    `[${call}][0]`,
+    `{"a": ${call}}.a`,
+    `{${call}: ${call}}[${call}]`,
+    `[1].map(x, ${call})[0]`,
+    `[1].map(x, ${call} != "", ${call})[0]`,
+    `[${call}].filter(x, x == ${call})[0]`,
+    `cel.bind(x, ${call}, x)`,
+    `cel.bind(x, 1, ${call})`,
+    `[1].map(x, [1].map(y, ${call}))[0][0]`,
+    `string(${call})`,
+    `"" + ${call}`,
+    `${call}.trim()`,
+    `[1].exists(x, ${call} == "k") ? "k" : ${call}`,
+    `!([1].all(x, ${call} != "k") && ${call} != "k" || false) ? "k" : ${call}`,
+  ]) {
+    t.equal(evaluate(source, { name: '\u212a' }), '\u212a', source);
+  }
+});
+
 t.test('a pattern that would make a backtracking engine hang is answered', async (t) => {
   t.equal(evaluate('claims.name.matches("^(a+)+$")', { name: `${'a'.repeat(50_000)}!` }), false);
 });
