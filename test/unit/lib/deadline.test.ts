@@ -13,7 +13,10 @@ function setUp(moment: number) {
 
 t.test('runs once at its moment, further away than one timer reaches', async (t) => {
   const { clock, ran } = setUp(60 * DAY);
-  for (let now = 0; now < 60 * DAY; now += clock.untilNext) clock.advance(clock.untilNext);
+  while (ran.length === 0) {
+    if (clock.untilNext >= 2 ** 31) t.fail('the machine has no such timer');
+    clock.advance(clock.untilNext);
+  }
   t.same(ran, [60 * DAY]);
   t.equal(clock.pending, 0);
 });
