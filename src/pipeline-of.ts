@@ -4,7 +4,6 @@
  */
 import type { Adapters } from './adapters.ts';
 import { createBodySizeAdmission } from './admission/body-size.ts';
-import type { AuthenticationConfiguration, TenancyConfiguration } from './api/config-v1alpha1.ts';
 import type { TenantName } from './api/identity.ts';
 import { createAnonymousAccess } from './authentication/anonymous.ts';
 import { authenticatorsOf } from './authenticators-of.ts';
@@ -15,7 +14,6 @@ import { createUpgradePlaces } from './authorization/upgrade-places.ts';
 import { createDocumentCache } from './cache/document-cache.ts';
 import { createAccessReviewer } from './clients/kube-apiserver.ts';
 import type { LoadedConfiguration } from './config/load.ts';
-import { usernamePrefixesOf } from './config/validate-prefixes.ts';
 import { createTenantLimit } from './flowcontrol/tenant-limit.ts';
 import type { ReadinessCheck } from './lib/readiness.ts';
 import { Usage } from './lib/usage.ts';
@@ -34,10 +32,8 @@ import { type Pipeline, serveRequest } from './pipeline/serve-request.ts';
 import type { Stages } from './pipeline/stages.ts';
 import { roleLookupOf } from './role-lookup-of.ts';
 import { writeStatus } from './server/status-writer.ts';
-import { createArktosMode } from './tenancy/arktos.ts';
 import { rememberedMode } from './tenancy/remembered-mode.ts';
-import { createSharedMode } from './tenancy/shared.ts';
-import type { TenancyMode } from './tenancy/tenancy-mode.ts';
+import { tenancyModeOf } from './tenancy-mode-of.ts';
 
 export interface BuiltPipeline {
   serve(exchange: Exchange): Promise<void>;
@@ -71,7 +67,7 @@ export function pipelineOf(
 ): BuiltPipeline {
   const { server, upstream: upstreamConfiguration, tenancy, authentication, limits } = loaded.configuration;
   const { clock, random, telemetry } = surroundings;
-  const mode = rememberedMode(modeOf(tenancy, authentication));
+  const mode = rememberedMode(tenancyModeOf(tenancy, authentication));
   const upstream = adapters.upstream(loaded);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const { authenticators, readiness } = authenticatorsOf(loaded, adapters, surroundings, mode);
@@ -154,19 +150,6 @@ export function pipelineOf(
     stages,
     explain,
   };
-}
-
-function modeOf(tenancy: TenancyConfiguration, authentication: AuthenticationConfiguration): TenancyMode {
-  switch (tenancy.mode) {
-    case 'arktos':
-      return createArktosMode(tenancy);
-    case 'shared':
-      return createSharedMode({
-        domains: tenancy.domains,
-        looksUpRoles: authentication.keystone?.roleAssignments !== undefined,
-        reservedNamePrefixes: usernamePrefixesOf(authentication),
-      });
-  }
 }
 
 /** Where a review about that tenant is posted. */
