@@ -12,9 +12,12 @@ export type Attribute = readonly ['CN' | 'O' | 'OU', string | Buffer, tag?: numb
 export type Subject = readonly (Attribute | readonly Attribute[])[];
 
 export interface Issuer extends KeyPair {
+  readonly name: Subject;
   issue(subject: Subject, options?: IssueOptions): KeyPair;
   /** An authority below this one; its `cert` is its own alone. */
   issuer(commonName: string, options?: IssueOptions): Issuer;
+  /** Another's name and key in a certificate of this one. */
+  crossSign(other: Issuer): Issuer;
   /** The same name and key in another certificate. */
   renewed(options: IssueOptions): Issuer;
 }
@@ -40,6 +43,7 @@ export function createIssuer(commonName: string, options: IssueOptions = {}): Is
 /** Whoever holds this name and key, whether or not they may sign. */
 export function issuerOf(name: Subject, key: string, cert: string): Issuer {
   return {
+    name,
     cert,
     key,
     issue(subject, options = {}) {
@@ -51,6 +55,8 @@ export function issuerOf(name: Subject, key: string, cert: string): Issuer {
       const ownName: Subject = [['CN', commonName]];
       return issuerOf(ownName, own, certificate(ownName, own, name, key, { ...options, ca: true }));
     },
+    crossSign: (other) =>
+      issuerOf(other.name, other.key, certificate(other.name, other.key, name, key, { ca: true })),
     renewed: (options) => issuerOf(name, key, certificate(name, key, name, key, { ...options, ca: true })),
   };
 }
