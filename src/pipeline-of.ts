@@ -92,6 +92,7 @@ export function pipelineOf(
     authenticators,
     anonymousAccess: createAnonymousAccess(authentication.anonymous),
     mode,
+    ...(roles && { roles }),
     impersonation: { reviewer, extraKeys: new Set(authentication.impersonationExtraKeys) },
     authorizers: [
       createUpgradePlaces(),

@@ -24,6 +24,8 @@ export function createAskedAbout(
     // Of whom somebody acts as no roles are known: the question is about the rights they were given by name.
     if (impersonator !== undefined) return outgoing;
     if (proven.assignmentsOf === undefined || !info.isResourceRequest) return outgoing;
+    // Whoever acts as somebody else asks about them, and has left their own roles behind.
+    if (outgoing.impersonator !== undefined) return outgoing;
     const concern = concernOf({ ...info, namespace }, proven, tenant, stages.mode);
     const identity = await roles.inScope(proven, concern);
     if (identity === outgoing.identity) return outgoing;
