@@ -85,13 +85,15 @@ function subjectWords(subject: Identity['subject']): string {
   }
 }
 
-export function tenantWords({ tenantOrigin }: Identity, tenant: string, userName: string): string {
+export function tenantWords({ tenantOrigin, subject }: Identity, tenant: string, userName: string): string {
   if (tenantOrigin.from === 'nowhere')
     return `no tenant; the API server is to know the user as ${quoted(userName)}`;
   const origin =
     tenantOrigin.from === 'domain'
       ? `the Keystone domain ${quoted(tenantOrigin.domain.name)}`
-      : "the issuer's configuration";
+      : subject.kind === 'upstream'
+        ? 'the token, its user or the configuration'
+        : "the issuer's configuration";
   return `${origin} gives the tenant ${quoted(tenant)}; the API server is to know the user as ${quoted(userName)}`;
 }
 
@@ -112,7 +114,8 @@ export function rewriteWords(route: Outgoing['route'], rawPath: string): string 
 }
 
 /** What the last stage would do. */
-export function deliveryWords({ route, exchange, user }: Outgoing): string {
+export function deliveryWords({ route, exchange, user, sender }: Outgoing): string {
+  const how = sender.kind === 'client' ? 'with the very token of' : 'as';
   switch (route.kind) {
     case 'own-api':
       return `Stonegate answers ${route.resource} itself`;
@@ -122,7 +125,7 @@ export function deliveryWords({ route, exchange, user }: Outgoing): string {
       return 'Stonegate answers the question about oneself, after asking the API server';
     case 'forward':
       return exchange.upgrade === undefined
-        ? `forwarded to the API server as ${quoted(user.username)}`
-        : `tunnelled (${exchange.upgrade.protocol}) to the API server as ${quoted(user.username)}`;
+        ? `forwarded to the API server ${how} ${quoted(user.username)}`
+        : `tunnelled (${exchange.upgrade.protocol}) to the API server ${how} ${quoted(user.username)}`;
   }
 }

@@ -158,7 +158,7 @@ export function impersonateRequest(
   { maxHeaderBytes }: Pick<Stages, 'maxHeaderBytes'>,
 ): Outgoing {
   const cleaned = cleanClientHeaders(routed.exchange.headers, {
-    wishHeeded: routed.impersonator !== undefined,
+    wishHeeded: routed.impersonator !== undefined && routed.sender.kind === 'stonegate',
   });
   const options = { maxHeaderBytes, auditID: routed.auditID, clientAddress: routed.sourceIPs[0] };
   const headers =

@@ -94,3 +94,13 @@ t.test('everything else is no business of it', async (t) => {
   ])
     t.same(await ask(target, { allowed: false }), { asked: [], refusal: undefined });
 });
+
+t.test(
+  'whoever goes through with their own token is asked about by that token, outside every tenant',
+  async (t) => {
+    const sender = { kind: 'client', token: 'theirs' } as const;
+    const { asked, refusal } = await ask(EXPLANATIONS, { allowed: false, denied: true }, 'acme', sender);
+    t.match(refusal, { code: 'AccessDenied' });
+    t.same(asked, [{ token: 'theirs', home: 'acme', resourceAttributes: RIGHT }]);
+  },
+);

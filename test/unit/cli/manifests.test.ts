@@ -180,3 +180,17 @@ for (const [name, argv] of [
     t.match(await run(...argv), { code: 2, stderr: /Usage: stonegate manifests rbac/ });
   });
 }
+
+t.test('token reviews are granted where they are configured, and nowhere else', async (t) => {
+  const folder = t.testdir({
+    'plain.yaml': CONFIGURATION,
+    'reviews.yaml': CONFIGURATION.replace(
+      'authentication:\n',
+      'authentication:\n  tokenReview: { tenant: a }\n',
+    ),
+  });
+  const granted = async (file: string) =>
+    (await run('rbac', '--config', join(folder, file))).stdout.includes('"tokenreviews"');
+  t.equal(await granted('reviews.yaml'), true);
+  t.equal(await granted('plain.yaml'), false);
+});

@@ -403,6 +403,19 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'authentication (line 6): names nobody who may log in',
   ],
   [
+    'token reviews in shared mode without a tenant',
+    MINIMAL.replace('mode: arktos', 'mode: shared').replace(
+      'authentication: {',
+      'authentication: { tokenReview: {},',
+    ),
+    'authentication.tokenReview.tenant (line 6): is required in shared mode',
+  ],
+  [
+    'token reviews of every tenant at once',
+    MINIMAL.replace('authentication: {', 'authentication: { tokenReview: { tenant: all },'),
+    'authentication.tokenReview.tenant (line 6): expected another tenant',
+  ],
+  [
     'no audience',
     withKey(
       'authentication',

@@ -7,7 +7,7 @@ import { createExplain } from '../../../src/pipeline/explain-request.ts';
 import type { Pipeline } from '../../../src/pipeline/serve-request.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';
-import { claimIdentity, keystoneIdentity } from '../../support/identities.ts';
+import { claimIdentity, keystoneIdentity, upstreamIdentity } from '../../support/identities.ts';
 
 const TOKEN = 'gAAAAABsecret-secret-secret-secret';
 const PODS: ExplainedRequest = { method: 'GET', path: '/api/v1/namespaces/web/pods' };
@@ -326,4 +326,16 @@ t.test('what the API server says beside yes or no is told', async (t) => {
 
 t.test('a mistake of ours in asking is not taken for an answer', async (t) => {
   await t.rejects(explain({ rbac: new TypeError('a bug') }), { message: 'a bug' });
+});
+
+t.test('whoever goes through with their own token is told so, and asked about by it', async (t) => {
+  const robot = upstreamIdentity('system:serviceaccount:default:robot');
+  const { status, asked } = await explain({
+    pipeline: { authenticators: [{ name: 'token-review', authenticate: async () => robot }] },
+  });
+  t.equal(status.outcome, 'forwarded');
+  t.notMatch(JSON.stringify(status.headers), /impersonate/i);
+  t.match(asked, [{ token: TOKEN, resourceAttributes: { verb: 'list', resource: 'pods' } }]);
+  t.notMatch(JSON.stringify(status), TOKEN);
+  t.match(status.stages.at(-2), { reason: /with the very token of/ });
 });

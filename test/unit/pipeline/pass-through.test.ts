@@ -1,7 +1,11 @@
 import t from 'tap';
 import { cleanClientHeaders } from '../../../src/pipeline/client-headers.ts';
 import { assertNoIdentity, passThrough, senderOf } from '../../../src/pipeline/pass-through.ts';
+import { impersonateRequest } from '../../../src/pipeline/stages.ts';
+import { fakeExchange } from '../../support/fake-exchange.ts';
+import { openMode } from '../../support/fake-pipeline.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../support/identities.ts';
+import { outgoingOf } from '../../support/outgoing.ts';
 
 const OPTIONS = { auditID: 'a-1', clientAddress: '192.0.2.7' };
 const ROBOT = upstreamIdentity('system:serviceaccount:default:robot');
@@ -49,3 +53,10 @@ for (const name of [
     t.throws(() => passThrough([[name, 'x']], OPTIONS), { code: 'InvariantBroken' });
     t.throws(() => assertNoIdentity([[name, 'x']]), { code: 'InvariantBroken' });
   });
+
+t.test('a wish to act as somebody else is never dropped from their request', async (t) => {
+  const exchange = fakeExchange({ headers: [['Impersonate-User', 'reader']] });
+  const outgoing = outgoingOf(openMode, ROBOT, exchange);
+  const heeded = { ...outgoing, impersonator: outgoing.user };
+  t.throws(() => impersonateRequest(heeded, { maxHeaderBytes: 1 << 20 }), { code: 'ImpersonationForbidden' });
+});
