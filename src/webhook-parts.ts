@@ -5,11 +5,13 @@
 import type { Adapters } from './adapters.ts';
 import type { KeystoneConfiguration, WebhookConfiguration, WebhookSource } from './api/config-v1alpha1.ts';
 import type { KeystonePolicy } from './api/keystone-policy.ts';
-import type { KeystoneSync } from './api/keystone-sync.ts';
+import type { KeystoneSync, ProjectMember } from './api/keystone-sync.ts';
 import { authenticate } from './authentication/authenticator.ts';
 import { createKeystoneAuthenticator } from './authentication/keystone.ts';
 import { tagsOf } from './authenticators-of.ts';
 import { createKeystonePolicy } from './authorization/keystone-policy/keystone-policy.ts';
+import { createProjectSync, type ProjectSync } from './bindings/keystone-sync/project-sync.ts';
+import { createClusterObjects } from './clients/cluster-objects.ts';
 import { type ConfigMapRules, createConfigMapRules } from './clients/config-map.ts';
 import { createKeystoneGroupNames, type KeystoneGroupNames } from './clients/keystone-group-names.ts';
 import { type Read, readPolicy } from './config/keystone-auth/policy-file.ts';
@@ -22,8 +24,16 @@ import type { ReadinessCheck } from './lib/readiness.ts';
 import { fingerprintOf, type Surroundings } from './made-of.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import type { Stages } from './pipeline/stages.ts';
+import { provisioningOf } from './provisioning.ts';
+import type { Upstream } from './upstream/upstream.ts';
 import { createGroupNames } from './webhook/group-names.ts';
-import type { AccessPolicy, GroupNames, KeystoneIdentities, Live } from './webhook/ports.ts';
+import type {
+  AccessPolicy,
+  GroupNames,
+  KeystoneIdentities,
+  Live,
+  ProjectSync as WebhookProjectSync,
+} from './webhook/ports.ts';
 import { createTokenReviewer } from './webhook/token-review.ts';
 import { createWebhook } from './webhook/webhook.ts';
 
@@ -42,6 +52,14 @@ export class WebhookParts {
   readonly #policies = createKept<ConfigMapRules<KeystonePolicy>>((rules) => rules.stop());
   readonly #syncs = createKept<ConfigMapRules<KeystoneSync>>((rules) => rules.stop());
   readonly #groupNames = createKept<KeystoneGroupNames>((client) => client.close());
+  readonly #projects = createKept<{ readonly sync: ProjectSync; readonly upstream: Upstream }>(
+    async ({ sync, upstream }) => {
+      await sync.close();
+      await upstream.close();
+    },
+  );
+  /** In force. */
+  #syncRules: Live<KeystoneSync> | undefined;
 
   constructor(around: Surroundings, adapters: Adapters, loaded: LoadedConfiguration) {
     this.#around = around;
@@ -71,7 +89,7 @@ export class WebhookParts {
         identities: this.#identities(keystone, mode),
         legacy: webhook.usernames === 'legacy' ? this.#groups(keystone) : undefined,
         rules: sync.live,
-        sync: { request: () => {} },
+        sync: this.#sync(sync.live, mode),
       }),
     });
   }
@@ -93,7 +111,7 @@ export class WebhookParts {
   }
 
   #all(): Pick<Kept<unknown>, 'former' | 'end'>[] {
-    return [this.#policies, this.#syncs, this.#groupNames];
+    return [this.#policies, this.#syncs, this.#groupNames, this.#projects];
   }
 
   /** @param key of a ConfigMap's data */
@@ -147,6 +165,33 @@ export class WebhookParts {
         return { tenant, user: mode.userOf(identity, tenant) };
       },
     };
+  }
+
+  /** Without a credential to provision with, the rules have been found to ask for nothing. */
+  #sync(rules: Live<KeystoneSync> | undefined, mode: Stages['mode']): WebhookProjectSync {
+    this.#syncRules = rules;
+    const { credential } = this.#loaded.configuration.bindings;
+    if (credential === undefined || rules === undefined) {
+      this.#projects.retire();
+      return { request() {} };
+    }
+    const { madeOf, build } = provisioningOf(this.#loaded, credential, this.#around);
+    const { sync } = this.#projects.take(fingerprintOf(madeOf, mode.name), () => {
+      const upstream = build();
+      const objects = createClusterObjects(upstream);
+      const placeOf = ({ tenant }: ProjectMember) => {
+        const named = mode.reviewTenant(tenant);
+        return named === undefined ? {} : { tenant: named };
+      };
+      const made = createProjectSync({
+        ...this.#around,
+        objects,
+        rules: () => this.#syncRules?.current,
+        placeOf,
+      });
+      return { sync: made, upstream };
+    });
+    return sync;
   }
 
   #groups({ url, caFile, timeout }: KeystoneConfiguration): GroupNames {

@@ -3,9 +3,10 @@
  * server that keeps the ConfigMaps.
  */
 import { writeFile } from 'node:fs/promises';
+import { get } from 'node:https';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { configMapManifests } from '../../src/cli/config-map-manifests.ts';
 import { eventually } from '../support/eventually.ts';
 import { startStonegate } from '../support/stonegate.ts';
@@ -21,12 +22,28 @@ const POLICY = [
   },
 ];
 
+const SYNC = {
+  'data-types-to-sync': ['projects', 'role_assignments'],
+  'namespace-format': 'project-%i',
+  'role-mappings': [
+    { 'keystone-role': 'member', username: 'myuser', groups: ['mygroup'] },
+    { 'keystone-role': 'reader', groups: ['readers'] },
+    { 'keystone-role': 'member', groups: ['another'] },
+  ],
+};
+const PROVISIONER = 'provisioner-token';
+
 const hookAuthority = await createAuthority('API servers');
 const apiServer = await hookAuthority.client('kube-apiserver');
 const stranger = await (await createAuthority('somebody else')).client('kube-apiserver');
 
 async function start(t: Test, changes: object = {}, others: Record<string, object> = {}) {
-  const folder = t.testdir({ 'hook-ca.crt': hookAuthority.cert, 'policy.json': JSON.stringify(POLICY) });
+  const folder = t.testdir({
+    'hook-ca.crt': hookAuthority.cert,
+    'policy.json': JSON.stringify(POLICY),
+    'sync.yaml': stringify(SYNC),
+    'provisioner-token': PROVISIONER,
+  });
   const tls = { certFile: 'tls.crt', keyFile: 'tls.key', clientCAFile: 'hook-ca.crt' };
   const webhook = { bind: '127.0.0.1:0', tls, policy: { file: 'policy.json' }, ...changes };
   const stonegate = await startStonegate({ folder, mode: 'shared', configuration: { ...others, webhook } });
@@ -41,6 +58,21 @@ async function start(t: Test, changes: object = {}, others: Record<string, objec
 }
 
 type Started = Awaited<ReturnType<typeof start>>;
+
+/** What the API server answers to whoever holds the token. */
+async function statusAs(
+  { apiServer, authority }: Started['stonegate'],
+  token: string,
+  path: string,
+): Promise<number> {
+  const options = { ca: authority.cert, agent: false, headers: { authorization: `Bearer ${token}` } };
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  get(`${apiServer.url}${path}`, options, (response) => {
+    response.resume();
+    resolve(response.statusCode ?? 0);
+  }).on('error', reject);
+  return promise;
+}
 
 /** What is asked when alice of the project web wants something in the namespace default. */
 function aliceWants({ stonegate }: Started, resourceAttributes: object) {
@@ -291,5 +323,43 @@ t.test('a policy in a ConfigMap', async (t) => {
     seed.configMap(configMap.name, { policies: JSON.stringify(POLICY) }, { namespace: configMap.namespace });
     await eventually(async () => JSON.stringify((await pods()).body.status).includes('"allowed":true'));
     t.equal(ready(), undefined);
+  });
+});
+
+t.test('a synchronisation file', async (t) => {
+  const bindings = { credential: { tokenFile: 'provisioner-token' } };
+  const { stonegate, client } = await start(t, { sync: { file: 'sync.yaml' } }, { bindings });
+  const { directory } = stonegate.keystone;
+  const { seed } = stonegate.apiServer;
+  const project = directory.project('acme', 'web');
+  const alice = directory.user('acme', 'alice');
+  const rbac = 'rbac.authorization.k8s.io';
+  seed.token(PROVISIONER, { username: 'provisioner', groups: ['system:authenticated'] });
+  seed.clusterRole('provisioner', [
+    { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'create'] },
+    {
+      apiGroups: [rbac],
+      resources: ['rolebindings'],
+      verbs: ['get', 'list', 'create', 'update', 'delete'],
+    },
+    { apiGroups: [rbac], resources: ['clusterroles'], verbs: ['bind'] },
+  ]);
+  seed.clusterRoleBinding('provisioner', 'provisioner', ['user:provisioner']);
+  seed.clusterRole('member', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] }]);
+
+  t.test(
+    'C240 every mapping that fits applies, in order: groups are added, the name is replaced',
+    async (t) => {
+      const { body } = await client.reviewToken(stonegate.keystoneToken('alice'));
+      t.match(body.status, { authenticated: true, user: { username: 'myuser', uid: alice.id } });
+      t.match(JSON.stringify(body.status), '"mygroup","another"]');
+    },
+  );
+
+  t.test('a project gets its namespace, a user’s roles become rolebindings', async (t) => {
+    seed.token('myuser-token', { username: 'myuser', groups: ['system:authenticated'] });
+    const path = `/api/v1/namespaces/project-${project.id}/configmaps`;
+    await eventually(async () => (await statusAs(stonegate, 'myuser-token', path)) === 200);
+    t.equal(await statusAs(stonegate, 'myuser-token', '/api/v1/namespaces/default/configmaps'), 403);
   });
 });
