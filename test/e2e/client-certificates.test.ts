@@ -178,6 +178,14 @@ t.test('the authority is replaced under running watches and tunnels', async (t) 
   t.match(await askAs(before), { status: 401, code: 'CredentialInvalid' });
 });
 
+t.test('switched off in a reload: said to need a restart, and nothing changes', async (t) => {
+  const { app, askAs, configure, logged } = await setUp(t);
+  await configure({ authentication: { clientCertificates: undefined } });
+  await app.reload();
+  t.ok(logged.some((line) => line.includes('can only be changed by a restart')));
+  t.equal((await askAs(company.issue(BOB))).status, 200);
+});
+
 t.test('a certificate that runs out ends the watch that was opened with it', async (t) => {
   const { askAs, watchAs } = await setUp(t);
   const brief = company.issue(BOB, { notAfter: new Date(Date.now() + 2_000) });

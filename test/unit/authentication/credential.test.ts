@@ -48,6 +48,19 @@ t.test('a Keystone token may come as X-Auth-Token', async (t) => {
   t.same(credentialOf([['X-Auth-Token', 'gAAAAAx']]), { kind: 'x-auth-token', token: 'gAAAAAx' });
 });
 
+t.test('a certificate is a credential, believed or not, and a second one beside any other', async (t) => {
+  const certificate = { verified: false, problem: 'CERT_HAS_EXPIRED' } as const;
+  t.same(credentialOf([['Accept', '*/*']], certificate), { kind: 'certificate', certificate });
+  for (const header of [
+    ['Authorization', 'Bearer a'],
+    ['Authorization', 'Basic YTpi'],
+    ['Authorization', 'Negotiate a'],
+    ['X-Auth-Token', 'a'],
+    ['Sec-WebSocket-Protocol', `${carrier('a')}, v4`],
+  ] as const)
+    t.throws(() => credentialOf([header], certificate), { code: 'CredentialAmbiguous' });
+});
+
 t.test('C095 two credentials are refused, whichever they are', async (t) => {
   const both: [string, string][][] = [
     [
