@@ -16,6 +16,13 @@ const EVERYTHING = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
+const WEBSOCKET = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+};
+
 type Options = Parameters<typeof startForKubectl>[1];
 
 function configurationOf(mode: Mode, own: 'token' | 'certificate', changes: object = {}) {
@@ -97,17 +104,14 @@ for (const mode of ['arktos', 'shared'] as const)
       });
 
       await t.test('C248 so does one whose token comes as a WebSocket subprotocol', async (t) => {
-        const arrival = next(({ url }) => url.includes('/pods/web/log'));
+        const arrival = next(({ url }) => url.includes('/pods/web/exec'));
         const carrier = `base64url.bearer.authorization.k8s.io.${Buffer.from(robot).toString('base64url')}`;
-        const reply = await stonegate.ask(undefined, `/api/v1/namespaces/${namespace}/pods/web/log`, {
-          headers: {
-            'sec-websocket-protocol': `${carrier}, binary.k8s.io`,
-          },
-        });
-        t.equal(reply.status, 200, reply.body);
-        const request = await arrival;
-        ownToken(t, request, robot);
-        t.equal(request.headers['sec-websocket-protocol'], 'binary.k8s.io');
+        const path = `/api/v1/namespaces/${namespace}/pods/web/exec?command=true&stdout=1`;
+        const chosen = await openWebSocket(t, stonegate, path, `${carrier}, v4.channel.k8s.io`);
+        t.equal(chosen, 'v4.channel.k8s.io');
+        const opened = await arrival;
+        ownToken(t, opened, robot);
+        t.equal(opened.headers['sec-websocket-protocol'], 'v4.channel.k8s.io');
       });
 
       if (binaries.length === 0) t.test('with kubectl', { skip: NO_KUBECTL }, async () => {});
@@ -163,7 +167,7 @@ t.test('what the API server does not vouch for', async (t) => {
       [REVIEWS],
     );
   });
-  await t.test('C244 what can be no token is refused without a question', async (t) => {
+  await t.test('what can be no token is refused without a question', async (t) => {
     const seen = await arrived(async () => {
       for (const token of ['x'.repeat(20_000), 'a,b', 'ä'.repeat(4), 'to"ken'])
         t.match(
@@ -281,12 +285,7 @@ t.test('a service account is never taken for the one of the same name in the sys
   apiServer.seed.clusterRoleBinding('shells', 'shells', [`user:${ROBOT}`], { tenant: 'globex' });
   const reader = apiServer.seed.serviceAccountToken({ name: 'robot', tenant: 'globex' });
   const reply = await ask(reader, '/api/v1/namespaces/default/pods/web/exec?command=sh', {
-    headers: {
-      connection: 'Upgrade',
-      upgrade: 'websocket',
-      'sec-websocket-version': '13',
-      'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
-    },
+    headers: WEBSOCKET,
   });
   t.match(reply.json(), { code: 403, message: /cannot create resource "pods\/exec"/ });
 });
@@ -313,6 +312,32 @@ t.test('where a tenant is configured for them', async (t) => {
   const seen = await arrived(async () => t.equal((await ask('admin-token', '/api/v1/pods')).status, 200));
   t.equal(seen.at(-1)?.url, '/api/v1/tenants/acme/pods');
 });
+
+/** @returns the subprotocol that was agreed on */
+async function openWebSocket(
+  t: Test,
+  { app, authority }: RunningStonegate,
+  path: string,
+  offered: string,
+): Promise<unknown> {
+  const headers = { ...WEBSOCKET, 'sec-websocket-protocol': offered };
+  const asked = request({
+    host: '127.0.0.1',
+    port: app.address.port,
+    path,
+    headers,
+    ca: authority.cert,
+  }).end();
+  return new Promise((resolve, reject) => {
+    asked.on('error', reject);
+    asked.on('response', ({ statusCode }) => reject(new Error(`refused with ${statusCode}`)));
+    asked.on('upgrade', (response, socket) => {
+      t.teardown(() => socket.destroy());
+      socket.on('error', () => socket.destroy());
+      resolve(response.headers['sec-websocket-protocol']);
+    });
+  });
+}
 
 /** Past Stonegate. */
 async function fetchDirectly({ apiServer, authority }: RunningStonegate, token: string, path: string) {
