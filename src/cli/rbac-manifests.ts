@@ -52,7 +52,7 @@ export function rbacManifests(needs: ImpersonationNeeds, impersonator: Impersona
   const documents = [
     ...(impersonator.kind === 'ServiceAccount' ? serviceAccount(impersonator) : []),
     clusterRole(needs),
-    binding(impersonator),
+    clusterRoleBinding('stonegate-impersonator', impersonator),
   ];
   return `${credentialNotes(needs, impersonator)}\n${documents.join('---\n')}`;
 }
@@ -93,7 +93,8 @@ ${NON_RESOURCE_URLS[needs.mode].map((url) => `      - "${url}"\n`).join('')}    
 `;
 }
 
-function binding(impersonator: Impersonator): string {
+/** @param role the ClusterRole's name, and the binding's */
+export function clusterRoleBinding(role: string, impersonator: Impersonator): string {
   const subject =
     impersonator.kind === 'User'
       ? `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: "${impersonator.name}"\n`
@@ -101,16 +102,17 @@ function binding(impersonator: Impersonator): string {
   return `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
-  name: stonegate-impersonator
+  name: ${role}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: ClusterRole
-  name: stonegate-impersonator
+  name: ${role}
 subjects:
 ${subject}`;
 }
 
-function serviceAccount({ namespace, name }: Impersonator & { kind: 'ServiceAccount' }): string[] {
+/** With its namespace and a token. */
+export function serviceAccount({ namespace, name }: Impersonator & { kind: 'ServiceAccount' }): string[] {
   return [
     `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: "${namespace}"\n`,
     `apiVersion: v1
