@@ -13,6 +13,11 @@ import { storedPassword } from './stored-password.ts';
 export interface StaticUserRules {
   readonly usernamePrefix: string;
   readonly groupsPrefix: string;
+  /**
+   * Whether names and groups carry the tenant: people of two tenants may be called alike, and not every tenancy mode
+   * keeps tenants apart by itself.
+   */
+  readonly tenantInNames: boolean;
   /** Of lines that say none; without it they are refused. */
   readonly tenantOfOthers: string | undefined;
 }
@@ -31,6 +36,7 @@ export function staticUsersOf(
   const { tokenFile, basicAuthFile } = authentication;
   const rules = ({ systemTenantByDefault, ...prefixes }: StaticFileConfiguration): StaticUserRules => ({
     ...prefixes,
+    tenantInNames: tenancy.mode === 'shared',
     tenantOfOthers: systemTenantByDefault ? tenancy.systemTenant : undefined,
   });
   const tokens = tokenFile && content(tokenFile.file);
@@ -125,11 +131,12 @@ function userOf(columns: readonly string[], rules: StaticUserRules): StaticUser 
   const [, login = '', uid = '', groupList = ''] = columns;
   const tenant = tenantOf(columns, rules);
   if (typeof tenant === 'string') return tenant;
-  const name = rules.usernamePrefix + login;
+  const within = rules.tenantInNames ? `${tenant.name}:` : '';
+  const name = `${rules.usernamePrefix}${within}${login}`;
   const groups = groupList
     .split(',')
     .filter((group) => group !== '')
-    .map((group) => rules.groupsPrefix + group);
+    .map((group) => `${rules.groupsPrefix}${within}${group}`);
   const unfit = [login, ...(uid === '' ? [] : [uid]), ...groups].find((text) => !isPrintable(text));
   if (unfit !== undefined) {
     return 'expected names without control characters and without blanks at their ends, and a user name';

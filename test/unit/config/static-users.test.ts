@@ -1,7 +1,12 @@
 import t from 'tap';
 import { parseBasicAuthFile, parseTokenFile } from '../../../src/config/static-users.ts';
 
-const RULES = { usernamePrefix: 'token:', groupsPrefix: 'token:', tenantOfOthers: undefined };
+const RULES = {
+  usernamePrefix: 'token:',
+  groupsPrefix: 'token:',
+  tenantInNames: false,
+  tenantOfOthers: undefined,
+};
 
 function problemOf(line: string, rules: Partial<typeof RULES> = {}): string {
   const { entries, problems } = parseTokenFile(Buffer.from(`${line}\n`), { ...RULES, ...rules });
@@ -37,6 +42,21 @@ t.test('a column that Arktos reads as group and tenant at once is refused', asyn
   t.match(problemOf('t1,alice,,acme'), /group and tenant at once/);
   t.match(problemOf('t1,alice,,acme', { tenantOfOthers: undefined }), /line 1 \(user "alice"\)/);
 });
+
+t.test(
+  'where tenants are kept apart by names alone, two tenants’ people of one name are two users',
+  async (t) => {
+    const content = Buffer.from('t1,alice,1,dev,,acme\nt2,alice,2,dev,,globex\n');
+    const { entries } = parseTokenFile(content, { ...RULES, tenantInNames: true });
+    t.same(
+      entries.map(({ user }) => [user.name, ...user.groups]),
+      [
+        ['token:acme:alice', 'token:acme:dev'],
+        ['token:globex:alice', 'token:globex:dev'],
+      ],
+    );
+  },
+);
 
 t.test('what is wrong in a line is said with its number, and its secret never', async (t) => {
   const content = Buffer.from(
