@@ -1,7 +1,8 @@
 /**
  * Over which connections a request leaves, and with which token. The API server looks at a connection's client
  * certificate before it looks at a request's token: over a connection that carries ours, a request with a client's own
- * token would be Stonegate's, which may impersonate anybody. So those have connections of their own, which prove nothing.
+ * token would be Stonegate's, which may impersonate anybody. So those have connections of their own, which prove nothing,
+ * and with their pools TLS sessions of their own, in which a certificate would be remembered.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
  */
 import type { Sender } from '../api/sender.ts';
