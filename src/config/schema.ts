@@ -132,7 +132,9 @@ const limitsSchema = z.strictObject({
       queueTimeout: duration.prefault('2s').describe('How long they wait.'),
     })
     .prefault({})
-    .describe('Stands between a flood of unknown credentials and Keystone.'),
+    .describe(
+      'Stands between a flood of unknown credentials and whoever would be asked: Keystone, the API server.',
+    ),
   perTenant: rate.exactOptional().describe('Requests of one tenant; without it unlimited.'),
 });
 
