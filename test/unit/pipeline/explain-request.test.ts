@@ -78,6 +78,22 @@ t.test('the identity’s headers are shown, of others the names alone', async (t
   t.notOk(headers.some(({ name }) => name.toLowerCase() === 'authorization'));
 });
 
+t.test('whom a request is made as is told beside who sends it, and RBAC is asked about them', async (t) => {
+  const { status, asked } = await explain({
+    request: { ...PODS, headers: [['Impersonate-User', 'zoë']] },
+  });
+  t.match(status, {
+    outcome: 'forwarded',
+    user: { username: 'acme:zoë' },
+    impersonator: { username: 'acme:alice' },
+  });
+  t.match(
+    status.stages.find(({ name }) => name === 'actAs'),
+    { decision: 'passed', reason: '"acme:alice" may act as "acme:zoë"' },
+  );
+  t.match(asked, [{ user: 'acme:zoë' }]);
+});
+
 t.test('names beyond ASCII are shown as they are', async (t) => {
   const mode = { ...openMode, userOf: () => ({ username: 'acme:zoë', uid: '', groups: [], extra: {} }) };
   const { status } = await explain({ pipeline: { mode } });
