@@ -2,45 +2,41 @@
  * The adapters a configuration needs, each built from its part of it. What was built of the same stays over a
  * reload; what was replaced is ended once no request needs it any more.
  */
-import { createHash } from 'node:crypto';
 import type {
-  CacheConfiguration,
   JWTConfiguration,
   KeystoneConfiguration,
-  UpstreamConfiguration,
+  TokenReviewConfiguration,
 } from './api/config-v1alpha1.ts';
 import type { KeystoneToken } from './api/keystone-v3.ts';
-import type { CredentialCache } from './authentication/credential-cache.ts';
+import type { CredentialCache, ForgettingCredentialCache } from './authentication/credential-cache.ts';
 import { keystoneTokenCodec } from './authentication/keystone-codec.ts';
+import { type VouchedUser, vouchedUserCodec } from './authentication/vouched-user.ts';
+import { createProcessCache } from './cache/process-cache.ts';
 import { createRedisStore } from './cache/redis.ts';
-import { createSharedCache, noSharedCache, type SharedCache } from './cache/shared-cache.ts';
-import type { SharedStore } from './cache/shared-store.ts';
+import type { SharedCache } from './cache/shared-cache.ts';
 import { type ClearableCredentialCache, createCredentialCache } from './cache/tiered.ts';
 import { createFirstContact, type FirstContact } from './clients/first-contact.ts';
 import { createKeystoneClient, type KeystoneClient } from './clients/keystone.ts';
 import { createIssuerKeys, type DiscoveredIssuerKeys } from './clients/oidc.ts';
 import type { LoadedConfiguration } from './config/load.ts';
-import type { Clock } from './lib/clock.ts';
+import { KeystoneParts, type RoleCaches } from './keystone-parts.ts';
 import { createKept, type Kept } from './lib/kept.ts';
-import type { Logger } from './lib/logger.ts';
-import type { Random } from './lib/random.ts';
-import type { Telemetry } from './lib/telemetry.ts';
+import {
+  fingerprintOf,
+  longestLife,
+  redisConnection,
+  type Surroundings,
+  serviceSecret,
+  sharedCacheOf,
+  sharedMadeOf,
+  upstreamCredential,
+} from './made-of.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
-
-/** What every part is given. */
-export interface Surroundings {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-}
 
 export interface Keystone {
   readonly client: KeystoneClient;
   readonly contact: FirstContact;
 }
-
-type RedisConfiguration = NonNullable<CacheConfiguration['redis']>;
 
 /** For one issuer: the document and the keys together. */
 const ISSUER_TIMEOUT = 10_000;
@@ -60,24 +56,30 @@ export class Adapters {
     return client.close();
   });
   readonly #tokens = createKept<ClearableCredentialCache<KeystoneToken>>((cache) => cache.clear());
+  readonly #vouched = createKept<ClearableCredentialCache<VouchedUser>>((cache) => cache.clear());
   readonly #issuers = new Map<string, Kept<DiscoveredIssuerKeys>>();
+
+  readonly #keystoneParts: KeystoneParts;
 
   constructor(surroundings: Surroundings) {
     this.#around = surroundings;
+    this.#keystoneParts = new KeystoneParts(surroundings);
   }
 
   upstream(loaded: LoadedConfiguration): Upstream {
     const { upstream, server } = loaded.configuration;
-    const credential = upstreamCredential(loaded, upstream);
+    const credential = upstreamCredential(loaded, upstream.credential);
     const ca = upstream.caFile === undefined ? {} : { ca: loaded.file(upstream.caFile) };
     const { timeouts, limits } = server;
-    const madeOf = fingerprintOf(upstream, timeouts.body, limits.bodyBytes, credential, ca);
+    const passThrough = loaded.configuration.authentication.tokenReview !== undefined;
+    const madeOf = fingerprintOf(upstream, timeouts.body, limits.bodyBytes, credential, ca, passThrough);
     return this.#upstream.take(madeOf, () => {
       const built = createUpstream({
         ...this.#around,
         server: upstream.server,
         ...ca,
         credential,
+        passThrough,
         timeouts: { ...upstream.timeouts, body: timeouts.body },
         maxBodyBytes: limits.bodyBytes,
       });
@@ -90,7 +92,8 @@ export class Adapters {
     const ca = keystone.caFile === undefined ? {} : { ca: loaded.file(keystone.caFile).toString() };
     const { serviceCredential: credential } = keystone;
     const secret = credential === undefined ? '' : serviceSecret(loaded, credential);
-    return this.#keystone.take(fingerprintOf(keystone, ca, secret), () => {
+    const madeOf = fingerprintOf(keystone, ca, secret);
+    const built = this.#keystone.take(madeOf, () => {
       const client = createKeystoneClient({
         ...this.#around,
         url: keystone.url,
@@ -107,6 +110,13 @@ export class Adapters {
       contact.start();
       return { client, contact };
     });
+    this.#keystoneParts.follow(loaded, keystone, built.client, madeOf, this.shared(loaded));
+    return built;
+  }
+
+  /** What Keystone said of people's roles; undefined where none are looked up. */
+  roles(loaded: LoadedConfiguration, keystone: KeystoneConfiguration): RoleCaches | undefined {
+    return this.#keystoneParts.roles(loaded, keystone, this.shared(loaded));
   }
 
   /** What Keystone said of tokens. */
@@ -129,15 +139,40 @@ export class Adapters {
     );
   }
 
+  /** Whom the API server vouched for. */
+  vouched(
+    loaded: LoadedConfiguration,
+    { cacheTTL, negativeCacheTTL }: TokenReviewConfiguration,
+  ): ForgettingCredentialCache<VouchedUser> {
+    const { maxEntries } = loaded.configuration.cache;
+    const madeOf = fingerprintOf(maxEntries, cacheTTL, negativeCacheTTL, loaded.digest, sharedMadeOf(loaded));
+    return this.#vouched.take(madeOf, () =>
+      createCredentialCache({
+        ...this.#around,
+        name: 'token-review',
+        ttl: cacheTTL,
+        negativeTTL: negativeCacheTTL,
+        staleIfUnavailable: 0,
+        maxEntries,
+        configurationDigest: loaded.digest,
+        shared: this.shared(loaded),
+        codec: vouchedUserCodec,
+      }),
+    );
+  }
+
   /** Forgets what is cached in this process. */
   forget(): void {
     this.#tokens.current?.clear();
+    this.#vouched.current?.clear();
+    this.#keystoneParts.forget();
   }
 
   shared(loaded: LoadedConfiguration): SharedCache {
     const { redis } = loaded.configuration.cache;
     return this.#shared.take(sharedMadeOf(loaded), () => {
-      if (redis === undefined) return noSharedCache;
+      if (redis === undefined)
+        return createProcessCache({ ...this.#around, longestLife: longestLife(loaded) });
       const store = createRedisStore({ ...this.#around, ...redisConnection(loaded, redis) });
       return sharedCacheOf(loaded, redis, store, this.#around);
     });
@@ -170,10 +205,12 @@ export class Adapters {
    * @returns ends it; to be called when no request needs it any more
    */
   retire({ configuration }: LoadedConfiguration): () => Promise<void> {
-    const { keystone, jwt } = configuration.authentication;
+    const { keystone, jwt, tokenReview } = configuration.authentication;
     const urls = new Set(jwt.map(({ issuer }) => issuer.url));
     for (const [url, kept] of this.#issuers) if (!urls.has(url)) kept.retire();
-    if (keystone === undefined) for (const kept of [this.#keystone, this.#tokens]) kept.retire();
+    if (tokenReview === undefined) this.#vouched.retire();
+    if (keystone === undefined)
+      for (const part of [this.#keystone, this.#tokens, this.#keystoneParts]) part.retire();
     const ends = this.#all().map((kept) => kept.former());
     return async () => {
       await Promise.all(ends.map((end) => end()));
@@ -188,63 +225,14 @@ export class Adapters {
   }
 
   #all(): Pick<Kept<unknown>, 'former' | 'end'>[] {
-    return [this.#upstream, this.#shared, this.#keystone, this.#tokens, ...this.#issuers.values()];
+    return [
+      this.#upstream,
+      this.#shared,
+      this.#keystone,
+      this.#tokens,
+      this.#vouched,
+      ...this.#keystoneParts.all(),
+      ...this.#issuers.values(),
+    ];
   }
-}
-
-function upstreamCredential(loaded: LoadedConfiguration, { credential }: UpstreamConfiguration) {
-  return 'tokenFile' in credential
-    ? { token: loaded.file(credential.tokenFile).toString('utf8').trim() }
-    : { cert: loaded.file(credential.certFile), key: loaded.file(credential.keyFile) };
-}
-
-function serviceSecret(
-  loaded: LoadedConfiguration,
-  credential: NonNullable<KeystoneConfiguration['serviceCredential']>,
-): string {
-  return loaded.secret(
-    'password' in credential ? credential.password.password : credential.applicationCredential.secret,
-  );
-}
-
-/** Where Redis is, and how to speak to it. */
-export function redisConnection(loaded: LoadedConfiguration, redis: RedisConfiguration) {
-  const ca = redis.caFile === undefined ? {} : { ca: loaded.file(redis.caFile) };
-  return { ...redis, ...ca, url: loaded.secret(redis.url) };
-}
-
-export function sharedCacheOf(
-  loaded: LoadedConfiguration,
-  { keyPrefix }: RedisConfiguration,
-  store: SharedStore,
-  around: Surroundings,
-): SharedCache {
-  return createSharedCache({
-    ...around,
-    store,
-    sealingKeys: sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64')),
-    keyPrefix,
-    longestLife: longestLife(loaded),
-  });
-}
-
-function sharedMadeOf(loaded: LoadedConfiguration): string {
-  const { redis } = loaded.configuration.cache;
-  if (redis === undefined) return '';
-  return fingerprintOf(redisConnection(loaded, redis), sealingSecrets(loaded), longestLife(loaded));
-}
-
-/** Of an entry in the shared cache, in milliseconds. */
-function longestLife({ configuration: { authentication, portal } }: LoadedConfiguration): number {
-  const { cacheTTL = 0, staleIfUnavailable = 0 } = authentication.keystone ?? {};
-  return Math.max(cacheTTL + staleIfUnavailable, portal?.sessionLifetime ?? 0);
-}
-
-export function sealingSecrets(loaded: LoadedConfiguration): string[] {
-  return loaded.configuration.cache.sealingKeys.map((source) => loaded.secret(source));
-}
-
-/** Equal where a part would be built of the same. A digest, since what it is made of may be secret. */
-export function fingerprintOf(...parts: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
 }

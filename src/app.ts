@@ -3,13 +3,14 @@
  * Only here, in `adapters.ts` and in `pipeline-of.ts` are adapters built.
  */
 import type { AddressInfo } from 'node:net';
-import { Adapters, type Surroundings } from './adapters.ts';
+import { Adapters } from './adapters.ts';
 import { createAuditLog } from './audit/audit-log.ts';
 import { createApiServerProbe } from './clients/kube-apiserver.ts';
 import type { LoadedConfiguration, LoadSources, Watched } from './config/load.ts';
 import { createReloader, type Reloader } from './config/reload.ts';
 import { systemClock } from './lib/clock.ts';
 import { systemRandom } from './lib/random.ts';
+import type { Surroundings } from './made-of.ts';
 import { type AuditFile, createAuditFile } from './observability/audit-sink.ts';
 import type { createLogger } from './observability/log.ts';
 import { createMetrics, type Metrics } from './observability/metrics.ts';
@@ -18,6 +19,7 @@ import { createRequestLog } from './observability/request-log.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { pipelineOf } from './pipeline-of.ts';
 import { startPortal } from './serve-portal.ts';
+import { startWebhook } from './serve-webhook.ts';
 import { type Readiness, readinessOf } from './server/health.ts';
 import { createListener } from './server/listener.ts';
 import { createShutdown } from './server/shutdown.ts';
@@ -35,6 +37,8 @@ export interface App {
   readonly address: AddressInfo;
   /** Undefined without a portal. */
   readonly portalAddress: AddressInfo | undefined;
+  /** Undefined without a webhook. */
+  readonly webhookAddress: AddressInfo | undefined;
   readiness(): Readiness[];
   readonly metrics: Metrics;
   /** Reads everything anew, opens the audit log anew, and forgets what is cached in this process. */
@@ -84,6 +88,13 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
       throw error;
     },
   );
+  const webhook = await startWebhook(loaded, current.stages, adapters, surroundings).catch(
+    async (error: unknown) => {
+      await Promise.all([listener.close(0), portal?.close(0)]);
+      await Promise.all([adapters.close(), audit.close()]);
+      throw error;
+    },
+  );
   const probe = createApiServerProbe({ ...surroundings, fetcher: () => upstream, interval: PROBE_INTERVAL });
   probe.start();
 
@@ -92,8 +103,9 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
     listener.setTLS(tlsOf(next));
     const built = pipelineOf(next, adapters, surroundings, observer);
     // A part may serve several pipelines: it is ended after the last of them.
-    former = Promise.all([former, current.undecided.ended()]);
+    former = Promise.all([former, current.undecided.ended(), webhook?.ended()]);
     portal?.apply(next, built.stages);
+    webhook?.apply(next, built.stages);
     current = built;
     upstream = adapters.upstream(next);
     logger.setLevel(next.configuration.log.level);
@@ -107,7 +119,7 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
   const shutdown = createShutdown({
     listener: {
       close: async (grace) => {
-        await Promise.all([listener.close(grace), portal?.close(grace)]);
+        await Promise.all([listener.close(grace), portal?.close(grace), webhook?.close(grace)]);
       },
     },
     grace: configuration.server.shutdownGrace,
@@ -123,7 +135,8 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
   return {
     address: listener.address,
     portalAddress: portal?.address,
-    readiness: () => readinessOf([shutdown.check, probe, current.authentication]),
+    webhookAddress: webhook?.address,
+    readiness: () => readinessOf([shutdown.check, probe, current.authentication, ...(webhook?.checks ?? [])]),
     metrics,
     async reload() {
       adapters.forget();
@@ -140,11 +153,10 @@ function observerOf(audit: AuditFile, metrics: Metrics, { clock, logger }: Surro
 
 function tlsOf({ configuration, file }: LoadedConfiguration): TLSMaterial {
   const { certFile, keyFile, clientCAFile } = configuration.server.tls;
-  return {
-    cert: file(certFile),
-    key: file(keyFile),
-    ...(clientCAFile === undefined ? {} : { clientCA: file(clientCAFile) }),
-  };
+  const { clientCertificates } = configuration.authentication;
+  const own = { cert: file(certFile), key: file(keyFile) };
+  if (clientCertificates !== undefined) return { ...own, credentialCA: file(clientCertificates.caFile) };
+  return clientCAFile === undefined ? own : { ...own, clientCA: file(clientCAFile) };
 }
 
 type Configuration = LoadedConfiguration['configuration'];
@@ -167,6 +179,7 @@ function whatNeedsRestart({
   admin,
   audit,
   portal,
+  webhook,
 }: Configuration): Readonly<Record<string, unknown>> {
   return {
     'server.bind': server.bind,
@@ -180,5 +193,6 @@ function whatNeedsRestart({
     'admin.bind': admin.bind,
     'audit.file': audit.file,
     'portal.bind': portal?.bind,
+    'webhook.bind': webhook?.bind,
   };
 }

@@ -1,7 +1,7 @@
 /**
  * What `stonegate cache drop` needs of the composition root: the Redis of the configuration, for one drop.
  */
-import { redisConnection, type Surroundings, sharedCacheOf } from './adapters.ts';
+
 import { drop } from './cache/drop.ts';
 import { createRedisStore } from './cache/redis.ts';
 import { type CacheDropTarget, cacheDrop } from './cli/cache-drop.ts';
@@ -11,6 +11,7 @@ import { systemClock } from './lib/clock.ts';
 import { silentLogger } from './lib/logger.ts';
 import { systemRandom } from './lib/random.ts';
 import { noTelemetry } from './lib/telemetry.ts';
+import { redisConnection, type Surroundings, sharedCacheOf } from './made-of.ts';
 
 /** Milliseconds an operator waits for Redis: a request would not. */
 const PATIENCE = 5_000;

@@ -3,7 +3,7 @@
  * question. Keystone, issuers and the API server are really asked; what replicas share in Redis is neither read nor
  * written, so that the answer is of now.
  */
-import { Adapters, type Surroundings } from './adapters.ts';
+import { Adapters } from './adapters.ts';
 import type { Explanation, ExplanationRequest } from './api/explanation-v1alpha1.ts';
 import { explain } from './cli/explain.ts';
 import type { CommandIO } from './cli/usage.ts';
@@ -13,6 +13,7 @@ import type { LogFields, Logger } from './lib/logger.ts';
 import { systemRandom } from './lib/random.ts';
 import { redact } from './lib/redact.ts';
 import { noTelemetry } from './lib/telemetry.ts';
+import type { Surroundings } from './made-of.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { pipelineOf } from './pipeline-of.ts';
 

@@ -16,6 +16,7 @@ const USAGE = `Usage: stonegate COMMAND [OPTIONS]
   kubeconfig   put a Stonegate into your kubeconfig
   whoami       say who you are to Stonegate
   explain      say what would become of a request, and why
+  sync         make namespaces and rolebindings of Keystone's projects and roles
 
   --version    print the version
   --help       this text, or a command's own
@@ -32,6 +33,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, ()
   ['kubeconfig', async () => (await import('./cli/kubeconfig.ts')).kubeconfig],
   ['whoami', async () => (await import('./cli/whoami.ts')).whoami],
   ['explain', async () => (await import('./explain.ts')).explainCommand],
+  ['sync', async () => (await import('./sync.ts')).syncCommand],
 ]);
 
 async function main([name = '--help', ...argv]: readonly string[], io: CommandIO): Promise<number> {

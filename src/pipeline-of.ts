@@ -2,45 +2,38 @@
  * The pipeline that a configuration describes: its stages, in the order that `pipeline/serve-request.ts` gives them,
  * with the adapters behind their ports.
  */
-import type { Adapters, Surroundings } from './adapters.ts';
+import type { Adapters } from './adapters.ts';
 import { createBodySizeAdmission } from './admission/body-size.ts';
-import type { AuthenticationConfiguration, TenancyConfiguration } from './api/config-v1alpha1.ts';
 import type { TenantName } from './api/identity.ts';
-import type { KeystoneToken } from './api/keystone-v3.ts';
-import type { Authenticator } from './authentication/authenticator.ts';
-import { createJWTAuthenticator } from './authentication/jwt.ts';
-import { createKeystoneAuthenticator } from './authentication/keystone.ts';
-import { identityOf } from './authentication/keystone-mapping.ts';
-import { createAuthenticationReadiness } from './authentication/readiness.ts';
+import { createAnonymousAccess } from './authentication/anonymous.ts';
+import { authenticatorsOf } from './authenticators-of.ts';
 import { createConnectCreate } from './authorization/connect-create.ts';
 import { createExplanationsAuthorizer } from './authorization/explanations.ts';
 import { createTenantBoundary } from './authorization/tenant-boundary.ts';
 import { createUpgradePlaces } from './authorization/upgrade-places.ts';
 import { createDocumentCache } from './cache/document-cache.ts';
-import { tenantTag, userTag } from './cache/drop.ts';
 import { createAccessReviewer } from './clients/kube-apiserver.ts';
 import type { LoadedConfiguration } from './config/load.ts';
-import { StatusError } from './errors/status-error.ts';
 import { createTenantLimit } from './flowcontrol/tenant-limit.ts';
-import { createUnknownCredentialGate } from './flowcontrol/unknown-credential-gate.ts';
 import type { ReadinessCheck } from './lib/readiness.ts';
 import { Usage } from './lib/usage.ts';
+import type { Surroundings } from './made-of.ts';
 import { createDiscoveryAnswerer } from './pipeline/answer-discovery.ts';
 import { createExplanationAnswerer } from './pipeline/answer-explanation.ts';
 import { selfIdentityAnswerer } from './pipeline/answer-self-identity.ts';
 import { createSelfReviewAnswerer } from './pipeline/answer-self-review.ts';
 import type { Answer } from './pipeline/answerer.ts';
+import { createAskedAbout } from './pipeline/asked-about.ts';
 import { parseTrustedProxies } from './pipeline/client-address.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import { createExplain, type Explain } from './pipeline/explain-request.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { type Pipeline, serveRequest } from './pipeline/serve-request.ts';
 import type { Stages } from './pipeline/stages.ts';
+import { roleLookupOf } from './role-lookup-of.ts';
 import { writeStatus } from './server/status-writer.ts';
-import { createArktosMode } from './tenancy/arktos.ts';
 import { rememberedMode } from './tenancy/remembered-mode.ts';
-import { createSharedMode } from './tenancy/shared.ts';
-import type { TenancyMode } from './tenancy/tenancy-mode.ts';
+import { tenancyModeOf } from './tenancy-mode-of.ts';
 
 export interface BuiltPipeline {
   serve(exchange: Exchange): Promise<void>;
@@ -74,10 +67,11 @@ export function pipelineOf(
 ): BuiltPipeline {
   const { server, upstream: upstreamConfiguration, tenancy, authentication, limits } = loaded.configuration;
   const { clock, random, telemetry } = surroundings;
-  const mode = rememberedMode(modeOf(tenancy, authentication));
+  const mode = rememberedMode(tenancyModeOf(tenancy, authentication));
   const upstream = adapters.upstream(loaded);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const { authenticators, readiness } = authenticatorsOf(loaded, adapters, surroundings, mode);
+  const roles = roleLookupOf(loaded, adapters, mode);
   const tenantLimit = limits.perTenant && createTenantLimit({ ...limits.perTenant, clock });
   const discovery = createDocumentCache<Answer>({
     ttl: tenancy.discoveryTTL,
@@ -96,7 +90,10 @@ export function pipelineOf(
     random,
     trustedProxies: parseTrustedProxies(server.trustedProxies),
     authenticators,
+    anonymousAccess: createAnonymousAccess(authentication.anonymous),
     mode,
+    ...(roles && { roles }),
+    impersonation: { reviewer, extraKeys: new Set(authentication.impersonationExtraKeys) },
     authorizers: [
       createUpgradePlaces(),
       createTenantBoundary({ isSystem: mode.isSystem }),
@@ -117,6 +114,7 @@ export function pipelineOf(
         fetcher: upstream,
         reviewer,
         mode,
+        ...(roles && { askedAbout: createAskedAbout(roles, stages) }),
         clock,
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
@@ -155,71 +153,8 @@ export function pipelineOf(
   };
 }
 
-function modeOf(tenancy: TenancyConfiguration, { jwt }: AuthenticationConfiguration): TenancyMode {
-  switch (tenancy.mode) {
-    case 'arktos':
-      return createArktosMode(tenancy);
-    case 'shared':
-      return createSharedMode({
-        domains: tenancy.domains,
-        reservedNamePrefixes: jwt.map(({ claimMappings }) => claimMappings.username.prefix),
-      });
-  }
-}
-
-function authenticatorsOf(
-  loaded: LoadedConfiguration,
-  adapters: Adapters,
-  surroundings: Surroundings,
-  mode: TenancyMode,
-): { authenticators: readonly Authenticator[]; readiness: ReadinessCheck } {
-  const { authentication, limits } = loaded.configuration;
-  const { clock, telemetry } = surroundings;
-  const authenticators: Authenticator[] = [];
-  const sources: ReadinessCheck[] = [];
-  const { keystone } = authentication;
-  if (keystone !== undefined) {
-    const { client, contact } = adapters.keystone(loaded, keystone);
-    sources.push(contact);
-    authenticators.push(
-      createKeystoneAuthenticator({
-        identity: client,
-        cache: adapters.tokens(loaded, keystone),
-        gate: createUnknownCredentialGate({ ...limits.unknownCredentials, clock, telemetry }),
-        tokenProvider: keystone.tokenProvider,
-        clock,
-        tagsOf: (token) => tagsOf(token, mode),
-      }),
-    );
-  }
-  if (authentication.jwt.length > 0) {
-    const issuers = authentication.jwt.map((configuration) => ({
-      configuration,
-      keys: adapters.issuer(loaded, configuration),
-    }));
-    sources.push(...issuers.map(({ keys }) => keys));
-    authenticators.push(createJWTAuthenticator({ issuers, clock }));
-  }
-  const readiness = createAuthenticationReadiness(sources, authentication.requireAllIssuers);
-  return { authenticators, readiness };
-}
-
-/** A person's entry can be dropped by Keystone's id, by the name the API server knows, or with their tenant. */
-function tagsOf(token: KeystoneToken, mode: TenancyMode): readonly string[] {
-  const tags = [userTag(token.user.id)];
-  try {
-    const identity = identityOf(token);
-    const tenant = mode.tenantOf(identity);
-    return [...tags, tenantTag(tenant), userTag(mode.userOf(identity, tenant).username)];
-  } catch (error) {
-    // Valid for Keystone, but nobody here: that is cached too, under the id alone.
-    if (error instanceof StatusError) return tags;
-    throw error;
-  }
-}
-
 /** Where a review about that tenant is posted. */
-export function accessReviewPath(tenant: TenantName | undefined): string {
+export function accessReviewPath(tenant: TenantName | undefined, resource: string): string {
   const place = tenant === undefined ? '' : `tenants/${tenant}/`;
-  return `/apis/authorization.k8s.io/v1/${place}subjectaccessreviews`;
+  return `/apis/authorization.k8s.io/v1/${place}${resource}`;
 }

@@ -3,7 +3,7 @@
  * process outlive a reload; connections do where what they are made of stays the same.
  */
 import { createHash } from 'node:crypto';
-import { type Adapters, fingerprintOf, type Surroundings, sealingSecrets } from './adapters.ts';
+import type { Adapters } from './adapters.ts';
 import type {
   KeystoneConfiguration,
   PortalConfiguration,
@@ -17,6 +17,7 @@ import { createPortalPasswordLogin, type PortalPasswordLogin } from './clients/p
 import type { LoadedConfiguration } from './config/load.ts';
 import { createSignInLimit } from './flowcontrol/sign-in-limit.ts';
 import { createKept, type Kept } from './lib/kept.ts';
+import { fingerprintOf, type Surroundings, sealingSecrets } from './made-of.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import type { Stages } from './pipeline/stages.ts';
 import type { KeystoneWay } from './portal/context.ts';

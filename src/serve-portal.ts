@@ -3,10 +3,11 @@
  * browser means.
  */
 import type { AddressInfo } from 'node:net';
-import type { Adapters, Surroundings } from './adapters.ts';
+import type { Adapters } from './adapters.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { StatusError } from './errors/status-error.ts';
 import { Usage } from './lib/usage.ts';
+import type { Surroundings } from './made-of.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import type { Stages } from './pipeline/stages.ts';
 import { PortalParts } from './portal-parts.ts';

@@ -30,11 +30,31 @@ export interface KeystoneConfiguration {
   readonly negativeCacheTTL: Milliseconds;
   /** How long beyond its TTL an entry serves while Keystone is down; never beyond the token's own expiry. */
   readonly staleIfUnavailable: Milliseconds;
+  /** Absent: none are looked up. Needs `serviceCredential`. */
+  readonly roleAssignments?: {
+    readonly cacheTTL: Milliseconds;
+    /** How long beyond its TTL an entry serves while Keystone is down. */
+    readonly staleIfUnavailable: Milliseconds;
+  };
+  /** Not followed without `serviceCredential`. */
+  readonly revocationEvents: false | { readonly interval: Milliseconds };
 }
 
 export interface PrefixedClaim {
   readonly claim: string;
   readonly prefix: string;
+}
+
+/** CEL, about `claims`. */
+export interface ClaimExpression {
+  readonly expression: string;
+}
+
+/** CEL that must be true: about `claims` before they are mapped, about `user` afterwards. */
+export interface ExpressionRule {
+  readonly expression: string;
+  /** For the log, where it is not. */
+  readonly message?: string;
 }
 
 /** The tenant is fixed, or from a claim through a map or an allow-list: never any value. */
@@ -53,13 +73,23 @@ export interface JWTConfiguration {
     readonly certificateAuthority?: string;
   };
   readonly algorithms: readonly string[];
-  readonly claimValidationRules: readonly { readonly claim: string; readonly requiredValue: string }[];
+  readonly claimValidationRules: readonly (
+    | { readonly claim: string; readonly requiredValue: string }
+    | ExpressionRule
+  )[];
   readonly claimMappings: {
-    readonly username: PrefixedClaim;
-    readonly groups?: PrefixedClaim;
-    readonly uid?: { readonly claim: string };
-    readonly extra: readonly { readonly key: string; readonly claim: string }[];
+    readonly username: PrefixedClaim | ClaimExpression;
+    readonly groups?: PrefixedClaim | ClaimExpression;
+    readonly uid?: { readonly claim: string } | ClaimExpression;
+    readonly extra: readonly (
+      | { readonly key: string; readonly claim: string }
+      | { readonly key: string; readonly valueExpression: string }
+    )[];
   };
+  readonly userValidationRules: readonly ExpressionRule[];
+  /** What names by expression begin with; those by claim have a prefix of their own. */
+  readonly usernamePrefix?: string;
+  readonly groupsPrefix?: string;
   readonly tenant: JWTTenant;
   readonly clockTolerance: Milliseconds;
   readonly keysMaxAge: Milliseconds;
@@ -67,9 +97,62 @@ export interface JWTConfiguration {
   readonly keysRefreshInterval: Milliseconds;
 }
 
+/** What an AuthenticationConfiguration does not say of one of its issuers. */
+export interface IssuerTenant {
+  readonly tenant: JWTTenant;
+  readonly usernamePrefix?: string;
+  readonly groupsPrefix?: string;
+}
+
+/** A file of people, in the format of kube-apiserver's and Arktos' token and basic-auth files. */
+export interface StaticFileConfiguration {
+  readonly file: string;
+  readonly usernamePrefix: string;
+  readonly groupsPrefix: string;
+  /** Lines that name no tenant are of the system tenant; without it they are refused. */
+  readonly systemTenantByDefault: boolean;
+}
+
+/** Who shows a certificate of these authorities is whom it names. */
+export interface ClientCertificatesConfiguration {
+  readonly caFile: string;
+  readonly usernamePrefix: string;
+  readonly groupsPrefix: string;
+  readonly allowSystemTenant: boolean;
+}
+
+/** Requests without any credential. */
+export interface AnonymousConfiguration {
+  readonly enabled: boolean;
+  /** Exactly these; all where there are none. */
+  readonly paths: readonly string[];
+}
+
+/** Tokens of which the API server itself says whose they are. */
+export interface TokenReviewConfiguration {
+  readonly audiences: readonly string[];
+  /** Of those whose credential names none. */
+  readonly tenant?: string;
+  readonly timeout: Milliseconds;
+  readonly cacheTTL: Milliseconds;
+  readonly negativeCacheTTL: Milliseconds;
+}
+
 export interface AuthenticationConfiguration {
+  readonly tokenReview?: TokenReviewConfiguration;
+  readonly tokenFile?: StaticFileConfiguration;
+  readonly basicAuthFile?: StaticFileConfiguration;
+  readonly clientCertificates?: ClientCertificatesConfiguration;
+  readonly anonymous: AnonymousConfiguration;
+  /** That people may ask for who act as somebody else. */
+  readonly impersonationExtraKeys: readonly string[];
   readonly keystone?: KeystoneConfiguration;
+  /** Of `configurationFile`, where there is one. */
   readonly jwt: readonly JWTConfiguration[];
+  /** kube-apiserver's AuthenticationConfiguration, already read into `jwt` and `anonymous`. */
+  readonly configurationFile?: string;
+  /** By the issuer's URL; for the issuers of that file. */
+  readonly tenants: Readonly<Record<string, IssuerTenant>>;
   /** Ready only when every issuer has been reached once, instead of any. */
   readonly requireAllIssuers: boolean;
 }

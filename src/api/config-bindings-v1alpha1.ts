@@ -27,6 +27,8 @@ export interface BindingsConfiguration {
   readonly roles: Readonly<Record<string, RoleTarget>>;
   /** Whether `stonegate:read` and its like, and the basic-user role, are made and kept as they should be. */
   readonly createRoles: boolean;
+  /** `spec.storageClusterId` of the tenants that are made (arktos), `0` to `63`. */
+  readonly storageClusterID: string;
   /** Whom a RoleBinding names: the group of the project and role, or, as k8s-keystone-auth does, each user. */
   readonly subjects: 'groups' | 'users';
   /** By project id. */

@@ -7,10 +7,12 @@
 import type { AuthenticationConfiguration } from './config-authentication-v1alpha1.ts';
 import type { BindingsConfiguration } from './config-bindings-v1alpha1.ts';
 import type { Milliseconds, SecretSource, UpstreamCredential } from './config-fields-v1alpha1.ts';
+import type { WebhookConfiguration } from './config-webhook-v1alpha1.ts';
 
 export type * from './config-authentication-v1alpha1.ts';
 export type * from './config-bindings-v1alpha1.ts';
 export type * from './config-fields-v1alpha1.ts';
+export type * from './config-webhook-v1alpha1.ts';
 
 export interface TLSFiles {
   readonly certFile: string;
@@ -147,6 +149,8 @@ export interface StonegateConfiguration {
   readonly limits: LimitsConfiguration;
   /** Absent: there is none. */
   readonly portal?: PortalConfiguration;
+  /** Absent: there is none. */
+  readonly webhook?: WebhookConfiguration;
   /** `-` is standard output. */
   readonly audit: { readonly file: string };
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' };

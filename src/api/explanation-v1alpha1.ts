@@ -35,6 +35,7 @@ export const STAGES = [
   'parseRequestInfo',
   'authenticate',
   'resolveTenant',
+  'actAs',
   'authorize',
   'admit',
   'limit',
@@ -97,6 +98,8 @@ export interface Explanation {
     readonly tenant?: string;
     /** As impersonated. */
     readonly user?: UserInfo;
+    /** Who sends the request, where that is somebody else. */
+    readonly impersonator?: UserInfo;
     /** As sent to the API server; absent where nothing would be. */
     readonly upstreamPath?: string;
     /** Values of the identity alone; of the client's other fields only the names. */

@@ -64,7 +64,12 @@ export interface Identity {
   readonly extra: Extra;
   /** Absent where the source knows no scopes. To be shown; rights come from groups alone. */
   readonly scope?: IdentityScope;
-  /** When the credential dies, in milliseconds since the epoch. */
+  /**
+   * The Keystone user whose role assignments count, by what a request concerns. Absent where the credential's own scope
+   * or a delegation says what it is good for: then nobody else's and nothing more counts.
+   */
+  readonly assignmentsOf?: string;
+  /** When the credential dies, in milliseconds since the epoch; Infinity where it has no end of its own. */
   readonly expiresAt: number;
   /** What the audit log says beside the user: trustee of a trust, Keystone's audit id of the token, … */
   readonly auditAnnotations: Readonly<Record<string, string>>;

@@ -64,3 +64,20 @@ export interface KeystoneToken {
   /** Milliseconds since the epoch; the token is dead at that very millisecond. */
   readonly expiresAt: number;
 }
+
+/**
+ * What Keystone says was revoked: every token to which all of the ids apply.
+ * https://docs.openstack.org/api-ref/identity/v3-ext/#list-revocation-events
+ */
+export interface RevocationEvent {
+  /** Tells it from every other event. */
+  readonly digest: string;
+  /** Milliseconds since the epoch. */
+  readonly revokedAt: number;
+  readonly auditID: string | undefined;
+  readonly auditChainID: string | undefined;
+  readonly trustID: string | undefined;
+  readonly userID: string | undefined;
+  readonly projectID: string | undefined;
+  readonly domainID: string | undefined;
+}

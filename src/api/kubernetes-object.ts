@@ -54,13 +54,22 @@ export interface ClusterRole {
   readonly rules: readonly PolicyRule[];
 }
 
-export interface Binding {
+interface BindingFields {
   readonly apiVersion: 'rbac.authorization.k8s.io/v1';
-  readonly kind: 'RoleBinding' | 'ClusterRoleBinding';
   readonly metadata: ObjectMeta;
   readonly roleRef: RoleRef;
   readonly subjects: readonly RBACSubject[];
 }
+
+export interface RoleBinding extends BindingFields {
+  readonly kind: 'RoleBinding';
+}
+
+export interface ClusterRoleBinding extends BindingFields {
+  readonly kind: 'ClusterRoleBinding';
+}
+
+export type Binding = RoleBinding | ClusterRoleBinding;
 
 export type KubernetesObject = Tenant | Namespace | ClusterRole | Binding;
 export type ObjectKind = KubernetesObject['kind'];

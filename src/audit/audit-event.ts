@@ -1,6 +1,7 @@
 /**
  * What is known of a request, as an `audit.k8s.io/v1` Event at level Metadata. `user` is who the person is to
- * the API server; `impersonatedUser` stands only where the API server was asked as that user, not as Stonegate.
+ * the API server; `impersonatedUser` is whom they act as (`kubectl --as`), else themselves where the API server was asked
+ * as that user, not as Stonegate.
  * https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event
  */
 import type { AuditEvent, AuditStage, ObjectReference } from '../api/audit-v1.ts';
@@ -23,6 +24,7 @@ export interface AuditedRequest {
   readonly identity?: Identity;
   readonly tenant?: string;
   readonly user?: UserInfo;
+  readonly actsAs?: UserInfo;
   readonly impersonated?: boolean;
   readonly outcome?: {
     readonly status: number;
@@ -46,13 +48,14 @@ const MAX_NAME = 512;
  * @param status of a response that has begun but not ended
  */
 export function auditLine(request: AuditedRequest, stage: AuditStage, at: number, status?: number): string {
-  const { user, outcome, impersonated } = request;
+  const { user, outcome, actsAs, impersonated } = request;
   request.auditText ??= sharedText(request);
   const code = outcome?.status ?? status;
   const seen = user === undefined ? '{}' : userText(user);
-  const acting = impersonated ? `,"impersonatedUser":${seen}` : '';
+  const acting = actsAs === undefined ? (impersonated ? seen : undefined) : userText(actsAs);
+  const impersonation = acting === undefined ? '' : `,"impersonatedUser":${acting}`;
   const response = code === undefined ? '' : `,"responseStatus":${responseText(code, outcome)}`;
-  const rest = `${acting}${response},"stageTimestamp":"${microTime(at)}","annotations":${annotationsText(request)}}`;
+  const rest = `${impersonation}${response},"stageTimestamp":"${microTime(at)}","annotations":${annotationsText(request)}}`;
   return `${request.auditText},"stage":"${stage}","user":${seen}${rest}`;
 }
 

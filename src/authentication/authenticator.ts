@@ -20,6 +20,8 @@ export interface Authenticator {
   /** The kind of credential it decides on, for explanations: `Keystone tokens`. */
   readonly takes?: string;
   authenticate(credential: Credential, context: AuthenticationContext): Promise<Identity | undefined>;
+  /** The API server has refused a token that this authenticator let through: what is remembered of it counts no more. */
+  forget?(token: string): void;
 }
 
 /**

@@ -28,3 +28,8 @@ export interface CredentialCache<V> {
     load: (reason: 'miss' | 'refresh') => Promise<Validated<V>>,
   ): Promise<V | undefined> | V | undefined;
 }
+
+export interface ForgettingCredentialCache<V> extends CredentialCache<V> {
+  /** Forgets the entry: the next who asks hears the backend's word of that moment. */
+  forget(credential: string): void;
+}

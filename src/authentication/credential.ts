@@ -1,10 +1,11 @@
 /**
  * The one credential a request carries. `Authorization: Bearer` as kube-apiserver reads it (the scheme in any
- * case, the second word is the token), Keystone's own `X-Auth-Token`, or the WebSocket subprotocol by which
- * browsers carry a bearer token. Two of them are a 401: which one a request is judged by must never be a matter
- * of order.
+ * case, the second word is the token), `Authorization: Basic` as RFC 7617 has it, Keystone's own `X-Auth-Token`, the
+ * WebSocket subprotocol by which browsers carry a bearer token, or the certificate that its connection was opened
+ * with, believed or not. Two of them are a 401: which one a request is judged by must never be a matter of order.
  * RFC 6750 §2.1; https://pkg.go.dev/k8s.io/apiserver/pkg/authentication/request/bearertoken and …/websocket
  */
+import { isUtf8 } from 'node:buffer';
 import type { ClientCertificate } from '../api/client-certificate.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import { type HeaderList, headerValues } from '../lib/header-list.ts';
@@ -21,24 +22,28 @@ export interface TokenCredential {
 
 const BEARER_SUBPROTOCOL = 'base64url.bearer.authorization.k8s.io.';
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
+ * @param certificate what the client has shown, where the listener asks for one as a credential
  * @throws StatusError CredentialInvalid for an Authorization field that is no bearer token or a subprotocol that
  *   carries none, CredentialAmbiguous for more than one credential
  */
-export function credentialOf(headers: HeaderList): Credential | undefined {
+export function credentialOf(headers: HeaderList, certificate?: ClientCertificate): Credential | undefined {
   const authorization = headerValues(headers, 'authorization');
   const keystone = headerValues(headers, 'x-auth-token');
   const subprotocols = offeredSubprotocols(headers);
   const carriers = subprotocols.filter(carriesToken);
-  if (authorization.length + keystone.length + carriers.length > 1) {
+  const inHeaders = authorization.length + keystone.length + carriers.length;
+  if (inHeaders + (certificate === undefined ? 0 : 1) > 1) {
     throw new StatusError(
       'CredentialAmbiguous',
       'Unauthorized: the request carries more than one credential',
     );
   }
+  if (certificate !== undefined) return { kind: 'certificate', certificate };
   if (keystone[0] !== undefined) return { kind: 'x-auth-token', token: nonEmpty(keystone[0].trim()) };
-  if (authorization[0] !== undefined) return { kind: 'bearer', token: bearerToken(authorization[0]) };
+  if (authorization[0] !== undefined) return authorizationCredential(authorization[0]);
   if (carriers[0] === undefined) return undefined;
   if (subprotocols.length < 2) throw unauthorized('the token is the only WebSocket subprotocol offered');
   return { kind: 'bearer', token: subprotocolToken(carriers[0]) };
@@ -51,10 +56,25 @@ export function withoutTokenSubprotocol(value: string): string {
     .join(', ');
 }
 
-function bearerToken(authorization: string): string {
-  const [scheme, token] = authorization.trim().split(' ');
-  if (scheme?.toLowerCase() !== 'bearer') throw unauthorized('the Authorization field is no bearer token');
-  return nonEmpty(token ?? '');
+function authorizationCredential(authorization: string): Credential {
+  const [scheme = '', parameter = ''] = authorization.trim().split(' ');
+  switch (scheme.toLowerCase()) {
+    case 'bearer':
+      return { kind: 'bearer', token: nonEmpty(parameter) };
+    case 'basic':
+      return userNameAndPassword(parameter);
+    default:
+      throw unauthorized('the Authorization field is neither a bearer token nor a password');
+  }
+}
+
+function userNameAndPassword(encoded: string): Credential {
+  const bytes = Buffer.from(encoded, 'base64');
+  if (!BASE64.test(encoded) || !isUtf8(bytes)) throw unauthorized('the password is not base64 of UTF-8');
+  const text = bytes.toString('utf8');
+  const colon = text.indexOf(':');
+  if (colon < 1) throw unauthorized('the password has no user name before it');
+  return { kind: 'basic', userName: text.slice(0, colon), password: nonEmpty(text.slice(colon + 1)) };
 }
 
 function subprotocolToken(carrier: string): string {

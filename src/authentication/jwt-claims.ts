@@ -5,11 +5,8 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { JSONObject } from '../lib/json-object.ts';
+import { requirePrintableText, requireUnreservedName } from './given-name.ts';
 import { stringMember } from './jwt-parts.ts';
-
-/** Control characters and line separators; half a surrogate pair, which several spellings of would become one. */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;
-const RESERVED = ['system:', 'keystone:', 'stonegate:'];
 
 /**
  * @returns undefined where the token has no such claim, or has null for it (as issuers written in Go have for none)
@@ -64,20 +61,12 @@ export function usernameClaim(claims: JSONObject, name: string): string {
 
 /** @throws StatusError IdentityUnusable for an empty value, one with control characters, or with blanks at its ends */
 export function requirePrintable(value: string, claim: string): string {
-  if (value !== '' && value === value.trim() && !UNPRINTABLE.test(value)) return value;
-  throw unusable(
-    `claim ${quoted(claim)} cannot be used: it is empty, or has control characters or blanks at an end`,
-  );
+  return requirePrintableText(value, `claim ${quoted(claim)}`);
 }
 
 /** @throws StatusError IdentityReserved for a name that only the cluster, Keystone or Stonegate itself may give */
 export function requireUnreserved(name: string, claim: string): string {
-  const prefix = RESERVED.find((reserved) => name.startsWith(reserved));
-  if (prefix === undefined) return name;
-  throw new StatusError(
-    'IdentityReserved',
-    `claim ${quoted(claim)} leads to a name that begins with "${prefix}"`,
-  );
+  return requireUnreservedName(name, `claim ${quoted(claim)}`);
 }
 
 function unusable(message: string): StatusError {

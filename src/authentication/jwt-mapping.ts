@@ -4,11 +4,14 @@
  * guessing is refused: rights that vanish silently are as bad as rights that appear.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
-import type { Extra } from '../api/authentication-v1.ts';
+import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
+import { compileExpression } from '../lib/cel.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { oncePer } from '../lib/once-per.ts';
+import { requirePrintableText, requireUnreservedName } from './given-name.ts';
 import {
   claimEquals,
   quoted,
@@ -18,60 +21,133 @@ import {
   stringsClaim,
   usernameClaim,
 } from './jwt-claims.ts';
+import { claimRule, stringOf, stringsOf, userRule } from './jwt-expressions.ts';
 import { stringMember } from './jwt-parts.ts';
 import { tenantOfClaims } from './jwt-tenant.ts';
 import type { VerifiedJWT } from './jwt-verify.ts';
 
 type ClaimMappings = JWTConfiguration['claimMappings'];
+type Read<T> = (claims: JSONObject) => T;
+
+const AUTHENTICATED = 'system:authenticated';
 
 /**
- * @throws StatusError CredentialInvalid where a required claim is missing or has another value; IdentityUnusable,
- *   IdentityReserved, GroupsOverflow or TenantUnknown where the token is genuine but makes nobody Stonegate could
- *   vouch for
+ * @throws StatusError CredentialInvalid where a required claim is missing or has another value, or a validation rule is
+ *   not true; IdentityUnusable, IdentityReserved, GroupsOverflow or TenantUnknown where the token is genuine but makes
+ *   nobody Stonegate could vouch for
  */
 export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfiguration): Identity {
   const { claims, expiresAt } = verified;
-  const { claimMappings, claimValidationRules, issuer, tenant } = configuration;
-  for (const rule of claimValidationRules) {
-    if (!claimEquals(claims, rule.claim, rule.requiredValue))
-      throw unauthorized(`required claim ${rule.claim}`);
-  }
+  const { username, uid, groups, extra } = userReader(configuration)(claims);
   const jti = stringMember(claims, 'jti');
   return {
     authenticator: 'jwt',
-    subject: { kind: 'claim', name: nameOf(claims, claimMappings.username) },
-    tenantOrigin: { from: 'issuer', tenant: tenantOfClaims(claims, tenant) },
-    uid: uidOf(claims, claimMappings.uid),
-    groups: groupsOf(claims, claimMappings.groups),
-    extra: extraOf(claims, claimMappings.extra),
+    subject: { kind: 'claim', name: username },
+    tenantOrigin: { from: 'issuer', tenant: tenantOfClaims(claims, configuration.tenant) },
+    uid,
+    groups,
+    extra,
     expiresAt,
     auditAnnotations: {
-      'stonegate.dev/issuer': issuer.url,
+      'stonegate.dev/issuer': configuration.issuer.url,
       ...(jti === undefined ? {} : { 'stonegate.dev/token-id': jti }),
     },
   };
 }
 
-function nameOf(claims: JSONObject, { claim, prefix }: ClaimMappings['username']): string {
-  const value = requirePrintable(usernameClaim(claims, claim), claim);
-  return requireUnreserved(requirePrintable(prefix + value, claim), claim);
+/** Made once for a configuration, since compiling is dear. */
+const userReader = oncePer((configuration: JWTConfiguration): Read<UserInfo> => {
+  const { claimMappings, usernamePrefix = '', groupsPrefix = '' } = configuration;
+  const claimRules = configuration.claimValidationRules.map((rule) =>
+    'claim' in rule ? requiredClaim(rule.claim, rule.requiredValue) : claimRule(rule),
+  );
+  const userRules = configuration.userValidationRules.map(userRule);
+  const username = usernameReader(claimMappings.username, usernamePrefix);
+  const uid = uidReader(claimMappings.uid);
+  const groups = groupsReader(claimMappings.groups, groupsPrefix);
+  const extra = claimMappings.extra.map(extraReader);
+  return (claims) => {
+    for (const require of claimRules) require(claims);
+    const user = {
+      username: username(claims),
+      uid: uid(claims),
+      groups: groups(claims),
+      extra: Object.fromEntries(extra.flatMap((read) => Object.entries(read(claims)))),
+    };
+    for (const require of userRules) require(user);
+    return user;
+  };
+});
+
+function requiredClaim(claim: string, value: string): Read<void> {
+  return (claims) => {
+    if (!claimEquals(claims, claim, value)) throw unauthorized(`required claim ${claim}`);
+  };
 }
 
-function uidOf(claims: JSONObject, mapping: ClaimMappings['uid']): string {
-  if (mapping === undefined) return '';
-  const uid = stringClaim(claims, mapping.claim);
-  return uid === undefined ? '' : requirePrintable(uid, mapping.claim);
+function usernameReader(mapping: ClaimMappings['username'], declared: string): Read<string> {
+  if ('claim' in mapping) {
+    const { claim, prefix } = mapping;
+    return (claims) => {
+      const value = requirePrintable(usernameClaim(claims, claim), claim);
+      return requireUnreserved(requirePrintable(prefix + value, claim), claim);
+    };
+  }
+  const expression = compileExpression(mapping.expression, 'claims');
+  return (claims) => {
+    const name = requirePrintableText(stringOf(expression, claims, 'the username'), 'the username');
+    return requirePrefix(requireUnreservedName(name, 'the username'), declared);
+  };
 }
 
-function groupsOf(claims: JSONObject, mapping: ClaimMappings['groups']): readonly string[] {
-  if (mapping === undefined) return [];
-  const { claim, prefix } = mapping;
-  refuseOverflow(claims, claim);
-  const groups = stringsClaim(claims, claim).map((group) => {
-    const name = prefix + requirePrintable(group, claim);
-    return name === 'system:authenticated' ? name : requireUnreserved(name, claim);
-  });
-  return [...new Set(groups)];
+function uidReader(mapping: ClaimMappings['uid']): Read<string> {
+  if (mapping === undefined) return () => '';
+  if ('claim' in mapping) {
+    const { claim } = mapping;
+    return (claims) => {
+      const uid = stringClaim(claims, claim);
+      return uid === undefined ? '' : requirePrintable(uid, claim);
+    };
+  }
+  const expression = compileExpression(mapping.expression, 'claims');
+  return (claims) => {
+    const uid = stringOf(expression, claims, 'the uid');
+    return uid === '' ? '' : requirePrintableText(uid, 'the uid');
+  };
+}
+
+function groupsReader(mapping: ClaimMappings['groups'], declared: string): Read<readonly string[]> {
+  if (mapping === undefined) return () => [];
+  if ('claim' in mapping) {
+    const { claim, prefix } = mapping;
+    return (claims) => {
+      refuseOverflow(claims, claim);
+      const groups = stringsClaim(claims, claim).map((group) => {
+        const name = prefix + requirePrintable(group, claim);
+        return name === AUTHENTICATED ? name : requireUnreserved(name, claim);
+      });
+      return [...new Set(groups)];
+    };
+  }
+  const expression = compileExpression(mapping.expression, 'claims');
+  return (claims) => {
+    for (const claim of expression.claims) refuseOverflow(claims, claim);
+    const groups = stringsOf(expression, claims, 'groups').map((given) => {
+      const group = requirePrintableText(given, 'a group');
+      if (group === AUTHENTICATED) return group;
+      return requirePrefix(requireUnreservedName(group, 'a group'), declared);
+    });
+    return [...new Set(groups)];
+  };
+}
+
+/** A name made by an expression has no prefix of ours before it: it brings the one that is declared. */
+function requirePrefix(name: string, prefix: string): string {
+  if (name.startsWith(prefix) && name !== prefix) return name;
+  throw new StatusError(
+    'IdentityReserved',
+    `the expressions of this issuer may only make names that begin with ${quoted(prefix)}`,
+  );
 }
 
 /**
@@ -93,18 +169,24 @@ function refuseOverflow(claims: JSONObject, claim: string): void {
 const EXTRA_KEY = /^[a-z0-9/._-]+$/;
 const RESERVED_EXTRA = /stonegate\.dev|(?:^|\.)(?:kubernetes|k8s)\.io(?:\/|$)/;
 
-function extraOf(claims: JSONObject, mappings: ClaimMappings['extra']): Extra {
-  const extra = new Map<string, readonly string[]>();
-  for (const { key, claim } of mappings) {
+function extraReader(mapping: ClaimMappings['extra'][number]): Read<Extra> {
+  const { key } = mapping;
+  const read = valuesReader(mapping);
+  return (claims) => {
     if (!EXTRA_KEY.test(key) || RESERVED_EXTRA.test(key)) {
       throw new StatusError('IdentityReserved', `the extra key ${quoted(key)} may not come from a claim`);
     }
-    const values = stringsClaim(claims, claim);
-    if (values.length > 0)
-      extra.set(
-        key,
-        values.map((value) => requirePrintable(value, claim)),
-      );
+    const values = read(claims);
+    return values.length === 0 ? {} : { [key]: values };
+  };
+}
+
+function valuesReader(mapping: ClaimMappings['extra'][number]): Read<readonly string[]> {
+  if ('claim' in mapping) {
+    const { claim } = mapping;
+    return (claims) => stringsClaim(claims, claim).map((value) => requirePrintable(value, claim));
   }
-  return Object.fromEntries(extra);
+  const what = `the extra ${quoted(mapping.key)}`;
+  const expression = compileExpression(mapping.valueExpression, 'claims');
+  return (claims) => stringsOf(expression, claims, what).map((value) => requirePrintableText(value, what));
 }

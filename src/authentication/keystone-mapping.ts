@@ -1,23 +1,30 @@
 /**
- * Who a Keystone token makes somebody. Groups and delegations are named by ids: names are free text, repeat across
- * domains and may go stale. Role names have no use without being readable, so they stand last in a group's name with
- * what could confuse escaped. The extra keys and values are those of k8s-keystone-auth, names as they are.
+ * Who a Keystone token makes somebody.
  *
  * `admin` and a system scope mean nothing beyond their group here: only a binding of the cluster gives them rights.
  * A delegated token (application credential, trust) has the groups of its own scope and roles only, not those of its
  * user's federation: it must not inherit what was not delegated.
  * https://docs.openstack.org/api-ref/identity/v3/; https://github.com/kubernetes/cloud-provider-openstack
  */
-import type { Identity, IdentityScope, Subject } from '../api/identity.ts';
+import type { Extra } from '../api/authentication-v1.ts';
+import type { Identity, Subject } from '../api/identity.ts';
+import {
+  IDENTITY_EXTRA,
+  identityScope,
+  isSafeID,
+  isUsableName,
+  scopeExtra,
+  scopeGroups,
+} from '../api/keystone-groups.ts';
 import type { DomainReference, KeystoneToken } from '../api/keystone-v3.ts';
 import { StatusError } from '../errors/status-error.ts';
 
-const EXTRA = 'alpha.kubernetes.io/identity';
 const ANNOTATION = 'keystone.stonegate.dev';
-const SAFE_ID = /^[A-Za-z0-9_.-]{1,255}$/;
-const CONTROL = /\p{Cc}/u;
-/** What separates the parts of a group's name or introduces an escape, and blanks of any kind. */
-const ESCAPED = /[%:\s]/gu;
+/**
+ * By these a credential that was delegated shows even where a rescoped token has lost the mark of its delegation, as
+ * older Keystones allowed.
+ */
+const DELEGATED_METHODS: ReadonlySet<string> = new Set(['application_credential']);
 
 /**
  * @param token as Keystone vouched for it
@@ -41,7 +48,8 @@ export function identityOf(token: KeystoneToken): Identity {
     uid: user.id,
     groups: groupsOf(token),
     extra: extraOf(token),
-    scope: scopeOf(token),
+    scope: identityScope(token.scope, token.roles),
+    ...(isWholePerson(token) && { assignmentsOf: user.id }),
     expiresAt: token.expiresAt,
     auditAnnotations: annotationsOf(token),
   };
@@ -52,42 +60,28 @@ function domainOf({ scope, user }: KeystoneToken): DomainReference {
   return scope.kind === 'domain' ? scope.domain : user.domain;
 }
 
+/** Neither its scope nor a delegation bounds what such a token is good for. */
+function isWholePerson({ scope, delegation, methods }: KeystoneToken): boolean {
+  return (
+    scope.kind === 'unscoped' &&
+    delegation === undefined &&
+    !methods.some((method) => DELEGATED_METHODS.has(method))
+  );
+}
+
 function groupsOf({ scope, roles, federatedGroups, delegation }: KeystoneToken): string[] {
-  const own = (prefix: string) => roles.map((role) => `${prefix}:role:${escapeName(role.name)}`);
+  if (scope.kind === 'project') safeID(scope.project.id, 'project');
+  if (scope.kind === 'domain') safeID(scope.domain.id, 'domain');
   const federated = delegation ? [] : federatedGroups.map((id) => `keystone:group:${safeID(id, 'group')}`);
-  switch (scope.kind) {
-    case 'project': {
-      const project = `keystone:project:${safeID(scope.project.id, 'project')}`;
-      return [project, ...own(project), ...federated];
-    }
-    case 'domain':
-      return [...own(`keystone:domain:${safeID(scope.domain.id, 'domain')}`), ...federated];
-    case 'system':
-      return [...own('keystone:system'), ...federated];
-    case 'unscoped':
-      return federated;
-  }
+  return [...scopeGroups(scope, roles), ...federated];
 }
 
-function extraOf({ scope, roles, user }: KeystoneToken): Record<string, string[]> {
+function extraOf({ scope, roles, user }: KeystoneToken): Extra {
   return {
-    ...(roles.length > 0 && { [`${EXTRA}/roles`]: roles.map((role) => role.name) }),
-    ...(scope.kind === 'project' && {
-      [`${EXTRA}/project/id`]: [scope.project.id],
-      [`${EXTRA}/project/name`]: [scope.project.name],
-    }),
-    [`${EXTRA}/user/domain/id`]: [user.domain.id],
-    [`${EXTRA}/user/domain/name`]: [user.domain.name],
+    ...scopeExtra(scope, roles),
+    [`${IDENTITY_EXTRA}/user/domain/id`]: [user.domain.id],
+    [`${IDENTITY_EXTRA}/user/domain/name`]: [user.domain.name],
   };
-}
-
-function scopeOf({ scope, roles }: KeystoneToken): IdentityScope {
-  const names = roles.map(({ name }) => name);
-  if (scope.kind === 'project')
-    return { kind: 'project', id: scope.project.id, name: scope.project.name, roles: names };
-  if (scope.kind === 'domain')
-    return { kind: 'domain', id: scope.domain.id, name: scope.domain.name, roles: names };
-  return { kind: scope.kind, roles: names };
 }
 
 function annotationsOf({ auditIDs, scope, delegation }: KeystoneToken): Record<string, string> {
@@ -118,8 +112,7 @@ function refuseUnusableNames({ user, scope, roles }: KeystoneToken, scopeDomain:
 }
 
 function refuseUnusable(name: string, what: string): void {
-  // A lone surrogate would go out as the replacement character, as every other one does.
-  if (name !== '' && name.trim() === name && !CONTROL.test(name) && name.isWellFormed()) return;
+  if (isUsableName(name)) return;
   throw new StatusError(
     'IdentityUnusable',
     `Forbidden: ${what} in Keystone is empty, begins or ends with a blank, or has control characters`,
@@ -127,10 +120,6 @@ function refuseUnusable(name: string, what: string): void {
 }
 
 function safeID(id: string, what: string): string {
-  if (SAFE_ID.test(id)) return id;
+  if (isSafeID(id)) return id;
   throw new StatusError('IdentityUnusable', `Forbidden: the ${what} id that Keystone gives is no usable id`);
-}
-
-function escapeName(name: string): string {
-  return name.replace(ESCAPED, encodeURIComponent);
 }

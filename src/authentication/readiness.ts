@@ -20,7 +20,7 @@ export function createAuthenticationReadiness(
         const reason = source.notReadyBecause();
         return reason === undefined ? [] : [`${source.name}: ${reason}`];
       });
-      const enough = requireAll ? missing.length === 0 : missing.length < sources.length;
+      const enough = missing.length === 0 || (!requireAll && missing.length < sources.length);
       return enough ? undefined : missing.join('; ');
     },
   };

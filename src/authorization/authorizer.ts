@@ -5,12 +5,15 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
+import type { Sender } from '../api/sender.ts';
 
 export interface AuthorizationAttributes {
   readonly info: RequestInfo;
   readonly method: string;
   readonly user: UserInfo;
   readonly tenant: TenantName;
+  /** With whose credential the request would go on. */
+  readonly sender: Sender;
   /** The protocol the client wants to upgrade to, lower-cased: `spdy/3.1`, `websocket`. */
   readonly upgrade: string | undefined;
   readonly signal: AbortSignal;

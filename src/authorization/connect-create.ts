@@ -8,7 +8,7 @@ import type { ResourceAttributes } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import { forbidden } from '../errors/forbidden.ts';
-import type { AccessReviewer } from './access-reviewer.ts';
+import { type AccessReviewer, reviewOf } from './access-reviewer.ts';
 import type { AuthorizationAttributes, Authorizer } from './authorizer.ts';
 
 export interface ConnectCreateOptions {
@@ -20,9 +20,11 @@ export interface ConnectCreateOptions {
 const CONNECTIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
 
 export function createConnectCreate({ reviewer, reviewTenant }: ConnectCreateOptions): Authorizer {
-  async function review(info: ResourceRequest, { user, tenant, signal }: AuthorizationAttributes) {
-    const resourceAttributes = attributesOf(info, info.tenant === '' ? reviewTenant(tenant) : info.tenant);
-    const { allowed, denied = false } = await reviewer.review(user, { resourceAttributes }, signal);
+  async function review(info: ResourceRequest, { user, tenant, sender, signal }: AuthorizationAttributes) {
+    const home = reviewTenant(tenant);
+    const resourceAttributes = attributesOf(info, info.tenant === '' ? home : info.tenant);
+    const subject = { user, sender, home };
+    const { allowed, denied = false } = await reviewOf(reviewer, subject, { resourceAttributes }, signal);
     if (allowed && !denied) return;
     throw forbidden('AccessDenied', { ...info, verb: 'create' }, user.username, resourceAttributes.tenant);
   }

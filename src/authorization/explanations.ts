@@ -6,7 +6,7 @@
 import type { TenantName } from '../api/identity.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
 import { forbidden } from '../errors/forbidden.ts';
-import type { AccessReviewer } from './access-reviewer.ts';
+import { type AccessReviewer, reviewOf } from './access-reviewer.ts';
 import type { AuthorizationAttributes, Authorizer } from './authorizer.ts';
 
 export interface ExplanationsOptions {
@@ -18,9 +18,10 @@ export interface ExplanationsOptions {
 
 export function createExplanationsAuthorizer(options: ExplanationsOptions): Authorizer {
   const { reviewer, reviewTenant, isSystem } = options;
-  async function review(info: ResourceRequest, { user, tenant, signal }: AuthorizationAttributes) {
+  async function review(info: ResourceRequest, { user, tenant, sender, signal }: AuthorizationAttributes) {
     const { apiGroup: group, apiVersion: version, resource, verb } = info;
-    const place = isSystem(tenant) ? reviewTenant(tenant) : undefined;
+    const home = reviewTenant(tenant);
+    const place = isSystem(tenant) ? home : undefined;
     const resourceAttributes = {
       verb,
       group,
@@ -28,7 +29,8 @@ export function createExplanationsAuthorizer(options: ExplanationsOptions): Auth
       resource,
       ...(place === undefined ? {} : { tenant: place }),
     };
-    const { allowed, denied = false } = await reviewer.review(user, { resourceAttributes }, signal);
+    const subject = { user, sender, home };
+    const { allowed, denied = false } = await reviewOf(reviewer, subject, { resourceAttributes }, signal);
     if (!allowed || denied) throw forbidden('AccessDenied', info, user.username, undefined);
   }
 

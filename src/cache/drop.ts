@@ -2,14 +2,11 @@
  * Dropping what is cached of a user or a tenant, in all replicas: for an operator who took a right away and does
  * not want to wait for the entries to end.
  */
+import { tenantTag, userTag } from '../lib/drop-tags.ts';
 import type { SharedCache } from './shared-cache.ts';
 
 /** Exactly one of them. */
 export type DropTarget = { readonly user: string } | { readonly tenant: string };
-
-/** What an authenticator tags entries with, so that they can be dropped. */
-export const userTag = (user: string): string => `user:${user}`;
-export const tenantTag = (tenant: string): string => `tenant:${tenant}`;
 
 /**
  * @param target a user by name or id, or a tenant, as the entries are tagged

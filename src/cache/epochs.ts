@@ -60,11 +60,13 @@ export interface Epochs {
   /** Whether nothing was dropped; always asks Redis. False where Redis does not answer. */
   reconfirm(stamp: Stamp): Promise<boolean>;
   /**
-   * Raises the tags' epochs, here and for all replicas.
+   * Raises the tags' epochs, here and for all replicas. Here it holds even where Redis does not take it.
    *
    * @throws Error where Redis does not take it
    */
   raise(tags: readonly string[]): Promise<void>;
+  /** Whether any replica has raised it, as far as that is remembered. Where Redis does not answer: whether this one knows. */
+  wasRaised(tag: string): Promise<boolean>;
 }
 
 export interface EpochsOptions {
@@ -132,8 +134,8 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
     for (const [index, key] of keys.entries()) {
       const id = ids[index] ?? '';
       const record = formatEpoch(key, id, epoch);
-      if (!(await store.set(nameOf(id), record, life))) throw refused(store);
       known.learn(id, epoch);
+      if (!(await store.set(nameOf(id), record, life))) throw refused(store);
       lines.push(`${id} ${record}`);
     }
     return lines;
@@ -178,10 +180,16 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
     reconfirm,
     async raise(tags) {
       const stamped = tags.map((tag) => ({ tag, ids: idsOf(tag), epoch: 0 }));
-      if (!(await read(stamped))) throw refused(store);
-      const lines: string[] = [];
-      for (const tag of stamped) lines.push(...(await raiseOne(tag)));
-      if (!(await store.publish(lines.join('\n')))) throw refused(store);
+      const answered = await read(stamped);
+      const raised = await Promise.allSettled(stamped.map(raiseOne));
+      const lines = raised.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+      const taken = answered && raised.every(({ status }) => status === 'fulfilled');
+      if (!taken || !(await store.publish(lines.join('\n')))) throw refused(store);
+    },
+    async wasRaised(tag) {
+      const ids = idsOf(tag);
+      if (known.newest(ids) === 0) await read([{ tag, ids, epoch: 0 }]);
+      return known.newest(ids) > 0;
     },
   };
 }

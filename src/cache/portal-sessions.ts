@@ -4,9 +4,9 @@
  */
 import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
+import { tenantTag, userTag } from '../lib/drop-tags.ts';
 import type { KubernetesIdentity, SessionStore } from '../portal/ports.ts';
 import type { Session } from '../portal/session.ts';
-import { tenantTag, userTag } from './drop.ts';
 import { createMemoryTier } from './memory.ts';
 import type { EntryKey, SharedCache } from './shared-cache.ts';
 

@@ -11,7 +11,7 @@ import type { Telemetry } from '../lib/telemetry.ts';
 import { createCircuit } from './circuit.ts';
 import { parseRedisURL } from './redis-address.ts';
 import { createRedisSubscription } from './redis-subscription.ts';
-import type { SharedStore } from './shared-store.ts';
+import type { LeaseStore, SharedStore } from './shared-store.ts';
 
 /** Milliseconds. */
 const CIRCUIT_PAUSE = 1_000;
@@ -24,6 +24,10 @@ const LAST_RETRY = 2_000;
 /** Redis answers, but with nothing that could be used. */
 const AWAY = /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|READONLY|UNBLOCKED|TRYAGAIN)\b/;
 const CREDENTIAL_REFUSED = /^(?:NOAUTH|WRONGPASS|NOPERM)\b/;
+/** In one step each, so that between looking and writing nobody else can take it. */
+const TAKE_LEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX') and 1 or 0`;
+const GIVE_BACK_LEASE = `return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0`;
 
 export interface RedisStoreOptions {
   readonly url: string;
@@ -46,7 +50,7 @@ export interface RedisStoreOptions {
 type Connection = RedisOptions & { replyMapping: 'legacy' };
 
 /** @throws RangeError for a URL that is none of Redis */
-export function createRedisStore(options: RedisStoreOptions): SharedStore {
+export function createRedisStore(options: RedisStoreOptions): SharedStore & LeaseStore {
   const { clock, logger, telemetry } = options;
   const roundTrip = options.timeout / 2;
   const channel = `${options.keyPrefix}drops`;
@@ -124,6 +128,11 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore {
     delete: async (names) =>
       (await ask(() => Promise.all(names.map((name) => client.del(name))))) !== undefined,
     publish: async (message) => (await ask(() => client.publish(channel, message))) !== undefined,
+    takeLease: async (name, owner, ttl) =>
+      (await ask(() => client.eval(TAKE_LEASE, 1, name, owner, Math.max(1, Math.floor(ttl))))) === 1,
+    async giveBackLease(name, owner) {
+      await ask(() => client.eval(GIVE_BACK_LEASE, 1, name, owner));
+    },
     onMessage: subscription.onMessage,
     onGap: subscription.onGap,
     whenReady: (milliseconds) => whenReady(client, milliseconds, clock),

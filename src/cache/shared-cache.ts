@@ -49,6 +49,8 @@ export interface SharedCache {
    * @throws Error where Redis does not take it
    */
   drop(tags: readonly string[]): Promise<void>;
+  /** Whether any replica has dropped the tag, as far as that is remembered: longer than any entry lives. */
+  wasDropped(tag: string): Promise<boolean>;
   close(): void;
 }
 
@@ -136,11 +138,12 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
     },
     remove: (key) => store.delete(namesOf(key)),
     drop: epochs.raise,
+    wasDropped: epochs.wasRaised,
     close: () => store.close(),
   };
 }
 
-/** Where no Redis is configured: nothing is shared, and nothing dropped but by emptying the memory. */
+/** Where nothing is shared, and nothing dropped but by emptying the memory. */
 export const noSharedCache: SharedCache = {
   mark: () => ({ learned: 0, gaps: 0 }),
   stamp: () => ({ tags: [], generation: 0, gaps: 0 }),
@@ -151,5 +154,6 @@ export const noSharedCache: SharedCache = {
   drop: async () => {
     throw new Error('no Redis is configured: there is nothing shared to drop');
   },
+  wasDropped: async () => false,
   close() {},
 };

@@ -29,3 +29,16 @@ export interface SharedStore {
   problem(): string | undefined;
   close(): void;
 }
+
+/** What a store can do for replicas that must agree on who does something. It never throws either. */
+export interface LeaseStore {
+  /**
+   * Takes the lease, or prolongs it where it is the owner's already.
+   *
+   * @param ttl milliseconds until it is anybody's again
+   * @returns false where it is another's, and where the store does not answer
+   */
+  takeLease(name: string, owner: string, ttl: number): Promise<boolean>;
+  /** Gives it back where it is the owner's; where the store does not answer, its time ends it. */
+  giveBackLease(name: string, owner: string): Promise<void>;
+}

@@ -4,7 +4,7 @@
  * seconds, in memory only, so that nobody can fill Redis with them.
  */
 import { hash } from 'node:crypto';
-import type { CredentialCache, Validated } from '../authentication/credential-cache.ts';
+import type { ForgettingCredentialCache, Validated } from '../authentication/credential-cache.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -46,7 +46,7 @@ export interface Codec<V> {
   decode(text: string): V | undefined;
 }
 
-export interface ClearableCredentialCache<V> extends CredentialCache<V> {
+export interface ClearableCredentialCache<V> extends ForgettingCredentialCache<V> {
   /** Forgets what is in memory; an answer under way is not kept either. */
   clear(): void;
   /** Entries in memory. */
@@ -228,6 +228,11 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       return entry instanceof Promise
         ? entry.then((recalled) => settle(digest, load, recalled))
         : settle(digest, load, entry);
+    },
+    forget(credential) {
+      const digest = hash('sha256', credential, 'base64url');
+      memory.delete(digest);
+      void shared.remove(keyOf(digest));
     },
     clear() {
       generation += 1;

@@ -6,7 +6,9 @@
 export interface ImpersonationNeeds {
   readonly mode: 'arktos' | 'shared';
   readonly keystone: boolean;
-  /** Of JWT claim mappings. */
+  /** Whether the API server is asked whose a token is. */
+  readonly tokenReview: boolean;
+  /** Of JWT claim mappings, and for those who act as somebody else. */
   readonly extraKeys: readonly string[];
 }
 
@@ -36,12 +38,21 @@ const NON_RESOURCE_URLS = {
   shared: ['/version', '/healthz', '/livez', '/readyz'],
 } as const;
 
+/** Arktos' service accounts are of the system tenant: nobody else acts as them. */
+const IMPERSONATED = { arktos: ['users', 'groups'], shared: ['users', 'groups', 'serviceaccounts'] } as const;
+
+const TOKEN_REVIEWS = `  # Ask whose a token is: service accounts.
+  - apiGroups: ["authentication.k8s.io"]
+    resources: ["tokenreviews"]
+    verbs: ["create"]
+`;
+
 /** @returns YAML documents for `kubectl apply -f -` */
 export function rbacManifests(needs: ImpersonationNeeds, impersonator: Impersonator): string {
   const documents = [
     ...(impersonator.kind === 'ServiceAccount' ? serviceAccount(impersonator) : []),
     clusterRole(needs),
-    binding(impersonator),
+    clusterRoleBinding('stonegate-impersonator', impersonator),
   ];
   return `${credentialNotes(needs, impersonator)}\n${documents.join('---\n')}`;
 }
@@ -51,6 +62,7 @@ function extraKeysOf({ mode, keystone, extraKeys }: ImpersonationNeeds): string[
     ...new Set([
       ...(keystone ? KEYSTONE_EXTRA : []),
       ...(mode === 'shared' ? ['stonegate.dev/tenant'] : []),
+      'stonegate.dev/original-user',
       ...extraKeys,
     ]),
   ];
@@ -63,9 +75,9 @@ kind: ClusterRole
 metadata:
   name: stonegate-impersonator
 rules:
-  # Forward requests as the person who sent them.
+  # Forward requests as the person who sent them, or whom that person may act as.
   - apiGroups: [""]
-    resources: ["users", "groups"]
+    resources: [${IMPERSONATED[needs.mode].map((resource) => `"${resource}"`).join(', ')}]
     verbs: ["impersonate"]
   - apiGroups: ["authentication.k8s.io"]
     resources:
@@ -75,13 +87,14 @@ ${extras.map((key) => `      - "userextras/${key}"\n`).join('')}    verbs: ["imp
   - apiGroups: ["authorization.k8s.io"]
     resources: ["subjectaccessreviews"]
     verbs: ["create"]
-  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Health of the API server.'}
+${needs.tokenReview ? TOKEN_REVIEWS : ''}  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Health of the API server.'}
   - nonResourceURLs:
 ${NON_RESOURCE_URLS[needs.mode].map((url) => `      - "${url}"\n`).join('')}    verbs: ["get", "head"]
 `;
 }
 
-function binding(impersonator: Impersonator): string {
+/** @param role the ClusterRole's name, and the binding's */
+export function clusterRoleBinding(role: string, impersonator: Impersonator): string {
   const subject =
     impersonator.kind === 'User'
       ? `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: "${impersonator.name}"\n`
@@ -89,16 +102,17 @@ function binding(impersonator: Impersonator): string {
   return `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
-  name: stonegate-impersonator
+  name: ${role}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: ClusterRole
-  name: stonegate-impersonator
+  name: ${role}
 subjects:
 ${subject}`;
 }
 
-function serviceAccount({ namespace, name }: Impersonator & { kind: 'ServiceAccount' }): string[] {
+/** With its namespace and a token. */
+export function serviceAccount({ namespace, name }: Impersonator & { kind: 'ServiceAccount' }): string[] {
   return [
     `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: "${namespace}"\n`,
     `apiVersion: v1

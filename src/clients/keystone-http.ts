@@ -10,10 +10,10 @@ import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 
+/** Of an answer about one token or one person. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 /** An answer repeats the token in its head. */
 const MAX_HEAD_BYTES = 64 * 1024;
-/** More than Keystone works on at once; the rest waits here instead of there. */
 const CONNECTIONS = 16;
 
 export interface KeystoneHTTPOptions {
@@ -23,6 +23,10 @@ export interface KeystoneHTTPOptions {
   readonly ca?: string;
   /** For the whole exchange, in milliseconds. */
   readonly timeout: number;
+  /** What an answer may have at most; 1 MiB without it. */
+  readonly maxAnswerBytes?: number;
+  /** 16 without it: more than Keystone works on at once; the rest waits here instead of there. */
+  readonly connections?: number;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
@@ -36,6 +40,8 @@ export interface KeystoneRequest {
   readonly body?: unknown;
   /** The statuses by which Keystone would refuse Stonegate's own credential; they are only counted as such. */
   readonly refusals: readonly number[];
+  /** For the whole exchange, in milliseconds, where the usual time does not suffice. */
+  readonly timeout?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -44,6 +50,8 @@ export interface KeystoneAnswer {
   readonly body: Readonly<Record<string, unknown>>;
   /** Of `X-Subject-Token`. */
   readonly token: string | undefined;
+  /** Keystone's own time, in milliseconds since the epoch; undefined where it tells none. */
+  readonly date: number | undefined;
 }
 
 export interface KeystoneHTTP {
@@ -66,12 +74,12 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
   const url = new URL(options.url);
   const base = url.pathname.replace(/\/*$/, '').replace(/(?:\/v3)?$/, '/v3');
   const pool = new Pool(url.origin, {
-    connections: CONNECTIONS,
+    connections: options.connections ?? CONNECTIONS,
     connect: { timeout, ...(options.ca === undefined ? {} : { ca: options.ca }) },
     // The deadline below holds for the whole exchange.
     headersTimeout: 0,
     bodyTimeout: 0,
-    maxResponseSize: MAX_ANSWER_BYTES,
+    maxResponseSize: options.maxAnswerBytes ?? MAX_ANSWER_BYTES,
     maxHeaderSize: MAX_HEAD_BYTES,
   });
 
@@ -102,6 +110,7 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
       status: response.statusCode,
       body: jsonObject(bytes, response.statusCode),
       token: typeof token === 'string' ? token : undefined,
+      date: readDate(response.headers.date),
     };
   }
 
@@ -109,7 +118,9 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
     async exchange(request) {
       const started = clock.now();
       const deadline = new AbortController();
-      const timer = clock.after(timeout, () => deadline.abort(new Error('Keystone did not answer in time')));
+      const timer = clock.after(request.timeout ?? timeout, () =>
+        deadline.abort(new Error('Keystone did not answer in time')),
+      );
       const signal =
         request.signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, request.signal]);
       const count = (result: 'ok' | 'error' | 'timeout' | 'refused') =>
@@ -127,6 +138,11 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
     },
     close: () => pool.destroy(),
   };
+}
+
+function readDate(field: string | string[] | undefined): number | undefined {
+  const date = typeof field === 'string' ? Date.parse(field) : Number.NaN;
+  return Number.isNaN(date) ? undefined : date;
 }
 
 function diedInUse(error: unknown): boolean {

@@ -9,15 +9,9 @@
  *
  * https://docs.openstack.org/api-ref/identity/v3/#validate-and-show-information-for-token
  */
-import type {
-  Delegation,
-  DomainReference,
-  KeystoneToken,
-  ProjectReference,
-  RoleReference,
-  Scope,
-} from '../api/keystone-v3.ts';
+import type { Delegation, KeystoneToken, Scope } from '../api/keystone-v3.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { list, named, namedInDomain, record, text } from './keystone-fields.ts';
 
 /** What was read: a token, or why this kind of token is not accepted. */
 export type ReadToken =
@@ -37,9 +31,9 @@ export function readToken(body: JSONObject): ReadToken {
   const methods = list(fields.methods, 'methods').map((method) => text(method, 'methods[]'));
   const refused = refusedKind(fields, methods);
   if (refused !== undefined) return { refused };
-  const user = record(fields.user, 'user');
   const scope = readScope(fields);
-  const roles = fields.roles === undefined ? [] : list(fields.roles, 'roles').map(readRole);
+  const roles =
+    fields.roles === undefined ? [] : list(fields.roles, 'roles').map((role) => named(role, 'roles[]'));
   if (scope.kind === 'unscoped' && roles.length > 0) throw new Error('roles without a scope');
   if (scope.kind !== 'unscoped' && roles.length === 0) return { refused: 'scoped, but without any role' };
   const delegation = readDelegation(fields);
@@ -47,10 +41,10 @@ export function readToken(body: JSONObject): ReadToken {
   if (auditIDs.length === 0) throw new Error('audit_ids is empty');
   return {
     token: {
-      user: { ...named(user, 'user'), domain: named(user.domain, 'user.domain') },
+      user: namedInDomain(fields.user, 'user'),
       scope,
       roles,
-      federatedGroups: readFederatedGroups(user),
+      federatedGroups: readFederatedGroups(record(fields.user, 'user')),
       ...(delegation === undefined ? {} : { delegation }),
       methods,
       auditIDs,
@@ -89,7 +83,8 @@ function refusedKind(fields: JSONObject, methods: readonly string[]): string | u
 
 function readScope(fields: JSONObject): Scope {
   const scopes: Scope[] = [];
-  if (fields.project !== undefined) scopes.push({ kind: 'project', project: readProject(fields.project) });
+  if (fields.project !== undefined)
+    scopes.push({ kind: 'project', project: namedInDomain(fields.project, 'project') });
   if (fields.domain !== undefined) scopes.push({ kind: 'domain', domain: named(fields.domain, 'domain') });
   if (fields.system !== undefined) {
     if (record(fields.system, 'system').all !== true) throw new Error('system is not all of it');
@@ -97,15 +92,6 @@ function readScope(fields: JSONObject): Scope {
   }
   if (scopes.length > 1) throw new Error('more than one scope');
   return scopes[0] ?? { kind: 'unscoped' };
-}
-
-function readProject(value: unknown): ProjectReference {
-  const fields = record(value, 'project');
-  return { ...named(fields, 'project'), domain: named(fields.domain, 'project.domain') };
-}
-
-function readRole(value: unknown): RoleReference {
-  return named(value, 'roles[]');
 }
 
 function readDelegation(fields: JSONObject): Delegation | undefined {
@@ -137,24 +123,4 @@ function readFederatedGroups(user: JSONObject): string[] {
   if (federation === undefined) return [];
   const { groups = [] } = record(federation, 'user.OS-FEDERATION');
   return list(groups, 'OS-FEDERATION.groups').map((group) => text(record(group, 'group').id, 'group.id'));
-}
-
-function named(value: unknown, what: string): DomainReference {
-  const fields = record(value, what);
-  return { id: text(fields.id, `${what}.id`), name: text(fields.name, `${what}.name`) };
-}
-
-function record(value: unknown, what: string): JSONObject {
-  if (!isJSONObject(value)) throw new Error(`${what} is no object`);
-  return value;
-}
-
-function list(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new Error(`${what} is no list`);
-  return value;
-}
-
-function text(value: unknown, what: string): string {
-  if (typeof value !== 'string' || value === '') throw new Error(`${what} is no text`);
-  return value;
 }

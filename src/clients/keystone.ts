@@ -4,21 +4,28 @@
  * is large; never with `allow_expired`, and never with `OpenStack-Identity-Access-Rules`, by which we would promise
  * to enforce such rules. https://docs.openstack.org/api-ref/identity/v3/#validate-and-show-information-for-token
  *
- * Keystone's refusals are ambiguous. A 404 says that the token is bad, or that our own user is gone or its project
- * disabled: believed unchecked, one disabled service project would log everybody out. So our own token is
- * checked before a 404 is believed. A 401 is about our own token: log in again, ask again, once. A 403 says that our
- * user lost its role. Where the token asks about itself all three are about the token.
+ * Which of Keystone's refusals of a service are believed is `keystone-service.ts`'s business. Where the token asks
+ * about itself all of them are about the token.
  */
 import type { KeystoneServiceCredential, SecretSource } from '../api/config-v1alpha1.ts';
 import { type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
 import type { KeystoneIdentity } from '../authentication/keystone-identity.ts';
+import type { ScopeStates } from '../bindings/assignment-source.ts';
+import type { KeystoneDirectory } from '../bindings/keystone-directory.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
-import type { Logger } from '../lib/logger.ts';
+import { type Logger, silentLogger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import { createKeystoneDirectory } from './keystone-directory.ts';
 import { createKeystoneHTTP, type KeystoneAnswer, keystoneUnavailable } from './keystone-http.ts';
-import { createLivenessCheck } from './keystone-liveness.ts';
-import { createKeystoneSession, type KeystoneSession } from './keystone-session.ts';
+import {
+  createKeystoneService,
+  isRefusal,
+  type KeystoneService,
+  unexpected,
+  VALIDATION,
+} from './keystone-service.ts';
+import { createKeystoneSession } from './keystone-session.ts';
 import { type ReadToken, readToken } from './keystone-token.ts';
 
 export interface KeystoneClientOptions {
@@ -37,7 +44,16 @@ export interface KeystoneClientOptions {
   readonly telemetry: Telemetry;
 }
 
+/** Questions about everybody; longer answers than those about one token. */
+const DIRECTORY_ANSWER_BYTES = 128 * 1024 * 1024;
+/** Few, so that validations are not held up. */
+const DIRECTORY_CONNECTIONS = 8;
+
 export interface KeystoneClient extends KeystoneIdentity {
+  /** Undefined without a service credential. */
+  readonly directory: (KeystoneDirectory & ScopeStates) | undefined;
+  /** For who says themselves that a question was refused; undefined without a service credential. */
+  readonly quietService: KeystoneService | undefined;
   /**
    * Whether Keystone answers and, with a service credential, takes it.
    *
@@ -53,18 +69,15 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
   const session =
     options.credential && createKeystoneSession({ ...options, credential: options.credential, http });
 
-  function ask(caller: string, subject: string, refusals: readonly number[], signal?: AbortSignal) {
-    const headers = { 'x-auth-token': caller, 'x-subject-token': subject };
-    const request = { method: 'GET', path: '/auth/tokens?nocatalog', headers, refusals } as const;
-    return http.exchange(signal === undefined ? request : { ...request, signal });
-  }
-
-  const alive = createLivenessCheck(async (own: string) => {
-    const answer = await ask(own, own, [401, 404]);
-    if (answer.status === 200) return true;
-    if (isRefusal(answer, [401, 404])) return false;
-    throw unexpected(answer.status);
+  const service = session && createKeystoneService({ http, session, logger });
+  const listing = createKeystoneHTTP({
+    ...options,
+    maxAnswerBytes: DIRECTORY_ANSWER_BYTES,
+    connections: DIRECTORY_CONNECTIONS,
   });
+  const directory =
+    session &&
+    createKeystoneDirectory({ service: createKeystoneService({ http: listing, session, logger }), clock });
 
   function believe(answer: KeystoneAnswer, subject: string): KeystoneToken | undefined {
     const { token, refused } = readAnswer(answer, subject);
@@ -74,51 +87,41 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
   }
 
   async function validateByItself(subject: string, signal?: AbortSignal): Promise<KeystoneToken | undefined> {
-    const answer = await ask(subject, subject, [], signal);
+    const headers = { 'x-auth-token': subject, 'x-subject-token': subject };
+    const request = { method: 'GET', path: VALIDATION, headers, refusals: [] } as const;
+    const answer = await http.exchange(signal === undefined ? request : { ...request, signal });
     if (answer.status === 200) return believe(answer, subject);
     if (isRefusal(answer, [401, 403, 404])) return undefined;
     throw unexpected(answer.status);
   }
 
   async function validateAsService(
-    service: KeystoneSession,
+    { get }: KeystoneService,
     subject: string,
     signal?: AbortSignal,
   ): Promise<KeystoneToken | undefined> {
-    for (const last of [false, true]) {
-      const own = await service.token();
-      const answer = await ask(own, subject, [401, 403], signal);
-      if (answer.status === 200) return believe(answer, subject);
-      if (answer.status === 403) {
-        logger.error({}, 'Keystone does not let Stonegate validate tokens: its user needs the role service');
-        throw unexpected(403);
-      }
-      if (!isRefusal(answer, [401, 404])) throw unexpected(answer.status);
-      if (answer.status === 404 && (await alive(own))) return undefined;
-      service.discard(own);
-      if (last) logger.error({ status: answer.status }, "Keystone does not take Stonegate's own new login");
-    }
-    throw keystoneUnavailable(new Error('Keystone takes no login of Stonegate'));
+    const headers = { 'x-subject-token': subject };
+    const question = { path: VALIDATION, headers, to: 'validate tokens', needs: 'the role service' };
+    const answer = await get(signal === undefined ? question : { ...question, signal });
+    return answer && believe(answer, subject);
   }
 
   return {
+    directory,
+    quietService: session && createKeystoneService({ http: listing, session, logger: silentLogger }),
     async validate(token, signal) {
       if (!TOKEN_SPELLING.test(token)) return undefined;
-      return session ? validateAsService(session, token, signal) : validateByItself(token, signal);
+      return service ? validateAsService(service, token, signal) : validateByItself(token, signal);
     },
     async probe() {
       const answer = await http.exchange({ method: 'GET', path: '', refusals: [] });
       if (answer.status !== 200 || !isJSONObject(answer.body.version)) throw unexpected(answer.status);
       await session?.token();
     },
-    close: () => http.close(),
+    async close() {
+      await Promise.all([http.close(), listing.close()]);
+    },
   };
-}
-
-/** A front end's or a wrong URL's 404 is not Keystone's: only Keystone's own shape speaks of a token. */
-function isRefusal(answer: KeystoneAnswer, statuses: readonly number[]): boolean {
-  const { error } = answer.body;
-  return statuses.includes(answer.status) && isJSONObject(error) && error.code === answer.status;
 }
 
 function readAnswer(answer: KeystoneAnswer, subject: string): ReadToken {
@@ -130,8 +133,4 @@ function readAnswer(answer: KeystoneAnswer, subject: string): ReadToken {
   } catch (error) {
     throw keystoneUnavailable(error);
   }
-}
-
-function unexpected(status: number) {
-  return keystoneUnavailable(new Error(`Keystone answered ${status}`));
 }

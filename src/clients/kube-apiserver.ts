@@ -1,13 +1,13 @@
 /**
- * The API server's own resources that Stonegate uses as a client: access reviews, asked as itself about others,
- * and the version document, by which it knows that the API server can be reached and accepts its credential.
+ * The API server's own resources that Stonegate uses as a client: access reviews, asked as itself about others or
+ * with a client's token about that client, and the version document, by which it knows that the API server can be reached and accepts its credential.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
-import { StatusError } from '../errors/status-error.ts';
+import { StatusError, unauthorized } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { isJSONObject } from '../lib/json-object.ts';
@@ -23,7 +23,10 @@ const JSON_HEADERS: HeaderList = [
 export interface AccessReviewerOptions {
   readonly fetcher: UpstreamFetcher;
   /** Where a review about this tenant is posted; undefined where the API server knows no tenants. */
-  readonly path: (tenant: TenantName | undefined) => string;
+  readonly path: (
+    tenant: TenantName | undefined,
+    resource: 'subjectaccessreviews' | 'selfsubjectaccessreviews',
+  ) => string;
 }
 
 /** Whatever is not plainly an answer is thrown: an error never becomes a permission. */
@@ -37,7 +40,13 @@ export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): 
         spec: { ...subjectOf(user), ...attributes },
       };
       const answer = await fetcher.fetch(
-        { method: 'POST', target: path(tenant), headers: JSON_HEADERS, body: JSON.stringify(review) },
+        {
+          sender: { kind: 'stonegate' },
+          method: 'POST',
+          target: path(tenant, 'subjectaccessreviews'),
+          headers: JSON_HEADERS,
+          body: JSON.stringify(review),
+        },
         signal,
       );
       if (answer.status === 403) {
@@ -46,7 +55,25 @@ export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): 
           'the API server does not let Stonegate create subjectaccessreviews; its operator must grant that',
         );
       }
-      return statusOf(answer);
+      return statusOf(answer, 'SubjectAccessReview');
+    },
+    async reviewSelf(token, home, attributes, signal) {
+      const kind = 'SelfSubjectAccessReview';
+      const review = { kind, apiVersion: 'authorization.k8s.io/v1', spec: attributes };
+      const answer = await fetcher.fetch(
+        {
+          sender: { kind: 'client', token },
+          method: 'POST',
+          target: path(home, 'selfsubjectaccessreviews'),
+          headers: JSON_HEADERS,
+          body: JSON.stringify(review),
+        },
+        signal,
+      );
+      if (answer.status === 401) throw unauthorized('the API server no longer takes the token');
+      if (answer.status === 403)
+        return { allowed: false, reason: 'the API server does not let the user ask what it may do' };
+      return statusOf(answer, kind);
     },
   };
 }
@@ -61,10 +88,10 @@ function subjectOf(user: UserInfo): SubjectAccessReviewSpec {
 }
 
 /** Exactly what a review answers, and nothing that merely looks like a yes. */
-function statusOf({ status: http, body }: UpstreamAnswer): SubjectAccessReviewStatus {
+function statusOf({ status: http, body }: UpstreamAnswer, kind: string): SubjectAccessReviewStatus {
   if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
   const review = parse(body);
-  if (!isJSONObject(review) || review.kind !== 'SubjectAccessReview') throw unusable('it is no review');
+  if (!isJSONObject(review) || review.kind !== kind) throw unusable('it is no review');
   const status = review.status;
   if (!isJSONObject(status)) throw unusable('it has no status');
   const { allowed, denied, reason, evaluationError } = status;
@@ -160,7 +187,12 @@ interface Finding {
 async function askForVersion(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<Finding | undefined> {
   try {
     const { status } = await fetcher.fetch(
-      { method: 'GET', target: '/version', headers: [['Accept', 'application/json']] },
+      {
+        sender: { kind: 'stonegate' },
+        method: 'GET',
+        target: '/version',
+        headers: [['Accept', 'application/json']],
+      },
       signal,
     );
     return status === 200 ? undefined : { problem: `GET /version was answered with ${status}` };

@@ -12,9 +12,16 @@ const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/
 const CHECKS: Readonly<Record<ContentKind, Check>> = {
   certificate: checkCertificates,
   ca: checkCertificates,
+  'client-ca': checkClientAuthorities,
   key: checkKey,
   token: (content) =>
     /^[\w.~+/-]+=*$/.test(secretText(content)) ? undefined : 'expected one bearer token and nothing else',
+  // Field by field: `authentication-file.ts`.
+  'authentication-configuration': () => undefined,
+  // Line by line, by the rules of its place: `static-users.ts`.
+  'static-users': () => undefined,
+  // By the rules of its place: `keystone-auth/webhook-files.ts`.
+  'webhook-rules': () => undefined,
   secret: (content) => (secretText(content) === '' ? 'expected a secret, found nothing' : undefined),
   'sealing-key': (content) =>
     Buffer.from(secretText(content), 'base64').length === 32 && /^[\w+/-]+=*$/.test(secretText(content))
@@ -46,6 +53,19 @@ function checkCertificates(content: Buffer): string | undefined {
   return broken === -1
     ? undefined
     : `expected certificates in PEM, found that number ${broken + 1} is broken`;
+}
+
+/** Node's TLS follows a chain up to a root: an intermediate authority by itself would vouch for nobody. */
+function checkClientAuthorities(content: Buffer): string | undefined {
+  const problem = checkCertificates(content);
+  if (problem !== undefined) return problem;
+  const blocks = content.toString('latin1').match(CERTIFICATES) ?? [];
+  const certificates = blocks.map((block) => new X509Certificate(block));
+  const stray = certificates.findIndex((certificate) => !certificate.ca);
+  if (stray !== -1) return `expected certificates of authorities, found that number ${stray + 1} is none`;
+  return certificates.some((certificate) => certificate.checkIssued(certificate))
+    ? undefined
+    : 'expected the certificate of a root authority among them, found only intermediate ones';
 }
 
 function checkKey(content: Buffer): string | undefined {

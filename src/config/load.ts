@@ -7,9 +7,11 @@ import { readFile as readFromDisk } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { SecretSource, StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { checkContent, checkPair, secretText } from './content-checks.ts';
-import { parseConfiguration } from './parse.ts';
+import { checkWebhookFiles } from './keystone-auth/webhook-files.ts';
+import { parseWithAuthenticationFile } from './parse.ts';
 import type { Finding, Problem } from './problem.ts';
 import { pairsOf, type Reference, referencesOf } from './references.ts';
+import { staticUsersOf } from './static-users.ts';
 
 export interface LoadedConfiguration {
   readonly configuration: StonegateConfiguration;
@@ -78,9 +80,13 @@ export async function loadConfiguration(
     const message = `cannot be read from ${file}: ${failures.get(configurationFile) ?? ''}`;
     return { ok: false, problems: [{ path: '', message }], watched: watched() };
   }
-  const { configuration, remainder, problems, locate } = parseConfiguration(
+  const { configuration, remainder, problems, locate } = await parseWithAuthenticationFile(
     text.toString('utf8'),
     dirname(configurationFile),
+    async (name) => {
+      await read(name);
+      return contents.get(name);
+    },
   );
   const readable = configuration ?? remainder;
   if (readable === undefined) return { ok: false, problems, watched: watched() };
@@ -91,6 +97,8 @@ export async function loadConfiguration(
   const findings = [
     ...references.flatMap((reference) => checkReference(reference, found)),
     ...checkPairs(readable, contents),
+    ...checkStaticUsers(readable, contents),
+    ...checkWebhookFiles(readable, (file) => contents.get(file)),
   ];
   if (configuration === undefined || problems.length > 0 || findings.length > 0) {
     return { ok: false, problems: [...problems, ...locate(findings)], watched: watched() };
@@ -127,6 +135,13 @@ function checkPairs(configuration: StonegateConfiguration, contents: Found['cont
     const message = checkPair(certificate, key);
     return message === undefined ? [] : [{ path, message }];
   });
+}
+
+function checkStaticUsers(configuration: StonegateConfiguration, contents: Found['contents']): Finding[] {
+  const users = staticUsersOf(configuration, (file) => contents.get(file));
+  return Object.entries(users).flatMap(([key, { problems }]) =>
+    problems.map((message) => ({ path: ['authentication', key, 'file'], message })),
+  );
 }
 
 function contentOf(source: SecretSource, contents: Found['contents'], env: Found['env']): Buffer | undefined {

@@ -5,6 +5,7 @@
  */
 import { resolve } from 'node:path';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import { type WithAuthenticationFile, withAuthenticationFile } from './authentication-file.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
 import { beyond, remainderOf } from './remainder.ts';
 import { configurationSchema } from './schema.ts';
@@ -23,23 +24,66 @@ export interface Parsed {
   readonly locate: (findings: readonly Finding[]) => Problem[];
 }
 
-/** @param folder what relative file names are relative to: the configuration file's own folder */
-export function parseConfiguration(text: string, folder: string): Parsed {
+/**
+ * @param folder what relative file names are relative to: the configuration file's own folder
+ * @param content of an AuthenticationConfiguration the configuration names; without it its issuers are not seen
+ */
+export function parseConfiguration(
+  text: string,
+  folder: string,
+  content: (name: string) => Buffer | undefined = () => undefined,
+): Parsed {
   const document = readYAML(text);
   if (!document.ok) return { problems: document.problems, locate: locator(() => undefined) };
   const locate = locator(document.lineOf);
   const schema = configurationSchema((name) => resolve(folder, name));
   const result = schema.safeParse(document.data, { reportInput: true });
   if (result.success) {
-    const configuration = bodyOf(result.data);
-    return { configuration, problems: locate(validate(configuration)), locate };
+    const whole = withAuthenticationFile(bodyOf(result.data), content);
+    return { configuration: whole.configuration, problems: problemsIn(whole, locate), locate };
   }
   const wrong = result.error.issues.flatMap(problemsOfIssue);
   const rest = remainderOf(document.data, wrong, schema);
   if (rest === undefined) return { problems: locate(wrong), locate };
-  const remainder = bodyOf(rest);
+  const whole = withAuthenticationFile(bodyOf(rest), content);
   const others = (findings: readonly Finding[]) => locate(beyond(wrong, findings));
-  return { remainder, problems: [...locate(wrong), ...others(validate(remainder))], locate: others };
+  return {
+    remainder: whole.configuration,
+    problems: [...locate(wrong), ...problemsIn(whole, others)],
+    locate: others,
+  };
+}
+
+/**
+ * The same with that file, whose name is known only after a first look.
+ *
+ * @param read returns undefined for a file that cannot be read: to say so is the caller's business
+ */
+export async function parseWithAuthenticationFile(
+  text: string,
+  folder: string,
+  read: (name: string) => Promise<Buffer | undefined>,
+): Promise<Parsed> {
+  const first = parseConfiguration(text, folder);
+  const name = (first.configuration ?? first.remainder)?.authentication.configurationFile;
+  if (name === undefined) return first;
+  const content = await read(name);
+  return parseConfiguration(text, folder, () => content);
+}
+
+function problemsIn(whole: WithAuthenticationFile, locate: Parsed['locate']): Problem[] {
+  const found = validate(whole.configuration).map(whole.relocate);
+  const own = found.flatMap((place) => ('own' in place ? [place.own] : []));
+  return [
+    ...locate([...whole.findings, ...(whole.complete ? own : own.filter(concernsNoIssuer))]),
+    ...whole.problems,
+    ...found.flatMap((place) => ('other' in place ? [place.other] : [])),
+  ];
+}
+
+/** The portal names issuers, which may only be missing because their file is wrong. */
+function concernsNoIssuer({ path: [section] }: Finding): boolean {
+  return section !== 'portal';
 }
 
 function bodyOf({ apiVersion: _version, kind: _kind, ...configuration }: Document): StonegateConfiguration {

@@ -8,8 +8,10 @@ export interface Problem {
   /** As an operator would say it: `authentication.jwt[0].issuer.url`; empty for the document as a whole. */
   readonly path: string;
   readonly message: string;
-  /** In the configuration file, counted from 1. */
+  /** In the file, counted from 1. */
   readonly line?: number;
+  /** The name of the file it is in, where that is not the configuration itself. */
+  readonly file?: string;
 }
 
 export type Path = readonly PropertyKey[];
@@ -34,13 +36,15 @@ export function formatPath(path: Path): string {
 /** One line for a terminal or a log. */
 export function formatProblem(problem: Problem): string {
   const line = problem.line === undefined ? '' : ` (line ${problem.line})`;
-  return `${problem.path === '' ? 'the configuration' : problem.path}${line}: ${problem.message}`;
+  const whole = problem.file === undefined ? 'the configuration' : 'the file';
+  const place = problem.file === undefined ? '' : `${problem.file}: `;
+  return `${place}${problem.path === '' ? whole : problem.path}${line}: ${problem.message}`;
 }
 
 /** A zod issue, told as pairs of path and message. */
 export function problemsOfIssue(issue: z.core.$ZodIssue): Finding[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: [...issue.path, key], message: unknownKey(key) }));
+    return issue.keys.map((key) => ({ path: [...issue.path, key], message: 'is no known key' }));
   }
   if (issue.input === undefined) {
     return [{ path: issue.path, message: `is required: expected ${expectation(issue)}` }];
@@ -51,13 +55,6 @@ export function problemsOfIssue(issue: z.core.$ZodIssue): Finding[] {
       message: `expected ${expectation(issue)}, found ${found(issue.input, issue.path)}`,
     },
   ];
-}
-
-function unknownKey(key: string): string {
-  if (/expression$/i.test(key) || key === 'userValidationRules') {
-    return 'is not supported: Stonegate evaluates no CEL expressions, name a claim instead';
-  }
-  return 'is no known key';
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
@@ -77,7 +74,9 @@ function expectation(issue: z.core.$ZodIssue): string {
         ? (TYPE_NAMES[issue.expected] ?? issue.expected)
         : issue.message;
     case 'invalid_value':
-      return issue.values.map((value) => JSON.stringify(value)).join(' or ');
+      return issue.message.startsWith('Invalid')
+        ? issue.values.map((value) => JSON.stringify(value)).join(' or ')
+        : issue.message;
     case 'too_small':
       return issue.origin === 'array' ? 'a list that is not empty' : `at least ${issue.minimum}`;
     case 'too_big':

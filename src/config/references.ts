@@ -7,12 +7,25 @@ import type {
   PortalConfiguration,
   SecretSource,
   StonegateConfiguration,
-  UpstreamConfiguration,
+  UpstreamCredential,
+  WebhookConfiguration,
+  WebhookSource,
 } from '../api/config-v1alpha1.ts';
 import type { Path } from './problem.ts';
 
 /** What the content must be. */
-export type ContentKind = 'certificate' | 'key' | 'ca' | 'token' | 'secret' | 'sealing-key' | 'redis-url';
+export type ContentKind =
+  | 'authentication-configuration'
+  | 'static-users'
+  | 'webhook-rules'
+  | 'certificate'
+  | 'key'
+  | 'ca'
+  | 'client-ca'
+  | 'token'
+  | 'secret'
+  | 'sealing-key'
+  | 'redis-url';
 
 export interface Reference {
   readonly path: Path;
@@ -28,7 +41,7 @@ export interface Pair {
 }
 
 export function referencesOf(configuration: StonegateConfiguration): Reference[] {
-  const { server, upstream, authentication, cache, portal } = configuration;
+  const { server, upstream, authentication, bindings, cache, portal, webhook } = configuration;
   return [
     ...files(['server', 'tls'], {
       certFile: [server.tls.certFile, 'certificate'],
@@ -36,8 +49,21 @@ export function referencesOf(configuration: StonegateConfiguration): Reference[]
       clientCAFile: [server.tls.clientCAFile, 'ca'],
     }),
     ...files(['upstream'], { caFile: [upstream.caFile, 'ca'] }),
-    ...files(['upstream', 'credential'], credentialFiles(upstream)),
+    ...files(['upstream', 'credential'], credentialFiles(upstream.credential)),
+    ...(bindings.credential === undefined
+      ? []
+      : files(['bindings', 'credential'], credentialFiles(bindings.credential))),
     ...keystoneReferences(authentication.keystone),
+    ...files(['authentication', 'tokenFile'], { file: [authentication.tokenFile?.file, 'static-users'] }),
+    ...files(['authentication', 'basicAuthFile'], {
+      file: [authentication.basicAuthFile?.file, 'static-users'],
+    }),
+    ...files(['authentication', 'clientCertificates'], {
+      caFile: [authentication.clientCertificates?.caFile, 'client-ca'],
+    }),
+    ...files(['authentication'], {
+      configurationFile: [authentication.configurationFile, 'authentication-configuration'],
+    }),
     ...authentication.jwt.flatMap(({ issuer }, index) =>
       files(['authentication', 'jwt', index, 'issuer'], { caFile: [issuer.caFile, 'ca'] }),
     ),
@@ -47,19 +73,25 @@ export function referencesOf(configuration: StonegateConfiguration): Reference[]
       secret(['cache', 'sealingKeys', index], source, 'sealing-key'),
     ),
     ...(portal === undefined ? [] : portalReferences(portal)),
+    ...(webhook === undefined ? [] : webhookReferences(webhook)),
   ];
 }
 
-export function pairsOf({ server, upstream, portal }: StonegateConfiguration): Pair[] {
+export function pairsOf({ server, upstream, bindings, portal, webhook }: StonegateConfiguration): Pair[] {
   const { credential } = upstream;
+  const provisioner = bindings.credential;
   return [
     { path: ['server', 'tls', 'keyFile'], certFile: server.tls.certFile, keyFile: server.tls.keyFile },
     ...('certFile' in credential ? [{ path: ['upstream', 'credential', 'keyFile'], ...credential }] : []),
+    ...(provisioner !== undefined && 'certFile' in provisioner
+      ? [{ path: ['bindings', 'credential', 'keyFile'], ...provisioner }]
+      : []),
     ...(portal === undefined ? [] : [{ path: ['portal', 'tls', 'keyFile'], ...portal.tls }]),
+    ...(webhook === undefined ? [] : [{ path: ['webhook', 'tls', 'keyFile'], ...webhook.tls }]),
   ];
 }
 
-function credentialFiles({ credential }: UpstreamConfiguration): Files {
+function credentialFiles(credential: UpstreamCredential): Files {
   return 'tokenFile' in credential
     ? { tokenFile: [credential.tokenFile, 'token'] }
     : { certFile: [credential.certFile, 'certificate'], keyFile: [credential.keyFile, 'key'] };
@@ -96,6 +128,22 @@ function portalReferences({ tls, kubernetes, oidc }: PortalConfiguration): Refer
         : [secret(['portal', 'oidc', index, 'clientSecret'], clientSecret, 'secret')],
     ),
   ];
+}
+
+function webhookReferences({ tls, policy, sync }: WebhookConfiguration): Reference[] {
+  return [
+    ...files(['webhook', 'tls'], {
+      certFile: [tls.certFile, 'certificate'],
+      keyFile: [tls.keyFile, 'key'],
+      clientCAFile: [tls.clientCAFile, 'ca'],
+    }),
+    ...files(['webhook', 'policy'], { file: [fileOf(policy), 'webhook-rules'] }),
+    ...files(['webhook', 'sync'], { file: [fileOf(sync), 'webhook-rules'] }),
+  ];
+}
+
+function fileOf(source: WebhookSource | undefined): string | undefined {
+  return source !== undefined && 'file' in source ? source.file : undefined;
 }
 
 type Files = Readonly<Record<string, readonly [name: string | undefined, kind: ContentKind]>>;

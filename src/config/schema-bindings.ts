@@ -56,6 +56,11 @@ export function bindingsSchema(file: FileField) {
       .describe(
         'Whether `stonegate:read`, `control`, `edit`, `manage` and the basic-user role are made too.',
       ),
+    storageClusterID: z
+      .string()
+      .regex(/^(?:[1-5]?\d|6[0-3])$/, { error: 'a number from "0" to "63", in quotes' })
+      .default('0')
+      .describe('The storage cluster of the tenants that are made (arktos).'),
     subjects: z
       .enum(['groups', 'users'])
       .default('groups')

@@ -1,11 +1,12 @@
 /**
  * `authentication.jwt[]`: the schema of kube-apiserver's AuthenticationConfiguration, so that a cluster's existing
- * file can be carried over, without CEL expressions and with a tenant.
+ * file can be carried over entry by entry, with a tenant.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
 import { z } from 'zod';
-import type { JWTTenant } from '../api/config-v1alpha1.ts';
+import type { IssuerTenant, JWTTenant } from '../api/config-v1alpha1.ts';
 import { duration, period, prefix, tenant, text, url } from './fields.ts';
+import { claimMappingsSchema, claimValidationRules, userValidationRules } from './schema-claims.ts';
 import type { FileField } from './schema-secret.ts';
 
 /** Asymmetric only: a shared secret would make everybody who can verify able to sign. */
@@ -22,104 +23,145 @@ const ALGORITHMS = [
   'EdDSA',
 ] as const;
 
-const prefixedClaim = z.strictObject({
-  claim: text.describe('A claim at the top level of the token.'),
-  prefix: prefix
-    .transform((given) => (given === '-' ? '' : given))
-    .describe("Put before the claim's value. `-` means none, as with kube-apiserver's flag."),
+const tenantFields = {
+  value: tenant.exactOptional().describe('One tenant for everybody of this issuer.'),
+  claim: text.exactOptional().describe('The claim that says it; with `map` or `allow`.'),
+  map: z.record(text, tenant).exactOptional().describe("The claim's value → tenant; others are refused."),
+  allow: z.array(tenant).min(1).exactOptional().describe("Values of the claim that are a tenant's name."),
+};
+
+type TenantFields = z.output<z.ZodObject<typeof tenantFields, z.core.$strict>>;
+
+const TENANT_FORMS = '{ value }, { claim, map } or { claim, allow }';
+
+function tenantIn({ value, claim, map, allow }: TenantFields): JWTTenant | undefined {
+  if (value !== undefined) {
+    return [claim, map, allow].every((other) => other === undefined) ? { value } : undefined;
+  }
+  if (claim === undefined) return undefined;
+  if (map !== undefined) return allow === undefined ? { claim, map } : undefined;
+  return allow === undefined ? undefined : { claim, allow };
+}
+
+const tenantSchema = z.strictObject(tenantFields).transform((fields, context): JWTTenant => {
+  const found = tenantIn(fields);
+  if (found !== undefined) return found;
+  context.addIssue({ code: 'custom', message: TENANT_FORMS });
+  return z.NEVER;
 });
 
-/** Domain-prefixed, and lower case: the API server lower-cases what it gets in a header. */
-const extraKey = z
-  .string()
-  .regex(/^[a-z0-9.-]+\.[a-z0-9.-]+\/[a-z0-9/._-]+$/, {
-    error: 'a lower-case, domain-prefixed key such as example.com/department',
-  })
-  .refine((key) => !/^([^/]*\.)?(kubernetes\.io|k8s\.io|stonegate\.dev)\//.test(key), {
-    error: 'a key of a domain of your own: kubernetes.io, k8s.io and stonegate.dev are reserved',
-  });
+const namePrefixes = {
+  usernamePrefix: prefix
+    .exactOptional()
+    .describe('What every name begins with that an expression makes; any other is refused.'),
+  groupsPrefix: prefix.exactOptional().describe('The same for groups.'),
+};
 
-const tenantSchema = z
-  .strictObject({
-    value: tenant.exactOptional().describe('One tenant for everybody of this issuer.'),
-    claim: text.exactOptional().describe('The claim that says it; with `map` or `allow`.'),
-    map: z.record(text, tenant).exactOptional().describe("The claim's value → tenant; others are refused."),
-    allow: z.array(tenant).min(1).exactOptional().describe("Values of the claim that are a tenant's name."),
-  })
-  .transform(({ value, claim, map, allow }, context): JWTTenant => {
-    if (value !== undefined && claim === undefined && map === undefined && allow === undefined) {
-      return { value };
+/** `authentication.tenants`: what kube-apiserver's file cannot say of an issuer. */
+export const issuerTenantSchema = z
+  .strictObject({ ...tenantFields, ...namePrefixes })
+  .transform(({ usernamePrefix, groupsPrefix, ...fields }, context): IssuerTenant => {
+    const tenant = tenantIn(fields);
+    if (tenant !== undefined) {
+      return {
+        tenant,
+        ...(usernamePrefix === undefined ? {} : { usernamePrefix }),
+        ...(groupsPrefix === undefined ? {} : { groupsPrefix }),
+      };
     }
-    if (value === undefined && claim !== undefined) {
-      if (map !== undefined && allow === undefined) return { claim, map };
-      if (allow !== undefined && map === undefined) return { claim, allow };
-    }
-    context.addIssue({ code: 'custom', message: '{ value }, { claim, map } or { claim, allow }' });
+    context.addIssue({ code: 'custom', message: TENANT_FORMS });
     return z.NEVER;
   });
 
+/** How tokens are verified: Stonegate's own fields, all with defaults. */
+export const verification = z.strictObject({
+  algorithms: z
+    .array(z.enum(ALGORITHMS))
+    .min(1)
+    .default([...ALGORITHMS])
+    .describe('What tokens may be signed with; asymmetric only.'),
+  clockTolerance: duration
+    .prefault('5s')
+    .describe("How far the issuer's clock may be ahead of ours: for `nbf`, since `exp` is exact."),
+  keysMaxAge: period.prefault('1h').describe('After which the keys are fetched anew.'),
+  keysRefreshInterval: period
+    .prefault('10s')
+    .describe('At most one fetch in this time for key ids nobody has seen.'),
+});
+
+const addresses = {
+  url: url({ what: "the issuer's URL, such as https://login.example.com", path: /^/ }).describe(
+    'Exactly as in the `iss` claim.',
+  ),
+  discoveryURL: url({ what: 'the URL of its discovery document', path: /^/ })
+    .exactOptional()
+    .describe('Where its discovery document is, if not under the URL.'),
+  audiences: z.array(text).min(1).describe('The token must be meant for one of them.'),
+  certificateAuthority: z.string().min(1).exactOptional().describe('The same as PEM text.'),
+};
+
 function issuerSchema(file: FileField) {
+  const { url, discoveryURL, audiences, certificateAuthority } = addresses;
   return z
     .strictObject({
-      url: url({ what: "the issuer's URL, such as https://login.example.com", path: /^/ }).describe(
-        'Exactly as in the `iss` claim.',
-      ),
-      discoveryURL: url({ what: 'the URL of its discovery document', path: /^/ })
-        .exactOptional()
-        .describe('Where its discovery document is, if not under the URL.'),
-      audiences: z.array(text).min(1).describe('The token must be meant for one of them.'),
+      url,
+      discoveryURL,
+      audiences,
       audienceMatchPolicy: z
         .literal('MatchAny')
         .exactOptional()
         .describe('Accepted for the sake of kube-apiserver’s files; it is always so.'),
       caFile: file.exactOptional().describe("The CA of the issuer's certificate; else the system's CAs."),
-      certificateAuthority: z.string().min(1).exactOptional().describe('The same as PEM text.'),
+      certificateAuthority,
     })
     .transform(({ audienceMatchPolicy: _always, ...issuer }) => issuer);
 }
 
+/** `issuer` in kube-apiserver's own file, where several audiences must say how they match. */
+const kubernetesIssuerSchema = z
+  .strictObject({
+    ...addresses,
+    audienceMatchPolicy: z.enum(['', 'MatchAny']).default(''),
+    egressSelectorType: z
+      .never({
+        error: 'no egressSelectorType: Stonegate has no egress selectors, and reaches issuers directly',
+      })
+      .exactOptional(),
+  })
+  .refine(({ audiences, audienceMatchPolicy }) => audiences.length === 1 || audienceMatchPolicy !== '', {
+    error: '"MatchAny", since there is more than one audience',
+    path: ['audienceMatchPolicy'],
+  })
+  .refine(({ audiences }) => new Set(audiences).size === audiences.length, {
+    error: 'each audience once',
+    path: ['audiences'],
+  })
+  .refine(({ url, discoveryURL }) => discoveryURL !== url, {
+    error: 'another URL than url',
+    path: ['discoveryURL'],
+  })
+  .transform(({ audienceMatchPolicy: _any, egressSelectorType: _none, ...issuer }) => issuer);
+
+/** An entry of `jwt` in kube-apiserver's AuthenticationConfiguration. */
+export const kubernetesJWTSchema = z.strictObject({
+  issuer: kubernetesIssuerSchema,
+  claimValidationRules,
+  claimMappings: claimMappingsSchema('kubernetes'),
+  userValidationRules,
+});
+
 export function jwtSchema(file: FileField) {
-  const claimMappings = z.strictObject({
-    username: prefixedClaim.describe("The user's name. `email` counts only if `email_verified` says so."),
-    groups: prefixedClaim.exactOptional().describe('A string or a list of strings.'),
-    uid: z
-      .strictObject({ claim: text.describe('A claim that never changes, such as `sub`.') })
-      .exactOptional()
-      .describe('Sent as `Impersonate-Uid`.'),
-    extra: z
-      .array(
-        z.strictObject({
-          key: extraKey.describe('Such as `example.com/department`.'),
-          claim: text.describe('A string or a list of strings.'),
-        }),
-      )
-      .default([])
-      .describe('Further claims, sent as `Impersonate-Extra-…`.'),
-  });
+  const { algorithms, clockTolerance, keysMaxAge, keysRefreshInterval } = verification.shape;
   return z.strictObject({
     issuer: issuerSchema(file).describe('Who signs the tokens.'),
-    algorithms: z
-      .array(z.enum(ALGORITHMS))
-      .min(1)
-      .default([...ALGORITHMS])
-      .describe('What tokens may be signed with; asymmetric only.'),
-    claimValidationRules: z
-      .array(
-        z.strictObject({
-          claim: text.describe('Its name.'),
-          requiredValue: z.string().describe('A string; compared exactly.'),
-        }),
-      )
-      .default([])
-      .describe('Claims a token must have, with exactly this value.'),
-    claimMappings: claimMappings.describe('From claims to a Kubernetes user.'),
+    algorithms,
+    claimValidationRules,
+    claimMappings: claimMappingsSchema('stonegate').describe('From claims to a Kubernetes user.'),
+    userValidationRules,
+    ...namePrefixes,
     tenant: tenantSchema.describe('The tenant: fixed, or from a claim by a map or an allow-list.'),
-    clockTolerance: duration
-      .prefault('5s')
-      .describe("How far the issuer's clock may be ahead of ours: for `nbf`, since `exp` is exact."),
-    keysMaxAge: period.prefault('1h').describe('After which the keys are fetched anew.'),
-    keysRefreshInterval: period
-      .prefault('10s')
-      .describe('At most one fetch in this time for key ids nobody has seen.'),
+    clockTolerance,
+    keysMaxAge,
+    keysRefreshInterval,
   });
 }

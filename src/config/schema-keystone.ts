@@ -57,6 +57,17 @@ function serviceCredential(file: FileField) {
     });
 }
 
+const roleAssignments = z.strictObject({
+  cacheTTL: period
+    .prefault('1m')
+    .describe("How long a person's assignments are believed: the time until a change of them is seen."),
+  staleIfUnavailable: duration.prefault('0').describe('How long beyond that while Keystone is down.'),
+});
+
+const revocationEvents = z.strictObject({
+  interval: period.prefault('5s').describe('From one question for new events to the next.'),
+});
+
 export function keystoneSchema(file: FileField) {
   return z.strictObject({
     url: url({ what: "Keystone's v3 address, such as https://keystone:5000/v3", path: /\/v3\/?$/ }).describe(
@@ -78,5 +89,16 @@ export function keystoneSchema(file: FileField) {
     staleIfUnavailable: duration
       .prefault('0')
       .describe("How long beyond that while Keystone is down; never beyond the token's own expiry."),
+    roleAssignments: roleAssignments
+      .exactOptional()
+      .describe(
+        'Whether the roles of people whose token names no scope are looked up, by what each request concerns; absent: such people have none.',
+      ),
+    revocationEvents: z
+      .union([z.literal(false), revocationEvents])
+      .prefault({})
+      .describe(
+        "How often Keystone's revocation events are asked for, as `{ interval: 5s }`, which needs `serviceCredential`; or `false`.",
+      ),
   });
 }

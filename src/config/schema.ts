@@ -6,10 +6,14 @@
 import { z } from 'zod';
 import { bind, cidr, duration, period, rate, tenant, text, url } from './fields.ts';
 import { bindingsSchema } from './schema-bindings.ts';
-import { jwtSchema } from './schema-jwt.ts';
+import { clientCertificatesSchema } from './schema-certificates.ts';
+import { issuerTenantSchema, jwtSchema } from './schema-jwt.ts';
 import { keystoneSchema } from './schema-keystone.ts';
 import { portalSchema } from './schema-portal.ts';
 import { type FileField, fileField, secretSource, upstreamCredential } from './schema-secret.ts';
+import { anonymousSchema, impersonationExtraKey, staticFileSchema } from './schema-static.ts';
+import { tokenReviewSchema } from './schema-token-review.ts';
+import { webhookSchema } from './schema-webhook.ts';
 
 const count = z.int().min(1);
 
@@ -128,7 +132,9 @@ const limitsSchema = z.strictObject({
       queueTimeout: duration.prefault('2s').describe('How long they wait.'),
     })
     .prefault({})
-    .describe('Stands between a flood of unknown credentials and Keystone.'),
+    .describe(
+      'Stands between a flood of unknown credentials and whoever would be asked: Keystone, the API server.',
+    ),
   perTenant: rate.exactOptional().describe('Requests of one tenant; without it unlimited.'),
 });
 
@@ -149,6 +155,38 @@ export function configurationSchema(resolve: (name: string) => string) {
       .strictObject({
         keystone: keystoneSchema(file).exactOptional().describe('Accept Keystone tokens.'),
         jwt: z.array(jwtSchema(file)).default([]).describe('Accept the JWTs of these issuers.'),
+        configurationFile: file
+          .exactOptional()
+          .describe("kube-apiserver's AuthenticationConfiguration, as it is, in place of `jwt`."),
+        tenants: z
+          .record(text, issuerTenantSchema)
+          .default({})
+          .describe(
+            "For that file: each issuer's URL → `{ value }`, `{ claim, map }` or `{ claim, allow }`, with `usernamePrefix` and `groupsPrefix` where expressions make names.",
+          ),
+        tokenFile: staticFileSchema(file, 'token:')
+          .exactOptional()
+          .describe('Accept the tokens of a file: `token,user,uid,"group1,group2",,tenant`.'),
+        basicAuthFile: staticFileSchema(file, 'basic:')
+          .exactOptional()
+          .describe('Accept names and passwords of a file: `password,user,uid,"group1,group2",,tenant`.'),
+        clientCertificates: clientCertificatesSchema(file)
+          .exactOptional()
+          .describe('Accept client certificates that say a tenant.'),
+        tokenReview: tokenReviewSchema
+          .exactOptional()
+          .describe(
+            'Accept service account tokens and whatever else the API server vouches for; they go through as they are.',
+          ),
+        anonymous: anonymousSchema
+          .prefault({})
+          .describe('Requests without any credential (not in arktos mode).'),
+        impersonationExtraKeys: z
+          .array(impersonationExtraKey)
+          .default([])
+          .describe(
+            '`Impersonate-Extra-…` keys for who acts as somebody else; each needs a right of its own.',
+          ),
         requireAllIssuers: z
           .boolean()
           .default(false)
@@ -167,6 +205,9 @@ export function configurationSchema(resolve: (name: string) => string) {
     portal: portalSchema(file)
       .exactOptional()
       .describe('A page to sign in at with a browser. Off without it.'),
+    webhook: webhookSchema(file)
+      .exactOptional()
+      .describe("Answers an API server's reviews in place of k8s-keystone-auth. Off without it."),
     audit: z
       .strictObject({
         file: z

@@ -4,23 +4,26 @@
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import { checkContent } from './content-checks.ts';
 import type { Finding, Path } from './problem.ts';
+import { validateExpressions } from './validate-expressions.ts';
 
 export function validateIssuers(jwt: readonly JWTConfiguration[]): Finding[] {
   const findings: Finding[] = [];
   const seen = new Map<string, number>();
-  for (const [index, { issuer, claimMappings }] of jwt.entries()) {
+  for (const [index, configuration] of jwt.entries()) {
+    const { issuer, claimMappings } = configuration;
     const path = ['authentication', 'jwt', index, 'issuer'];
     const earlier = seen.get(twinKey(issuer.url));
     if (earlier !== undefined) {
       findings.push({
         path: [...path, 'url'],
-        message: `expected an issuer of its own, found that of authentication.jwt[${earlier}] again`,
+        message: `expected an issuer of its own, found that of jwt[${earlier}] again`,
       });
     }
     seen.set(twinKey(issuer.url), earlier ?? index);
     findings.push(
       ...repeatedKeys(claimMappings.extra, ['authentication', 'jwt', index, 'claimMappings', 'extra']),
     );
+    findings.push(...validateExpressions(configuration, ['authentication', 'jwt', index]));
     if (issuer.caFile !== undefined && issuer.certificateAuthority !== undefined) {
       findings.push({
         path: [...path, 'certificateAuthority'],

@@ -1,9 +1,13 @@
 /**
- * The rules on prefixes of JWT names and groups. One source alone may name people as it likes. As soon as there is
+ * The rules on prefixes of names and groups. One source alone may name people as it likes. As soon as there is
  * a second one, each prefix ends in ":" and none begins another, so that `a:` + `b:x` is never `a:b:` + `x`; and
  * Keystone's names, whose parts hold no bare ":", never look like either.
  */
-import type { JWTConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type {
+  AuthenticationConfiguration,
+  JWTConfiguration,
+  StonegateConfiguration,
+} from '../api/config-v1alpha1.ts';
 import type { Finding, Path } from './problem.ts';
 
 /** What Kubernetes, Stonegate and its names for delegated Keystone tokens begin with. */
@@ -14,11 +18,18 @@ interface Prefix {
   readonly value: string;
 }
 
+/** Where names come from, beside Keystone, which makes its own. */
+interface Source {
+  readonly username: Prefix;
+  readonly groups?: Prefix;
+}
+
 export function validatePrefixes({ authentication, tenancy }: StonegateConfiguration): Finding[] {
-  const { jwt, keystone } = authentication;
-  const users = jwt.map((issuer, index) => prefixAt(index, 'username', issuer.claimMappings.username));
-  const groups = jwt.flatMap((issuer, index) => groupsPrefix(issuer, index));
-  const severalSources = jwt.length + (keystone === undefined ? 0 : 1) > 1;
+  const { keystone } = authentication;
+  const sources = sourcesOf(authentication);
+  const users = sources.map(({ username }) => username);
+  const groups = sources.flatMap((source) => source.groups ?? []);
+  const severalSources = sources.length + (keystone === undefined ? 0 : 1) > 1;
   return [
     ...[...users, ...groups].flatMap(reserved),
     ...(severalSources ? [...users, ...groups].flatMap(unended) : []),
@@ -30,12 +41,54 @@ export function validatePrefixes({ authentication, tenancy }: StonegateConfigura
   ];
 }
 
-function prefixAt(index: number, kind: string, { prefix }: { readonly prefix: string }): Prefix {
-  return { path: ['authentication', 'jwt', index, 'claimMappings', kind, 'prefix'], value: prefix };
+/** The user name prefixes of all sources that have one: no Keystone domain may produce a name under one. */
+export function usernamePrefixesOf(authentication: AuthenticationConfiguration): readonly string[] {
+  return sourcesOf(authentication).map(({ username }) => username.value);
 }
 
-function groupsPrefix({ claimMappings }: JWTConfiguration, index: number): Prefix[] {
-  return claimMappings.groups === undefined ? [] : [prefixAt(index, 'groups', claimMappings.groups)];
+function sourcesOf({
+  jwt,
+  tokenFile,
+  basicAuthFile,
+  clientCertificates,
+}: AuthenticationConfiguration): readonly Source[] {
+  return [
+    ...jwt.map((issuer, index) => issuerSource(issuer, ['authentication', 'jwt', index])),
+    ...prefixesAt('tokenFile', tokenFile),
+    ...prefixesAt('basicAuthFile', basicAuthFile),
+    ...prefixesAt('clientCertificates', clientCertificates),
+  ];
+}
+
+/** A name by expression has no prefix that is put before it, but one that it must begin with. */
+function issuerSource({ claimMappings, usernamePrefix, groupsPrefix }: JWTConfiguration, path: Path): Source {
+  const { username, groups } = claimMappings;
+  return {
+    username:
+      'claim' in username
+        ? { path: [...path, 'claimMappings', 'username', 'prefix'], value: username.prefix }
+        : { path: [...path, 'usernamePrefix'], value: usernamePrefix ?? '' },
+    ...(groups && {
+      groups:
+        'claim' in groups
+          ? { path: [...path, 'claimMappings', 'groups', 'prefix'], value: groups.prefix }
+          : { path: [...path, 'groupsPrefix'], value: groupsPrefix ?? '' },
+    }),
+  };
+}
+
+function prefixesAt(
+  field: string,
+  given: { readonly usernamePrefix: string; readonly groupsPrefix: string } | undefined,
+): Source[] {
+  if (given === undefined) return [];
+  const path = ['authentication', field];
+  return [
+    {
+      username: { path: [...path, 'usernamePrefix'], value: given.usernamePrefix },
+      groups: { path: [...path, 'groupsPrefix'], value: given.groupsPrefix },
+    },
+  ];
 }
 
 function reserved({ path, value }: Prefix): Finding[] {

@@ -4,20 +4,30 @@
  */
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { Finding } from './problem.ts';
+import { validateBindings } from './validate-bindings.ts';
+import { validateCertificates } from './validate-certificates.ts';
 import { validateIssuers } from './validate-issuers.ts';
+import { validateKeystone } from './validate-keystone.ts';
 import { validatePortal } from './validate-portal.ts';
 import { validatePrefixes } from './validate-prefixes.ts';
 import { validateTenants } from './validate-tenants.ts';
+import { validateTokenReview } from './validate-token-review.ts';
+import { validateWebhook } from './validate-webhook.ts';
 
 export function validate(configuration: StonegateConfiguration): Finding[] {
   return [
     ...validateListeners(configuration),
     ...validateAuthentication(configuration),
+    ...validateCertificates(configuration),
     ...validateIssuers(configuration.authentication.jwt),
+    ...validateKeystone(configuration),
     ...validatePrefixes(configuration),
     ...validateTenants(configuration),
+    ...validateTokenReview(configuration),
+    ...validateBindings(configuration),
     ...validateCache(configuration.cache),
     ...validatePortal(configuration),
+    ...validateWebhook(configuration),
   ];
 }
 
@@ -26,11 +36,33 @@ function validateListeners({ server, admin }: StonegateConfiguration): Finding[]
   return [{ path: ['admin', 'bind'], message: `expected another address than server.bind, ${server.bind}` }];
 }
 
-function validateAuthentication({ authentication }: StonegateConfiguration): Finding[] {
-  if (authentication.keystone !== undefined || authentication.jwt.length > 0) return [];
-  return [
-    { path: ['authentication'], message: 'names nobody who may log in: expected keystone, jwt or both' },
-  ];
+function validateAuthentication({ authentication, tenancy }: StonegateConfiguration): Finding[] {
+  const {
+    keystone,
+    jwt,
+    configurationFile,
+    tokenFile,
+    basicAuthFile,
+    clientCertificates,
+    tokenReview,
+    anonymous,
+  } = authentication;
+  const findings: Finding[] = [];
+  const sources = [keystone, configurationFile, tokenFile, basicAuthFile, clientCertificates, tokenReview];
+  if (jwt.length === 0 && sources.every((source) => source === undefined)) {
+    findings.push({
+      path: ['authentication'],
+      message:
+        'names nobody who may log in: expected keystone, jwt, a file of people, clientCertificates, tokenReview, or several of them',
+    });
+  }
+  if (anonymous.enabled && tenancy.mode === 'arktos') {
+    findings.push({
+      path: ['authentication', 'anonymous', 'enabled'],
+      message: 'expected false: in arktos mode system:anonymous is a user of the system tenant',
+    });
+  }
+  return findings;
 }
 
 function validateCache({ redis, sealingKeys }: StonegateConfiguration['cache']): Finding[] {

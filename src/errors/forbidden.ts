@@ -4,14 +4,22 @@
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters (forbiddenMessage)
  */
 import type { StatusDetails } from '../api/meta-v1.ts';
-import type { RequestInfo } from '../api/request-info.ts';
+import type { NonResourceRequest, ResourceRequest } from '../api/request-info.ts';
 import { StatusError } from './status-error.ts';
+
+/** What was asked for, as far as a refusal says it. */
+type Asked =
+  | Pick<NonResourceRequest, 'isResourceRequest' | 'verb' | 'rawPath'>
+  | Pick<
+      ResourceRequest,
+      'isResourceRequest' | 'verb' | 'apiGroup' | 'namespace' | 'resource' | 'subresource' | 'name'
+    >;
 
 /**
  * @param userName as the API server would know it (the impersonated name)
  * @param tenant the tenant the request concerns; undefined where the cluster knows no tenants
  */
-function forbiddenMessage(info: RequestInfo, userName: string, tenant: string | undefined): string {
+function forbiddenMessage(info: Asked, userName: string, tenant: string | undefined): string {
   const user = JSON.stringify(userName);
   if (!info.isResourceRequest)
     return `forbidden: User ${user} cannot ${info.verb} path ${JSON.stringify(info.rawPath)}`;
@@ -32,7 +40,7 @@ function place(namespace: string, tenant: string | undefined): string {
 /** The error for it, with the details the API server gives. */
 export function forbidden(
   code: 'TenantForbidden' | 'PathForbidden' | 'AccessDenied',
-  info: RequestInfo,
+  info: Asked,
   userName: string,
   tenant: string | undefined,
   cause?: unknown,

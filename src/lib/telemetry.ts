@@ -12,6 +12,11 @@ export interface Telemetry {
   backendCall(backend: Backend, result: 'ok' | 'error' | 'timeout' | 'refused', seconds: number): void;
   /** A credential no cache knew was turned away before a backend was asked. */
   unknownCredentialLimited(reason: 'source' | 'total'): void;
+  /** The webhook answered a review, or could not. */
+  webhookReview(
+    kind: 'TokenReview' | 'SubjectAccessReview' | 'other',
+    result: 'authenticated' | 'unauthenticated' | 'allowed' | 'no-opinion' | 'error',
+  ): void;
   /** A certificate, configuration or key file was read anew. */
   reload(result: 'ok' | 'error'): void;
 }
@@ -20,5 +25,6 @@ export const noTelemetry: Telemetry = {
   cacheLookup() {},
   backendCall() {},
   unknownCredentialLimited() {},
+  webhookReview() {},
   reload() {},
 };

@@ -81,6 +81,12 @@ export function createMetrics(now: () => number): Metrics {
     labelNames: ['reason'],
     registers,
   });
+  const reviews = new Counter({
+    name: 'stonegate_webhook_reviews_total',
+    help: 'Reviews that API servers posted to the webhook, by their kind and how they were answered.',
+    labelNames: ['kind', 'result'],
+    registers,
+  });
   const reloads = new Counter({
     name: 'stonegate_reloads_total',
     help: 'Configuration, certificates and keys read anew.',
@@ -110,6 +116,7 @@ export function createMetrics(now: () => number): Metrics {
     cacheLookup: (tier, result) => cache.add(joined(tier, result), 1),
     backendCall: (name, result, seconds) => backend.observe(joined(name, result), seconds),
     unknownCredentialLimited: (reason) => limited.inc({ reason }),
+    webhookReview: (kind, result) => reviews.inc({ kind, result }),
     reload: (result) => reloads.inc({ result }),
     auditEventLost: () => auditLost.inc(),
     async text() {

@@ -19,6 +19,7 @@ export function createRequestLog(logger: Logger): RequestObserver {
         status: outcome.status,
         source: record.sourceIPs[0],
         ...(record.user === undefined ? {} : { user: record.user.username, tenant: record.tenant }),
+        ...(record.actsAs === undefined ? {} : { as: record.actsAs.username }),
         reason: reasonOf(record),
       };
       if (outcome.status >= 500) logger.error(fields, 'request failed');

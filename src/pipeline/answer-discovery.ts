@@ -47,7 +47,7 @@ export function createDiscoveryAnswerer({ fetcher, cache, mode }: DiscoveryOptio
   async function fetchDocument(route: DiscoveryRoute, accept: string, signal: AbortSignal): Promise<Answer> {
     const target = route.query === '' ? route.path : `${route.path}?${route.query}`;
     const { status, headers, body } = await fetcher.fetch(
-      { method: 'GET', target, headers: [['Accept', accept]] },
+      { sender: { kind: 'stonegate' }, method: 'GET', target, headers: [['Accept', accept]] },
       signal,
     );
     return {

@@ -31,8 +31,11 @@ export function selfIdentityOf({
   user,
   tenant,
   identity,
-}: Pick<Scoped, 'user' | 'tenant' | 'identity'>): SelfIdentity {
-  const { roles = [], ...scope } = identity.scope ?? {};
+  impersonator,
+}: Pick<Scoped, 'user' | 'tenant' | 'identity' | 'impersonator'>): SelfIdentity {
+  // What a credential is good for is not known of whom its holder acts as.
+  const known = impersonator === undefined ? identity.scope : undefined;
+  const { roles = [], ...scope } = known ?? {};
   return {
     kind: 'SelfIdentity',
     apiVersion: 'stonegate.dev/v1alpha1',

@@ -1,6 +1,6 @@
 /**
  * Answers what users ask about themselves. The API server is asked first, as the user; where it lets them ask
- * nothing, Stonegate asks in their stead, since `kubectl auth can-i` is to tell the truth also to somebody
+ * nothing, Stonegate asks in their stead (not for who goes through with their own token: by name they could be another), since `kubectl auth can-i` is to tell the truth also to somebody
  * without the right to put the question. Who they are Stonegate says itself: it knows exactly what it would send.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
@@ -12,15 +12,18 @@ import type { Clock } from '../lib/clock.ts';
 import { isGranted, withGrantedRules } from '../tenancy/granted-rules.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Answer, Answerer } from './answerer.ts';
+import type { AskedAbout } from './asked-about.ts';
 import type { BodyLimits } from './read-body.ts';
 import type { Outgoing } from './request-state.ts';
 import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from './upstream.ts';
 
 export interface SelfReviewOptions {
+  readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
+  /** The request as its user would send it there; absent where people are the same everywhere. */
+  readonly askedAbout?: AskedAbout;
   readonly fetcher: UpstreamFetcher;
   readonly reviewer: AccessReviewer;
-  readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
   readonly clock: Clock;
   readonly limits: BodyLimits;
 }
@@ -51,12 +54,18 @@ async function answerReview(
 ): Promise<Answer> {
   // Its answer depends on who asks alone, so whatever its body says is not read.
   if (route.review === 'subject') return answerSubject(outgoing);
-  const { limits, clock } = options;
+  const { limits, clock, askedAbout = asItIs } = options;
   const spec = await readReviewSpec(outgoing.exchange, route.review, limits, clock);
-  return route.review === 'access'
-    ? answerAccess(outgoing, route, accessQuestion(spec), options)
-    : answerRules(outgoing, route, rulesNamespace(spec), options);
+  if (route.review === 'rules') {
+    const namespace = rulesNamespace(spec);
+    return answerRules(await askedAbout(outgoing, namespace), route, namespace, options);
+  }
+  const question = accessQuestion(spec);
+  const namespace = 'resourceAttributes' in question ? (question.resourceAttributes.namespace ?? '') : '';
+  return answerAccess(await askedAbout(outgoing, namespace), route, question, options);
 }
+
+const asItIs: AskedAbout = async (outgoing) => outgoing;
 
 function answerSubject(outgoing: Outgoing): Answer {
   return created({
@@ -93,7 +102,7 @@ async function answerAccess(
   if (!mode.isSystem(outgoing.tenant) && isGranted(spec))
     return answerWith({ allowed: true, reason: 'Stonegate does this for everybody' });
   const answer = await askAsUser(outgoing, route, review, fetcher);
-  if (answer.status !== 403) return relayed(answer);
+  if (answer.status !== 403 || outgoing.sender.kind === 'client') return relayed(answer);
   return answerWith(await reviewer.review(outgoing.user, spec, outgoing.exchange.signal));
 }
 
@@ -173,13 +182,14 @@ function isRulesStatus(status: unknown): status is RulesStatus {
 }
 
 function askAsUser(
-  { headers, exchange }: Outgoing,
+  { headers, exchange, sender }: Outgoing,
   { path, query }: ReviewRoute,
   review: object,
   fetcher: UpstreamFetcher,
 ): Promise<UpstreamAnswer> {
   return fetcher.fetch(
     {
+      sender,
       method: 'POST',
       target: query === '' ? path : `${path}?${query}`,
       headers: [

@@ -1,8 +1,8 @@
 /**
  * What of a client's header may travel on. Everything by which a client could name itself, or make a field of
  * ours disappear, goes; fields are compared in lower case with `_` equal to `-`, since servers behind us may
- * fold them together. A wish to impersonate is refused rather than dropped: dropping it would run
- * `kubectl --as reader delete` with full rights.
+ * fold them together. A wish to impersonate that nobody has heeded (`act-as.ts`) is refused rather than dropped:
+ * dropping it would run `kubectl --as reader delete` with full rights.
  * RFC 9110 §7.6.1 (hop-by-hop); Kubernetes user impersonation; OpenStack keystonemiddleware auth_token.
  */
 import { withoutTokenSubprotocol } from '../authentication/credential.ts';
@@ -110,15 +110,19 @@ export function isIdentityField(canonical: string): boolean {
 }
 
 /**
- * @throws StatusError ImpersonationForbidden where the client asks to act as somebody else
+ * @param wishHeeded true where the client's wish to act as somebody else has been read, allowed and carried out
+ * @throws StatusError ImpersonationForbidden where there is such a wish and it was not
  */
-export function cleanClientHeaders(headers: HeaderList): HeaderField[] {
+export function cleanClientHeaders(
+  headers: HeaderList,
+  { wishHeeded }: { readonly wishHeeded: boolean } = { wishHeeded: false },
+): HeaderField[] {
   const options = headerTokens(headers, 'connection');
   const named = options.length === 0 ? undefined : new Set(options.map(canonicalName));
   const kept: HeaderField[] = [];
   for (const [name, value] of headers) {
     const { canonical, impersonates, dropped } = fieldRule(name);
-    if (impersonates) {
+    if (!wishHeeded && impersonates) {
       throw new StatusError(
         'ImpersonationForbidden',
         `acting as somebody else is not possible here: the request carries the header ${JSON.stringify(name.slice(0, 64))}`,

@@ -19,7 +19,7 @@ export interface Exchange {
   readonly body: Readable;
   readonly response: ResponseWriter;
   /** Present where clients are asked for a certificate as their credential, and this one gave one. */
-  readonly clientCertificate?: ClientCertificate;
+  readonly clientCertificate?: ClientCertificate | undefined;
   /** Aborted when the client is gone before the answer is complete. */
   readonly signal: AbortSignal;
   /** The same, cheaper to listen to; present where the listener has it. */

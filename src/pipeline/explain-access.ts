@@ -1,16 +1,11 @@
 /**
  * Whether the API server's own RBAC would let the request through: the most common refusal of all is not Stonegate's.
  */
-import type { NonResourceAttributes, ResourceAttributes } from '../api/authorization-v1.ts';
-import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import { type AccessAttributes, type AccessReviewer, reviewOf } from '../authorization/access-reviewer.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Trail } from './explain-trail.ts';
 import type { Outgoing } from './request-state.ts';
-
-type Question =
-  | { readonly resourceAttributes: ResourceAttributes }
-  | { readonly nonResourceAttributes: NonResourceAttributes };
 
 /** Notes what the API server says; that it cannot be asked is noted too. */
 export async function askRBAC(
@@ -20,11 +15,12 @@ export async function askRBAC(
   trail: Trail,
 ): Promise<void> {
   if (outgoing.route.kind !== 'forward') return;
-  const { user, exchange } = outgoing;
+  const { user, sender, tenant, exchange } = outgoing;
+  const subject = { user, sender, home: mode.reviewTenant(tenant) };
   const note = (decision: 'passed' | 'refused' | 'unknown', reason: string) =>
     trail.note({ name: 'accessReview', decision, reason });
   try {
-    const answer = await reviewer.review(user, questionOf(outgoing, mode), exchange.signal);
+    const answer = await reviewOf(reviewer, subject, questionOf(outgoing, mode), exchange.signal);
     const { allowed, denied = false, reason = '', evaluationError = '' } = answer;
     const why = [reason, evaluationError].filter((text) => text !== '').join('; ');
     if (allowed && !denied) note('passed', `the API server allows it${why === '' ? '' : `: ${why}`}`);
@@ -35,7 +31,7 @@ export async function askRBAC(
   }
 }
 
-function questionOf({ info, tenant }: Outgoing, mode: TenancyMode): Question {
+function questionOf({ info, tenant }: Outgoing, mode: TenancyMode): AccessAttributes {
   const { verb } = info;
   if (!info.isResourceRequest) return { nonResourceAttributes: { path: info.rawPath, verb } };
   const { apiGroup: group, apiVersion: version, namespace, resource, subresource, name } = info;

@@ -16,7 +16,8 @@ export function describedExchange(
   { request, token }: ExplanationRequest['spec'],
   { peerAddress, signal }: Asker,
 ): Exchange {
-  const { method, path, headers = [], upgrade } = request;
+  const { method, path, upgrade } = request;
+  const headers = (request.headers ?? []).map(([name, value]) => [name, asSent(value)] as const);
   return {
     method,
     target: path,
@@ -30,6 +31,11 @@ export function describedExchange(
       upgrade: { protocol: upgrade.toLowerCase(), socket: new PassThrough(), head: Buffer.alloc(0) },
     }),
   };
+}
+
+/** A listener sees bytes where the description has text. */
+function asSent(value: string): string {
+  return Buffer.from(value, 'utf8').toString('latin1');
 }
 
 function nobody(): never {

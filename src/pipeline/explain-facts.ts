@@ -14,14 +14,15 @@ type Told = (text: string) => string;
 
 /** As far as the stages came. */
 export function factsOf(
-  { info, identity, tenant, user }: RequestRecord,
+  { info, identity, tenant, user, actsAs }: RequestRecord,
   told: Told,
-): Pick<Status, 'requestInfo' | 'identity' | 'tenant' | 'user'> {
+): Pick<Status, 'requestInfo' | 'identity' | 'tenant' | 'user' | 'impersonator'> {
   return {
     ...(info && { requestInfo: requestFacts(info, told) }),
     ...(identity && { identity: identityFacts(identity) }),
     ...(tenant && { tenant }),
-    ...(user && { user }),
+    ...(user && { user: actsAs ?? user }),
+    ...(actsAs && user && { impersonator: user }),
   };
 }
 

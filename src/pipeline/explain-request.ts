@@ -12,16 +12,19 @@ import { factsOf, sentOf } from './explain-facts.ts';
 import { watchParts } from './explain-parts.ts';
 import { Trail } from './explain-trail.ts';
 import {
+  actingWords,
   credentialWords,
   deliveryWords,
   identityWords,
   requestWords,
   rewriteWords,
+  rolesWords,
   tenantWords,
 } from './explain-words.ts';
 import type { RequestRecord } from './request-observer.ts';
 import type { Outgoing, Received } from './request-state.ts';
 import {
+  actAsRequested,
   admit,
   authenticateRequest,
   authorizeRequest,
@@ -89,11 +92,13 @@ async function walk(
     const scoped = await trail.stage(
       'resolveTenant',
       () => resolveTenant(authenticated, record, stages),
-      ({ identity, tenant, user }) => tenantWords(identity, tenant, user.username),
+      ({ identity, tenant, user }) =>
+        `${tenantWords(identity, tenant, user.username)}${rolesWords(identity)}`,
     );
+    const acting = await trail.stage('actAs', () => actAsRequested(scoped, record, stages), actingWords);
     const authorized = await trail.stage(
       'authorize',
-      () => authorizeRequest(scoped, stages),
+      () => authorizeRequest(acting, stages),
       () => 'no authorizer objects',
     );
     await trail.stage(

@@ -5,10 +5,11 @@ import type { Identity } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { credentialOf } from '../authentication/credential.ts';
 import { readJWT, stringMember } from '../authentication/jwt-parts.ts';
+import { ROLES_ANNOTATION } from '../bindings/identity-with-roles.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { timestamp } from '../lib/timestamp.ts';
-import type { Outgoing } from './request-state.ts';
+import type { Outgoing, Scoped } from './request-state.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);
 
@@ -84,14 +85,27 @@ function subjectWords(subject: Identity['subject']): string {
   }
 }
 
-export function tenantWords({ tenantOrigin }: Identity, tenant: string, userName: string): string {
+export function tenantWords({ tenantOrigin, subject }: Identity, tenant: string, userName: string): string {
   if (tenantOrigin.from === 'nowhere')
     return `no tenant; the API server is to know the user as ${quoted(userName)}`;
   const origin =
     tenantOrigin.from === 'domain'
       ? `the Keystone domain ${quoted(tenantOrigin.domain.name)}`
-      : "the issuer's configuration";
+      : subject.kind === 'upstream'
+        ? 'the token, its user or the configuration'
+        : "the issuer's configuration";
   return `${origin} gives the tenant ${quoted(tenant)}; the API server is to know the user as ${quoted(userName)}`;
+}
+
+/** What of the identity is not the credential's doing. */
+export function rolesWords({ assignmentsOf, scope, auditAnnotations }: Identity): string {
+  if (assignmentsOf === undefined || scope === undefined || scope.kind === 'unscoped') return '';
+  return `; roles were looked up: ${auditAnnotations[ROLES_ANNOTATION]}`;
+}
+
+export function actingWords({ user, impersonator }: Scoped): string {
+  if (impersonator === undefined) return 'the request is made as whom it is from';
+  return `${quoted(impersonator.username)} may act as ${quoted(user.username)}`;
 }
 
 export function rewriteWords(route: Outgoing['route'], rawPath: string): string {
@@ -100,7 +114,8 @@ export function rewriteWords(route: Outgoing['route'], rawPath: string): string 
 }
 
 /** What the last stage would do. */
-export function deliveryWords({ route, exchange, user }: Outgoing): string {
+export function deliveryWords({ route, exchange, user, sender }: Outgoing): string {
+  const how = sender.kind === 'client' ? 'with the very token of' : 'as';
   switch (route.kind) {
     case 'own-api':
       return `Stonegate answers ${route.resource} itself`;
@@ -110,7 +125,7 @@ export function deliveryWords({ route, exchange, user }: Outgoing): string {
       return 'Stonegate answers the question about oneself, after asking the API server';
     case 'forward':
       return exchange.upgrade === undefined
-        ? `forwarded to the API server as ${quoted(user.username)}`
-        : `tunnelled (${exchange.upgrade.protocol}) to the API server as ${quoted(user.username)}`;
+        ? `forwarded to the API server ${how} ${quoted(user.username)}`
+        : `tunnelled (${exchange.upgrade.protocol}) to the API server ${how} ${quoted(user.username)}`;
   }
 }

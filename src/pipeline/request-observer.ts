@@ -20,9 +20,11 @@ export interface RequestRecord {
   info?: RequestInfo;
   identity?: Identity;
   tenant?: TenantName;
-  /** The user as impersonated. */
+  /** Who sent the request, as the API server knows them. */
   user?: UserInfo;
-  /** True once the API server is asked as that user, not as Stonegate itself. */
+  /** Whom they act as, where they asked to be somebody else and may. */
+  actsAs?: UserInfo;
+  /** True once the API server is asked as that user by Stonegate, and not with the user's own token. */
   impersonated?: boolean;
   /** How the request left the pipeline. */
   outcome?: Outcome;

@@ -5,6 +5,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
+import type { Sender } from '../api/sender.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { OwnAPIRoute } from '../tenancy/own-api.ts';
 import type { Route } from '../tenancy/tenancy-mode.ts';
@@ -25,12 +26,18 @@ export interface Identified extends Received {
 
 export interface Authenticated extends Identified {
   readonly identity: Identity;
+  /** With whose credential the request goes on. */
+  readonly sender: Sender;
 }
 
 export interface Scoped extends Authenticated {
+  /** Whom the credential alone proves; `identity` has the roles that count for this request too. */
+  readonly proven: Identity;
   readonly tenant: TenantName;
-  /** As the API server is to know them. */
+  /** As the API server is to know them: who sent the request, or whom they act as. */
   readonly user: UserInfo;
+  /** Who sent the request, where they act as somebody else. */
+  readonly impersonator?: UserInfo;
 }
 
 /** Made by `authorized.ts` alone. */
@@ -43,6 +50,6 @@ export interface Routed extends Authorized {
 }
 
 export interface Outgoing extends Routed {
-  /** The client's headers, cleaned, with the person's identity on them. */
+  /** The client's headers, cleaned, with the person's identity on them unless their own token says who they are. */
   readonly headers: HeaderList;
 }

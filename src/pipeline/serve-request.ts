@@ -11,6 +11,7 @@ import { isWorkload } from './request-info.ts';
 import type { Outcome, RequestObserver, RequestRecord } from './request-observer.ts';
 import type { Outgoing, Received } from './request-state.ts';
 import {
+  actAsRequested,
   admit,
   authenticateRequest,
   authorizeRequest,
@@ -40,14 +41,16 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
   try {
     const identified = identify(received, record, pipeline);
     const authenticated = await authenticateRequest(identified, record, pipeline);
-    const scoped = resolveTenant(authenticated, record, pipeline);
+    const scoped = await resolveTenant(authenticated, record, pipeline);
     pipeline.observer.requestReceived(record);
-    const authorized = await authorizeRequest(scoped, pipeline);
+    const acting = await actAsRequested(scoped, record, pipeline);
+    const authorized = await authorizeRequest(acting, pipeline);
     admit(authorized, pipeline);
     pipeline.limitTenant(authorized.tenant);
     const routed = rewrite(authorized, pipeline);
     const outgoing = impersonateRequest(routed, pipeline);
     record.outcome = relayed(await deliver(outgoing, record, pipeline));
+    if (record.outcome.status === 401) forgetRefused(outgoing, pipeline);
   } catch (error) {
     if (record.user === undefined) pipeline.observer.requestReceived(record);
     record.outcome = refuse(error, received, pipeline);
@@ -59,11 +62,12 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
 function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipeline): Promise<RelayResult> {
   const answer = firstAnswer(outgoing, pipeline.answerers);
   if (answer !== undefined) return answer.then((made) => writeAnswer(outgoing, made));
-  const { exchange, route, info } = outgoing;
+  const { exchange, route, info, sender } = outgoing;
   if (route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: nobody answers');
-  record.impersonated = true;
+  record.impersonated = sender.kind === 'stonegate';
   const request: UpstreamRequest = {
+    sender,
     method: exchange.method,
     target: route.query === '' ? route.path : `${route.path}?${route.query}`,
     headers: outgoing.headers,
@@ -79,6 +83,12 @@ function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipeline):
   if (exchange.upgrade !== undefined)
     return pipeline.tunneller.tunnel(request, exchange, exchange.upgrade, hooks);
   return pipeline.forwarder.forward(request, exchange, hooks);
+}
+
+/** What the API server no longer takes it no longer vouches for. Behind `proxy` somebody else has said so. */
+function forgetRefused({ sender, identity, info }: Outgoing, { authenticators }: Pipeline): void {
+  if (sender.kind !== 'client' || isWorkload(info)) return;
+  authenticators.find(({ name }) => name === identity.authenticator)?.forget?.(sender.token);
 }
 
 function firstAnswer(outgoing: Outgoing, answerers: readonly Answerer[]): Promise<Answer> | undefined {

@@ -3,18 +3,23 @@
  * them to serve, `explain-request.ts` to say what would happen; neither decides anything by itself.
  */
 import type { AdmissionPlugin } from '../admission/admission.ts';
+import type { AnonymousAccess } from '../authentication/anonymous.ts';
 import { type Authenticator, authenticate } from '../authentication/authenticator.ts';
 import { credentialOf } from '../authentication/credential.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
+import type { RoleLookup } from '../bindings/role-lookup.ts';
+import { forbidden } from '../errors/forbidden.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import { ownAPIRoute } from '../tenancy/own-api.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { type ActAsOptions, actAs } from './act-as.ts';
 import { asAuthorized } from './authorized.ts';
 import { clientAddresses, type TrustedProxies } from './client-address.ts';
 import { cleanClientHeaders } from './client-headers.ts';
 import type { Exchange } from './exchange.ts';
 import { impersonate } from './impersonate.ts';
+import { passThrough, senderOf } from './pass-through.ts';
 import { parseRequestInfo } from './request-info.ts';
 import type { RequestRecord } from './request-observer.ts';
 import type {
@@ -26,6 +31,7 @@ import type {
   Routed,
   Scoped,
 } from './request-state.ts';
+import { concernOf } from './role-concern.ts';
 
 /** What the stages decide by; built once for a configuration, in `pipeline-of.ts`. */
 export interface Stages {
@@ -33,7 +39,12 @@ export interface Stages {
   readonly random: Random;
   readonly trustedProxies: TrustedProxies;
   readonly authenticators: readonly Authenticator[];
+  readonly anonymousAccess: AnonymousAccess;
   readonly mode: TenancyMode;
+  /** Absent where none are looked up. */
+  readonly roles?: RoleLookup;
+  /** For those who act as somebody else. */
+  readonly impersonation: Omit<ActAsOptions, 'mode'>;
   readonly authorizers: readonly Authorizer[];
   readonly admission: readonly AdmissionPlugin[];
   /** @throws StatusError TenantRateExceeded */
@@ -63,34 +74,59 @@ export function identify(received: Received, record: RequestRecord, { mode }: St
 export async function authenticateRequest(
   identified: Identified,
   record: RequestRecord,
-  { authenticators }: Stages,
+  { authenticators, anonymousAccess }: Stages,
 ): Promise<Authenticated> {
   const { exchange, sourceIPs } = identified;
-  const identity = await authenticate(authenticators, credentialOf(exchange.headers), {
-    source: sourceIPs[0],
-    signal: exchange.signal,
-  });
+  const credential = credentialOf(exchange.headers, exchange.clientCertificate);
+  const nobody = credential === undefined ? anonymousAccess(identified.info.rawPath) : undefined;
+  const context = { source: sourceIPs[0], signal: exchange.signal };
+  const identity = nobody ?? (await authenticate(authenticators, credential, context));
   record.identity = identity;
-  return { ...identified, identity };
+  return { ...identified, identity, sender: senderOf(identity, credential) };
 }
 
-/** @throws StatusError TenantUnknown, IdentityReserved, IdentityUnusable */
-export function resolveTenant(authenticated: Authenticated, record: RequestRecord, { mode }: Stages): Scoped {
-  const tenant = mode.tenantOf(authenticated.identity);
+/**
+ * Where the credential names no scope, the roles that count for this request are looked up here: what a request concerns
+ * is known only with its tenant.
+ *
+ * @throws StatusError TenantUnknown, IdentityReserved, IdentityUnusable, KeystoneUnavailable
+ */
+export async function resolveTenant(
+  authenticated: Authenticated,
+  record: RequestRecord,
+  { mode, roles }: Stages,
+): Promise<Scoped> {
+  const { identity: proven, info } = authenticated;
+  const tenant = mode.tenantOf(proven);
   record.tenant = tenant;
-  const user = mode.userOf(authenticated.identity, tenant);
+  const lookedUp = roles !== undefined && proven.assignmentsOf !== undefined;
+  const identity = lookedUp ? await roles.inScope(proven, concernOf(info, proven, tenant, mode)) : proven;
+  record.identity = identity;
+  const user = mode.userOf(identity, tenant);
   record.user = user;
-  return { ...authenticated, tenant, user };
+  return { ...authenticated, identity, proven, tenant, user };
+}
+
+/** @throws StatusError as `actAs` does */
+export async function actAsRequested(
+  scoped: Scoped,
+  record: RequestRecord,
+  { mode, impersonation }: Stages,
+): Promise<Scoped> {
+  const acting = await actAs(scoped, { ...impersonation, mode });
+  if (acting.impersonator !== undefined) record.actsAs = acting.user;
+  return acting;
 }
 
 /** @throws StatusError as the authorizers do */
 export async function authorizeRequest(scoped: Scoped, { authorizers }: Stages): Promise<Authorized> {
-  const { exchange, info, tenant, user } = scoped;
+  const { exchange, info, tenant, user, sender } = scoped;
   return asAuthorized(scoped, authorizers, {
     info,
     method: exchange.method,
     user,
     tenant,
+    sender,
     upgrade: exchange.upgrade?.protocol,
     signal: exchange.signal,
   });
@@ -102,24 +138,33 @@ export function admit({ exchange, info }: Authorized, { admission }: Stages): vo
 }
 
 /**
- * Stonegate's own API comes before the mode's: it is the same in all of them and is never forwarded.
+ * Stonegate's own API comes before the mode's: it is the same in all of them and is never forwarded. With a client's
+ * own token only what is their tenant's is asked for.
  *
  * @throws StatusError PathForbidden, NotFound, MethodNotAllowed
  */
 export function rewrite(authorized: Authorized, { mode }: Stages): Routed {
-  const { info, exchange, tenant, user } = authorized;
+  const { info, exchange, tenant, user, sender } = authorized;
   const route = ownAPIRoute(info, exchange.method) ?? mode.route(info, exchange.method, tenant, user);
+  const asked = route.kind === 'forward' || route.kind === 'self-review';
+  if (asked && sender.kind === 'client' && !mode.isWithinTenant(route.path, tenant))
+    throw forbidden('PathForbidden', info, user.username, tenant);
   return { ...authorized, route };
 }
 
 /** @throws StatusError ImpersonationForbidden, IdentityTooLarge, InvariantBroken */
-export function impersonateRequest(routed: Routed, { maxHeaderBytes }: Stages): Outgoing {
-  const cleaned = cleanClientHeaders(routed.exchange.headers);
-  const headers = impersonate(cleaned, routed.user, {
-    maxHeaderBytes,
-    auditID: routed.auditID,
-    clientAddress: routed.sourceIPs[0],
+export function impersonateRequest(
+  routed: Routed,
+  { maxHeaderBytes }: Pick<Stages, 'maxHeaderBytes'>,
+): Outgoing {
+  const cleaned = cleanClientHeaders(routed.exchange.headers, {
+    wishHeeded: routed.impersonator !== undefined && routed.sender.kind === 'stonegate',
   });
+  const options = { maxHeaderBytes, auditID: routed.auditID, clientAddress: routed.sourceIPs[0] };
+  const headers =
+    routed.sender.kind === 'client'
+      ? passThrough(cleaned, options)
+      : impersonate(cleaned, routed.user, options);
   return { ...routed, headers };
 }
 

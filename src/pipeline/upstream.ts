@@ -1,20 +1,23 @@
 /**
  * The ports to the API server. Implemented in `upstream/`.
  */
+import type { Sender } from '../api/sender.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { Exchange, Upgrade } from './exchange.ts';
 
 export interface UpstreamRequest {
+  /** With whose credential. */
+  readonly sender: Sender;
   readonly method: string;
   /** Path and query exactly as they go out. Never passed through a URL parser: that would resolve dot segments. */
   readonly target: string;
-  /** Complete but for our own credential and the framing fields, which the adapter adds. */
+  /** Complete but for the sender's credential and the framing fields, which the adapter adds. */
   readonly headers: HeaderList;
   /** No time limit on the answer, and idle silence is no fault. */
   readonly longRunning: boolean;
   /** The answer has no end of its own (a watch, a followed log): it ends when the server is about to stop. */
   readonly endless: boolean;
-  /** Behind a `proxy` subresource, where a workload answers: its 401 is its own. */
+  /** Behind a `proxy` subresource, where a workload answers: its 401 is its own. So is any to a client's own token. */
   readonly proxied: boolean;
 }
 
@@ -55,7 +58,7 @@ export interface Tunneller {
   ): Promise<RelayResult>;
 }
 
-/** A whole answer in memory: for what Stonegate asks as itself. */
+/** A whole answer in memory: for what Stonegate asks. */
 export interface UpstreamAnswer {
   readonly status: number;
   readonly headers: HeaderList;
@@ -64,7 +67,7 @@ export interface UpstreamAnswer {
 
 export interface UpstreamFetcher {
   /**
-   * Asks with our own credential; with Impersonate headers in `headers`, as somebody.
+   * Asks with the sender's credential; with Stonegate's, and Impersonate headers in `headers`, as somebody.
    *
    * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
    */

@@ -7,6 +7,7 @@
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { ClientCertificate } from '../api/client-certificate.ts';
 import type { AnswerState } from './answer-state.ts';
 import type { ServeContext } from './serve-context.ts';
 import { StallGuard } from './stall-guard.ts';
@@ -18,10 +19,11 @@ interface Owed {
   begin: (() => void) | undefined;
 }
 
-type ConnectionContext = Pick<ServeContext, 'clock' | 'timeouts' | 'logger'>;
+type ConnectionContext = Pick<ServeContext, 'certificateOf' | 'clock' | 'timeouts' | 'logger'>;
 
 export class Http1Connection {
   readonly peerAddress: string | undefined;
+  readonly clientCertificate: ClientCertificate | undefined;
   /** Of all its answers: their bytes leave one behind the other. */
   readonly guard: StallGuard;
   /** In the order of their requests: the first is the one on the wire. */
@@ -29,7 +31,8 @@ export class Http1Connection {
   /** True once its bytes could be read in two ways, or were no HTTP: nothing more is served on it. */
   refused = false;
 
-  constructor(socket: Duplex, { clock, timeouts, logger }: ConnectionContext) {
+  constructor(socket: Duplex, { certificateOf, clock, timeouts, logger }: ConnectionContext) {
+    this.clientCertificate = certificateOf(socket);
     this.peerAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
     this.guard = new StallGuard({
       clock,
@@ -94,7 +97,7 @@ export class Http1Connection {
   }
 }
 
-/** The connection of each socket, made when it is first asked for. */
+/** The connection of each socket, made when it is first asked for: after its handshake. */
 export function createHttp1Connections(context: ConnectionContext): (socket: Duplex) => Http1Connection {
   const connections = new WeakMap<Duplex, Http1Connection>();
   return (socket) => {

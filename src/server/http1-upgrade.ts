@@ -21,9 +21,11 @@ export function serveHttp1Upgrades(
   context: ServeContext,
 ): void {
   server.on('upgrade', (request, socket, head) => {
-    const accepted = accept(request, socket, connectionOf(socket), context);
+    const connection = connectionOf(socket);
+    const accepted = accept(request, socket, connection, context);
     if (accepted === undefined) return;
-    const { state, writer, peerAddress } = accepted;
+    const { state, writer } = accepted;
+    const { peerAddress, clientCertificate } = connection;
     const { method = '', url: target = '', httpVersion } = request;
     const headers = fromRawHeaders(request.rawHeaders);
     try {
@@ -41,6 +43,7 @@ export function serveHttp1Upgrades(
         headers,
         httpVersion,
         peerAddress,
+        clientCertificate,
         body: Readable.from([]),
         response: writer,
         signal: state.signal,
@@ -64,7 +67,7 @@ function accept(
   socket: Duplex,
   connection: Http1Connection,
   context: ServeContext,
-): { state: AnswerState; writer: Http1Response; peerAddress: string | undefined } | undefined {
+): { state: AnswerState; writer: Http1Response } | undefined {
   socket.on('error', (error) => context.logger.debug({ error }, 'an upgraded connection broke'));
   // Behind an answer still owed, the new protocol's bytes and the old answer's would be mixed.
   if (!(socket instanceof Socket) || connection.refused || connection.pending > 0) {
@@ -89,5 +92,5 @@ function accept(
     response.detachSocket(socket);
     socket.destroySoon();
   });
-  return { state, writer, peerAddress: connection.peerAddress };
+  return { state, writer };
 }

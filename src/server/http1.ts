@@ -152,6 +152,7 @@ function exchangeOf({ request, headers, connection, state, writer }: Accepted, b
     headers,
     httpVersion: request.httpVersion,
     peerAddress: connection.peerAddress,
+    clientCertificate: connection.clientCertificate,
     body,
     response: writer,
   };

@@ -16,6 +16,7 @@ import type { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { StatusError } from '../errors/status-error.ts';
 import { fromRawHeaders, type HeaderList, headerValue } from '../lib/header-list.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
 import { AnswerState } from './answer-state.ts';
 import { continueOnRead } from './expect-continue.ts';
 import { Http2Response } from './http2-response.ts';
@@ -38,10 +39,10 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
     },
     maxHeaderListPairs: 2_000,
   });
-  const peerAddress = socket.remoteAddress;
+  const peer = { peerAddress: socket.remoteAddress, clientCertificate: context.certificateOf(socket) };
   session.on('error', (error) => context.logger.debug({ error }, 'an HTTP/2 connection broke'));
   session.on('stream', (stream, headers, _flags, rawHeaders) => {
-    serveStream(stream, headers, fromRawHeaders(rawHeaders), peerAddress, context);
+    serveStream(stream, headers, fromRawHeaders(rawHeaders), peer, context);
   });
   session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW));
   watchSession(session, socket, context);
@@ -52,7 +53,7 @@ function serveStream(
   stream: ServerHttp2Stream,
   pseudo: IncomingHttpHeaders,
   headers: HeaderList,
-  peerAddress: string | undefined,
+  peer: Required<Pick<Exchange, 'peerAddress' | 'clientCertificate'>>,
   context: ServeContext,
 ): void {
   const method = pseudo[':method'] ?? '';
@@ -73,7 +74,7 @@ function serveStream(
     return;
   }
   const body = bodyOf(stream, headers, response, context);
-  const given = { method, target, headers, httpVersion: '2.0', peerAddress, body, response };
+  const given = { method, target, headers, httpVersion: '2.0', ...peer, body, response };
   void serveGuarded(new ServedExchange(given, state), context);
 }
 

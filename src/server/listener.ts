@@ -14,11 +14,13 @@ import type { Random } from '../lib/random.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { AnswerState } from './answer-state.ts';
 import { parseBindAddress } from './bind-address.ts';
+import { readAuthorities } from './client-authorities.ts';
+import { type ClientCertificates, createClientCertificates } from './client-certificates.ts';
 import { serveHttp1 } from './http1.ts';
 import { serveHttp2 } from './http2.ts';
 import { listen } from './listen.ts';
 import type { ListenerTimeouts, ServeContext } from './serve-context.ts';
-import { secureContextOptions, type TLSMaterial } from './tls-material.ts';
+import { certificateRequest, secureContextOptions, type TLSMaterial } from './tls-material.ts';
 
 export interface ListenerOptions {
   /** `host:port`. */
@@ -38,7 +40,8 @@ export interface Listener {
   /** Open connections, whatever they are doing. */
   readonly activeConnections: number;
   /**
-   * New connections get this certificate; those there are keep theirs.
+   * New connections get this certificate; those there are keep theirs, save where their client has shown a
+   * certificate that the new authorities would refuse: those are closed.
    *
    * @throws Error where it cannot be used; the last good one stays
    */
@@ -55,8 +58,14 @@ export interface Listener {
 export async function createListener(options: ListenerOptions): Promise<Listener> {
   const draining = new AbortController();
   const open = new Set<AnswerState>();
+  const { credentialCA } = options.tls;
+  const certificates =
+    credentialCA === undefined
+      ? undefined
+      : createClientCertificates({ ...options, authorities: credentialCA });
   const context: ServeContext = {
     ...options,
+    certificateOf: (socket) => certificates?.of(socket),
     headerBytes: options.limits.headerBytes,
     draining: draining.signal,
     open,
@@ -64,10 +73,11 @@ export async function createListener(options: ListenerOptions): Promise<Listener
   const server = createTLSServer(options);
   serveHttp1(server, context);
   const sessions = takeHttp2(server, context);
+  if (certificates !== undefined) lookAtCertificates(server, certificates);
   const connections = track(server, 'connection');
   const secured = track(server, 'secureConnection');
   const address = await listen(server, parseBindAddress(options.bind));
-  const mutual = options.tls.clientCA !== undefined;
+  const asked = certificateRequest(options.tls);
 
   return {
     address,
@@ -75,9 +85,12 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       return connections.size;
     },
     setTLS(material) {
-      if ((material.clientCA !== undefined) !== mutual)
-        throw new Error('whether clients need a certificate can only be changed by a restart');
+      const { requestCert, rejectUnauthorized } = certificateRequest(material);
+      if (requestCert !== asked.requestCert || rejectUnauthorized !== asked.rejectUnauthorized)
+        throw new Error('how clients are asked for a certificate can only be changed by a restart');
+      const authorities = material.credentialCA && readAuthorities(material.credentialCA);
       server.setSecureContext(secureContextOptions(material));
+      if (authorities) certificates?.trust(authorities);
     },
     async close(grace) {
       draining.abort();
@@ -100,7 +113,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
 function createTLSServer({ tls, http2, timeouts, limits, logger }: ListenerOptions): Server {
   const server = createServer({
     ...secureContextOptions(tls),
-    ...(tls.clientCA === undefined ? {} : { requestCert: true, rejectUnauthorized: true }),
+    ...certificateRequest(tls),
     ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     handshakeTimeout: timeouts.header,
     headersTimeout: timeouts.header,
@@ -132,6 +145,12 @@ function track(server: Server, event: 'connection' | 'secureConnection'): Readon
 
 async function allClosed(ends: ReadonlySet<EventEmitter>): Promise<void> {
   await Promise.all([...ends].map((end) => new Promise((resolve) => end.once('close', resolve))));
+}
+
+/** Before anything is served on a connection, whichever protocol it speaks. */
+function lookAtCertificates(server: Server, certificates: ClientCertificates): void {
+  server.on('connection', (socket: Socket) => certificates.accepted(socket));
+  server.prependListener('secureConnection', (socket: TLSSocket) => certificates.secured(socket));
 }
 
 /** Sends connections that chose HTTP/2 there; Node's own listener gets the rest. */

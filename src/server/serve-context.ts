@@ -2,6 +2,8 @@
  * What both protocols need of the listener they belong to, and the guard around the function that serves: a
  * fault of ours is a 500 for one client, never the end of the process.
  */
+import type { Duplex } from 'node:stream';
+import type { ClientCertificate } from '../api/client-certificate.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { toStatus } from '../errors/to-status.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -22,6 +24,8 @@ export interface ListenerTimeouts {
 
 export interface ServeContext {
   readonly serve: (exchange: Exchange) => Promise<void>;
+  /** What the client has shown as its credential, the same for all requests of a connection. */
+  readonly certificateOf: (socket: Duplex) => ClientCertificate | undefined;
   readonly timeouts: ListenerTimeouts;
   /** The most a request head may weigh. */
   readonly headerBytes: number;

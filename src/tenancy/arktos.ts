@@ -7,9 +7,11 @@ import { StatusError } from '../errors/status-error.ts';
 import { CLUSTER_SCOPED, CLUSTER_SCOPED_GROUPS, systemRoute, tenantRoute } from './arktos-route.ts';
 import { createTenantResolver } from './domains.ts';
 import { type Addition, finishedUser } from './finished-user.ts';
+import { nameBelow } from './impersonation-target.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
 import { type NamedIdentity, userOrNamed } from './unnamed-user.ts';
 import { DELEGATION_WORDS, escapeNamePart, personalName } from './user-name.ts';
+import { isWithinTenant } from './within-tenant.ts';
 
 export interface ArktosOptions {
   /** Whose users act in every tenant. */
@@ -36,6 +38,8 @@ export function createArktosMode({ systemTenant, domains }: ArktosOptions): Tena
     hiddenGroups: CLUSTER_SCOPED_GROUPS,
     isSystem,
     reviewTenant: (tenant) => tenant,
+    concernsCluster: (_info, tenant) => isSystem(tenant),
+    isWithinTenant: (path, tenant) => isSystem(tenant) || isWithinTenant(path, tenant),
     tenantOf(identity) {
       const tenant = resolve(identity.tenantOrigin);
       if (tenant === EVERY_TENANT)
@@ -47,15 +51,24 @@ export function createArktosMode({ systemTenant, domains }: ArktosOptions): Tena
     },
     userOf: (identity, tenant) =>
       userOrNamed(identity, (named) => finishedUser(named, nameIn(tenant, isSystem(tenant), named))),
+    // Service accounts are of the system tenant here, so none is a tenant's.
+    impersonationTarget: (wanted, tenant) => ({
+      username: nameBelow(prefixOf(tenant, isSystem(tenant)), wanted, isSystem(tenant)),
+      groups: [],
+      extra: {},
+    }),
     route: (info, method, tenant, user) =>
       isSystem(tenant) ? systemRoute(info) : tenantRoute(info, method, tenant, user),
   };
 }
 
-/** The second word of a system user's name keeps people apart from the cluster's own `system:` users. */
 function nameIn(tenant: TenantName, systemUser: boolean, identity: NamedIdentity): Addition {
-  const own = nameWithin(identity);
-  return { username: systemUser ? `${tenant}:stonegate:${own}` : `${tenant}:${own}`, systemUser };
+  return { username: `${prefixOf(tenant, systemUser)}${nameWithin(identity)}`, systemUser };
+}
+
+/** The second word of a system user's name keeps people apart from the cluster's own `system:` users. */
+function prefixOf(tenant: TenantName, systemUser: boolean): string {
+  return systemUser ? `${tenant}:stonegate:` : `${tenant}:`;
 }
 
 function nameWithin({ subject }: NamedIdentity): string {

@@ -51,3 +51,15 @@ export function createTenantResolver({
     }
   };
 }
+
+/**
+ * @param domains Keystone domain name → tenant
+ * @returns the name of the Keystone domain whose users are a tenant's; undefined where no domain can be: the one of the
+ *   tenant's own name is another tenant's
+ */
+export function createDomainFinder(
+  domains: Readonly<Record<string, string>>,
+): (tenant: TenantName) => string | undefined {
+  const names = new Map(Object.entries(domains).map(([domain, tenant]) => [tenant, domain]));
+  return (tenant) => names.get(tenant) ?? (Object.hasOwn(domains, tenant) ? undefined : tenant);
+}

@@ -5,6 +5,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
+import { EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { assertSendable, assertUsable } from './user-name.ts';
@@ -12,8 +13,6 @@ import { assertSendable, assertUsable } from './user-name.ts';
 const AUTHENTICATED = 'system:authenticated';
 /** The domain of the extra keys and groups that only Stonegate itself may set. */
 const OWN_DOMAIN = 'stonegate.dev';
-/** Upper case is lost on the way: the API server lower-cases header names. */
-const EXTRA_KEY = /^[a-z0-9/._-]+$/;
 
 /** What a tenancy mode adds to an identity. */
 export interface Addition {

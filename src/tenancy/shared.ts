@@ -2,9 +2,12 @@
  * Tenancy mode `shared`: one ordinary Kubernetes cluster for everybody. Paths stay as they are; the tenant shows
  * in user name, groups and extra, and bindings decide.
  */
+import type { UserInfo } from '../api/authentication-v1.ts';
+import type { TenantName } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { createTenantResolver } from './domains.ts';
+import { createDomainFinder, createTenantResolver } from './domains.ts';
 import { finishedUser } from './finished-user.ts';
+import { nameBelow, serviceAccountOf } from './impersonation-target.ts';
 import { selfReviewOf } from './self-review.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
 import { NO_TENANT } from './tenant-name.ts';
@@ -16,22 +19,43 @@ export interface SharedOptions {
   readonly domains: Readonly<Record<string, string>>;
   /** The user name prefixes of the configured issuers: no Keystone domain may produce a name under one. */
   readonly reservedNamePrefixes: readonly string[];
+  /** Then a question about oneself is about who one is in the namespace that its body names. */
+  readonly looksUpRoles?: boolean;
 }
 
 /** @throws Error where `domains` gives two domains one tenant */
-export function createSharedMode({ domains, reservedNamePrefixes }: SharedOptions): TenancyMode {
+export function createSharedMode({
+  domains,
+  reservedNamePrefixes,
+  looksUpRoles,
+}: SharedOptions): TenancyMode {
   const resolve = createTenantResolver({ domains, reserved: new Set(['system', 'all']) });
+  const domainOf = createDomainFinder(domains);
 
   function nameOf({ subject }: NamedIdentity): string {
     if (subject.kind === 'claim') return subject.name;
-    const domain = escapeNamePart(subject.userDomain.name);
+    return `${prefixOf(subject.userDomain.name)}${personalName(subject)}`;
+  }
+
+  /** What the names of a Keystone domain's users begin with. */
+  function prefixOf(domainName: string): string {
+    const domain = escapeNamePart(domainName);
     if (reservedNamePrefixes.some((prefix) => meets(domain, prefix))) {
       throw new StatusError(
         'IdentityReserved',
         `this identity is refused: user names under ${JSON.stringify(`${domain}:`)} belong to an OIDC issuer`,
       );
     }
-    return `${domain}:${personalName(subject)}`;
+    return `${domain}:`;
+  }
+
+  function nameInTenant(wanted: string, tenant: TenantName): string {
+    const domain = domainOf(tenant);
+    if (domain !== undefined) return nameBelow(prefixOf(domain), wanted);
+    throw new StatusError(
+      'ImpersonationForbidden',
+      `acting as somebody else is not possible here: no Keystone domain belongs to the tenant ${JSON.stringify(tenant)}, so none of its names are known`,
+    );
   }
 
   return {
@@ -40,23 +64,37 @@ export function createSharedMode({ domains, reservedNamePrefixes }: SharedOption
     hiddenResources: new Set(),
     hiddenGroups: new Set(),
     isSystem: () => false,
+    isWithinTenant: () => true,
     reviewTenant: () => undefined,
+    concernsCluster: (info) => !info.isResourceRequest || info.namespace === '',
     tenantOf: ({ tenantOrigin }) => (tenantOrigin.from === 'nowhere' ? NO_TENANT : resolve(tenantOrigin)),
     userOf: (identity, tenant) =>
       userOrNamed(identity, (named) =>
         finishedUser(named, {
           username: nameOf(named),
-          groups: [`stonegate:tenant:${tenant}`],
-          extra: { 'stonegate.dev/tenant': [tenant] },
+          ...markOf(tenant),
         }),
       ),
+    impersonationTarget(wanted, tenant) {
+      const serviceAccount = serviceAccountOf(wanted);
+      return serviceAccount === undefined
+        ? { username: nameInTenant(wanted, tenant), ...markOf(tenant) }
+        : // It is a namespace's, not a tenant's: who may act as it, the namespace's rolebindings say.
+          { username: wanted, serviceAccount, groups: [], extra: {} };
+    },
     route(info) {
       const target = { path: info.rawPath, query: info.rawQuery };
-      return selfReviewOf(info) === 'subject'
-        ? { kind: 'self-review', review: 'subject', ...target }
+      const review = selfReviewOf(info);
+      return review === 'subject' || (review !== undefined && looksUpRoles)
+        ? { kind: 'self-review', review, ...target }
         : { kind: 'forward', ...target };
     },
   };
+}
+
+/** What everybody of a tenant has. */
+function markOf(tenant: TenantName): Pick<UserInfo, 'groups' | 'extra'> {
+  return { groups: [`stonegate:tenant:${tenant}`], extra: { 'stonegate.dev/tenant': [tenant] } };
 }
 
 /** Whether `domain:` and a claim behind `prefix` can begin alike. */

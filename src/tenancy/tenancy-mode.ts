@@ -5,6 +5,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
+import type { ImpersonationTarget } from './impersonation-target.ts';
 
 /** What becomes of a request. Refusals are thrown. */
 export type Route =
@@ -41,6 +42,13 @@ export interface TenancyMode {
    */
   userOf(identity: Identity, tenant: TenantName): UserInfo;
   /**
+   * Whom a user of the tenant asks to act as: always somebody of the same tenant, whatever the name.
+   *
+   * @param wanted as the client names them
+   * @throws StatusError ImpersonationForbidden or IdentityUnusable
+   */
+  impersonationTarget(wanted: string, tenant: TenantName): ImpersonationTarget;
+  /**
    * Decides where a request goes. Refusing other tenants is the authorizer's business, not the route's.
    *
    * @throws StatusError PathForbidden for what is no tenant's
@@ -48,8 +56,15 @@ export interface TenancyMode {
   route(info: RequestInfo, method: string, tenant: TenantName, user: UserInfo): Route;
   /** The tenant an access review names; undefined where the API server knows no tenants. */
   reviewTenant(tenant: TenantName): TenantName | undefined;
+  /**
+   * Whether a path, as it would be sent, is one that somebody of the tenant may ask for with their own credential, by
+   * which alone the API server need not hold them to their tenant.
+   */
+  isWithinTenant(path: string, tenant: TenantName): boolean;
   /** Whether the tenant may act in every other: Arktos' system tenant. */
   isSystem(tenant: TenantName): boolean;
+  /** Whether a request of that tenant's is about the whole cluster rather than about the tenant. */
+  concernsCluster(info: RequestInfo, tenant: TenantName): boolean;
   /** The cluster-scoped resources that a tenant's discovery does not show, as `group/resource`. */
   readonly hiddenResources: ReadonlySet<string>;
   /** The API groups of which nothing is left then; clients take an empty group for a broken one. */

@@ -22,8 +22,8 @@ export interface CallRequest {
   readonly headers: string[];
   /** At hand, or made when it is needed, given what to tell when it cannot go on. */
   readonly body?: Buffer | ((onFault: (fault: Error) => void) => RequestBody);
-  /** Whether a workload answers instead of the API server. */
-  readonly proxied: boolean;
+  /** Whether a 401 is the client's own: a workload answers, or the client's token was refused. */
+  readonly refusalIsTheirs: boolean;
   /** For the answer's head, and between its chunks; without it there is no limit. */
   readonly patience?: IdleTimers;
   /** Who wants the answer. */
@@ -136,7 +136,7 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     if (this.#settled || isInformational(status)) return;
-    const fault = answerFault(status, this.#request.proxied, this.#context.logger);
+    const fault = answerFault(status, this.#request.refusalIsTheirs, this.#context.logger);
     if (fault !== undefined) {
       this.#fail(fault);
       return;

@@ -16,7 +16,8 @@ export interface ConnectionOptions {
   readonly server: string;
   /** PEM; without it the system's own authorities are believed. */
   readonly ca?: string | Buffer;
-  readonly credential: UpstreamCredential;
+  /** Who the connection itself says we are. */
+  readonly certificate?: Extract<UpstreamCredential, { cert: unknown }>;
   /** Milliseconds for TCP and TLS together. */
   readonly connectTimeout: number;
 }
@@ -95,12 +96,12 @@ interface TLSOptions {
   readonly key?: string | Buffer;
 }
 
-function tlsOptions({ ca, credential }: ConnectionOptions): TLSOptions {
+function tlsOptions({ ca, certificate }: ConnectionOptions): TLSOptions {
   return {
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',
     ...(ca === undefined ? {} : { ca }),
-    ...('token' in credential ? {} : { cert: credential.cert, key: credential.key }),
+    ...(certificate === undefined ? {} : { cert: certificate.cert, key: certificate.key }),
   };
 }
 

@@ -1,11 +1,12 @@
 /**
- * What Stonegate asks as itself: the whole answer in memory, bounded, since discovery documents and reviews are
+ * What Stonegate asks for answers of its own: the whole answer in memory, bounded, since discovery documents and reviews are
  * of known size and anything larger is not one.
  */
 import type { HeaderField } from '../lib/header-list.ts';
 import { leavingOf } from '../lib/leaving.ts';
 import type { UpstreamFetcher } from '../pipeline/upstream.ts';
-import { type CallContext, callUpstream } from './call.ts';
+import { callUpstream } from './call.ts';
+import type { DepartureOf } from './departures.ts';
 import { unavailable } from './failure.ts';
 import type { IdleTimers } from './idle-timer.ts';
 import { outgoingHeaders } from './outgoing-headers.ts';
@@ -14,25 +15,25 @@ import { responseHeaders } from './response-headers.ts';
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 export interface FetcherOptions {
-  readonly context: CallContext;
-  readonly token: string | undefined;
+  readonly departureOf: DepartureOf;
   readonly patience: IdleTimers;
 }
 
-export function createFetcher({ context, token, patience }: FetcherOptions): UpstreamFetcher {
+export function createFetcher({ departureOf, patience }: FetcherOptions): UpstreamFetcher {
   return {
-    async fetch({ method, target, headers, body }, signal) {
+    async fetch({ sender, method, target, headers, body }, signal) {
+      const { brief, token } = departureOf(sender);
       const chunks: Buffer[] = [];
       let bytes = 0;
       let head: { status: number; headers: HeaderField[] } | undefined;
       const { aborted } = await callUpstream(
-        context,
+        brief,
         {
           method,
           target,
           headers: outgoingHeaders(headers, token),
           ...(body === undefined ? {} : { body: Buffer.from(body) }),
-          proxied: false,
+          refusalIsTheirs: sender.kind === 'client',
           patience,
           leaving: leavingOf(signal),
         },

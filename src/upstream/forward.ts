@@ -7,15 +7,15 @@ import { StatusError } from '../errors/status-error.ts';
 import { firstOf, type Leaving, leavingOf } from '../lib/leaving.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Forwarder, RelayHooks, RelayResult } from '../pipeline/upstream.ts';
-import { type CallContext, type CallResult, callUpstream, type Sink } from './call.ts';
+import { type CallResult, callUpstream, type Sink } from './call.ts';
+import type { DepartureOf } from './departures.ts';
 import type { IdleTimers } from './idle-timer.ts';
 import { framingOf, outgoingHeaders } from './outgoing-headers.ts';
 import { RequestBody } from './request-body.ts';
 import { isWithoutContent, responseHeaders } from './response-headers.ts';
 
 export interface ForwarderOptions {
-  readonly context: (longRunning: boolean) => CallContext;
-  readonly token: string | undefined;
+  readonly departureOf: DepartureOf;
   /** With what waits for an answer that is not long-running. */
   readonly patience: IdleTimers;
   readonly timeouts: { readonly response: number; readonly body: number };
@@ -25,10 +25,11 @@ export interface ForwarderOptions {
 export function createForwarder(options: ForwarderOptions): Forwarder {
   return {
     async forward(request, exchange, hooks): Promise<RelayResult> {
-      const { longRunning, endless } = request;
-      const context = options.context(longRunning);
+      const { longRunning, endless, sender } = request;
+      const { brief, lasting, token } = options.departureOf(sender);
+      const context = longRunning ? lasting : brief;
       const framing = framingOf(exchange);
-      const headers = outgoingHeaders(request.headers, options.token);
+      const headers = outgoingHeaders(request.headers, token);
       if (typeof framing === 'number') headers.push('Content-Length', String(framing));
       const body = (onFault: (fault: Error) => void): RequestBody =>
         new RequestBody(exchange.body, {
@@ -47,7 +48,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           target: request.target,
           headers,
           ...(framing === 'none' ? {} : { body }),
-          proxied: request.proxied,
+          refusalIsTheirs: request.proxied || sender.kind === 'client',
           ...(longRunning ? {} : { patience: options.patience }),
           leaving: endless ? endOf(exchange) : leavingOfClient(exchange),
         },

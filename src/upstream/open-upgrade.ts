@@ -11,13 +11,13 @@ import type { Telemetry } from '../lib/telemetry.ts';
 import type { Upgrade } from '../pipeline/exchange.ts';
 import type { UpstreamRequest } from '../pipeline/upstream.ts';
 import { answerFault } from './answer-fault.ts';
-import { addressOf, type ConnectionOptions, connect, MAX_HEADER_BYTES } from './connection.ts';
+import { addressOf, connect, MAX_HEADER_BYTES } from './connection.ts';
+import type { Departure, DepartureOf } from './departures.ts';
 import { callResultOf, timedOut, unavailable, upstreamFailure } from './failure.ts';
 import { outgoingHeaders } from './outgoing-headers.ts';
 
 export interface UpgradeOptions {
-  readonly connection: ConnectionOptions;
-  readonly token: string | undefined;
+  readonly departureOf: DepartureOf;
   /** Milliseconds from the request to the head of the answer. */
   readonly timeouts: { readonly response: number };
   readonly clock: Clock;
@@ -54,8 +54,10 @@ export async function openUpgrade(
   upgrade: Upgrade,
   signal: AbortSignal,
 ): Promise<Opened> {
-  const { connection, clock, telemetry, logger, timeouts } = options;
-  const headers = upgradeHeaders(options, request, upgrade);
+  const { clock, telemetry, logger, timeouts } = options;
+  const departure = options.departureOf(request.sender);
+  const { connection } = departure;
+  const headers = upgradeHeaders(departure, request, upgrade);
   if (signal.aborted) return { kind: 'left' };
   const startedAt = clock.now();
   const { promise, resolve, reject } = Promise.withResolvers<Opened>();
@@ -96,7 +98,7 @@ export async function openUpgrade(
 
   function onRefused(response: http.IncomingMessage): void {
     const status = response.statusCode ?? 0;
-    const fault = answerFault(status, request.proxied, logger);
+    const fault = answerFault(status, request.proxied || request.sender.kind === 'client', logger);
     if (fault !== undefined) {
       fail(fault);
       return;
@@ -147,7 +149,7 @@ function start(
 
 /** @throws StatusError RequestMalformed for any other protocol than those we know */
 function upgradeHeaders(
-  { connection, token }: UpgradeOptions,
+  { connection, token }: Departure,
   request: UpstreamRequest,
   upgrade: Upgrade,
 ): string[] {

@@ -1,5 +1,5 @@
 /**
- * The last step before a request leaves: framing, host and our own credential are put on, and nothing that
+ * The last step before a request leaves: framing, host and the credential are put on, and nothing that
  * belongs to the client's connection comes along.
  * RFC 9110 §7.6.1; RFC 9112 §6.
  */
@@ -34,10 +34,10 @@ const WITHOUT_CONTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 
 
 /**
  * @param headers complete but for the credential
- * @param token our own; undefined where a client certificate speaks for us
+ * @param token the sender's; undefined where our client certificate speaks for us
  * @returns names and values in turn, as Node and undici take them
  * @throws StatusError InvariantBroken where somebody's Authorization is still there: it must never leave beside,
- *   or instead of, our own identity
+ *   or instead of, the sender's
  */
 export function outgoingHeaders(headers: HeaderList, token: string | undefined): string[] {
   const flat: string[] = [];

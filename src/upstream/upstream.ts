@@ -6,8 +6,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { Forwarder, Tunneller, UpstreamFetcher } from '../pipeline/upstream.ts';
-import type { CallContext } from './call.ts';
-import { createPool, type UpstreamCredential } from './connection.ts';
+import type { UpstreamCredential } from './connection.ts';
+import { createDepartures } from './departures.ts';
 import { createFetcher } from './fetch.ts';
 import { createForwarder } from './forward.ts';
 import { IdleTimers } from './idle-timer.ts';
@@ -19,6 +19,8 @@ export interface UpstreamOptions {
   /** PEM of the authorities the API server's certificate may come from; without it the system's. */
   readonly ca?: string | Buffer;
   readonly credential: UpstreamCredential;
+  /** Whether requests with a client's own token occur; false without it. */
+  readonly passThrough?: boolean;
   /** Milliseconds. */
   readonly timeouts: {
     /** TCP and TLS together. */
@@ -41,42 +43,28 @@ export interface Upstream extends Forwarder, Tunneller, UpstreamFetcher {
   destroy(): Promise<void>;
 }
 
-/**
- * Connections for requests that end by themselves, well below what an API server serves at once (600 by default). A
- * thousand people at once would else be a thousand TLS handshakes at once, which all come too late.
- */
-const MAX_BRIEF = 256;
-
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const { clock, logger, telemetry, timeouts, maxBodyBytes, credential } = options;
+  const { clock, logger, telemetry, timeouts, maxBodyBytes, credential, passThrough = false } = options;
   const connection = {
     server: options.server,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
-    credential,
     connectTimeout: timeouts.connect,
   };
-  const token = 'token' in credential ? credential.token : undefined;
-  // Two pools, since undici looks for a free connection one by one: hundreds of open watches are not in its way.
-  const brief: CallContext = { dispatcher: createPool(connection, MAX_BRIEF), clock, logger, telemetry };
-  const lasting: CallContext = { dispatcher: createPool(connection, null), clock, logger, telemetry };
+  const context = { clock, logger, telemetry };
+  const departures = createDepartures({ connection, credential, passThrough, context });
+  const departureOf = departures.of;
   const patience = new IdleTimers(clock, timeouts.response);
-  const tunneller = createTunneller({ connection, token, timeouts, clock, logger, telemetry });
+  const tunneller = createTunneller({ departureOf, timeouts, ...context });
   return {
-    ...createForwarder({
-      patience,
-      context: (longRunning) => (longRunning ? lasting : brief),
-      token,
-      timeouts,
-      maxBodyBytes,
-    }),
-    ...createFetcher({ context: brief, token, patience }),
+    ...createForwarder({ departureOf, patience, timeouts, maxBodyBytes }),
+    ...createFetcher({ departureOf, patience }),
     tunnel: tunneller.tunnel,
     async close() {
-      await Promise.all([brief.dispatcher.close(), lasting.dispatcher.close(), tunneller.idle()]);
+      await Promise.all([departures.close(), tunneller.idle()]);
     },
     async destroy() {
       tunneller.destroy();
-      await Promise.all([brief.dispatcher.destroy(), lasting.dispatcher.destroy()]);
+      await departures.destroy();
     },
   };
 }

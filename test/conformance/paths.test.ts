@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { UserInfo } from '../../src/api/authentication-v1.ts';
+import type { Sender } from '../../src/api/sender.ts';
 import { authorize } from '../../src/authorization/authorizer.ts';
 import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
@@ -31,6 +32,7 @@ const rows: Row[] = readFileSync(new URL('./arktos/paths.tsv', import.meta.url),
 const mode = createArktosMode({ systemTenant: 'system', domains: {} });
 const boundary = createTenantBoundary({ isSystem: mode.isSystem });
 const tenant = toTenantName('tenant1');
+const sender: Sender = { kind: 'stonegate' };
 const user: UserInfo = { username: 'tenant1:root', uid: '', groups: ['system:authenticated'], extra: {} };
 
 /** What happens to the row's request: an action of the table, and where it goes. */
@@ -38,7 +40,7 @@ async function outcome({ method, short }: Row): Promise<{ action: string; target
   try {
     const info = parseRequestInfo(method, short, { readsTenantFromPath: true });
     const signal = new AbortController().signal;
-    await authorize([boundary], { info, method, user, tenant, upgrade: undefined, signal });
+    await authorize([boundary], { info, method, user, tenant, sender, upgrade: undefined, signal });
     const route = mode.route(info, method, tenant, user);
     const target = route.query === '' ? route.path : `${route.path}?${route.query}`;
     if (route.kind === 'discovery') return { action: 'D', target };

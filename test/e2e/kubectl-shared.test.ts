@@ -57,7 +57,7 @@ async function refused(t: Test, alice: Kubectl, bob: Kubectl): Promise<void> {
   t.match(await fails(t, alice, ['get', 'pods', '-A']), /at the cluster scope/);
   t.match(
     await fails(t, alice, ['get', 'pods', '--as', 'acme:bob']),
-    'acting as somebody else is not possible here',
+    /users "acme:bob" is forbidden: User "acme:alice" cannot impersonate resource "users"/,
   );
 }
 

@@ -3,6 +3,7 @@ import t from 'tap';
 import type { JWTTenant } from '../../src/api/config-v1alpha1.ts';
 import { identityOfClaims } from '../../src/authentication/jwt-mapping.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
+import { compileExpression, ExpressionError } from '../../src/lib/cel.ts';
 import { jwtConfiguration } from '../support/oidc/jwt-configuration.ts';
 
 const word = fc.oneof(
@@ -71,3 +72,103 @@ t.test('no token makes a reserved name, a blank one, or a tenant that is not lis
   );
   t.ok(accepted > 0, 'some tokens were accepted');
 });
+
+const expression = fc.constantFrom(
+  'claims.sub',
+  'claims.?sub.orValue("")',
+  '"sys" + claims.sub',
+  'claims.sub.lowerAscii()',
+  'claims.sub.trim()',
+  'claims.sub.replace("x", "")',
+  'claims.sub.substring(1)',
+  'claims.groups',
+  'claims.groups.map(g, g)',
+  'claims.groups.filter(g, g != "acme")',
+  'claims.groups.join("")',
+  'claims.sub.split(":")',
+  'claims[claims.sub]',
+  'claims.?groups[?0].orValue(claims.hd)',
+  'claims',
+  'null',
+);
+
+t.test('no expression makes a reserved name, a blank one, or one outside its issuer’s prefix', async (t) => {
+  let accepted = 0;
+  fc.assert(
+    fc.property(
+      claims,
+      expression,
+      expression,
+      fc.constantFrom('', 'a', 'acme:'),
+      (token, name, group, prefix) => {
+        const configuration = jwtConfiguration({
+          claimMappings: {
+            username: { expression: name },
+            groups: { expression: group },
+            uid: { expression: name },
+            extra: [{ key: 'example.org/d', valueExpression: group }],
+          },
+          usernamePrefix: prefix,
+          groupsPrefix: prefix,
+        });
+        const identity = refusable(() => identityOfClaims({ claims: token, expiresAt: 1 }, configuration));
+        if (identity?.subject.kind !== 'claim') return identity === undefined;
+        accepted += 1;
+        const names = [
+          identity.subject.name,
+          ...identity.groups.filter((each) => each !== 'system:authenticated'),
+        ];
+        const texts = [...names, ...Object.values(identity.extra).flat()];
+        return (
+          names.every((each) => each.startsWith(prefix) && !/^(system|keystone|stonegate):/.test(each)) &&
+          texts.every(
+            (each) => each !== '' && each.trim() === each && !/\p{Cc}/u.test(each) && each.isWellFormed(),
+          )
+        );
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+  t.ok(accepted > 0, 'some tokens were accepted');
+});
+
+t.test(
+  'whatever an expression says, compiling ends in an expression or in what is wrong with it',
+  async (t) => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        'claims',
+        '.',
+        'sub',
+        '(',
+        ')',
+        '[',
+        ']',
+        '?',
+        ':',
+        '"',
+        "'",
+        '+',
+        '==',
+        'map',
+        'x',
+        ',',
+        '{',
+        '}',
+        '1',
+      ),
+      fc.string({ unit: 'binary', maxLength: 3 }),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
+        try {
+          return compileExpression(pieces.join(''), 'claims').type !== '';
+        } catch (error) {
+          return error instanceof ExpressionError;
+        }
+      }),
+      { numRuns: 5_000 },
+    );
+    t.pass();
+  },
+);

@@ -56,7 +56,15 @@ const listening = await startListener(
     underWay += 1;
     await upstream
       .forward(
-        { method, target: '/', headers: [], longRunning, endless: longRunning, proxied: false },
+        {
+          sender: { kind: 'stonegate' },
+          method,
+          target: '/',
+          headers: [],
+          longRunning,
+          endless: longRunning,
+          proxied: false,
+        },
         exchange,
         { onHead: () => undefined },
       )

@@ -34,7 +34,8 @@ async function routeOf(verb: string, target: string): Promise<Route | undefined>
   try {
     const info = parseRequestInfo(verb, target, { readsTenantFromPath: true });
     const signal = new AbortController().signal;
-    await authorize([boundary], { info, method: verb, user, tenant, upgrade: undefined, signal });
+    const sender = { kind: 'stonegate' } as const;
+    await authorize([boundary], { info, method: verb, user, tenant, sender, upgrade: undefined, signal });
     return mode.route(info, verb, tenant, user);
   } catch (error) {
     if (error instanceof StatusError) return undefined;

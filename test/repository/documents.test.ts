@@ -49,6 +49,26 @@ t.test('every whole configuration in the documents is a good one', async (t) => 
   }
 });
 
+t.test(
+  'the AuthenticationConfiguration in the documents is a good one, with the tenants beside it',
+  async (t) => {
+    const fences = [...read('docs/authentication.md').matchAll(/```yaml\n(.*?)```/gs)].map(
+      ([, yaml = '']) => yaml,
+    );
+    const file = fences.find((yaml) => yaml.includes('kind: AuthenticationConfiguration')) ?? '';
+    const own = fences.find((yaml) => yaml.includes('configurationFile:')) ?? '';
+    const whole = `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: c, keyFile: k } }
+upstream: { server: "https://u", credential: { tokenFile: t } }
+tenancy: { mode: arktos }
+${own}`;
+    const { configuration, problems } = parseConfiguration(whole, '/', () => Buffer.from(file));
+    t.same(problems.map(formatProblem), []);
+    t.equal(configuration?.authentication.jwt.length, 1);
+  },
+);
+
 t.test('docs/errors.md has every error code with its HTTP status, and no other', async (t) => {
   const documented = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d{3}) /gm)].map(
     ([, code, http]) => `${code} ${http}`,

@@ -29,6 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   pipeline: [...BASE, ...DOMAIN],
   server: [...BASE, 'pipeline'],
   portal: [...BASE, 'pipeline'],
+  webhook: [...BASE, 'pipeline'],
   cli: [...BASE, 'config', 'clients'],
 };
 
@@ -47,6 +48,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['cache/redis.ts'],
   'lru-cache': ['cache/', 'flowcontrol/'],
   jose: ['authentication/'],
+  '@node-rs/bcrypt': ['authentication/password.ts'],
+  'csv-parse': ['config/static-users.ts'],
   'openid-client': ['clients/oidc'],
   undici: ['upstream/', 'clients/'],
   pino: ['observability/'],
@@ -55,6 +58,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   // A cloud's file is no configuration of Stonegate's.
   yaml: ['config/', 'cli/', 'portal/kubeconfig.ts'],
   zod: ['config/'],
+  '@marcbachmann/cel-js': ['lib/cel'],
+  '@bufbuild/re2': ['lib/cel'],
   '@bufbuild/protobuf': ['pipeline/review-protobuf.ts'],
   'ipaddr.js': ['pipeline/client-address.ts', 'config/'],
 };

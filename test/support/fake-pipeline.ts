@@ -3,6 +3,7 @@
  * answers what the test says and remembers what it was sent.
  */
 import type { Identity, TenantName } from '../../src/api/identity.ts';
+import type { AccessReviewer } from '../../src/authorization/access-reviewer.ts';
 import type { StatusAnswer } from '../../src/errors/to-status.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { systemRandom } from '../../src/lib/random.ts';
@@ -47,11 +48,19 @@ export const openMode: TenancyMode = {
     groups: ['keystone:project:p1', 'system:authenticated'],
     extra: {},
   }),
+  impersonationTarget: (wanted) => ({ username: `acme:${wanted}`, groups: [], extra: {} }),
   route: (info) => ({ kind: 'forward', path: info.rawPath, query: info.rawQuery }),
   reviewTenant: () => undefined,
   isSystem: () => false,
+  concernsCluster: () => false,
+  isWithinTenant: () => true,
   hiddenResources: new Set(),
   hiddenGroups: new Set(),
+};
+
+const allowingReviewer: AccessReviewer = {
+  review: async () => ({ allowed: true }),
+  reviewSelf: async () => ({ allowed: true }),
 };
 
 export interface Seen {
@@ -70,6 +79,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
     clock: systemClock,
     random: systemRandom,
     trustedProxies: [],
+    anonymousAccess: () => undefined,
     observer: {
       requestReceived: note('received'),
       responseStarted: note('started'),
@@ -77,6 +87,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
     },
     authenticators: [{ name: 'fake', authenticate: async () => alice }],
     mode: openMode,
+    impersonation: { reviewer: allowingReviewer, extraKeys: new Set() },
     authorizers: [],
     admission: [],
     limitTenant() {},

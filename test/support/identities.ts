@@ -49,3 +49,23 @@ export function claimIdentity(name: string, tenant = 'acme', changes: Partial<Id
     ...changes,
   };
 }
+
+/** Whom the API server itself vouches for. */
+export function upstreamIdentity(
+  username: string,
+  tenant = 'acme',
+  changes: Partial<Identity> = {},
+): Identity {
+  const user = { username, uid: '', groups: ['system:authenticated'], extra: {} };
+  return {
+    authenticator: 'token-review',
+    subject: { kind: 'upstream', user },
+    tenantOrigin: { from: 'issuer', tenant },
+    uid: '',
+    groups: user.groups,
+    extra: {},
+    expiresAt: Number.POSITIVE_INFINITY,
+    auditAnnotations: {},
+    ...changes,
+  };
+}

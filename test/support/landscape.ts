@@ -59,7 +59,7 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
   const authority = await createAuthority('Stonegate demo CA');
   const apiServer = await createApiServer({
     flavour: mode === 'arktos' ? 'arktos' : 'kubernetes',
-    tls: await authority.server('kube-apiserver'),
+    tls: { ...(await authority.server('kube-apiserver')), clientCA: authority.cert },
     tokens: { [OWN_TOKEN]: { username: 'stonegate' } },
     ...(onRequest && { onRequest }),
   });
@@ -81,16 +81,19 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
       },
     },
   });
-  admitStonegate(apiServer.seed, mode);
+  admitStonegate(apiServer.seed, mode, 'tokenReview' in { ...options.configuration?.authentication });
   seedKeystone(keystone);
   const log = mode === 'arktos' ? seedTenants(apiServer.seed) : seedNamespaces(apiServer.seed);
   const configFile = join(folder, 'stonegate.yaml');
   const served = await authority.server('stonegate');
+  const own = await authority.client('stonegate', mode === 'arktos' ? ['tenant:system'] : []);
   const files = {
     'ca.crt': authority.cert,
     'tls.crt': served.cert,
     'tls.key': served.key,
     'apiserver-token': OWN_TOKEN,
+    'apiserver.crt': own.cert,
+    'apiserver.key': own.key,
     'cache.key': randomBytes(32).toString('base64'),
     'portal-client-secret': PORTAL_CLIENT.clientSecret,
     'clouds.yaml': cloudsOf(keystone, join(folder, 'ca.crt')),
@@ -188,9 +191,9 @@ function portalOf(provider: OidcProvider, port: number): object {
 }
 
 /** What `stonegate manifests rbac` prints is all that Stonegate is given. */
-function admitStonegate(seed: Seed, mode: Mode): void {
+function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean): void {
   const manifests = rbacManifests(
-    { mode, keystone: true, extraKeys: [] },
+    { mode, keystone: true, tokenReview, extraKeys: [] },
     { kind: 'User', name: 'stonegate' },
   );
   for (const document of parseAllDocuments(manifests)) {

@@ -11,6 +11,9 @@ export interface Destination {
   readonly port: number;
   /** PEM. */
   readonly ca: string;
+  /** What the client shows, PEM. */
+  readonly cert?: string;
+  readonly key?: string;
   /** The address to come from; the system's choice without it. */
   readonly from?: string;
 }
@@ -51,7 +54,7 @@ export interface OpenRequest {
 
 /** @param token sent as bearer token; none without it */
 export function openRequest(
-  { port, ca, from }: Destination,
+  { from, ...destination }: Destination,
   token: string | undefined,
   path: string,
   options: RequestOptions = {},
@@ -59,8 +62,7 @@ export function openRequest(
   const credential = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const request = httpsRequest({
     host: '127.0.0.1',
-    port,
-    ca,
+    ...destination,
     path,
     method: options.method ?? 'GET',
     headers: { ...credential, ...options.headers },

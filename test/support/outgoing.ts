@@ -3,6 +3,7 @@
  */
 import type { Identity } from '../../src/api/identity.ts';
 import { impersonationHeaders } from '../../src/pipeline/impersonate.ts';
+import { senderOf } from '../../src/pipeline/pass-through.ts';
 import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
 import type { Outgoing } from '../../src/pipeline/request-state.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from '../../src/pipeline/upstream.ts';
@@ -27,11 +28,16 @@ export function outgoingOf(
     sourceIPs: ['192.0.2.7'],
     info,
     identity,
+    proven: identity,
+    sender: senderOf(identity, { kind: 'bearer', token: 'client-token' }),
     tenant,
     user,
     authorized: true,
     route: mode.route(info, exchange.method, tenant, user),
-    headers: [...exchange.headers, ...impersonationHeaders(user)],
+    headers:
+      identity.subject.kind === 'upstream'
+        ? [...exchange.headers]
+        : [...exchange.headers, ...impersonationHeaders(user)],
   };
 }
 

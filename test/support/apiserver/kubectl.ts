@@ -28,7 +28,9 @@ export interface KubectlTarget {
   readonly server: string;
   /** PEM. */
   readonly ca: string;
-  readonly token: string;
+  readonly token?: string;
+  /** PEM. */
+  readonly certificate?: { readonly cert: string; readonly key: string };
   /** Added to the environment. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -56,18 +58,28 @@ function minorOf(binary: string): number {
   return Number.parseInt(said.clientVersion.minor, 10);
 }
 
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
 /** A kubectl with a kubeconfig and a cache of its own. */
 export function createKubectl(binary: string, target: KubectlTarget): Kubectl {
   const folder = mkdtempSync(join(tmpdir(), 'kubectl-'));
   const config = join(folder, 'kubeconfig');
-  const ca = Buffer.from(target.ca).toString('base64');
+  const ca = base64(target.ca);
+  const { token, certificate } = target;
+  const user = {
+    ...(token !== undefined && { token }),
+    ...(certificate && {
+      'client-certificate-data': base64(certificate.cert),
+      'client-key-data': base64(certificate.key),
+    }),
+  };
   writeFileSync(
     config,
     JSON.stringify({
       apiVersion: 'v1',
       kind: 'Config',
       clusters: [{ name: 'c', cluster: { server: target.server, 'certificate-authority-data': ca } }],
-      users: [{ name: 'u', user: { token: target.token } }],
+      users: [{ name: 'u', user }],
       contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
       'current-context': 'x',
     }),

@@ -4,10 +4,13 @@
  */
 import { admit, admitDeletion } from './admission.ts';
 import { collectionPath } from './cluster.ts';
+import { admitRights } from './escalation.ts';
 import { type Exchange, readObject, readText, sendJSON } from './exchange.ts';
 import { ensureObject, isObject, type JsonObject, objectAt, textAt } from './json.ts';
 import type { Kind } from './kinds.ts';
+import { pageOf } from './pages.ts';
 import { applyPatch } from './patches.ts';
+import { checkPreconditions } from './preconditions.ts';
 import { alreadyExists, badRequest, conflict, methodNotAllowed, notFound } from './statuses.ts';
 import type { Location, Selection } from './store.ts';
 import { tableOf, tableWanted } from './tables.ts';
@@ -31,7 +34,7 @@ export async function serveObjects(exchange: Exchange, kind: Kind): Promise<void
     case 'patch':
       return patch(exchange, kind, request.headers['content-type'] ?? '', await readText(request));
     case 'delete':
-      return remove(exchange, kind);
+      return await remove(exchange, kind);
     case 'deletecollection':
       return removeMany(exchange, kind);
     default:
@@ -75,7 +78,8 @@ function list(exchange: Exchange, kind: Kind): void {
   const { cluster, path, response, request, tenant } = exchange;
   const selects = selectorOf(path.query);
   const found = cluster.store.list(selectionOf(exchange, kind)).map(({ object }) => object);
-  const objects = found.filter(selects).map((object) => present(exchange, object));
+  const page = pageOf(found.filter(selects), path.query);
+  const objects = page.objects.map((object) => present(exchange, object));
   const { group, resource, namespace } = locationOf(exchange, kind, '');
   const selfLink = collectionPath(kind, path.version, {
     tenant: kind.scope === 'cluster' ? '' : tenant,
@@ -86,6 +90,7 @@ function list(exchange: Exchange, kind: Kind): void {
   const metadata = {
     ...(cluster.flavour === 'arktos' ? { selfLink } : {}),
     resourceVersion: String(cluster.store.revision),
+    ...page.metadata,
   };
   const table = tableWanted(request.headers.accept ?? '');
   if (table !== undefined) {
@@ -151,6 +156,7 @@ function create(exchange: Exchange, kind: Kind, object: JsonObject): void {
     metadata.name = textAt(metadata, 'generateName') + Math.random().toString(36).slice(2, 7).padEnd(5, 'x');
   const name = textAt(metadata, 'name');
   admit({ cluster, kind, tenant, namespace: path.namespace, object, isNew: true });
+  admitRights(exchange, kind, object);
   const location = locationOf(exchange, kind, name);
   if (cluster.store.get(location) !== undefined) throw alreadyExists(kind.group, kind.resource, name);
   if (kind.kind === 'Pod' && cluster.schedulesPods) ensureObject(object, 'spec').nodeName ??= 'n1';
@@ -171,6 +177,7 @@ function update(exchange: Exchange, kind: Kind, object: JsonObject): void {
   if (version !== '' && version !== textAt(objectAt(before.object, 'metadata'), 'resourceVersion'))
     throw conflict(kind.group, kind.resource, path.name);
   admit({ cluster, kind, tenant, namespace: path.namespace, object, isNew: false });
+  admitRights(exchange, kind, object, before.object);
   replace(exchange, kind, before, object);
 }
 
@@ -185,6 +192,7 @@ function patch(exchange: Exchange, kind: Kind, contentType: string, body: string
   const before = existing(exchange, kind);
   const object = applyPatch(contentType, present(exchange, before.object), body);
   admit({ cluster, kind, tenant, namespace: path.namespace, object, isNew: false });
+  admitRights(exchange, kind, object, before.object);
   replace(exchange, kind, before, object);
 }
 
@@ -214,10 +222,11 @@ function withoutRevision(object: JsonObject): JsonObject {
   return { metadata: marks, ...rest };
 }
 
-function remove(exchange: Exchange, kind: Kind): void {
-  const { cluster, path, response } = exchange;
+async function remove(exchange: Exchange, kind: Kind): Promise<void> {
+  const { cluster, path, request, response } = exchange;
   const { location, object } = existing(exchange, kind);
   admitDeletion(kind, location);
+  await checkPreconditions(request, kind, object);
   if (!path.query.has('dryRun')) cluster.remove(location);
   if (kind.resource === 'pods' || kind.resource === 'namespaces') {
     sendJSON(response, 200, present(exchange, object));

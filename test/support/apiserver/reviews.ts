@@ -6,7 +6,7 @@ import type { Cluster } from './cluster.ts';
 import { type JsonObject, objectAt, textAt, textsAt } from './json.ts';
 import type { Rule } from './rbac.ts';
 import { ApiError, badRequest } from './statuses.ts';
-import { tenantOfName, type User, userOfToken } from './users.ts';
+import { audiencesOf, tenantOfName, type User, userOfToken } from './users.ts';
 
 const CREATED = { metadata: { creationTimestamp: null } };
 
@@ -22,7 +22,7 @@ export function answerReview(
   const answered = { kind, apiVersion: textAt(review, 'apiVersion'), ...CREATED };
   switch (kind) {
     case 'TokenReview':
-      return { ...answered, spec, status: reviewToken(cluster, textAt(spec, 'token')) };
+      return { ...answered, spec, status: reviewToken(cluster, spec) };
     case 'SelfSubjectAccessReview':
       return { ...answered, spec, status: reviewAccess(cluster, user, spec) };
     case 'SubjectAccessReview':
@@ -45,11 +45,22 @@ export function answerReview(
   }
 }
 
-function reviewToken(cluster: Cluster, token: string): JsonObject {
-  const user = userOfToken(cluster.tokens, token, cluster.flavour);
-  return user === undefined
-    ? { user: {}, error: 'invalid bearer token' }
-    : { authenticated: true, user: describeUser(user) };
+/**
+ * Who may use a token, for which audiences: of those asked for where a review names some; Arktos tells no others. The
+ * tenant is not told.
+ */
+function reviewToken({ tokens, flavour }: Cluster, spec: JsonObject): JsonObject {
+  const token = textAt(spec, 'token');
+  const asked = textsAt(spec, 'audiences');
+  const user = userOfToken(tokens, token, flavour, asked.length === 0 ? undefined : asked);
+  const known = tokens.get(token);
+  if (user === undefined || known === undefined) return { user: {}, error: 'invalid bearer token' };
+  const audiences = audiencesOf(known).filter((one) => asked.length === 0 || asked.includes(one));
+  return {
+    authenticated: true,
+    user: describeUser(user),
+    ...((flavour === 'kubernetes' || asked.length > 0) && { audiences: [...audiences] }),
+  };
 }
 
 function describeUser(user: User): JsonObject {

@@ -2,6 +2,7 @@
 import { type Cluster, furnishTenant } from './cluster.ts';
 import type { JsonObject } from './json.ts';
 import type { PodLog } from './pods.ts';
+import { makeServiceAccountToken, type ServiceAccountToken } from './service-account-tokens.ts';
 import type { TokenUser } from './users.ts';
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
@@ -26,6 +27,8 @@ export interface PolicyRule {
 export interface Seed {
   /** A static token; `system:authenticated` comes by itself. */
   token(token: string, user: TokenUser): void;
+  /** A token of a service account, which need not be there otherwise. */
+  serviceAccountToken(account: ServiceAccountToken): string;
   /** A tenant as its controller leaves it: three namespaces, an admin role and its binding. */
   tenant(name: string): void;
   namespace(name: string, place?: Place): void;
@@ -70,6 +73,11 @@ export function createSeed(cluster: Cluster): Seed {
   return {
     object,
     token: (token, user) => cluster.tokens.set(token, user),
+    serviceAccountToken(account) {
+      const { token, user } = makeServiceAccountToken(account, cluster.flavour);
+      cluster.tokens.set(token, user);
+      return token;
+    },
     tenant: (name) => object('v1/tenants', name, { spec: { storageClusterId: '0' } }),
     namespace: (name, place) => object('v1/namespaces', name, {}, place),
     pod(name, place = {}) {

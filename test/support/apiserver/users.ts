@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { type PeerCertificate, TLSSocket } from 'node:tls';
 import type { Flavour } from './kinds.ts';
 import type { Rbac } from './rbac.ts';
+import { SERVER_AUDIENCE } from './service-account-tokens.ts';
 import { ApiError, forbidden, unauthorized } from './statuses.ts';
 
 export interface User {
@@ -25,19 +26,29 @@ export interface TokenUser {
   readonly groups?: readonly string[];
   /** Defaults to `system`. */
   readonly tenant?: string;
+  /** Whom the token is for; the server itself where left out. */
+  readonly audiences?: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly expiresAt?: number;
 }
 
 const AUTHENTICATED = 'system:authenticated';
 const AUTHENTICATION_GROUP = 'authentication.k8s.io';
 
-/** The user of a static token, as a token review would answer it. */
+/**
+ * The user of a token that is for one of these audiences, as a token review would answer it.
+ *
+ * @param audiences the server's own unless a review names others
+ */
 export function userOfToken(
   tokens: ReadonlyMap<string, TokenUser>,
   token: string,
   flavour: Flavour,
+  audiences: readonly string[] = [SERVER_AUDIENCE],
 ): User | undefined {
   const known = tokens.get(token);
-  if (known === undefined) return undefined;
+  if (known === undefined || (known.expiresAt ?? Number.POSITIVE_INFINITY) <= Date.now()) return undefined;
+  if (!audiencesOf(known).some((one) => audiences.includes(one))) return undefined;
   return {
     username: known.username,
     uid: known.uid ?? '',
@@ -47,23 +58,27 @@ export function userOfToken(
   };
 }
 
-/** @throws ApiError 401 where the request carries no credential that holds */
+export function audiencesOf({ audiences = [SERVER_AUDIENCE] }: TokenUser): readonly string[] {
+  return audiences;
+}
+
+/**
+ * A certificate that holds comes before any token, as in kube-apiserver.
+ *
+ * @throws ApiError 401 where the request carries no credential that holds
+ */
 export function authenticate(
   request: IncomingMessage,
   tokens: ReadonlyMap<string, TokenUser>,
   flavour: Flavour,
 ): User {
-  const header = request.headers.authorization;
-  if (header !== undefined) {
-    const token = /^bearer +(\S+)$/i.exec(header)?.[1];
-    const user = token === undefined ? undefined : userOfToken(tokens, token, flavour);
-    if (user === undefined) throw unauthorized();
-    return user;
-  }
   const { socket } = request;
   if (socket instanceof TLSSocket && socket.authorized)
     return userOfCertificate(socket.getPeerCertificate(), flavour);
-  throw unauthorized();
+  const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+  const user = token === undefined ? undefined : userOfToken(tokens, token, flavour);
+  if (user === undefined) throw unauthorized();
+  return user;
 }
 
 /** Arktos reads `O=tenant:T` with the groups in OU, else the tenant from the name before the first colon. */

@@ -25,6 +25,8 @@ export interface User {
   password: string;
   enabled: boolean;
   deleted: boolean;
+  /** Names of the groups they are in; such groups give no roles. */
+  groups: string[];
   /** Ids of groups, as federation freezes them into a token. */
   federatedGroups: readonly string[];
 }
@@ -81,8 +83,12 @@ export function createDirectory() {
     domains,
     projects,
     users,
+    roles,
     applicationCredentials,
     trusts,
+    get assignments(): readonly Assignment[] {
+      return assignments;
+    },
     /** The domain of that name, made where there is none. */
     domain(name: string): Domain {
       const found = domains.find((each) => each.name === name);
@@ -111,6 +117,7 @@ export function createDirectory() {
         password: `${name}-pass`,
         enabled: true,
         deleted: false,
+        groups: [],
         federatedGroups: [],
       };
       users.push(user);

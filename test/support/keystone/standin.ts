@@ -8,7 +8,9 @@ import { createServer as createTLSServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { createDirectory, type Directory, type Target, type User } from './directory.ts';
 import { errorBody, type Fault, misbehave } from './faults.ts';
+import { listed } from './listing.ts';
 import { login, Refusal } from './login.ts';
+import { createRevocations } from './revocations.ts';
 import { createTokenStore, type IssueOptions, type TokenRecord } from './tokens.ts';
 
 export interface KeystoneStandInOptions {
@@ -55,6 +57,7 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     provider: options.tokenProvider ?? 'fernet',
     now: options.now ?? Date.now,
   });
+  const revocations = createRevocations(tokens, options.now ?? Date.now);
   const calls: string[] = [];
   let held: (() => void)[] = [];
   let fault: Fault | undefined;
@@ -73,7 +76,10 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     try {
       if (path === '/v3' || path === '/v3/') return { status: 200, body: { version: VERSION } };
       if (path === '/v3/auth/projects') return { status: 200, body: { projects: projectsOf(request) } };
-      if (path !== '/v3/auth/tokens') throw new Refusal(404, 'Not Found');
+      if (/^\/v3\/users\/[^/]+\/groups$/.test(path))
+        return { status: 200, body: { groups: groupsOf(request, path) } };
+      if (path === '/v3/OS-REVOKE/events') return { status: 200, body: eventsSince(request, query) };
+      if (path !== '/v3/auth/tokens') return { status: 200, body: list(request, path, query) };
       if (request.method === 'POST') return signIn(body, query);
       if (request.method === 'DELETE') return signOut(request);
       return validate(request, query);
@@ -91,7 +97,7 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
   function signOut(request: IncomingMessage): Answer {
     const { caller, subject } = parties(request);
     if (caller.user !== subject.user && !isReader(caller)) throw forbidden();
-    subject.revoked = true;
+    revocations.revoke(subject);
     return { status: 204 };
   }
 
@@ -108,14 +114,44 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     return { status: 200, token: subject.string, body: tokens.bodyOf(subject, !query.has('nocatalog')) };
   }
 
+  /** Who asks, if their token is good. */
+  function callerOf(request: IncomingMessage): TokenRecord {
+    const caller = tokens.find(String(request.headers['x-auth-token'] ?? ''));
+    if (caller && tokens.stateOf(caller) === 'alive') return caller;
+    throw new Refusal(401, 'The request you have made requires authentication.');
+  }
+
+  function list(request: IncomingMessage, path: string, query: URLSearchParams): object {
+    const caller = callerOf(request);
+    if (!isReader(caller)) throw forbidden();
+    const found = listed(directory, path.slice('/v3'.length), query);
+    if (found === undefined) throw new Refusal(404, 'Not Found');
+    return found;
+  }
+
+  function eventsSince(request: IncomingMessage, query: URLSearchParams): object {
+    const caller = callerOf(request);
+    if (!isService(caller) && !holds(caller, 'admin')) throw forbidden();
+    const since = Date.parse(query.get('since') ?? '1970-01-01T00:00:00Z');
+    if (Number.isNaN(since)) throw new Refusal(400, 'invalidate date format');
+    return { events: revocations.since(since), links: { next: null, self: '', previous: null } };
+  }
+
   /** The caller's own, disabled ones too. */
   function projectsOf(request: IncomingMessage): unknown[] {
-    const caller = tokens.find(String(request.headers['x-auth-token'] ?? ''));
-    if (!caller || tokens.stateOf(caller) !== 'alive')
-      throw new Refusal(401, 'The request you have made requires authentication.');
+    const caller = callerOf(request);
     return directory.projects
       .filter((project) => !project.deleted && directory.rolesOf(caller.user, { project }).length > 0)
       .map(({ id, name, domain, enabled }) => ({ id, name, domain_id: domain.id, enabled }));
+  }
+
+  /** Of themselves alone, as Keystone's own policy has it. */
+  function groupsOf(request: IncomingMessage, path: string): unknown[] {
+    const caller = tokens.find(String(request.headers['x-auth-token'] ?? ''));
+    if (!caller || tokens.stateOf(caller) !== 'alive')
+      throw new Refusal(401, 'The request you have made requires authentication.');
+    if (path !== `/v3/users/${caller.user.id}/groups`) throw forbidden();
+    return caller.user.groups.map((name) => ({ id: randomUUID().replaceAll('-', ''), name }));
   }
 
   /** The subject comes before the permission: a 404 precedes a 403. */
@@ -181,9 +217,9 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     issue: (user, scope, given) => tokens.issue(user, scope, given).string,
     revoke(token) {
       const record = tokens.find(token);
-      if (record) record.revoked = true;
+      if (record) revocations.revoke(record);
     },
-    revokeAllOf: (user) => tokens.revokeAllOf(user),
+    revokeAllOf: (user) => revocations.revokeAllOf(user),
     down,
     listen,
     close: down,

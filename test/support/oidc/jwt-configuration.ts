@@ -12,6 +12,7 @@ export function jwtConfiguration(changes: Partial<JWTConfiguration> = {}): JWTCo
     issuer: { url: ISSUER, audiences: ['kubernetes'] },
     algorithms: ['RS256', 'ES256', 'PS256', 'EdDSA'],
     claimValidationRules: [],
+    userValidationRules: [],
     claimMappings: {
       username: { claim: 'sub', prefix: 'oidc:' },
       groups: { claim: 'groups', prefix: 'oidc:' },

@@ -3,6 +3,7 @@
  * thinnest listener before that. Tests play both ends.
  */
 
+import type { Sender } from '../../../src/api/sender.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
@@ -52,6 +53,8 @@ export interface RelayOptions {
   readonly maxBodyBytes?: number;
   readonly credential?: UpstreamCredential;
   /** Instead of the raw server's. */
+  /** With whose credential requests go; Stonegate's without it. */
+  readonly sender?: Sender;
   readonly server?: string;
   readonly ca?: string;
   /** What the pipeline would have made of the client's headers. */
@@ -74,6 +77,7 @@ export async function startRelay(options: RelayOptions = {}): Promise<Relay> {
     server: options.server ?? upstream.url,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
     credential: options.credential ?? { token: 'our-token' },
+    passThrough: options.sender?.kind === 'client',
     timeouts: { ...TIMEOUTS, ...options.timeouts },
     maxBodyBytes: options.maxBodyBytes ?? 1024 * 1024 * 1024,
     clock,
@@ -138,6 +142,7 @@ function relay(
   heads: number[],
 ): Promise<RelayResult> {
   const request = {
+    sender: options.sender ?? ({ kind: 'stonegate' } as const),
     method: exchange.method,
     target: exchange.target,
     headers: options.headers?.(exchange) ?? [['Accept', 'application/json']],

@@ -57,6 +57,15 @@ t.test('C058 an event says who, from where, what and when, as kube-apiserver wou
   });
 });
 
+t.test('whoever acts as somebody else is the user, and whom they act as the impersonated one', async (t) => {
+  const actsAs = { username: 'acme:bob', uid: '', groups: ['system:authenticated'], extra: {} };
+  for (const impersonated of [true, false])
+    t.match(written({ ...known, actsAs, impersonated }, 'responseComplete'), {
+      user: { username: 'acme:alice' },
+      impersonatedUser: { username: 'acme:bob', groups: ['system:authenticated'] },
+    });
+});
+
 t.test('a request of nobody is recorded without a user', async (t) => {
   const { auditID, receivedAt, method, headers, sourceIPs } = known;
   const event = written({ auditID, receivedAt, method, target: '/x', headers, sourceIPs }, 'requestReceived');

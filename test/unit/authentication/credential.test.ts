@@ -17,11 +17,23 @@ t.test('C099 the second word is the token', async (t) => {
 });
 
 t.test('C002 an Authorization without a scheme, or of another one, is refused', async (t) => {
-  for (const value of ['foo', 'Basic YTpi', '', 'Negotiate x']) {
+  for (const value of ['foo', '', 'Negotiate x']) {
     t.throws(() => credentialOf([['Authorization', value]]), {
       code: 'CredentialInvalid',
       message: 'Unauthorized',
     });
+  }
+});
+
+t.test('a name and a password are read as RFC 7617 has them', async (t) => {
+  const basic = (text: string) => `basic ${Buffer.from(text).toString('base64')}`;
+  t.same(credentialOf([['Authorization', basic('alice:p:ä ss')]]), {
+    kind: 'basic',
+    userName: 'alice',
+    password: 'p:ä ss',
+  });
+  for (const value of ['Basic', 'Basic !', 'Basic /w==', basic('alice'), basic(':x'), basic('alice:')]) {
+    t.throws(() => credentialOf([['Authorization', value]]), { code: 'CredentialInvalid' }, value);
   }
 });
 
@@ -34,6 +46,19 @@ t.test('C111 C193 an empty bearer token is refused', async (t) => {
 
 t.test('a Keystone token may come as X-Auth-Token', async (t) => {
   t.same(credentialOf([['X-Auth-Token', 'gAAAAAx']]), { kind: 'x-auth-token', token: 'gAAAAAx' });
+});
+
+t.test('a certificate is a credential, believed or not, and a second one beside any other', async (t) => {
+  const certificate = { verified: false, problem: 'CERT_HAS_EXPIRED' } as const;
+  t.same(credentialOf([['Accept', '*/*']], certificate), { kind: 'certificate', certificate });
+  for (const header of [
+    ['Authorization', 'Bearer a'],
+    ['Authorization', 'Basic YTpi'],
+    ['Authorization', 'Negotiate a'],
+    ['X-Auth-Token', 'a'],
+    ['Sec-WebSocket-Protocol', `${carrier('a')}, v4`],
+  ] as const)
+    t.throws(() => credentialOf([header], certificate), { code: 'CredentialAmbiguous' });
 });
 
 t.test('C095 two credentials are refused, whichever they are', async (t) => {

@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
 import type { TenantName } from '../../../src/api/identity.ts';
+import type { Sender } from '../../../src/api/sender.ts';
 import { authorize } from '../../../src/authorization/authorizer.ts';
 import { createConnectCreate } from '../../../src/authorization/connect-create.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
@@ -14,17 +15,23 @@ interface Options {
   readonly upgrade?: string | undefined;
   readonly answer?: SubjectAccessReviewStatus | Error;
   readonly reviewTenant?: TenantName | undefined;
+  readonly sender?: Sender;
 }
 
 /** Asks the authorizer, and tells what it asked the API server. */
 async function ask(target: string, options: Options = {}) {
-  const { method = 'GET', answer = { allowed: false } } = options;
+  const { method = 'GET', answer = { allowed: false }, sender = { kind: 'stonegate' } } = options;
   const asked: unknown[] = [];
   const authorizer = createConnectCreate({
     reviewTenant: () => ('reviewTenant' in options ? options.reviewTenant : toTenantName('acme')),
     reviewer: {
       async review(user, attributes) {
         asked.push({ user: user.username, ...attributes });
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+      async reviewSelf(token, home, attributes) {
+        asked.push({ token, home, ...attributes });
         if (answer instanceof Error) throw answer;
         return answer;
       },
@@ -35,6 +42,7 @@ async function ask(target: string, options: Options = {}) {
     method,
     user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName('acme'),
+    sender,
     upgrade: 'upgrade' in options ? options.upgrade : 'websocket',
     signal: new AbortController().signal,
   }).then(
@@ -114,3 +122,19 @@ for (const [method, target, upgrade] of [
     t.strictSame({ asked, refusal }, { asked: [], refusal: undefined });
   });
 }
+
+t.test(
+  'whoever goes through with their own token is asked about by that token, in their own tenant',
+  async (t) => {
+    const sender = { kind: 'client', token: 'theirs' } as const;
+    const allowed = await ask(EXEC, { sender, answer: { allowed: true } });
+    t.equal(allowed.refusal, undefined);
+    t.match(allowed.asked, [
+      { token: 'theirs', home: 'acme', resourceAttributes: { tenant: 'acme', verb: 'create' } },
+    ]);
+    const refused = await ask(EXEC, { sender, answer: { allowed: false } });
+    t.match(refused.refusal, { code: 'AccessDenied' });
+    const failed = await ask(EXEC, { sender, answer: new StatusError('UpstreamUnavailable', 'down') });
+    t.match(failed.refusal, { code: 'UpstreamUnavailable' });
+  },
+);

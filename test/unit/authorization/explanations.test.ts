@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
+import type { Sender } from '../../../src/api/sender.ts';
 import { authorize } from '../../../src/authorization/authorizer.ts';
 import { createExplanationsAuthorizer } from '../../../src/authorization/explanations.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
@@ -8,7 +9,12 @@ import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 
 const EXPLANATIONS = '/apis/stonegate.dev/v1alpha1/explanations';
 
-async function ask(target: string, answer: SubjectAccessReviewStatus | Error, tenant = 'acme') {
+async function ask(
+  target: string,
+  answer: SubjectAccessReviewStatus | Error,
+  tenant = 'acme',
+  sender: Sender = { kind: 'stonegate' },
+) {
   const asked: unknown[] = [];
   const authorizer = createExplanationsAuthorizer({
     reviewTenant: (name) => name,
@@ -19,6 +25,11 @@ async function ask(target: string, answer: SubjectAccessReviewStatus | Error, te
         if (answer instanceof Error) throw answer;
         return answer;
       },
+      async reviewSelf(token, home, attributes) {
+        asked.push({ token, home, ...attributes });
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
     },
   });
   const refusal: unknown = await authorize([authorizer], {
@@ -26,6 +37,7 @@ async function ask(target: string, answer: SubjectAccessReviewStatus | Error, te
     method: 'POST',
     user: { username: 'alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName(tenant),
+    sender,
     upgrade: undefined,
     signal: new AbortController().signal,
   }).then(
@@ -81,3 +93,13 @@ t.test('everything else is no business of it', async (t) => {
   ])
     t.same(await ask(target, { allowed: false }), { asked: [], refusal: undefined });
 });
+
+t.test(
+  'whoever goes through with their own token is asked about by that token, outside every tenant',
+  async (t) => {
+    const sender = { kind: 'client', token: 'theirs' } as const;
+    const { asked, refusal } = await ask(EXPLANATIONS, { allowed: false, denied: true }, 'acme', sender);
+    t.match(refusal, { code: 'AccessDenied' });
+    t.same(asked, [{ token: 'theirs', home: 'acme', resourceAttributes: RIGHT }]);
+  },
+);

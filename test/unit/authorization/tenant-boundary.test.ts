@@ -14,6 +14,7 @@ function ask(target: string, tenant = 'tenant1', username = `${tenant}:root`): P
     method: 'GET',
     user: { username, uid: '', groups: [], extra: {} },
     tenant: toTenantName(tenant),
+    sender: { kind: 'stonegate' },
     upgrade: undefined,
     signal: new AbortController().signal,
   });

@@ -12,6 +12,7 @@ function refusalOf(method: string, target: string, upgrade: string | undefined):
     method,
     user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName('acme'),
+    sender: { kind: 'stonegate' },
     upgrade,
     signal: new AbortController().signal,
   }).then(

@@ -152,6 +152,19 @@ t.test('a refresh that finds the credential bad ends the entry at once', async (
   t.equal(store.values.size, 0, 'for the other replicas too');
 });
 
+t.test(
+  'a credential that was refused where it went is asked about anew, whatever is remembered',
+  async (t) => {
+    const store = createMemoryStore();
+    const { cache, backend } = setUp({ store: store.connect() });
+    await cache.lookup(TOKEN, backend.load);
+    await turn();
+    cache.forget(TOKEN);
+    t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' }, 'it is not bad by that');
+    t.same(backend.asked, ['miss', 'miss']);
+  },
+);
+
 t.test('a refresh that another replica has made is taken over', async (t) => {
   const clock = createFakeClock();
   const store = createMemoryStore();

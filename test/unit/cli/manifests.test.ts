@@ -10,6 +10,7 @@ server: { tls: { certFile: none.crt, keyFile: none.key } }
 upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: none } }
 tenancy: { mode: shared }
 authentication:
+  impersonationExtraKeys: [scopes]
   jwt:
     - issuer: { url: "https://a.example", audiences: [k] }
       claimMappings:
@@ -50,10 +51,12 @@ const KEYSTONE_KEYS = [
   'userextras/alpha.kubernetes.io/identity/user/domain/name',
 ];
 
+const ORIGINAL_USER = 'userextras/stonegate.dev/original-user';
+
 t.test('arktos: a user of the system tenant, and each key of Keystone named', async (t) => {
   const { code, stdout, objects } = await run('rbac', '--mode', 'arktos');
   t.equal(code, 0);
-  t.same(impersonated(objects), ['users', 'groups', 'uids', ...KEYSTONE_KEYS]);
+  t.same(impersonated(objects), ['users', 'groups', 'uids', ...KEYSTONE_KEYS, ORIGINAL_USER]);
   t.match(
     objects.find(({ kind }) => kind === 'ClusterRoleBinding'),
     {
@@ -83,9 +86,11 @@ t.test('shared: a service account, its token, and the key that carries the tenan
   t.same(impersonated(objects), [
     'users',
     'groups',
+    'serviceaccounts',
     'uids',
     ...KEYSTONE_KEYS,
     'userextras/stonegate.dev/tenant',
+    ORIGINAL_USER,
   ]);
   t.match(stdout, /upstream\.credential\.tokenFile/);
 });
@@ -108,9 +113,12 @@ t.test('from a configuration: its mode and its keys, although its files do not e
   t.same(impersonated(objects), [
     'users',
     'groups',
+    'serviceaccounts',
     'uids',
     'userextras/stonegate.dev/tenant',
+    ORIGINAL_USER,
     'userextras/example.com/department',
+    'userextras/scopes',
   ]);
   t.match(objects.at(-1), { subjects: [{ kind: 'ServiceAccount', namespace: 'ops', name: 'bridge' }] });
 });
@@ -120,6 +128,32 @@ t.test('a bad configuration is a 1 with its problems', async (t) => {
   const { code, stderr } = await run('rbac', '--config', join(folder, 'c.yaml'));
   t.equal(code, 1);
   t.match(stderr, /^tenancy\.mode \(line 5\): expected "arktos" or "shared", found "bogus"\n$/);
+});
+
+t.test('the extras of an AuthenticationConfiguration are rights that are needed too', async (t) => {
+  const own = CONFIGURATION.replace(/ {2}jwt:.*$/s, '').concat(
+    '  configurationFile: auth.yaml\n  tenants: { "https://a.example": { value: a } }\n',
+  );
+  const auth = `apiVersion: apiserver.config.k8s.io/v1
+kind: AuthenticationConfiguration
+jwt:
+- issuer: { url: "https://a.example", audiences: [k] }
+  claimMappings:
+    username: { claim: sub, prefix: "" }
+    extra: [{ key: example.com/team, valueExpression: claims.team }]
+`;
+  const folder = t.testdir({
+    'c.yaml': own,
+    'auth.yaml': auth,
+    'lone.yaml': own.replace('auth.yaml', 'x.yaml'),
+  });
+  const { code, objects } = await run('rbac', '--config', join(folder, 'c.yaml'));
+  t.equal(code, 0);
+  t.ok(impersonated(objects).includes('userextras/example.com/team'));
+  t.match(await run('rbac', '--config', join(folder, 'lone.yaml')), {
+    code: 1,
+    stderr: /^cannot read .*x\.yaml/,
+  });
 });
 
 t.test('a configuration that is not there is a 1', async (t) => {
@@ -146,3 +180,17 @@ for (const [name, argv] of [
     t.match(await run(...argv), { code: 2, stderr: /Usage: stonegate manifests rbac/ });
   });
 }
+
+t.test('token reviews are granted where they are configured, and nowhere else', async (t) => {
+  const folder = t.testdir({
+    'plain.yaml': CONFIGURATION,
+    'reviews.yaml': CONFIGURATION.replace(
+      'authentication:\n',
+      'authentication:\n  tokenReview: { tenant: a }\n',
+    ),
+  });
+  const granted = async (file: string) =>
+    (await run('rbac', '--config', join(folder, file))).stdout.includes('"tokenreviews"');
+  t.equal(await granted('reviews.yaml'), true);
+  t.equal(await granted('plain.yaml'), false);
+});

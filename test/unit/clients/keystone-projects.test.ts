@@ -8,7 +8,7 @@ async function list(body: KeystoneAnswer['body'], status = 200) {
   const http = {
     async exchange(request: KeystoneRequest) {
       asked.push(request);
-      return { status, body, token: undefined };
+      return { status, body, token: undefined, date: undefined };
     },
     close: async () => undefined,
   };

@@ -170,3 +170,39 @@ t.test('the probe of the API server', async (t) => {
     t.equal(clock.pending, 0);
   });
 });
+
+t.test('a review of oneself', async (t) => {
+  const own = (status: unknown): UpstreamAnswer =>
+    answer(201, { kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', status });
+  const home = toTenantName('acme');
+
+  t.test('is asked with the client’s own token, in its own tenant', async (t) => {
+    const senders: unknown[] = [];
+    const fetcher: UpstreamFetcher = {
+      async fetch({ sender, target, body }) {
+        senders.push({ sender, target, body: JSON.parse(String(body)) });
+        return own({ allowed: true });
+      },
+    };
+    const path = (tenant: string | undefined, resource: string) => `/${tenant}/${resource}`;
+    const reviewer = createAccessReviewer({ fetcher, path });
+    t.same(await reviewer.reviewSelf('theirs', home, LIST_PODS, SIGNAL), { allowed: true });
+    t.same(senders, [
+      {
+        sender: { kind: 'client', token: 'theirs' },
+        target: '/acme/selfsubjectaccessreviews',
+        body: { kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', spec: LIST_PODS },
+      },
+    ]);
+  });
+  t.test('is a no where the client may not ask, and a 401 where its token counts no more', async (t) => {
+    const forbidden = reviewerOf(answer(403, {})).reviewer;
+    t.match(await forbidden.reviewSelf('theirs', home, LIST_PODS, SIGNAL), { allowed: false });
+    const refused = reviewerOf(answer(401, {})).reviewer;
+    await t.rejects(refused.reviewSelf('theirs', home, LIST_PODS, SIGNAL), { code: 'CredentialInvalid' });
+  });
+  t.test('is never answered by what is no such review', async (t) => {
+    const { reviewer } = reviewerOf(review({ allowed: true }));
+    await t.rejects(reviewer.reviewSelf('theirs', home, LIST_PODS, SIGNAL), { code: 'UpstreamUnavailable' });
+  });
+});

@@ -199,3 +199,31 @@ t.test('a bad configuration still says which files to watch', async (t) => {
   const { watched } = await load({ 'tls.key': undefined });
   t.ok(watched.has('/etc/stonegate/tls.key'));
 });
+
+t.test(
+  'an AuthenticationConfiguration is a file like the others: read, watched, and part of the digest',
+  async (t) => {
+    const configuration = CONFIGURATION.replace(
+      'authentication:',
+      'authentication:\n  configurationFile: auth.yaml\n  tenants: { "https://a.example": { value: acme, usernamePrefix: "a:" } }',
+    );
+    const file = (expression: string) => `apiVersion: apiserver.config.k8s.io/v1
+kind: AuthenticationConfiguration
+jwt:
+- issuer: { url: "https://a.example", audiences: [kubernetes] }
+  claimMappings: { username: { expression: ${JSON.stringify(expression)} } }
+`;
+    const loadWith = (auth: string | undefined) =>
+      load({ 'stonegate.yaml': configuration, 'auth.yaml': auth });
+    const [first, second] = [await loadWith(file('claims.sub')), await loadWith(file('claims.oid'))];
+    t.same([...problemsOf(first), ...problemsOf(second)], []);
+    t.ok(first.watched.has('/etc/stonegate/auth.yaml'));
+    if (first.ok && second.ok) t.not(first.loaded.digest, second.loaded.digest);
+    const wrong = await loadWith(file('claims.sub +'));
+    t.match(problemsOf(wrong), [/^auth.yaml: jwt\[0\].claimMappings.username.expression \(line 5\)/]);
+    t.ok(wrong.watched.has('/etc/stonegate/auth.yaml'), 'it may be mended there');
+    t.match(problemsOf(await loadWith(undefined)), [
+      /^authentication.configurationFile \(line 7\): expected a file that can be read, found no such file/,
+    ]);
+  },
+);

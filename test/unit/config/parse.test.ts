@@ -86,6 +86,8 @@ authentication:
     cacheTTL: 8s
     negativeCacheTTL: 9s
     staleIfUnavailable: 10s
+    roleAssignments: { cacheTTL: 11s, staleIfUnavailable: 12s }
+    revocationEvents: { interval: 13s }
   jwt:
     - issuer: { url: "https://a.example", discoveryURL: "https://b.example/x", audiences: [x, y], caFile: /ica }
       algorithms: [ES256]
@@ -99,7 +101,23 @@ authentication:
       clockTolerance: 11s
       keysMaxAge: 12s
       keysRefreshInterval: 13s
+    - issuer: { url: "https://c.example", audiences: [z] }
+      claimValidationRules: [{ expression: "claims.z == 1.0", message: m }]
+      claimMappings:
+        username: { expression: "'c:' + claims.sub" }
+        groups: { expression: "claims.g" }
+        uid: { expression: "claims.oid" }
+        extra: [{ key: example.com/z, valueExpression: "claims.z" }]
+      userValidationRules: [{ expression: "user.uid != ''", message: n }]
+      usernamePrefix: "c:"
+      groupsPrefix: "cg:"
+      tenant: { value: c }
   requireAllIssuers: true
+  tokenFile: { file: /tokens, usernamePrefix: "t:", groupsPrefix: "tg:", systemTenantByDefault: true }
+  basicAuthFile: { file: /passwords }
+  tokenReview: { audiences: [kubernetes], tenant: acme, timeout: 8s, cacheTTL: 30s, negativeCacheTTL: 2s }
+  anonymous: { enabled: true, paths: [/version] }
+  impersonationExtraKeys: [scopes, example.com/reason]
 cache:
   maxEntries: 14
   redis:
@@ -117,6 +135,14 @@ limits:
     queue: 19
     queueTimeout: 20s
   perTenant: { perSecond: 21, burst: 22 }
+webhook:
+  bind: 127.0.0.1:3
+  path: /hook
+  tls: { certFile: /wc, keyFile: /wk, clientCAFile: /wca }
+  usernames: legacy
+  policy: { file: /policy.json }
+  sync: { configMap: { namespace: auth, name: rules } }
+  configMapInterval: 23s
 audit: { file: /audit.log }
 log: { level: debug }
 `;
@@ -159,6 +185,8 @@ log: { level: debug }
         cacheTTL: 8_000,
         negativeCacheTTL: 9_000,
         staleIfUnavailable: 10_000,
+        roleAssignments: { cacheTTL: 11_000, staleIfUnavailable: 12_000 },
+        revocationEvents: { interval: 13_000 },
       },
       jwt: [
         {
@@ -176,12 +204,64 @@ log: { level: debug }
             uid: { claim: 'oid' },
             extra: [{ key: 'example.com/x', claim: 'y' }],
           },
+          userValidationRules: [],
           tenant: { claim: 'tid', map: { one: 't1' } },
           clockTolerance: 11_000,
           keysMaxAge: 12_000,
           keysRefreshInterval: 13_000,
         },
+        {
+          issuer: { url: 'https://c.example', audiences: ['z'] },
+          algorithms: [
+            'RS256',
+            'RS384',
+            'RS512',
+            'PS256',
+            'PS384',
+            'PS512',
+            'ES256',
+            'ES384',
+            'ES512',
+            'EdDSA',
+          ],
+          claimValidationRules: [{ expression: 'claims.z == 1.0', message: 'm' }],
+          claimMappings: {
+            username: { expression: "'c:' + claims.sub" },
+            groups: { expression: 'claims.g' },
+            uid: { expression: 'claims.oid' },
+            extra: [{ key: 'example.com/z', valueExpression: 'claims.z' }],
+          },
+          userValidationRules: [{ expression: "user.uid != ''", message: 'n' }],
+          usernamePrefix: 'c:',
+          groupsPrefix: 'cg:',
+          tenant: { value: 'c' },
+          clockTolerance: 5_000,
+          keysMaxAge: 3_600_000,
+          keysRefreshInterval: 10_000,
+        },
       ],
+      tenants: {},
+      tokenReview: {
+        audiences: ['kubernetes'],
+        tenant: 'acme',
+        timeout: 8_000,
+        cacheTTL: 30_000,
+        negativeCacheTTL: 2_000,
+      },
+      tokenFile: {
+        file: '/tokens',
+        usernamePrefix: 't:',
+        groupsPrefix: 'tg:',
+        systemTenantByDefault: true,
+      },
+      basicAuthFile: {
+        file: '/passwords',
+        usernamePrefix: 'basic:',
+        groupsPrefix: 'basic:',
+        systemTenantByDefault: false,
+      },
+      anonymous: { enabled: true, paths: ['/version'] },
+      impersonationExtraKeys: ['scopes', 'example.com/reason'],
       requireAllIssuers: true,
     },
     cache: {
@@ -205,6 +285,15 @@ log: { level: debug }
         queueTimeout: 20_000,
       },
       perTenant: { perSecond: 21, burst: 22 },
+    },
+    webhook: {
+      bind: '127.0.0.1:3',
+      path: '/hook',
+      tls: { certFile: '/wc', keyFile: '/wk', clientCAFile: '/wca' },
+      usernames: 'legacy',
+      policy: { file: '/policy.json' },
+      sync: { configMap: { namespace: 'auth', name: 'rules' } },
+      configMapInterval: 23_000,
     },
     audit: { file: '/audit.log' },
     log: { level: 'debug' },
@@ -314,6 +403,19 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'authentication (line 6): names nobody who may log in',
   ],
   [
+    'token reviews in shared mode without a tenant',
+    MINIMAL.replace('mode: arktos', 'mode: shared').replace(
+      'authentication: {',
+      'authentication: { tokenReview: {},',
+    ),
+    'authentication.tokenReview.tenant (line 6): is required in shared mode',
+  ],
+  [
+    'token reviews of every tenant at once',
+    MINIMAL.replace('authentication: {', 'authentication: { tokenReview: { tenant: all },'),
+    'authentication.tokenReview.tenant (line 6): expected another tenant',
+  ],
+  [
     'no audience',
     withKey(
       'authentication',
@@ -327,9 +429,9 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'authentication.jwt[0].algorithms[0] (line 6): expected "RS256"',
   ],
   [
-    'a CEL expression, which would otherwise be silently ignored',
-    soleIssuer('{ value: a }, userValidationRules: []'),
-    'authentication.jwt[0].userValidationRules (line 6): is not supported: Stonegate evaluates no CEL',
+    'a CEL expression that does not compile',
+    soleIssuer('{ value: a }, userValidationRules: [{ expression: "user.name == 1" }]'),
+    'authentication.jwt[0].userValidationRules[0].expression (line 6): expected a CEL expression about user, found one that does not compile: No such key: name at character 6',
   ],
   [
     'one issuer twice, with and without a final slash',
@@ -337,7 +439,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
       jwt('https://a.example', 'a:', '{ value: a }'),
       jwt('https://A.example/', 'b:', '{ value: b }'),
     ),
-    'authentication.jwt[1].issuer.url (line 6): expected an issuer of its own, found that of authentication.jwt[0] again',
+    'authentication.jwt[1].issuer.url (line 6): expected an issuer of its own, found that of jwt[0] again',
   ],
   [
     'a broken CA in the text',
@@ -518,7 +620,7 @@ t.test('a single issuer without Keystone may go without a prefix', async (t) => 
 t.test('C038 the prefix "-" means none', async (t) => {
   const text = withKey('authentication', `{ jwt: [ ${jwt('https://a', '-', '{ value: a }')} ] }`);
   const { configuration } = parseConfiguration(text, '/');
-  t.equal(configuration?.authentication.jwt[0]?.claimMappings.username.prefix, '');
+  t.same(configuration?.authentication.jwt[0]?.claimMappings.username, { claim: 'email', prefix: '' });
 });
 
 t.test('the system tenant may come from a map', async (t) => {
@@ -536,3 +638,18 @@ t.test('C063 entries of an AuthenticationConfiguration v1 and v1beta1 are accept
     '{ issuer: { url: "https://b.example", discoveryURL: "https://c.example/.well-known/openid-configuration", audiences: [x, y], audienceMatchPolicy: MatchAny }, claimValidationRules: [{ claim: hd, requiredValue: b }], claimMappings: { username: { claim: sub, prefix: "b:" }, groups: { claim: groups, prefix: "b:" }, uid: { claim: sub } }, tenant: { value: b } }';
   t.same(problemsOf(twoIssuers(v1beta1, v1)), []);
 });
+
+t.test(
+  'extra keys of reserved domains, or that would arrive as others, are nobody’s to impersonate',
+  async (t) => {
+    for (const key of ['stonegate.dev/tenant', 'a.k8s.io', 'kubernetes.io/x', 'Scopes', 'a b']) {
+      const text = withKey(
+        'authentication',
+        `{ keystone: { url: "https://keystone:5000/v3" }, impersonationExtraKeys: ["${key}"] }`,
+      );
+      t.match(parseConfiguration(text, '/').problems.map(formatProblem), [
+        /^authentication\.impersonationExtraKeys\[0\]/,
+      ]);
+    }
+  },
+);

@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Explanation, ExplanationRequest } from '../../../src/api/explanation-v1alpha1.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import type { HeaderList } from '../../../src/lib/header-list.ts';
 import { createExplanationAnswerer } from '../../../src/pipeline/answer-explanation.ts';
 import { selfIdentityAnswerer } from '../../../src/pipeline/answer-self-identity.ts';
 import { serveRequest } from '../../../src/pipeline/serve-request.ts';
@@ -19,12 +20,12 @@ const EXPLANATION: Explanation = {
   status: { outcome: 'forwarded', stages: [], credential: 'none' },
 };
 
-async function whoIs(identity = alice) {
+async function whoIs(identity = alice, headers: HeaderList = []) {
   const pipeline = fakePipeline({
     answerers: [selfIdentityAnswerer],
     authenticators: [{ name: 'fake', authenticate: async () => identity }],
   });
-  const exchange = fakeExchange({ target: SELF, headers: [BEARER] });
+  const exchange = fakeExchange({ target: SELF, headers: [BEARER, ...headers] });
   await serveRequest(exchange, pipeline);
   return { response: exchange.response, sent: pipeline.sent };
 }
@@ -53,6 +54,17 @@ t.test('who one is, is answered by Stonegate alone', async (t) => {
   });
   t.same(sent, []);
 });
+
+t.test(
+  'whoever acts as somebody else is told of them, and nothing that their own credential is for',
+  async (t) => {
+    const scope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
+    const { response } = await whoIs({ ...alice, scope }, [['Impersonate-User', 'bob']]);
+    const { status } = JSON.parse(response.text);
+    t.match(status, { user: { username: 'acme:bob', groups: ['system:authenticated'] }, roles: [] });
+    t.notOk('scope' in status);
+  },
+);
 
 t.test('whoever knows no scopes has none, and no roles', async (t) => {
   const { response } = await whoIs(claimIdentity('oidc:carol'));

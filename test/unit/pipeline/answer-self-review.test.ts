@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
+import type { Identity } from '../../../src/api/identity.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
@@ -10,7 +11,7 @@ import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../../src/tenancy/tenancy-mode.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
-import { keystoneIdentity } from '../../support/identities.ts';
+import { keystoneIdentity, upstreamIdentity } from '../../support/identities.ts';
 import { fakeFetcher, outgoingOf } from '../../support/outgoing.ts';
 
 const arktos = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' } });
@@ -24,6 +25,8 @@ const standingClock: Clock = { now: () => 0, after: () => ({ cancel() {} }) };
 interface Options {
   readonly target?: string;
   readonly home?: string;
+  /** Alice of `home` without it. */
+  readonly identity?: Identity;
   readonly mode?: TenancyMode;
   readonly clock?: Clock;
   readonly headers?: HeaderList;
@@ -39,6 +42,7 @@ async function post(spec: unknown, options: Options = {}) {
     upstream = () => FORBIDDEN,
     review = { allowed: false },
     body = JSON.stringify({ spec }),
+    identity = keystoneIdentity('alice', { home }),
   } = options;
   const fetcher = fakeFetcher(upstream);
   const reviewed: unknown[] = [];
@@ -48,6 +52,9 @@ async function post(spec: unknown, options: Options = {}) {
       if (review instanceof Error) throw review;
       return review;
     },
+    async reviewSelf(): Promise<never> {
+      throw new Error('a self review asks its own question');
+    },
   };
   const limits = { bodyBytes: 1024, bodyTimeout: 1000 };
   const answerer = createSelfReviewAnswerer({ fetcher, reviewer, mode, clock, limits });
@@ -55,7 +62,7 @@ async function post(spec: unknown, options: Options = {}) {
     ...fakeExchange({ method: 'POST', target, headers }),
     body: body instanceof Readable ? body : Readable.from([Buffer.from(body)]),
   };
-  const answer = await answerer.answer(outgoingOf(mode, keystoneIdentity('alice', { home }), exchange));
+  const answer = await answerer.answer(outgoingOf(mode, identity, exchange));
   const sent = fetcher.asked.map(({ body: text, ...rest }) => ({ ...rest, body: JSON.parse(String(text)) }));
   return { status: answer?.status, json: JSON.parse(String(answer?.body)), answer, sent, reviewed };
 }
@@ -415,11 +422,36 @@ t.test('a review that does not arrive in time is a 408', async (t) => {
 t.test('other requests are left to others', async (t) => {
   const answerer = createSelfReviewAnswerer({
     fetcher: fakeFetcher(() => FORBIDDEN),
-    reviewer: { review: async () => ({ allowed: true }) },
+    reviewer: { review: async () => ({ allowed: true }), reviewSelf: async () => ({ allowed: true }) },
     mode: arktos,
     clock: standingClock,
     limits: { bodyBytes: 1, bodyTimeout: 1 },
   });
   const outgoing = outgoingOf(arktos, keystoneIdentity('alice'), { target: '/api/v1/pods' });
   t.equal(await answerer.answer(outgoing), undefined);
+});
+
+t.test('whoever goes through with their own token', async (t) => {
+  const identity = upstreamIdentity('system:serviceaccount:default:robot');
+  t.test('asks with it, with the tenant filled in', async (t) => {
+    const upstream = () => ({ status: 201, body: { status: { allowed: true } } });
+    const { sent, status } = await post(listPods, { identity, upstream });
+    t.equal(status, 201);
+    t.match(sent, [
+      {
+        sender: { kind: 'client', token: 'client-token' },
+        target: '/apis/authorization.k8s.io/v1/tenants/acme/selfsubjectaccessreviews',
+        body: { spec: { resourceAttributes: { tenant: 'acme', verb: 'list' } } },
+      },
+    ]);
+  });
+  t.test('is never asked about by name, which another may have', async (t) => {
+    const { status, reviewed } = await post(listPods, { identity, review: { allowed: true } });
+    t.equal(status, 403);
+    t.same(reviewed, []);
+  });
+  t.test('hears the API server’s own 401', async (t) => {
+    const upstream = () => ({ status: 401, body: { kind: 'Status', code: 401 } });
+    t.equal((await post(listPods, { identity, upstream })).status, 401);
+  });
 });

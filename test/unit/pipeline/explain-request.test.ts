@@ -7,7 +7,7 @@ import { createExplain } from '../../../src/pipeline/explain-request.ts';
 import type { Pipeline } from '../../../src/pipeline/serve-request.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';
-import { claimIdentity, keystoneIdentity } from '../../support/identities.ts';
+import { claimIdentity, keystoneIdentity, upstreamIdentity } from '../../support/identities.ts';
 
 const TOKEN = 'gAAAAABsecret-secret-secret-secret';
 const PODS: ExplainedRequest = { method: 'GET', path: '/api/v1/namespaces/web/pods' };
@@ -29,6 +29,11 @@ async function explain(options: Options = {}) {
     reviewer: {
       async review(user, attributes) {
         asked.push({ user: user.username, ...attributes });
+        if (rbac instanceof Error) throw rbac;
+        return rbac;
+      },
+      async reviewSelf(token, home, attributes) {
+        asked.push({ token, home, ...attributes });
         if (rbac instanceof Error) throw rbac;
         return rbac;
       },
@@ -71,6 +76,22 @@ t.test('the identity’s headers are shown, of others the names alone', async (t
     [{ name: 'X-Custom' }],
   );
   t.notOk(headers.some(({ name }) => name.toLowerCase() === 'authorization'));
+});
+
+t.test('whom a request is made as is told beside who sends it, and RBAC is asked about them', async (t) => {
+  const { status, asked } = await explain({
+    request: { ...PODS, headers: [['Impersonate-User', 'zoë']] },
+  });
+  t.match(status, {
+    outcome: 'forwarded',
+    user: { username: 'acme:zoë' },
+    impersonator: { username: 'acme:alice' },
+  });
+  t.match(
+    status.stages.find(({ name }) => name === 'actAs'),
+    { decision: 'passed', reason: '"acme:alice" may act as "acme:zoë"' },
+  );
+  t.match(asked, [{ user: 'acme:zoë' }]);
 });
 
 t.test('names beyond ASCII are shown as they are', async (t) => {
@@ -140,11 +161,7 @@ const REFUSALS: readonly (readonly [StageName, string, Options])[] = [
       pipeline: { mode: createArktosMode({ systemTenant: 'system', domains: {} }) },
     },
   ],
-  [
-    'impersonate',
-    'ImpersonationForbidden',
-    { request: { ...PODS, headers: [['Impersonate-User', 'root']] } },
-  ],
+  ['actAs', 'ImpersonationForbidden', { request: { ...PODS, headers: [['Impersonate-Users', 'root']] } }],
   ['impersonate', 'IdentityTooLarge', { pipeline: { maxHeaderBytes: 10 } }],
 ];
 
@@ -325,4 +342,16 @@ t.test('what the API server says beside yes or no is told', async (t) => {
 
 t.test('a mistake of ours in asking is not taken for an answer', async (t) => {
   await t.rejects(explain({ rbac: new TypeError('a bug') }), { message: 'a bug' });
+});
+
+t.test('whoever goes through with their own token is told so, and asked about by it', async (t) => {
+  const robot = upstreamIdentity('system:serviceaccount:default:robot');
+  const { status, asked } = await explain({
+    pipeline: { authenticators: [{ name: 'token-review', authenticate: async () => robot }] },
+  });
+  t.equal(status.outcome, 'forwarded');
+  t.notMatch(JSON.stringify(status.headers), /impersonate/i);
+  t.match(asked, [{ token: TOKEN, resourceAttributes: { verb: 'list', resource: 'pods' } }]);
+  t.notMatch(JSON.stringify(status), TOKEN);
+  t.match(status.stages.at(-2), { reason: /with the very token of/ });
 });

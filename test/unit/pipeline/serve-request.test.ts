@@ -82,12 +82,31 @@ t.test('C006 an impersonation header without a credential is still only a 401', 
   t.equal(exchange.response.status, 401);
 });
 
-t.test('kubectl --as is refused with a reason, not carried out as the caller', async (t) => {
+t.test('kubectl --as runs as whom it names, and is audited as both', async (t) => {
   const pipeline = fakePipeline();
   const exchange = fakeExchange({ headers: [...bearer, ['Impersonate-User', 'reader']], method: 'DELETE' });
   await serveRequest(exchange, pipeline);
-  t.match(exchange.response.json(), { code: 403, reason: 'Forbidden', message: /somebody else/ });
+  t.same(headerValues(pipeline.sent[0]?.headers ?? [], 'impersonate-user'), ['acme:reader']);
+  t.match(pipeline.events.at(-1)?.record, {
+    user: { username: 'acme:alice' },
+    actsAs: { username: 'acme:reader' },
+  });
+});
+
+t.test('kubectl --as is refused where it is not allowed, not carried out as the caller', async (t) => {
+  const review = async () => ({ allowed: false });
+  const pipeline = fakePipeline({
+    impersonation: { reviewer: { review, reviewSelf: review }, extraKeys: new Set() },
+  });
+  const exchange = fakeExchange({ headers: [...bearer, ['Impersonate-User', 'reader']], method: 'DELETE' });
+  await serveRequest(exchange, pipeline);
+  t.match(exchange.response.json(), {
+    code: 403,
+    reason: 'Forbidden',
+    message: /"acme:reader" is forbidden/,
+  });
   t.same(pipeline.sent, []);
+  t.equal(pipeline.events.at(-1)?.record.actsAs, undefined);
 });
 
 t.test('a refusal shows its code and audit ID, and the Audit-Id header says the same', async (t) => {

@@ -2,7 +2,12 @@ import t, { type Test } from 'tap';
 import { eventually } from '../../support/eventually.ts';
 import { codeOf, type Relay, startRelay, TIMEOUTS } from '../../support/raw-http/relay.ts';
 
-const VERSION = { method: 'GET', target: '/version', headers: [] };
+const VERSION = {
+  sender: { kind: 'stonegate' },
+  method: 'GET',
+  target: '/version',
+  headers: [],
+} as const;
 
 async function relayFor(test: Test): Promise<Relay> {
   const relay = await startRelay();

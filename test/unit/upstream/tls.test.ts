@@ -3,6 +3,7 @@ import https from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
 import t, { type Test } from 'tap';
+import type { Sender } from '../../../src/api/sender.ts';
 import { startRawServer } from '../../support/raw-http/raw-server.ts';
 import { type Relay, type RelayOptions, startRelay } from '../../support/raw-http/relay.ts';
 import { type Authority, createAuthority, type KeyPair } from '../../support/tls/authority.ts';
@@ -80,6 +81,29 @@ t.test('TLS to the API server', async (t) => {
     t.match(await client.until('stonegate'), /^HTTP\/1\.1 200 /);
     const tunnel = await relay.request(EXEC);
     t.match(await tunnel.until('stonegate'), /^HTTP\/1\.1 101 /);
+  });
+
+  t.test('proves nothing where a client’s own token goes through, also after requests of ours', async (t) => {
+    const port = await startSecureServer(t, pair, authority);
+    const credential = await authority.client('stonegate');
+    const relay = await relayFor(t, {
+      server: `https://127.0.0.1:${port}`,
+      ca: authority.cert,
+      credential,
+      sender: { kind: 'client', token: 'client-token' },
+    });
+    const ask = (sender: Sender) =>
+      relay.adapter.fetch({ sender, method: 'GET', target: '/', headers: [] }, new AbortController().signal);
+    const ours = await ask({ kind: 'stonegate' });
+    t.equal(ours.body.toString(), 'stonegate');
+    const theirs = await ask({ kind: 'client', token: 'client-token' });
+    t.equal(theirs.body.toString(), 'nobody');
+    const client = await relay.request(GET);
+    t.match(await client.until('nobody'), /^HTTP\/1\.1 200 /);
+    const tunnel = await relay.request(EXEC);
+    t.match(await tunnel.until('nobody'), /^HTTP\/1\.1 101 /);
+    const again = await ask({ kind: 'stonegate' });
+    t.equal(again.body.toString(), 'stonegate', 'nor do ours go over theirs');
   });
 
   const stranger = await createAuthority('stranger');

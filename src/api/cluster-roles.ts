@@ -1,0 +1,130 @@
+/**
+ * The roles that Keystone roles become by default, written out in full: a tenant of Arktos has no `view` and `edit` of
+ * its own. Each contains the one before it.
+ *
+ * - `read` sees what is there, logs included, but no secrets.
+ * - `control` operates what is there without changing what it is: into pods, restart them, scale. Whoever gets into a
+ *   pod sees the secrets it has.
+ * - `edit` changes all ordinary objects, secrets too, but not who may do what. Endpoints it does not write: that would
+ *   lead traffic into other namespaces (CVE-2021-25740).
+ * - `manage` says who may do what in the namespace; the API server lets nobody give more than they have.
+ *
+ * None impersonates, escalates or binds. None writes namespaces: by a RoleBinding that would be the namespace itself,
+ * whose labels say whose it is. What is of no namespace (`namespaces`, `persistentvolumes`, …) counts only where the
+ * role is bound in a whole tenant.
+ * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles
+ */
+import type { PolicyRule } from './kubernetes-object.ts';
+
+const READ_VERBS = ['get', 'list', 'watch'];
+const WRITE_VERBS = ['create', 'update', 'patch', 'delete', 'deletecollection'];
+const CHANGE = ['update', 'patch'];
+
+const WORKLOADS = ['deployments', 'replicasets', 'statefulsets'];
+const SCALES = ['deployments/scale', 'replicasets/scale', 'statefulsets/scale'];
+/** Arktos still serves its workloads under this group too. */
+const EXTENSIONS = ['daemonsets', 'deployments', 'ingresses', 'networkpolicies', 'replicasets'];
+
+const READ: readonly PolicyRule[] = [
+  rule('', READ_VERBS, [
+    'configmaps',
+    'endpoints',
+    'events',
+    'limitranges',
+    'namespaces',
+    'namespaces/status',
+    'persistentvolumeclaims',
+    'persistentvolumeclaims/status',
+    'persistentvolumes',
+    'pods',
+    'pods/log',
+    'pods/status',
+    'replicationcontrollers',
+    'replicationcontrollers/scale',
+    'replicationcontrollers/status',
+    'resourcequotas',
+    'resourcequotas/status',
+    'serviceaccounts',
+    'services',
+    'services/status',
+  ]),
+  rule('apps', READ_VERBS, [
+    'controllerrevisions',
+    'daemonsets',
+    'daemonsets/status',
+    ...WORKLOADS,
+    ...WORKLOADS.map((resource) => `${resource}/status`),
+    ...SCALES,
+  ]),
+  rule('extensions', READ_VERBS, [...EXTENSIONS, 'deployments/scale', 'replicasets/scale']),
+  rule('autoscaling', READ_VERBS, ['horizontalpodautoscalers', 'horizontalpodautoscalers/status']),
+  rule('batch', READ_VERBS, ['cronjobs', 'cronjobs/status', 'jobs', 'jobs/status']),
+  rule('networking.k8s.io', READ_VERBS, ['ingresses', 'ingresses/status', 'networkpolicies']),
+  rule('policy', READ_VERBS, ['poddisruptionbudgets', 'poddisruptionbudgets/status']),
+  rule('discovery.k8s.io', READ_VERBS, ['endpointslices']),
+  rule('events.k8s.io', READ_VERBS, ['events']),
+  rule('storage.k8s.io', READ_VERBS, ['storageclasses']),
+  rule('apiextensions.k8s.io', READ_VERBS, ['customresourcedefinitions']),
+];
+
+const CONTROL: readonly PolicyRule[] = [
+  ...READ,
+  // Over WebSocket these begin with a GET.
+  rule('', ['create', 'get'], ['pods/attach', 'pods/exec', 'pods/portforward']),
+  rule('', ['get', ...WRITE_VERBS], ['pods/proxy', 'services/proxy']),
+  rule('', ['create'], ['pods/eviction']),
+  rule('', ['delete', 'deletecollection'], ['pods']),
+  rule('', CHANGE, ['replicationcontrollers/scale']),
+  rule('apps', CHANGE, SCALES),
+  rule('extensions', CHANGE, ['deployments/scale', 'replicasets/scale']),
+];
+
+const EDIT: readonly PolicyRule[] = [
+  ...CONTROL,
+  rule('', WRITE_VERBS, [
+    'configmaps',
+    'persistentvolumeclaims',
+    'pods',
+    'replicationcontrollers',
+    'serviceaccounts',
+    'services',
+  ]),
+  rule('', [...READ_VERBS, ...WRITE_VERBS], ['secrets']),
+  rule('', CHANGE, ['pods/ephemeralcontainers']),
+  rule('', ['create'], ['serviceaccounts/token']),
+  rule('', ['create', ...CHANGE], ['events']),
+  rule('apps', WRITE_VERBS, ['daemonsets', ...WORKLOADS]),
+  rule('extensions', WRITE_VERBS, EXTENSIONS),
+  rule('autoscaling', WRITE_VERBS, ['horizontalpodautoscalers']),
+  rule('batch', WRITE_VERBS, ['cronjobs', 'jobs']),
+  rule('networking.k8s.io', WRITE_VERBS, ['ingresses', 'networkpolicies']),
+  rule('policy', WRITE_VERBS, ['poddisruptionbudgets']),
+  rule('coordination.k8s.io', [...READ_VERBS, ...WRITE_VERBS], ['leases']),
+];
+
+const MANAGE: readonly PolicyRule[] = [
+  ...EDIT,
+  rule('rbac.authorization.k8s.io', [...READ_VERBS, ...WRITE_VERBS], ['roles', 'rolebindings']),
+  rule('authorization.k8s.io', ['create'], ['localsubjectaccessreviews']),
+];
+
+/** A person may ask what they may do, and who they are. An ordinary cluster has `system:basic-user` for it. */
+const BASIC_USER: readonly PolicyRule[] = [
+  rule('authorization.k8s.io', ['create'], ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']),
+  rule('authentication.k8s.io', ['create'], ['selfsubjectreviews']),
+];
+
+export const BASIC_USER_ROLE = 'stonegate:basic-user';
+
+/** By name, the lesser before the greater. */
+export const CLUSTER_ROLES: ReadonlyMap<string, readonly PolicyRule[]> = new Map([
+  ['stonegate:read', READ],
+  ['stonegate:control', CONTROL],
+  ['stonegate:edit', EDIT],
+  ['stonegate:manage', MANAGE],
+  [BASIC_USER_ROLE, BASIC_USER],
+]);
+
+function rule(group: string, verbs: readonly string[], resources: readonly string[]): PolicyRule {
+  return { apiGroups: [group], resources, verbs };
+}

@@ -1,0 +1,137 @@
+/**
+ * The authenticators of a configuration in the order in which they are asked, and whether their sources were reached.
+ */
+import type { Adapters } from './adapters.ts';
+import type { TokenReviewConfiguration } from './api/config-v1alpha1.ts';
+import type { KeystoneToken } from './api/keystone-v3.ts';
+import type { Authenticator } from './authentication/authenticator.ts';
+import { createBasicAuthFileAuthenticator } from './authentication/basic-auth-file.ts';
+import { createJWTAuthenticator } from './authentication/jwt.ts';
+import { createKeystoneAuthenticator } from './authentication/keystone.ts';
+import { identityOf } from './authentication/keystone-mapping.ts';
+import { createAuthenticationReadiness } from './authentication/readiness.ts';
+import { tagsOfToken } from './authentication/revocation.ts';
+import { createTokenFileAuthenticator } from './authentication/token-file.ts';
+import { createTokenReviewAuthenticator } from './authentication/token-review.ts';
+import { tenantOfVouched } from './authentication/vouched-user.ts';
+import { createX509Authenticator } from './authentication/x509.ts';
+import { createTokenReviewer } from './clients/token-reviewer.ts';
+import type { LoadedConfiguration } from './config/load.ts';
+import { staticUsersOf } from './config/static-users.ts';
+import { StatusError } from './errors/status-error.ts';
+import { createUnknownCredentialGate } from './flowcontrol/unknown-credential-gate.ts';
+import { tenantTag, userTag } from './lib/drop-tags.ts';
+import type { ReadinessCheck } from './lib/readiness.ts';
+import type { Surroundings } from './made-of.ts';
+import type { TenancyMode } from './tenancy/tenancy-mode.ts';
+import { isTenantName } from './tenancy/tenant-name.ts';
+
+/** @param mode names the people, for what an operator drops from the cache by name */
+export function authenticatorsOf(
+  loaded: LoadedConfiguration,
+  adapters: Adapters,
+  surroundings: Surroundings,
+  mode: TenancyMode,
+): { authenticators: readonly Authenticator[]; readiness: ReadinessCheck } {
+  const { authentication, limits } = loaded.configuration;
+  const { clock, telemetry } = surroundings;
+  const authenticators: Authenticator[] = [];
+  const sources: ReadinessCheck[] = [];
+  const { keystone } = authentication;
+  if (keystone !== undefined) {
+    const { client, contact } = adapters.keystone(loaded, keystone);
+    sources.push(contact);
+    authenticators.push(
+      createKeystoneAuthenticator({
+        identity: client,
+        cache: adapters.tokens(loaded, keystone),
+        gate: createUnknownCredentialGate({ ...limits.unknownCredentials, clock, telemetry }),
+        tokenProvider: keystone.tokenProvider,
+        clock,
+        tagsOf: (token) => tagsOf(token, mode),
+      }),
+    );
+  }
+  if (authentication.jwt.length > 0) {
+    const issuers = authentication.jwt.map((configuration) => ({
+      configuration,
+      keys: adapters.issuer(loaded, configuration),
+    }));
+    sources.push(...issuers.map(({ keys }) => keys));
+    authenticators.push(createJWTAuthenticator({ issuers, clock }));
+  }
+  authenticators.push(...staticAuthenticators(loaded, surroundings));
+  const { clientCertificates } = authentication;
+  if (clientCertificates !== undefined) {
+    const { mode: modeName, systemTenant } = loaded.configuration.tenancy;
+    const tenantInNames = modeName === 'shared';
+    authenticators.push(
+      createX509Authenticator({ ...clientCertificates, tenantInNames, systemTenant, clock }),
+    );
+  }
+  // The last: it takes whatever the others have left.
+  if (authentication.tokenReview !== undefined)
+    authenticators.push(tokenReviewAuthenticator(loaded, authentication.tokenReview, adapters, surroundings));
+  const readiness = createAuthenticationReadiness(sources, authentication.requireAllIssuers);
+  return { authenticators, readiness };
+}
+
+function tokenReviewAuthenticator(
+  loaded: LoadedConfiguration,
+  tokenReview: TokenReviewConfiguration,
+  adapters: Adapters,
+  { clock, telemetry }: Surroundings,
+): Authenticator {
+  const { limits, tenancy } = loaded.configuration;
+  const rules = {
+    tenant: tokenReview.tenant,
+    isOrdinaryTenant: tenancy.mode === 'arktos' ? ordinaryTenants(tenancy.systemTenant) : undefined,
+  };
+  return createTokenReviewAuthenticator({
+    reviewer: createTokenReviewer({ ...tokenReview, fetcher: adapters.upstream(loaded), clock }),
+    cache: adapters.vouched(loaded, tokenReview),
+    gate: createUnknownCredentialGate({ ...limits.unknownCredentials, clock, telemetry }),
+    rules,
+    clock,
+    tagsOf(vouched) {
+      const { username, uid } = vouched.user;
+      const tenant = tenantOfVouched(vouched, rules);
+      return [
+        userTag(username),
+        ...(uid === '' ? [] : [userTag(uid)]),
+        ...(tenant === undefined ? [] : [tenantTag(tenant)]),
+      ];
+    },
+  });
+}
+
+/** Fit to be a tenant's name, and not one of those by which Arktos means more than one tenant. */
+function ordinaryTenants(systemTenant: string): (word: string) => boolean {
+  const reserved = new Set(['system', 'all', systemTenant]);
+  return (word) => isTenantName(word) && !reserved.has(word);
+}
+
+/** What is wrong in their files was said when they were loaded. */
+function staticAuthenticators(loaded: LoadedConfiguration, { clock, random, telemetry }: Surroundings) {
+  const { configuration } = loaded;
+  const { tokenFile, basicAuthFile } = staticUsersOf(configuration, loaded.file);
+  const gate = createUnknownCredentialGate({ ...configuration.limits.unknownCredentials, clock, telemetry });
+  return [
+    ...(tokenFile ? [createTokenFileAuthenticator({ ...tokenFile, random })] : []),
+    ...(basicAuthFile ? [createBasicAuthFileAuthenticator({ ...basicAuthFile, gate, random })] : []),
+  ];
+}
+
+/** A person's entry can be dropped by Keystone's id, by the name the API server knows, or with their tenant. */
+export function tagsOf(token: KeystoneToken, mode: TenancyMode): readonly string[] {
+  const tags = tagsOfToken(token);
+  try {
+    const identity = identityOf(token);
+    const tenant = mode.tenantOf(identity);
+    return [...tags, tenantTag(tenant), userTag(mode.userOf(identity, tenant).username)];
+  } catch (error) {
+    // Valid for Keystone, but nobody here: that is cached too, under the id alone.
+    if (error instanceof StatusError) return tags;
+    throw error;
+  }
+}

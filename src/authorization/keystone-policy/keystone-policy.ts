@@ -1,0 +1,143 @@
+/**
+ * Decides by a policy of k8s-keystone-auth. An allow-list: what no entry allows is not denied either, so that another
+ * authorizer of the API server may still allow it.
+ *
+ * Three things are narrower than where the format comes from. Subresources count in version 2 as they do in version 1:
+ * who may create pods may not therefore `exec` into them. An entry without `users` is for people whom Keystone vouched
+ * for, which their attributes show: service accounts have attributes too, by now. And `users.domains` is not ignored.
+ */
+import type { Extra } from '../../api/authentication-v1.ts';
+import type {
+  NonResourceAttributes,
+  ResourceAttributes,
+  SubjectAccessReviewSpec,
+} from '../../api/authorization-v1.ts';
+import type { KeystonePolicy, PolicyEntry, PolicyMatch, PolicyUsers } from '../../api/keystone-policy.ts';
+import { allowsNonResource, allowsResource } from './attributes.ts';
+
+const IDENTITY = 'alpha.kubernetes.io/identity/';
+
+/** Who asks, as a policy sees them. */
+interface Person {
+  /** Name and id. */
+  readonly names: readonly string[];
+  readonly groups: readonly string[];
+  readonly roles: readonly string[];
+  /** Ids and names. */
+  readonly projects: readonly string[];
+  /** Id and name of their own. */
+  readonly domains: readonly string[];
+}
+
+export interface KeystonePolicyAuthorizer {
+  /** Whether an entry allows what is asked; false says nothing but that none does. */
+  allows(question: SubjectAccessReviewSpec): boolean;
+}
+
+export function createKeystonePolicy(policy: KeystonePolicy): KeystonePolicyAuthorizer {
+  return {
+    allows(question) {
+      const person = personOf(question);
+      if (person === undefined) return false;
+      const { resourceAttributes, nonResourceAttributes } = question;
+      return policy.some(
+        (entry) =>
+          concerns(entry.users, person) &&
+          (resourceAttributes === undefined
+            ? allowsPath(entry, person, nonResourceAttributes)
+            : allowsObject(entry, person, resourceAttributes)),
+      );
+    },
+  };
+}
+
+/** @returns undefined for whom Keystone has not vouched for */
+function personOf({
+  user = '',
+  uid = '',
+  groups = [],
+  extra = {},
+}: SubjectAccessReviewSpec): Person | undefined {
+  if (!Object.entries(extra).some(([key, values]) => key.startsWith(IDENTITY) && values.length > 0)) {
+    return undefined;
+  }
+  return {
+    names: [user, uid].filter((name) => name !== ''),
+    groups,
+    roles: attribute(extra, 'roles'),
+    projects: [...attribute(extra, 'project/id'), ...attribute(extra, 'project/name')],
+    domains: [...attribute(extra, 'user/domain/id'), ...attribute(extra, 'user/domain/name')],
+  };
+}
+
+function attribute(extra: Extra, name: string): readonly string[] {
+  const key = `${IDENTITY}${name}`;
+  return Object.hasOwn(extra, key) ? (extra[key] ?? []) : [];
+}
+
+function concerns(users: PolicyUsers | undefined, person: Person): boolean {
+  if (users === undefined) return true;
+  return (
+    users.roles.every((role) => person.roles.includes(role)) &&
+    users.projects.some((project) => person.projects.includes(project)) &&
+    (users.domains === undefined || users.domains.some((domain) => person.domains.includes(domain)))
+  );
+}
+
+function allowsObject(entry: PolicyEntry, person: Person, asked: ResourceAttributes): boolean {
+  const { resourcePermissions, resource, match } = entry;
+  if (resourcePermissions !== undefined) {
+    return resourcePermissions.some((permission) => allowsResource(permission, asked));
+  }
+  if (resource === undefined) return false;
+  const { apiGroup, namespace, resources, verbs } = resource;
+  return (
+    (apiGroup === '*' || apiGroup === (asked.group ?? '')) &&
+    (namespace === '*' || namespace === (asked.namespace ?? '')) &&
+    allowsResource(
+      { namespaces: { kind: 'every' }, resources: { kind: 'only', names: resources }, verbs },
+      asked,
+    ) &&
+    matches(match, person)
+  );
+}
+
+function allowsPath(
+  entry: PolicyEntry,
+  person: Person,
+  { path = '', verb = '' }: NonResourceAttributes = {},
+): boolean {
+  const { nonResourcePermissions, nonresource, match } = entry;
+  if (nonResourcePermissions !== undefined) {
+    const verbs = nonResourcePermissions.get(path);
+    return verbs !== undefined && allowsNonResource({ path, verbs }, { path, verb });
+  }
+  return (
+    nonresource !== undefined &&
+    allowsNonResource(nonresource, { path, verb }, { prefixes: true }) &&
+    matches(match, person)
+  );
+}
+
+function matches(conditions: readonly PolicyMatch[], person: Person): boolean {
+  return conditions.every(({ type, values }) => {
+    const own = valuesOf(type, person);
+    return own !== undefined && (values.has('*') || own.some((value) => values.has(value)));
+  });
+}
+
+/** @returns undefined for a type that nobody knows: it holds for nobody, whatever its values */
+function valuesOf(type: string, person: Person): readonly string[] | undefined {
+  switch (type) {
+    case 'user':
+      return person.names;
+    case 'group':
+      return person.groups;
+    case 'project':
+      return person.projects;
+    case 'role':
+      return person.roles;
+    default:
+      return undefined;
+  }
+}

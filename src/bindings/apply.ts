@@ -1,0 +1,100 @@
+/**
+ * Carries a plan out: tenants, then namespaces, roles, bindings, and last what has to go, a few at a time. What fails
+ * is told and does not stop the rest: one tenant's trouble is not another's. Running it again does what is left.
+ */
+import type { ObjectKind } from '../api/kubernetes-object.ts';
+import { bounded } from '../lib/bounded.ts';
+import type { ClusterObjects } from './cluster-objects.ts';
+import { deletionsOf, heldBack } from './deletion-guard.ts';
+import { objectKey } from './difference.ts';
+import { type Ground, groundAt, groundProblem } from './ground.ts';
+import type { Change, Plan } from './plan.ts';
+import { createTally, type Failure, type Progress, type Tally } from './tally.ts';
+import { NotOurs, takeBack, writeObject } from './write-object.ts';
+
+export interface ApplyOptions {
+  readonly objects: ClusterObjects;
+  /** See `deletion-guard.ts`. */
+  readonly maxDeletedShare: number;
+  /** Deletes however many there are. */
+  readonly force: boolean;
+  /** Told of each change when it is over. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** Nothing further is begun once it is aborted. */
+  readonly signal: AbortSignal;
+}
+
+export interface ApplyResult {
+  readonly done: number;
+  readonly failures: readonly Failure[];
+  /** Deletions that an operator has to confirm. */
+  readonly heldBack: readonly Change[];
+}
+
+const AT_ONCE = 4;
+const ORDER: readonly (readonly ObjectKind[])[] = [
+  ['Tenant'],
+  ['Namespace'],
+  ['ClusterRole'],
+  ['RoleBinding', 'ClusterRoleBinding'],
+];
+
+export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<ApplyResult> {
+  const { objects, force, maxDeletedShare, signal } = options;
+  const held = force ? [] : heldBack(plan, maxDeletedShare);
+  const deletions = new Set(deletionsOf(plan));
+  const tally = createTally(plan.changes.length - held.length, options);
+  const write = (change: Change) => tally.attempt(change, () => writeObject(objects, change, signal));
+
+  for (const kinds of ORDER) {
+    const changes = plan.changes.filter(
+      (change) => kinds.includes(change.object.kind) && !deletions.has(change),
+    );
+    await bounded([...Map.groupBy(changes, unitOf).values()], AT_ONCE, async (unit) => {
+      if (kinds.includes('RoleBinding')) await bind(unit, options, tally);
+      else for (const change of unit) await write(change);
+    });
+  }
+  if (held.length === 0) await bounded([...deletions], AT_ONCE, write);
+  return { done: tally.done(), failures: tally.failures, heldBack: held };
+}
+
+/** The changes of one namespace or tenant, between two looks at it. */
+async function bind(unit: readonly Change[], { objects, signal }: ApplyOptions, tally: Tally): Promise<void> {
+  const [first] = unit;
+  if (first === undefined) return;
+  const { place } = first;
+  const written: Change[] = [];
+  let ground: Ground | undefined;
+  for (const change of unit) {
+    await tally.attempt(change, async () => {
+      ground ??= await groundAt(objects, place, signal);
+      const problem = groundProblem(ground, change.object);
+      if (problem !== undefined) throw new NotOurs(problem);
+      await writeObject(objects, change, signal);
+      written.push(change);
+    });
+  }
+  if (written.length > 0)
+    await tally.attemptAgain(written, () => holdStill(written, ground, objects, signal));
+}
+
+async function holdStill(
+  written: readonly Change[],
+  before: Ground | undefined,
+  objects: ClusterObjects,
+  signal: AbortSignal,
+): Promise<void> {
+  const place = written[0]?.place ?? {};
+  const after = await groundAt(objects, place, signal);
+  // What is gone has taken its bindings along.
+  if (after === undefined || after.metadata.uid === before?.metadata.uid) return;
+  for (const change of written) await takeBack(objects, change, signal);
+  throw new NotOurs('another namespace or tenant was put in its place meanwhile');
+}
+
+/** What is of one place, or one object, goes one after the other. */
+function unitOf({ object, place }: Change): string {
+  const isBinding = object.kind === 'RoleBinding' || object.kind === 'ClusterRoleBinding';
+  return isBinding ? `${place.tenant ?? ''}/${place.namespace ?? ''}` : objectKey(object, place);
+}

@@ -1,0 +1,117 @@
+/**
+ * What lies between the cluster as it ought to be and as it is. Pure. What has drifted is put right; a binding nobody
+ * asks for any more goes. Namespaces, tenants and roles are never deleted, and namespaces and tenants never changed
+ * either: people's work is in them. What Stonegate did not make is left alone.
+ */
+
+import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
+import type { Binding, KubernetesObject } from '../api/kubernetes-object.ts';
+import type { Place } from './cluster-objects.ts';
+import type { ClusterState } from './cluster-state.ts';
+import type { Desired } from './desired.ts';
+import { isOurs, labelValue, ownerLabels } from './managed-object.ts';
+import type { Change, Plan, Refusal } from './plan.ts';
+import { replaces, withDrift } from './same-object.ts';
+import { settle } from './settle.ts';
+import { type Wish, type WishRules, wishesOf } from './wishes.ts';
+
+export function differenceOf(desired: Desired, cluster: ClusterState, rules: WishRules): Plan {
+  const settled = settle(desired, cluster);
+  const wishes = wishesOf(settled, rules);
+  const existing = existingObjects(cluster);
+  const refusals: Refusal[] = [...desired.refusals, ...settled.refusals];
+  const wanted = new Set<string>();
+  const changes: Change[] = [];
+  let unchanged = 0;
+  for (const wish of wishes) {
+    const key = objectKey(wish.object, wish.place);
+    wanted.add(key);
+    const found = compare(wish, existing.get(key)?.object);
+    if ('refused' in found) refusals.push({ subject: titleOf(wish), reason: found.refused });
+    else if (found.changes.length === 0) unchanged += 1;
+    else changes.push(...found.changes);
+  }
+  const ours = [...existing].flatMap(([key, { object, place }]) =>
+    isBinding(object) && isOurs(object) ? [{ key, object, place }] : [],
+  );
+  const isUntouched = untouchedBy(desired, rules);
+  const stale = ours.filter(({ key, object }) => !wanted.has(key) && !isUntouched(object));
+  const deletions = stale.map(
+    ({ object, place }): Change => ({
+      action: 'delete',
+      object,
+      place,
+      reason: 'nothing asks for it any more',
+    }),
+  );
+  return { changes: [...changes, ...deletions], refusals, existingBindings: ours.length, unchanged };
+}
+
+/** Equal for one object alone. */
+export function objectKey({ kind, metadata }: KubernetesObject, { tenant, namespace }: Place): string {
+  return [kind, tenant ?? '', namespace ?? '', metadata.name].join('/');
+}
+
+function existingObjects(cluster: ClusterState): Map<string, { object: KubernetesObject; place: Place }> {
+  const located = [
+    ...cluster.tenants.map((object) => ({ object, place: {} })),
+    ...cluster.places.flatMap(({ tenant, namespaces, clusterRoles, bindings }) =>
+      [...namespaces, ...clusterRoles, ...bindings].map((object) => ({
+        object,
+        place: { ...(tenant !== undefined && { tenant }), ...namespaceOf(object) },
+      })),
+    ),
+  ];
+  return new Map(located.map((one) => [objectKey(one.object, one.place), one]));
+}
+
+function namespaceOf({ kind, metadata: { namespace } }: KubernetesObject): Place {
+  return kind === 'RoleBinding' && namespace !== undefined ? { namespace } : {};
+}
+
+type Compared = { readonly changes: readonly Change[] } | { readonly refused: string };
+
+function compare({ object, place, reason }: Wish, existing: KubernetesObject | undefined): Compared {
+  if (existing === undefined) return { changes: [{ action: 'create', object, place, reason }] };
+  // Whose they are has been settled; they stay as they are.
+  if (object.kind === 'Namespace' || object.kind === 'Tenant') return { changes: [] };
+  if (!isOurs(existing))
+    return { refused: 'it is there, but Stonegate did not make it: it is left as it is' };
+  if (replaces(object, existing)) {
+    return {
+      changes: [
+        {
+          action: 'delete',
+          object: existing,
+          place,
+          reason: 'it names another role, which cannot be changed',
+        },
+        { action: 'create', object, place, reason },
+      ],
+    };
+  }
+  const drifted = withDrift(object, existing);
+  return { changes: drifted === undefined ? [] : [{ action: 'update', object: drifted, place, reason }] };
+}
+
+function untouchedBy({ untouched }: Desired, { createRoles }: WishRules): (binding: Binding) => boolean {
+  const projects = new Set([...untouched.projectIDs].map(labelValue));
+  const domains = new Set([...untouched.domainIDs].map(labelValue));
+  return ({ metadata, roleRef }) => {
+    const { projectID, domainID } = ownerLabels(metadata);
+    const ignored =
+      (projectID !== undefined && projects.has(projectID)) ||
+      (domainID !== undefined && domains.has(domainID));
+    return ignored || (!createRoles && roleRef.name === BASIC_USER_ROLE);
+  };
+}
+
+function isBinding(object: KubernetesObject): object is Binding {
+  return object.kind === 'RoleBinding' || object.kind === 'ClusterRoleBinding';
+}
+
+function titleOf({ object, place }: Wish): string {
+  const { tenant, namespace } = place;
+  const where = [tenant, namespace].filter((part) => part !== undefined).join('/');
+  return `${object.kind} ${object.metadata.name}${where === '' ? '' : ` in ${where}`}`;
+}

@@ -1,0 +1,153 @@
+/**
+ * Brings a project's namespace and a user's RoleBindings in it to what a review of their token has just shown. Beside the
+ * answer, never before it; one at a time for each project, the newest of a user's reviews alone. What could not be made
+ * is logged, and tried again at the next review.
+ *
+ * Nothing is bound in a namespace that is not marked as this very project's: whoever may name a project in Keystone could
+ * else reach into any.
+ */
+
+import type { KeystoneSync, ProjectMember } from '../../api/keystone-sync.ts';
+import type { Namespace } from '../../api/kubernetes-object.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { ClusterObjects, Place } from '../cluster-objects.ts';
+import { isMadeFor, marksOf } from '../managed-object.ts';
+import { memberBindings, memberNamespace } from './member-bindings.ts';
+
+const CONCURRENT = 4;
+const MAX_WAITING = 1_000;
+
+export interface ProjectSyncOptions {
+  readonly objects: ClusterObjects;
+  readonly rules: () => KeystoneSync | undefined;
+  /** Where a member's objects are; the tenant where the API server knows some. */
+  readonly placeOf: (member: ProjectMember) => Place;
+  readonly logger: Logger;
+}
+
+export interface ProjectSync {
+  /** Never throws. */
+  request(member: ProjectMember): void;
+  /** Resolves when nothing is under way and nothing waits. */
+  settled(): Promise<void>;
+  /** Begins nothing any more, breaks off what is under way, and waits for its end. */
+  close(): Promise<void>;
+}
+
+export function createProjectSync({ objects, rules, placeOf, logger }: ProjectSyncOptions): ProjectSync {
+  const waiting = new Map<string, ProjectMember>();
+  /** By project. */
+  const running = new Map<string, Promise<void>>();
+  const closed = new AbortController();
+  const { signal } = closed;
+
+  function begin(): void {
+    for (const [key, member] of waiting) {
+      if (running.size >= CONCURRENT) return;
+      const { id } = member.project;
+      if (running.has(id)) continue;
+      waiting.delete(key);
+      running.set(id, run(member));
+    }
+  }
+
+  async function run(member: ProjectMember): Promise<void> {
+    const fields = { project: member.project.id, user: member.userID };
+    try {
+      await bring(member, fields);
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ ...fields, error }, 'webhook: a project could not be synchronised');
+    }
+    running.delete(member.project.id);
+    if (!signal.aborted) begin();
+  }
+
+  async function bring(member: ProjectMember, fields: object): Promise<void> {
+    const sync = rules();
+    if (sync === undefined || isIgnored(member, sync)) return;
+    const place = placeOf(member);
+    const name = memberNamespace(member, sync);
+    if ('refused' in name) {
+      logger.warn({ ...fields, reason: name.refused }, 'webhook: the project can have no such namespace');
+      return;
+    }
+    const { namespace } = name;
+    const found = await namespaceOf(namespace, member, sync, place);
+    if (found === undefined) {
+      logger.warn(
+        { ...fields, namespace },
+        'webhook: the namespace is not there, or not marked as the project’s',
+      );
+      return;
+    }
+    if (sync.roleAssignments) await bind(member, namespace, place, fields);
+  }
+
+  /** @returns undefined where the project has no namespace of its own */
+  async function namespaceOf(
+    name: string,
+    { project }: ProjectMember,
+    { projects }: KeystoneSync,
+    place: Place,
+  ): Promise<Namespace | undefined> {
+    const look = async () => {
+      const object = await objects.get({ ...place, kind: 'Namespace', name }, signal);
+      return object?.kind === 'Namespace' ? object : undefined;
+    };
+    let found = await look();
+    if (found === undefined && projects) {
+      const marks = marksOf({ projectID: project.id }, { 'project-name': project.name });
+      const metadata = { name, ...marks };
+      await objects.create({ apiVersion: 'v1', kind: 'Namespace', metadata }, place, signal);
+      found = await look();
+    }
+    const usable =
+      found !== undefined &&
+      isMadeFor(found, { projectID: project.id }) &&
+      found.metadata.deletionTimestamp === undefined;
+    return usable ? found : undefined;
+  }
+
+  async function bind(member: ProjectMember, namespace: string, place: Place, fields: object): Promise<void> {
+    const within = { ...place, namespace };
+    const existing = await objects.list('RoleBinding', within, '', signal);
+    const { missing, changed, obsolete, refused } = memberBindings(member, namespace, existing);
+    if (refused.length > 0) {
+      logger.warn({ ...fields, roles: refused }, 'webhook: these roles can be no rolebindings');
+    }
+    // What is withdrawn goes first.
+    for (const binding of obsolete) await objects.delete(binding, within, signal);
+    for (const binding of changed) await objects.update(binding, within, signal);
+    for (const binding of missing) await objects.create(binding, within, signal);
+    const count = missing.length + changed.length + obsolete.length;
+    if (count > 0) logger.info({ ...fields, namespace, bindings: count }, 'webhook: synchronised a project');
+  }
+
+  async function settled(): Promise<void> {
+    while (running.size > 0) await Promise.all(running.values());
+  }
+
+  return {
+    settled,
+    request(member) {
+      const key = JSON.stringify([member.project.id, member.userID]);
+      if (signal.aborted) return;
+      if (waiting.size >= MAX_WAITING && !waiting.has(key)) {
+        logger.warn({ waiting: waiting.size }, 'webhook: too many projects wait to be synchronised');
+        return;
+      }
+      waiting.set(key, member);
+      begin();
+    },
+    async close() {
+      closed.abort();
+      waiting.clear();
+      await settled();
+    },
+  };
+}
+
+function isIgnored({ project }: ProjectMember, sync: KeystoneSync): boolean {
+  if (!sync.projects && !sync.roleAssignments) return true;
+  return sync.ignoredProjects.has(project.id) || sync.ignoredProjectNames.has(project.name);
+}

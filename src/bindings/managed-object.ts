@@ -1,0 +1,89 @@
+/**
+ * The marks on what Stonegate makes, by which it knows its own again. A binding is named by a digest of what it is for,
+ * so that the same purpose is the same object for every replica and every run, whatever Keystone's names hold; labels
+ * say whose an object is. What has neither was made by somebody else.
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
+ */
+import { createHash } from 'node:crypto';
+import type { KubernetesObject, ObjectMeta } from '../api/kubernetes-object.ts';
+
+const MANAGED_BY = 'stonegate.dev/managed-by';
+const PROJECT_ID = 'stonegate.dev/project-id';
+const DOMAIN_ID = 'stonegate.dev/domain-id';
+const PURPOSE = 'stonegate.dev/purpose';
+const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
+const DIGEST = 'sha256.';
+const BINDING_NAME = /^stonegate-[0-9a-f]{40}$/;
+
+/** For whom something is made. */
+export interface Ownership {
+  readonly projectID?: string;
+  readonly domainID?: string;
+}
+
+/** @param readable names for whoever looks at the object: `{ 'project-name': 'web' }` */
+export function marksOf(
+  { projectID, domainID }: Ownership,
+  readable: Readonly<Record<string, string>> = {},
+): Required<Pick<ObjectMeta, 'labels' | 'annotations'>> {
+  const ids = Object.entries({ [PROJECT_ID]: projectID, [DOMAIN_ID]: domainID }).flatMap(([key, id]) =>
+    id === undefined ? [] : [{ key, id, value: labelValue(id) }],
+  );
+  return {
+    labels: { [MANAGED_BY]: 'stonegate', ...Object.fromEntries(ids.map(({ key, value }) => [key, value])) },
+    annotations: Object.fromEntries([
+      ...ids.filter(({ id, value }) => id !== value).map(({ key, id }) => [key, id]),
+      // A lone surrogate arrives as another character, and would look changed ever after.
+      ...Object.entries(readable).map(([key, text]) => [`stonegate.dev/${key}`, text.toWellFormed()]),
+    ]),
+  };
+}
+
+/** @param purpose what the binding is for; equal for no two */
+export function bindingMeta(
+  purpose: string,
+  owner: Ownership,
+  readable: Readonly<Record<string, string>>,
+): ObjectMeta {
+  const { labels, annotations } = marksOf(owner, readable);
+  return { name: bindingName(purpose), labels, annotations: { ...annotations, [PURPOSE]: purpose } };
+}
+
+/** Whether Stonegate made it. A copy of a binding under another name is its maker's. */
+export function isOurs({ kind, metadata }: KubernetesObject): boolean {
+  const labelled = metadata.labels?.[MANAGED_BY] === 'stonegate';
+  if (kind !== 'RoleBinding' && kind !== 'ClusterRoleBinding') return labelled;
+  const purpose = metadata.annotations?.[PURPOSE];
+  const recognised = purpose !== undefined && bindingName(purpose) === metadata.name;
+  return recognised || (labelled && BINDING_NAME.test(metadata.name));
+}
+
+/** Whether Stonegate made it for that very project or domain. */
+export function isMadeFor(object: KubernetesObject, owner: Ownership): boolean {
+  return isOurs(object) && Object.entries(owner).every(([kind, id]) => isOf(object.metadata, kind, id));
+}
+
+/** For what is compared with another object's marks, such as a namespace with its bindings. */
+export function ownerLabels({ labels }: ObjectMeta): { projectID?: string; domainID?: string } {
+  const projectID = labels?.[PROJECT_ID];
+  const domainID = labels?.[DOMAIN_ID];
+  return { ...(projectID !== undefined && { projectID }), ...(domainID !== undefined && { domainID }) };
+}
+
+/** An id as a label carries it: as it is where it can be, else by its digest. */
+export function labelValue(id: string): string {
+  if (LABEL_VALUE.test(id) && !id.startsWith(DIGEST)) return id;
+  return `${DIGEST}${digest(id).slice(0, 56)}`;
+}
+
+function isOf({ labels }: ObjectMeta, kind: string, id: string): boolean {
+  return labels?.[kind === 'projectID' ? PROJECT_ID : DOMAIN_ID] === labelValue(id);
+}
+
+function bindingName(purpose: string): string {
+  return `stonegate-${digest(purpose).slice(0, 40)}`;
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

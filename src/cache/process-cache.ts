@@ -1,0 +1,40 @@
+/**
+ * In place of Redis where none is configured: nothing is shared with other processes, but what is in this one's memory
+ * can be dropped by its tags all the same.
+ */
+import type { Clock } from '../lib/clock.ts';
+import { createKnownEpochs } from './known-epochs.ts';
+import type { SharedCache } from './shared-cache.ts';
+
+const MAX_TAGS = 100_000;
+
+/** @param longestLife of an entry in any cache, in milliseconds: so long a drop is remembered */
+export function createProcessCache({
+  clock,
+  longestLife,
+}: {
+  readonly clock: Clock;
+  readonly longestLife: number;
+}): SharedCache {
+  const known = createKnownEpochs(clock, MAX_TAGS);
+  return {
+    mark: () => ({ learned: known.learned, gaps: 0 }),
+    stamp(tags, mark) {
+      if (known.changedSince(tags, mark.learned)) return undefined;
+      const stamped = tags.map((tag) => ({ tag, ids: [tag], epoch: known.newest([tag]) }));
+      return { tags: stamped, generation: known.generation, gaps: 0 };
+    },
+    confirm: async ({ generation, tags }) =>
+      generation === known.generation && tags.every(({ ids, epoch }) => known.newest(ids) <= epoch),
+    find: async () => undefined,
+    save: async () => false,
+    remove: async () => true,
+    async drop(tags) {
+      const now = clock.now();
+      for (const tag of tags)
+        known.learn(tag, { value: Math.max(now, known.newest([tag]) + 1), until: now + longestLife });
+    },
+    wasDropped: async (tag) => known.newest([tag]) > 0,
+    close() {},
+  };
+}

@@ -1,0 +1,96 @@
+/**
+ * What provisioning must be given at the API server. To give a role one must hold what is in it: so the provisioner
+ * holds the rules of Stonegate's own roles, and may `bind` others by name alone. It never gets `escalate`, with which it
+ * could make a role that allows anything: what it can give to anybody has an end.
+ * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
+ */
+import { CLUSTER_ROLES } from '../api/cluster-roles.ts';
+import type { RoleTarget } from '../api/config-v1alpha1.ts';
+import type { PolicyRule } from '../api/kubernetes-object.ts';
+import { clusterRoleBinding, type Impersonator, serviceAccount } from './rbac-manifests.ts';
+
+export interface ProvisionerNeeds {
+  readonly mode: 'arktos' | 'shared';
+  /** Whether Stonegate's own roles are made, or merely bound. */
+  readonly createRoles: boolean;
+  /** What Keystone roles become. */
+  readonly targets: readonly RoleTarget[];
+}
+
+const NAME = 'stonegate-provisioner';
+const RBAC = 'rbac.authorization.k8s.io';
+
+/** @returns YAML documents for `kubectl apply -f -` */
+export function provisionerManifests(needs: ProvisionerNeeds, provisioner: Impersonator): string {
+  const documents = [
+    ...(provisioner.kind === 'ServiceAccount' ? serviceAccount(provisioner) : []),
+    clusterRole(needs),
+    clusterRoleBinding(NAME, provisioner),
+  ];
+  return `${notes(needs, provisioner)}\n${documents.join('---\n')}`;
+}
+
+/** What the ClusterRole allows. */
+export function provisionerRules({ mode, createRoles, targets }: ProvisionerNeeds): PolicyRule[] {
+  const arktos = mode === 'arktos';
+  const bindings = ['rolebindings', ...(arktos ? ['clusterrolebindings'] : [])];
+  const own = createRoles ? [...CLUSTER_ROLES.values()].flat() : [];
+  const clusterRoles = targets.flatMap((target) => ('clusterRole' in target ? [target.clusterRole] : []));
+  const bound = clusterRoles.filter((name) => !createRoles || !CLUSTER_ROLES.has(name));
+  const roles = targets.flatMap((target) => ('role' in target ? [target.role] : []));
+  return [
+    rule('', [...(arktos ? ['tenants'] : []), 'namespaces'], ['get', 'list', 'create']),
+    rule(RBAC, bindings, ['get', 'list', 'create', 'update', 'delete']),
+    rule(RBAC, ['clusterroles'], ['get', 'list', ...(createRoles ? ['create', 'update'] : [])]),
+    ...bindRule('clusterroles', bound),
+    ...bindRule('roles', roles),
+    ...distinct(own),
+  ];
+}
+
+function bindRule(resource: string, names: readonly string[]): PolicyRule[] {
+  if (names.length === 0) return [];
+  return [{ ...rule(RBAC, [resource], ['bind']), resourceNames: [...new Set(names)].sort() }];
+}
+
+function distinct(rules: readonly PolicyRule[]): PolicyRule[] {
+  return [...new Map(rules.map((one) => [JSON.stringify(one), one])).values()];
+}
+
+function rule(group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule {
+  return { apiGroups: [group], resources, verbs };
+}
+
+function clusterRole(needs: ProvisionerNeeds): string {
+  return `apiVersion: ${RBAC}/v1
+kind: ClusterRole
+metadata:
+  name: ${NAME}
+rules:
+${provisionerRules(needs).map(ruleText).join('')}`;
+}
+
+/** JSON is YAML: whatever a role is called, it stays one string. */
+function ruleText({ apiGroups, resources, resourceNames, verbs }: PolicyRule): string {
+  const names = resourceNames === undefined ? '' : `    resourceNames: ${JSON.stringify(resourceNames)}\n`;
+  return `  - apiGroups: ${JSON.stringify(apiGroups)}\n    resources: ${JSON.stringify(resources)}\n${names}    verbs: ${JSON.stringify(verbs)}\n`;
+}
+
+function notes({ mode, createRoles }: ProvisionerNeeds, provisioner: Impersonator): string {
+  const where =
+    provisioner.kind === 'ServiceAccount'
+      ? `# Its token:
+#   kubectl -n ${provisioner.namespace} get secret ${provisioner.name}-token -o jsonpath='{.data.token}' | base64 -d
+# goes into the file that bindings.credential.tokenFile names.`
+      : `# Its client certificate (subject CN=${provisioner.name}${mode === 'arktos' ? ', O=tenant:system; exactly one O' : ''}), signed by the API server's client CA, goes into the
+# files that bindings.credential.certFile and keyFile name.`;
+  const held = createRoles
+    ? `# It holds what it gives: the rules of stonegate:manage and the like. Where an administrator keeps these roles
+# (bindings.createRoles: false) it may only bind them.`
+    : '# It may bind the roles that the configuration names, and make none.';
+  return `# What Stonegate needs at the API server for provisioning (tenancy mode: ${mode}).
+${mode === 'arktos' ? '# Arktos: apply as an administrator of the system tenant.' : '# An ordinary Kubernetes cluster: apply as a cluster administrator.'}
+${where}
+${held}
+# Whoever holds this credential can give itself these rights in every namespace: keep it as you keep an administrator's.`;
+}

@@ -1,0 +1,126 @@
+/**
+ * Rules that are kept in a ConfigMap of the API server, looked at again and again with Stonegate's own credential. What
+ * cannot be read, or is no good, leaves the last good ones in force and is said once, not at every look.
+ * https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/config-map-v1/
+ */
+import type { ConfigMapReference } from '../api/config-webhook-v1alpha1.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import { isJSONObject } from '../lib/json-object.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
+import type { UpstreamFetcher } from '../pipeline/upstream.ts';
+
+type Read<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+export interface ConfigMapRulesOptions<T> {
+  /** Asked anew each time, since a reload makes a new one. */
+  readonly fetcher: () => UpstreamFetcher;
+  readonly reference: ConfigMapReference;
+  /** Of the ConfigMap's data. */
+  readonly key: string;
+  readonly read: (content: string) => Read<T>;
+  /** Milliseconds from the end of one look to the next. */
+  readonly interval: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+export interface ConfigMapRules<T> {
+  /** The last good ones; undefined where there were none yet. */
+  readonly current: T | undefined;
+  /** Ready with the first good ones, and from then on. */
+  readonly check: ReadinessCheck;
+  /** Looks now; never throws. */
+  look(): Promise<void>;
+  /** Looks now and again after every interval. */
+  start(): void;
+  stop(): void;
+}
+
+export function createConfigMapRules<T>(options: ConfigMapRulesOptions<T>): ConfigMapRules<T> {
+  const { reference, key, clock, logger, telemetry } = options;
+  const name = `${reference.namespace}/${reference.name}`;
+  const stopped = new AbortController();
+  let current: { readonly value: T } | undefined;
+  /** Of which the last look was good. */
+  let content: string | undefined;
+  let problems: readonly string[] = ['not looked at yet'];
+  let timer: Timer | undefined;
+
+  async function look(): Promise<void> {
+    try {
+      const found = await contentOf(options, stopped.signal);
+      if (found === content) return;
+      const read = options.read(found);
+      if (!read.ok) {
+        refuse(read.problems);
+        return;
+      }
+      current = { value: read.value };
+      content = found;
+      problems = [];
+      telemetry.reload('ok');
+      logger.info({ configMap: name, key }, 'webhook: rules read from the ConfigMap');
+    } catch (error) {
+      refuse([error instanceof StatusError ? error.message : String(error)], error);
+    }
+  }
+
+  function refuse(found: readonly string[], error?: unknown): void {
+    content = undefined;
+    if (stopped.signal.aborted || found.join('\n') === problems.join('\n')) return;
+    problems = found;
+    telemetry.reload('error');
+    const fields = { configMap: name, key, problems: found, ...(error === undefined ? {} : { error }) };
+    logger.error(fields, 'webhook: the ConfigMap is not used; the last good rules stay in force');
+  }
+
+  function start(): void {
+    void look().then(() => {
+      if (!stopped.signal.aborted) timer = clock.after(options.interval, start);
+    });
+  }
+
+  return {
+    get current() {
+      return current?.value;
+    },
+    check: {
+      name: `webhook ConfigMap ${name}`,
+      notReadyBecause: () => (current === undefined ? problems[0] : undefined),
+    },
+    look,
+    start,
+    stop() {
+      stopped.abort();
+      timer?.cancel();
+    },
+  };
+}
+
+/** @throws StatusError, Error */
+async function contentOf(
+  { fetcher, reference, key }: Pick<ConfigMapRulesOptions<unknown>, 'fetcher' | 'reference' | 'key'>,
+  signal: AbortSignal,
+): Promise<string> {
+  const { status, body } = await fetcher().fetch(
+    {
+      sender: { kind: 'stonegate' },
+      method: 'GET',
+      target: `/api/v1/namespaces/${reference.namespace}/configmaps/${reference.name}`,
+      headers: [['Accept', 'application/json']],
+    },
+    signal,
+  );
+  if (status !== 200) throw new Error(`it could not be read: the API server answered ${status}`);
+  const object: unknown = JSON.parse(body.toString('utf8'));
+  const data = isJSONObject(object) ? object.data : undefined;
+  const content = isJSONObject(data) ? data[key] : undefined;
+  if (typeof content !== 'string') throw new Error(`it has no key ${key}`);
+  return content;
+}

@@ -1,0 +1,229 @@
+/**
+ * What Keystone knows of projects, domains and who holds which role where, asked as Stonegate itself, which needs
+ * `reader` on the system. A list is whole or it is none: one that Keystone has cut short, that ends nowhere, or with a
+ * member nobody can read is refused, since what is missing in it would be taken away from somebody.
+ *
+ * `effective` leaves out the system's assignments. They are few, and the same question for everybody: so they are
+ * remembered for a few seconds, and one person costs one call.
+ * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
+ */
+import type { RoleReference, UserReference } from '../api/keystone-v3.ts';
+import type { ScopeStates } from '../bindings/assignment-source.ts';
+import type { KeystoneDirectory, RoleAssignment } from '../bindings/keystone-directory.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { JSONObject } from '../lib/json-object.ts';
+import { SingleFlight } from '../lib/single-flight.ts';
+import {
+  type Implications,
+  readAssignment,
+  readImplication,
+  readSystemAssignment,
+  type SystemAssignment,
+  withImplied,
+} from './keystone-assignments.ts';
+import { flag, list, named, record, text } from './keystone-fields.ts';
+import { keystoneUnavailable } from './keystone-http.ts';
+import type { KeystoneService } from './keystone-service.ts';
+
+/** For a list of everything, in milliseconds: nobody waits for one while being served. */
+const LIST_TIMEOUT = 60_000;
+const MAX_PAGES = 1_000;
+/** How old what is remembered of the system may be, in milliseconds. */
+const SYSTEM_AGE = 5_000;
+const READER = 'the role reader on the system, and a login to the system';
+const EVERYBODY = '/role_assignments?effective&include_names';
+const SYSTEM = '/role_assignments?scope.system=all&include_names';
+
+export interface KeystoneDirectoryOptions {
+  readonly service: KeystoneService;
+  readonly clock: Clock;
+}
+
+interface SystemRoles {
+  readonly at: number;
+  readonly assignments: readonly SystemAssignment[];
+  readonly implications: Implications;
+}
+
+type Read<T> = (member: unknown) => T;
+
+export function createKeystoneDirectory({
+  service,
+  clock,
+}: KeystoneDirectoryOptions): KeystoneDirectory & ScopeStates {
+  const flight = new SingleFlight<SystemRoles>();
+  let remembered: SystemRoles | undefined;
+
+  /** @returns undefined where there is no such thing */
+  async function find<T>(
+    path: string,
+    key: string,
+    read: Read<T>,
+    timeout?: number,
+  ): Promise<T[] | undefined> {
+    const found: T[] = [];
+    const asked = new Set<string>();
+    for (let next: string | undefined = path; next !== undefined; ) {
+      if (asked.size === MAX_PAGES || asked.has(next))
+        throw keystoneUnavailable(new Error(`${key} has no end`));
+      asked.add(next);
+      const answer = await service.get({
+        path: next,
+        to: `list ${key}`,
+        needs: READER,
+        ...(timeout !== undefined && { timeout }),
+      });
+      if (answer === undefined) return undefined;
+      next = takePage(answer.body, path, key, (member) => found.push(read(member)));
+    }
+    return found;
+  }
+
+  async function all<T>(path: string, key: string, read: Read<T>, timeout?: number): Promise<T[]> {
+    const found = await find(path, key, read, timeout);
+    if (found === undefined) throw keystoneUnavailable(new Error(`Keystone knows no ${key}`));
+    return found;
+  }
+
+  async function askSystem(): Promise<SystemRoles> {
+    const at = clock.now();
+    const assignments = await all(SYSTEM, 'role_assignments', readSystemAssignment);
+    const inferences =
+      assignments.length === 0 ? [] : await all('/role_inferences', 'role_inferences', readImplication);
+    remembered = { at, assignments, implications: new Map(inferences) };
+    return remembered;
+  }
+
+  async function systemRoles(): Promise<SystemRoles> {
+    const known = remembered;
+    return known !== undefined && clock.now() < known.at + SYSTEM_AGE
+      ? known
+      : flight.do('system', askSystem);
+  }
+
+  /** With what the user's groups hold. */
+  async function systemRolesOf(userID: string): Promise<RoleReference[]> {
+    const { assignments, implications } = await systemRoles();
+    const held = assignments.filter(({ holder }) => 'user' in holder && holder.user.id === userID);
+    const ofGroups = assignments.filter(({ holder }) => 'groupID' in holder);
+    if (ofGroups.length > 0) {
+      const path = `/users/${encodeURIComponent(userID)}/groups`;
+      const groups = new Set(await find(path, 'groups', (group) => named(group, 'groups[]').id));
+      held.push(...ofGroups.filter(({ holder }) => 'groupID' in holder && groups.has(holder.groupID)));
+    }
+    return withImplied(
+      held.map(({ role }) => role),
+      implications,
+    );
+  }
+
+  async function one(path: string, key: string): Promise<JSONObject | undefined> {
+    const answer = await service.get({ path, to: `read ${path.split('/')[1]}`, needs: READER });
+    return answer && believed(() => record(answer.body[key], key));
+  }
+
+  /** Whom no assignment of their own describes. */
+  async function userOf(userID: string): Promise<UserReference | undefined> {
+    const user = await one(`/users/${encodeURIComponent(userID)}`, 'user');
+    if (user === undefined) return undefined;
+    const domainID = believed(() => text(user.domain_id, 'user.domain_id'));
+    const domain = await one(`/domains/${encodeURIComponent(domainID)}`, 'domain');
+    return domain && believed(() => ({ ...named(user, 'user'), domain: named(domain, 'domain') }));
+  }
+
+  return {
+    domains: () => all('/domains', 'domains', readDomain, LIST_TIMEOUT),
+    projects: () => all('/projects', 'projects', readProject, LIST_TIMEOUT),
+    async disabledUserIDs() {
+      const users = await all('/users?enabled=false', 'users', readSwitch('users[]'), LIST_TIMEOUT);
+      return idsOfDisabled(users);
+    },
+    roleAssignments: () => all(EVERYBODY, 'role_assignments', readAssignment, LIST_TIMEOUT),
+    async roleAssignmentsOf(userID) {
+      const path = `/role_assignments?user.id=${encodeURIComponent(userID)}&effective&include_names`;
+      const held = await find(path, 'role_assignments', readAssignment);
+      if (held === undefined) return [];
+      const own = held.filter(({ user }) => user.id === userID);
+      if (own.length < held.length) throw keystoneUnavailable(new Error('the answer is about somebody else'));
+      const onSystem = await systemRolesOf(userID);
+      if (onSystem.length === 0) return held;
+      const user = held[0]?.user ?? (await userOf(userID));
+      if (user === undefined) return [];
+      return [
+        ...held,
+        ...onSystem.map((role): RoleAssignment => ({ user, role, scope: { kind: 'system' } })),
+      ];
+    },
+    roleNames: () => all('/roles', 'roles', (role) => named(role, 'roles[]').name, LIST_TIMEOUT),
+    async disabledScopes() {
+      const [projects, domains] = await Promise.all([
+        all('/projects?enabled=false', 'projects', readSwitch('projects[]')),
+        all('/domains?enabled=false', 'domains', readSwitch('domains[]')),
+      ]);
+      return { projectIDs: idsOfDisabled(projects), domainIDs: idsOfDisabled(domains) };
+    },
+  };
+}
+
+/**
+ * @param take is given each member
+ * @returns the path of the next page; undefined behind the last
+ * @throws StatusError KeystoneUnavailable for what is no whole page
+ */
+function takePage(
+  body: JSONObject,
+  path: string,
+  key: string,
+  take: (member: unknown) => void,
+): string | undefined {
+  return believed(() => {
+    for (const member of list(body[key], key)) take(member);
+    const next = body.links === undefined ? undefined : record(body.links, 'links').next;
+    if (typeof next === 'string') return samePlace(path, next);
+    if (body.truncated === true) throw new Error(`Keystone has cut ${key} short: raise its list_limit`);
+    return undefined;
+  });
+}
+
+/** @throws StatusError KeystoneUnavailable for what is not as Keystone would say it */
+function believed<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw keystoneUnavailable(error);
+  }
+}
+
+/** Of a link only the query is believed: our token goes where the first page came from. */
+function samePlace(path: string, link: string): string {
+  const query = link.indexOf('?');
+  if (query === -1) throw new Error('the next page is no query');
+  return `${path.split('?', 1)[0]}${link.slice(query)}`;
+}
+
+function readDomain(value: unknown) {
+  return { ...named(value, 'domains[]'), enabled: flag(record(value, 'domains[]').enabled, 'enabled') };
+}
+
+function readProject(value: unknown) {
+  const fields = record(value, 'projects[]');
+  const domainID = text(fields.domain_id, 'domain_id');
+  return { ...named(fields, 'projects[]'), domainID, enabled: flag(fields.enabled, 'enabled') };
+}
+
+interface Switch {
+  readonly id: string;
+  readonly enabled: boolean;
+}
+
+function readSwitch(what: string): Read<Switch> {
+  return (value) => {
+    const fields = record(value, what);
+    return { id: text(fields.id, `${what}.id`), enabled: flag(fields.enabled, 'enabled') };
+  };
+}
+
+/** Where the filter was not heard, the answer lists the others too. */
+function idsOfDisabled(all: readonly Switch[]): ReadonlySet<string> {
+  return new Set(all.filter(({ enabled }) => !enabled).map(({ id }) => id));
+}

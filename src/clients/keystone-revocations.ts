@@ -1,0 +1,153 @@
+/**
+ * Follows `GET /v3/OS-REVOKE/events`, by which Keystone tells which tokens died before their time: a deleted token, a
+ * disabled user, a changed password. Needs the role `service`. Not all that takes rights away is among them, so it
+ * shortens the time until a revocation is seen and replaces no other bound.
+ *
+ * Each question reaches back over the last one by a minute, since Keystone's servers do not all write at once, and in
+ * Keystone's own time, since our clocks may differ; an event that is seen twice is carried out once. What was missed
+ * while Keystone was down is asked for when it is back.
+ * https://docs.openstack.org/api-ref/identity/v3-ext/#list-revocation-events
+ */
+import { hash } from 'node:crypto';
+import type { RevocationEvent } from '../api/keystone-v3.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { JSONObject } from '../lib/json-object.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import { list, record } from './keystone-fields.ts';
+import { keystoneUnavailable } from './keystone-http.ts';
+import type { KeystoneService } from './keystone-service.ts';
+import { readInstant } from './keystone-token.ts';
+
+/** All in milliseconds. */
+const OVERLAP = 60_000;
+const LONGEST_PAUSE = 60_000;
+/** So many failures in a row double the pause; more change nothing. */
+const MAX_DOUBLINGS = 10;
+
+export interface RevocationsOptions {
+  readonly service: KeystoneService;
+  /** Milliseconds from one question to the next. */
+  readonly interval: number;
+  /** How far the first question reaches back, in milliseconds: the longest life of what was cached before. */
+  readonly reach: number;
+  /**
+   * Carries an event out. What it throws is tried again with the next question.
+   */
+  readonly revoked: (event: RevocationEvent) => Promise<void>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface Revocations {
+  start(): void;
+  /** No question begins after it. */
+  stop(): void;
+}
+
+export function createRevocations(options: RevocationsOptions): Revocations {
+  const { service, interval, clock, random, logger } = options;
+  /** Digest → when it was revoked, of those that the next answer may show again. */
+  const done = new Map<string, number>();
+  let since = clock.now() - options.reach - OVERLAP;
+  let failures = 0;
+  let said = '';
+  let timer: Timer | undefined;
+  let stopped = false;
+
+  async function poll(): Promise<void> {
+    const asked = clock.now();
+    const answer = await service.get({
+      path: `/OS-REVOKE/events?since=${instant(since)}`,
+      to: 'read revocation events',
+      needs: 'the role service',
+    });
+    if (answer === undefined) throw keystoneUnavailable(new Error('this Keystone has no revocation events'));
+    for (const event of readEvents(answer.body, asked)) {
+      if (done.has(event.digest)) continue;
+      await options.revoked(event);
+      done.set(event.digest, event.revokedAt);
+    }
+    since = (answer.date ?? asked) - OVERLAP;
+    for (const [digest, revokedAt] of done) if (revokedAt < since - OVERLAP) done.delete(digest);
+  }
+
+  function succeeded(): void {
+    if (said !== '') logger.info({}, "Keystone's revocation events are followed again");
+    said = '';
+    failures = 0;
+  }
+
+  function failed(error: unknown): void {
+    if (stopped) return;
+    failures = Math.min(failures + 1, MAX_DOUBLINGS);
+    const reason = reasonOf(error);
+    if (reason !== said)
+      logger.error(
+        { error },
+        "Keystone's revocation events cannot be followed; the caches' times alone hold",
+      );
+    said = reason;
+  }
+
+  function wait(): void {
+    if (stopped) return;
+    const pause =
+      failures === 0 ? interval : Math.min(interval * 2 ** failures, Math.max(interval, LONGEST_PAUSE));
+    // Replicas that were started together must not ask together.
+    timer = clock.after(pause * (0.9 + 0.2 * random.fraction()), run);
+  }
+
+  function run(): void {
+    void poll().then(succeeded, failed).then(wait);
+  }
+
+  return {
+    start: run,
+    stop() {
+      stopped = true;
+      timer?.cancel();
+    },
+  };
+}
+
+/** @throws StatusError KeystoneUnavailable for what is no list of events */
+function readEvents(body: JSONObject, now: number): RevocationEvent[] {
+  try {
+    return list(body.events, 'events').map((event) => readEvent(record(event, 'events[]'), now));
+  } catch (error) {
+    throw keystoneUnavailable(error);
+  }
+}
+
+/** What is not understood of an event widens it: the ids that are left apply to more. */
+function readEvent(fields: JSONObject, now: number): RevocationEvent {
+  return {
+    digest: hash('sha256', JSON.stringify(Object.entries(fields).sort(byName)), 'base64url'),
+    revokedAt: typeof fields.revoked_at === 'string' ? readInstant(fields.revoked_at, 'revoked_at') : now,
+    auditID: idOf(fields.audit_id),
+    auditChainID: idOf(fields.audit_chain_id),
+    trustID: idOf(fields['OS-TRUST:trust_id']),
+    userID: idOf(fields.user_id),
+    projectID: idOf(fields.project_id),
+    domainID: idOf(fields.domain_id),
+  };
+}
+
+function idOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function byName([one]: [string, unknown], [other]: [string, unknown]): number {
+  return one < other ? -1 : 1;
+}
+
+function instant(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}

@@ -1,0 +1,45 @@
+/**
+ * What the files that `webhook` names hold: their problems are problems of the configuration.
+ */
+import type { StonegateConfiguration, WebhookSource } from '../../api/config-v1alpha1.ts';
+import type { KeystoneSync } from '../../api/keystone-sync.ts';
+import type { Finding } from '../problem.ts';
+import { type Read, readPolicy } from './policy-file.ts';
+import { readSync } from './sync-file.ts';
+
+type Content = (file: string) => Buffer | undefined;
+
+export function checkWebhookFiles(configuration: StonegateConfiguration, content: Content): Finding[] {
+  const { policy, sync } = configuration.webhook ?? {};
+  return [
+    ...problemsOf(['webhook', 'policy', 'file'], policy, content, readPolicy),
+    ...problemsOf(['webhook', 'sync', 'file'], sync, content, syncReader(configuration)),
+  ];
+}
+
+/** Reads synchronisation rules that this configuration can carry out. */
+export function syncReader({
+  bindings,
+}: Pick<StonegateConfiguration, 'bindings'>): (content: string) => Read<KeystoneSync> {
+  return (content) => {
+    const read = readSync(content);
+    if (!read.ok || bindings.credential !== undefined) return read;
+    if (!read.value.projects && !read.value.roleAssignments) return read;
+    const problem =
+      'data-types-to-sync: needs bindings.credential, by which Stonegate makes namespaces and rolebindings';
+    return { ok: false, problems: [problem] };
+  };
+}
+
+function problemsOf(
+  path: readonly string[],
+  source: WebhookSource | undefined,
+  content: Content,
+  read: (content: string) => Read<unknown>,
+): Finding[] {
+  if (source === undefined || !('file' in source)) return [];
+  const found = content(source.file);
+  if (found === undefined) return [];
+  const result = read(found.toString('utf8'));
+  return result.ok ? [] : result.problems.map((message) => ({ path, message }));
+}

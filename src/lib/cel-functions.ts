@@ -1,0 +1,112 @@
+/**
+ * CEL's string functions where the package's own are not those of cel-go: its case mapping and its idea of blanks are
+ * Unicode's, so that two names could become one, and its patterns are JavaScript's, which a hostile claim can make
+ * run for years. A call of theirs is made a call of ours, by another name, before anything is checked.
+ * https://pkg.go.dev/github.com/google/cel-go/ext#Strings; https://github.com/google/re2/wiki/Syntax
+ */
+import { RE2JS, RE2JSException } from '@bufbuild/re2';
+import type { ASTNode, Environment } from '@marcbachmann/cel-js';
+
+type Call = Extract<ASTNode, { op: 'call' | 'rcall' }>;
+
+const REPLACED = new Set(['lowerAscii', 'upperAscii', 'trim', 'matches', 'split', 'join']);
+/** Beyond CEL, and with it beyond what is bounded: `json` makes lists of any length out of a text. */
+const FOREIGN = new Set(['json', 'hex', 'base64', 'at']);
+/** What Unicode calls White_Space, as Go does; JavaScript counts U+FEFF in and U+0085 out. */
+const BLANKS = /^\p{White_Space}+|\p{White_Space}+$/gu;
+/** Of the list a text is split into: how often a comprehension runs depends on it. */
+const MAX_PARTS = 1_000;
+
+/** Thrown for what an expression does wrong; its text never repeats a value. */
+export class FunctionError extends Error {}
+
+/**
+ * Renames, in place, a call of what is replaced.
+ *
+ * @throws FunctionError for a call of what CEL does not have
+ */
+export function callOurs(call: Call): void {
+  if (FOREIGN.has(call.args[0])) throw new FunctionError(`${call.args[0]}() is no function of CEL`);
+  if (REPLACED.has(call.args[0])) call.args[0] = `${call.args[0]}_`;
+}
+
+/** A message in the words that were written. */
+export function namedAsWritten(message: string): string {
+  return message.replaceAll('_(', '(');
+}
+
+/**
+ * The pattern a call of `matches` names, compiled. Only one that is written out: one from a claim would be a
+ * stranger's program.
+ *
+ * @returns undefined for a call of anything else
+ * @throws FunctionError where it is not written out, or is no pattern
+ */
+export function patternOf(call: Call): { readonly text: string; readonly pattern: RE2JS } | undefined {
+  if (call.args[0] !== 'matches') return undefined;
+  const given = (call.op === 'rcall' ? call.args[2] : call.args[1]).at(-1);
+  if (given?.op !== 'value' || typeof given.args !== 'string') {
+    throw new FunctionError('matches() takes a pattern that is written out, as a string');
+  }
+  try {
+    return { text: given.args, pattern: RE2JS.compile(given.args) };
+  } catch (error) {
+    if (!(error instanceof RE2JSException)) throw error;
+    throw new FunctionError(`matches() takes a pattern as RE2 has them: ${error.message}`);
+  }
+}
+
+/** @param patterns compiled, by their text */
+export function registerFunctions(
+  environment: Environment,
+  patterns: ReadonlyMap<string, RE2JS>,
+): Environment {
+  const matches = (text: string, pattern: string): boolean => {
+    const compiled = patterns.get(pattern);
+    if (compiled === undefined) throw new FunctionError('matches() was given another pattern');
+    return compiled.test(text);
+  };
+  return environment
+    .registerFunction('string.lowerAscii_(): string', (text: string) =>
+      text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()),
+    )
+    .registerFunction('string.upperAscii_(): string', (text: string) =>
+      text.replace(/[a-z]+/g, (letters) => letters.toUpperCase()),
+    )
+    .registerFunction('string.trim_(): string', (text: string) => text.replace(BLANKS, ''))
+    .registerFunction('string.matches_(string): bool', matches)
+    .registerFunction('matches_(string, string): bool', matches)
+    .registerFunction('string.split_(string): list<string>', (text: string, separator: string) =>
+      partsOf(text, separator, -1),
+    )
+    .registerFunction(
+      'string.split_(string, int): list<string>',
+      (text: string, separator: string, limit: bigint) => partsOf(text, separator, Number(limit)),
+    )
+    .registerFunction('list.join_(): string', (list: readonly unknown[]) => joined(list, ''))
+    .registerFunction('list.join_(string): string', joined)
+    .registerFunction('string.replace(string, string): string', (text: string, from: string, to: string) =>
+      text.replaceAll(from, () => to),
+    )
+    .registerFunction('string.charAt(int): string', charAt);
+}
+
+/** By character, never by half of one; with a limit the last part is all that is left. */
+function partsOf(text: string, separator: string, limit: number): readonly string[] {
+  if (limit === 0) return [];
+  const parts = separator === '' ? [...text] : text.split(separator);
+  if (parts.length > MAX_PARTS) throw new FunctionError('split() makes too many parts');
+  if (limit < 0 || parts.length <= limit) return parts;
+  return [...parts.slice(0, limit - 1), parts.slice(limit - 1).join(separator)];
+}
+
+function joined(list: readonly unknown[], separator: string): string {
+  if (list.every((member) => typeof member === 'string')) return list.join(separator);
+  throw new FunctionError('join() takes a list of strings');
+}
+
+function charAt(text: string, index: bigint): string {
+  const characters = [...text];
+  if (index < 0n || index > characters.length) throw new FunctionError('charAt() is out of range');
+  return characters[Number(index)] ?? '';
+}

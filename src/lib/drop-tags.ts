@@ -1,0 +1,21 @@
+/**
+ * What cached entries are tagged with, so that they can be dropped without being found: by an operator, or by what
+ * Keystone says was revoked. Each kind has a prefix of its own.
+ */
+
+/** By id, and by the name the API server knows. */
+export const userTag = (user: string): string => `user:${user}`;
+export const tenantTag = (tenant: string): string => `tenant:${tenant}`;
+/** A token, by the first of its audit ids. */
+export const auditTag = (auditID: string): string => `audit:${auditID}`;
+/** Tokens that were made from one another, by the last of their audit ids. */
+export const auditChainTag = (auditID: string): string => `audit-chain:${auditID}`;
+export const trustTag = (trustID: string): string => `trust:${trustID}`;
+export const projectTag = (projectID: string): string => `project:${projectID}`;
+/** On what concerns too many projects to name each. */
+export const ANY_PROJECT_TAG = 'projects';
+export const domainTag = (domainID: string): string => `domain:${domainID}`;
+/** What Keystone has said of a person: a drop of it asks about everybody again. */
+export const EVERYTHING_TAG = 'keystone';
+/** That an event was carried out, so that no other replica does it again. */
+export const eventTag = (digest: string): string => `event:${digest}`;

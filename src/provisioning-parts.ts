@@ -1,0 +1,108 @@
+/**
+ * What provisioning is made of: Keystone's directory, the API server with the provisioning credential, and what the
+ * tenancy mode says of domains and people.
+ */
+import type { Identity } from './api/identity.ts';
+import type { DomainReference } from './api/keystone-v3.ts';
+import { type ApplyOptions, type ApplyResult, applyPlan } from './bindings/apply.ts';
+import type { TenancyFacts } from './bindings/desired.ts';
+import type { KeystoneDirectory } from './bindings/keystone-directory.ts';
+import { makePlan } from './bindings/make-plan.ts';
+import type { Plan } from './bindings/plan.ts';
+import { createClusterObjects } from './clients/cluster-objects.ts';
+import type { LoadedConfiguration } from './config/load.ts';
+import { StatusError } from './errors/status-error.ts';
+import { type Surroundings, upstreamCredential } from './made-of.ts';
+import type { UpstreamFetcher } from './pipeline/upstream.ts';
+import type { TenancyMode } from './tenancy/tenancy-mode.ts';
+import { createUpstream, type Upstream } from './upstream/upstream.ts';
+
+export interface Provisioning {
+  /** @throws StatusError where either side cannot be read whole */
+  plan(signal: AbortSignal): Promise<Plan>;
+  apply(plan: Plan, options: Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'>): Promise<ApplyResult>;
+}
+
+export interface ProvisioningParts {
+  readonly directory: KeystoneDirectory;
+  /** With the provisioning credential. */
+  readonly fetcher: UpstreamFetcher;
+  readonly mode: TenancyMode;
+}
+
+export function createProvisioning(
+  { configuration }: LoadedConfiguration,
+  { directory, fetcher, mode }: ProvisioningParts,
+): Provisioning {
+  const { bindings: rules, tenancy } = configuration;
+  const objects = createClusterObjects(fetcher);
+  const facts = tenancyFacts(mode);
+  const { systemTenant } = tenancy;
+  return {
+    plan: (signal) => makePlan({ directory, objects, rules, facts, systemTenant, signal }),
+    apply: (plan, options) =>
+      applyPlan(plan, { objects, maxDeletedShare: rules.maxDeletedShare, ...options }),
+  };
+}
+
+/** @returns undefined where the configuration names no credential for it */
+export function provisioningUpstream(
+  loaded: LoadedConfiguration,
+  around: Surroundings,
+): Upstream | undefined {
+  const { upstream, server, bindings } = loaded.configuration;
+  if (bindings.credential === undefined) return undefined;
+  return createUpstream({
+    ...around,
+    server: upstream.server,
+    ...(upstream.caFile !== undefined && { ca: loaded.file(upstream.caFile) }),
+    credential: upstreamCredential(loaded, bindings.credential),
+    passThrough: false,
+    timeouts: { ...upstream.timeouts, body: server.timeouts.body },
+    maxBodyBytes: server.limits.bodyBytes,
+  });
+}
+
+/** A domain's tenant and a person's name are exactly those that a token of theirs would be given. */
+export function tenancyFacts(mode: TenancyMode): TenancyFacts {
+  return {
+    tenants: mode.readsTenantFromPath,
+    tenantOf: (domain) =>
+      unlessRefused(() => {
+        const tenant = mode.tenantOf(personIn(domain, { id: '', name: '-', domain }));
+        return mode.isSystem(tenant)
+          ? { refused: "its tenant is the system's, whose bindings count in every other" }
+          : { tenant };
+      }),
+    userNameOf: (user, domain) =>
+      unlessRefused(() => {
+        const identity = personIn(domain, user);
+        return { name: mode.userOf(identity, mode.tenantOf(identity)).username };
+      }),
+  };
+}
+
+function personIn(
+  scopeDomain: DomainReference,
+  user: { readonly id: string; readonly name: string; readonly domain: DomainReference },
+): Identity {
+  return {
+    authenticator: 'keystone',
+    subject: { kind: 'keystone', userName: user.name, userDomain: user.domain, scopeDomain },
+    tenantOrigin: { from: 'domain', domain: scopeDomain },
+    uid: user.id,
+    groups: [],
+    extra: {},
+    expiresAt: Number.POSITIVE_INFINITY,
+    auditAnnotations: {},
+  };
+}
+
+function unlessRefused<T>(find: () => T): T | { readonly refused: string } {
+  try {
+    return find();
+  } catch (error) {
+    if (error instanceof StatusError) return { refused: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * The webhook's listener: an address of its own beside the API's, which only clients with a certificate of its
+ * authority may reach.
+ */
+import type { AddressInfo } from 'node:net';
+import type { Adapters } from './adapters.ts';
+import type { WebhookConfiguration } from './api/config-v1alpha1.ts';
+import type { LoadedConfiguration } from './config/load.ts';
+import { StatusError } from './errors/status-error.ts';
+import type { ReadinessCheck } from './lib/readiness.ts';
+import { Usage } from './lib/usage.ts';
+import type { Surroundings } from './made-of.ts';
+import type { Exchange } from './pipeline/exchange.ts';
+import type { Stages } from './pipeline/stages.ts';
+import { createListener } from './server/listener.ts';
+import type { TLSMaterial } from './server/tls-material.ts';
+import { WebhookParts } from './webhook-parts.ts';
+
+export interface WebhookService {
+  readonly address: AddressInfo;
+  /** Of the rules that are kept in ConfigMaps. */
+  readonly checks: readonly ReadinessCheck[];
+  /** Takes a new configuration. Its `bind` stays as it was at the start. */
+  apply(loaded: LoadedConfiguration, stages: Stages): void;
+  /** Resolves when no review that was begun with a former configuration is under way. */
+  ended(): Promise<void>;
+  /** @param grace milliseconds that reviews under way may still take */
+  close(grace: number): Promise<void>;
+}
+
+/**
+ * @returns undefined where no webhook is configured
+ * @throws Error where the address is taken
+ */
+export async function startWebhook(
+  loaded: LoadedConfiguration,
+  { mode }: Stages,
+  adapters: Adapters,
+  around: Surroundings,
+): Promise<WebhookService | undefined> {
+  const { webhook, server } = loaded.configuration;
+  if (webhook === undefined) return undefined;
+  const parts = new WebhookParts(around, adapters, loaded);
+  const inUse = new Usage<Exchange>();
+  let serve = parts.webhook(loaded, webhook, mode);
+  const listener = await createListener({
+    ...around,
+    bind: webhook.bind,
+    tls: tlsOf(loaded, webhook.tls),
+    http2: server.http2,
+    timeouts: server.timeouts,
+    limits: server.limits,
+    async serve(exchange) {
+      inUse.enter(exchange);
+      try {
+        await serve(exchange);
+      } finally {
+        inUse.leave(exchange);
+      }
+    },
+  }).catch(async (error: unknown) => {
+    await parts.close();
+    throw error;
+  });
+  sayWhatLegacyMeans(webhook, around);
+  return {
+    address: listener.address,
+    get checks() {
+      return parts.checks;
+    },
+    apply(next, stages) {
+      const configured = next.configuration.webhook;
+      if (configured === undefined) {
+        serve = async () => {
+          throw new StatusError('NotFound', 'the webhook is not configured any more');
+        };
+        return;
+      }
+      const built = parts.webhook(next, configured, stages.mode);
+      listener.setTLS(tlsOf(next, configured.tls));
+      serve = built;
+      void inUse
+        .ended()
+        .then(parts.former())
+        .catch((error: unknown) => {
+          around.logger.error({ error }, 'ending replaced parts of the webhook failed');
+        });
+    },
+    ended: () => inUse.ended(),
+    async close(grace) {
+      await listener.close(grace);
+      await parts.close();
+    },
+  };
+}
+
+function tlsOf(loaded: LoadedConfiguration, tls: WebhookConfiguration['tls']): TLSMaterial {
+  return {
+    cert: loaded.file(tls.certFile),
+    key: loaded.file(tls.keyFile),
+    clientCA: loaded.file(tls.clientCAFile),
+  };
+}
+
+function sayWhatLegacyMeans({ usernames }: WebhookConfiguration, { logger }: Surroundings): void {
+  if (usernames === 'legacy') {
+    logger.warn({}, 'webhook.usernames is legacy: users of one name in two Keystone domains are one user');
+  }
+}

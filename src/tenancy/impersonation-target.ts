@@ -1,0 +1,54 @@
+/**
+ * Whom somebody may ask to act as, by name. What they ask for is put below their own tenant's prefix, unless it stands
+ * there already, so that no name leads out of the tenant. The cluster's own users are refused before the API server is
+ * asked, since a tenant's administrator may impersonate everybody as far as its rules are concerned.
+ */
+import type { Extra } from '../api/authentication-v1.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { assertUsable } from './user-name.ts';
+
+export interface ServiceAccount {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Nothing of it is authorised yet. */
+export interface ImpersonationTarget {
+  /** As the API server is to know them. */
+  readonly username: string;
+  /** Whose user name it is. */
+  readonly serviceAccount?: ServiceAccount;
+  /** What everybody of the tenant has. */
+  readonly groups: readonly string[];
+  readonly extra: Extra;
+}
+
+const SYSTEM = 'system:';
+const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+/** A namespace is a label, a service account's name a subdomain. RFC 1123 §2.1 */
+const SERVICE_ACCOUNT = new RegExp(`^system:serviceaccount:(${LABEL}):(${LABEL}(?:\\.${LABEL})*)$`);
+
+/**
+ * @param wanted as the client names them
+ * @param prefix which all names of the tenant begin with and no other's, with the colon at its end
+ * @param systemUser true for a prefix under `system:` that the tenancy mode itself has chosen
+ * @returns the whole name
+ * @throws StatusError ImpersonationForbidden for the cluster's own users, IdentityUnusable for what would arrive as
+ *   another name
+ */
+export function nameBelow(prefix: string, wanted: string, systemUser = false): string {
+  const own = wanted.startsWith(prefix) ? wanted.slice(prefix.length) : wanted;
+  if (own.startsWith(SYSTEM) || (prefix.startsWith(SYSTEM) && !systemUser))
+    throw new StatusError(
+      'ImpersonationForbidden',
+      `acting as somebody else is not possible here: the user name ${JSON.stringify(wanted)} is reserved`,
+    );
+  assertUsable(own, 'the name of the user to impersonate');
+  return `${prefix}${own}`;
+}
+
+/** @returns undefined where the name is no service account's */
+export function serviceAccountOf(username: string): ServiceAccount | undefined {
+  const [, namespace, name] = SERVICE_ACCOUNT.exec(username) ?? [];
+  return namespace === undefined || name === undefined || name.length > 253 ? undefined : { namespace, name };
+}

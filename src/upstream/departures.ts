@@ -1,0 +1,90 @@
+/**
+ * Over which connections a request leaves, and with which token. The API server looks at a connection's client
+ * certificate before it looks at a request's token: over a connection that carries ours, a request with a client's own
+ * token would be Stonegate's, which may impersonate anybody. So those have connections of their own, which prove nothing,
+ * and with their pools TLS sessions of their own, in which a certificate would be remembered.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
+ */
+import type { Sender } from '../api/sender.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { CallContext } from './call.ts';
+import { type ConnectionOptions, createPool, type UpstreamCredential } from './connection.ts';
+
+export interface Departure {
+  /** For requests that end by themselves. */
+  readonly brief: CallContext;
+  readonly lasting: CallContext;
+  /** For connections of their own. */
+  readonly connection: ConnectionOptions;
+  /** Undefined where the connection's certificate speaks. */
+  readonly token: string | undefined;
+}
+
+/** @throws StatusError InvariantBroken for a client's token where none goes through */
+export type DepartureOf = (sender: Sender) => Departure;
+
+export interface DepartureOptions {
+  readonly connection: Omit<ConnectionOptions, 'certificate'>;
+  readonly credential: UpstreamCredential;
+  /** Whether requests with a client's own token occur. */
+  readonly passThrough: boolean;
+  readonly context: Omit<CallContext, 'dispatcher'>;
+}
+
+export interface Departures {
+  readonly of: DepartureOf;
+  close(): Promise<void>;
+  destroy(): Promise<void>;
+}
+
+/**
+ * Connections for requests that end by themselves, well below what an API server serves at once (600 by default). A
+ * thousand people at once would else be a thousand TLS handshakes at once, which all come too late.
+ */
+const MAX_BRIEF = 256;
+
+export function createDepartures(options: DepartureOptions): Departures {
+  const { credential, passThrough, connection, context } = options;
+  const anonymous = 'token' in credential;
+  const own: Departure = {
+    ...lanes(anonymous ? connection : { ...connection, certificate: credential }, context),
+    token: anonymous ? credential.token : undefined,
+  };
+  // Where nothing but our token speaks for us, a connection is nobody's.
+  const clients = !passThrough || anonymous ? own : { ...lanes(connection, context), token: undefined };
+  const dispatchers = [...new Set([own, clients])].flatMap(({ brief, lasting }) => [
+    brief.dispatcher,
+    lasting.dispatcher,
+  ]);
+
+  return {
+    of(sender) {
+      if (sender.kind === 'stonegate') return own;
+      if (!passThrough || sender.token === '') {
+        throw new StatusError(
+          'InvariantBroken',
+          'Internal error occurred: nobody goes through with a token of their own',
+        );
+      }
+      return { ...clients, token: sender.token };
+    },
+    async close() {
+      await Promise.all(dispatchers.map((dispatcher) => dispatcher.close()));
+    },
+    async destroy() {
+      await Promise.all(dispatchers.map((dispatcher) => dispatcher.destroy()));
+    },
+  };
+}
+
+/** Two pools, since undici looks for a free connection one by one: hundreds of open watches are not in its way. */
+function lanes(
+  connection: ConnectionOptions,
+  context: DepartureOptions['context'],
+): Omit<Departure, 'token'> {
+  return {
+    brief: { ...context, dispatcher: createPool(connection, MAX_BRIEF) },
+    lasting: { ...context, dispatcher: createPool(connection, null) },
+    connection,
+  };
+}

@@ -1,0 +1,213 @@
+/**
+ * The webhook that a configuration describes, with the adapters behind its ports. Rules that were read from a ConfigMap
+ * outlive a reload: while a new one is being looked at, the last good rules stay in force.
+ */
+import type { Adapters } from './adapters.ts';
+import type { KeystoneConfiguration, WebhookConfiguration, WebhookSource } from './api/config-v1alpha1.ts';
+import type { KeystonePolicy } from './api/keystone-policy.ts';
+import type { KeystoneSync, ProjectMember } from './api/keystone-sync.ts';
+import { authenticate } from './authentication/authenticator.ts';
+import { createKeystoneAuthenticator } from './authentication/keystone.ts';
+import { tagsOf } from './authenticators-of.ts';
+import { createKeystonePolicy } from './authorization/keystone-policy/keystone-policy.ts';
+import { createProjectSync, type ProjectSync } from './bindings/keystone-sync/project-sync.ts';
+import { createClusterObjects } from './clients/cluster-objects.ts';
+import { type ConfigMapRules, createConfigMapRules } from './clients/config-map.ts';
+import { createKeystoneGroupNames, type KeystoneGroupNames } from './clients/keystone-group-names.ts';
+import { type Read, readPolicy } from './config/keystone-auth/policy-file.ts';
+import { syncReader } from './config/keystone-auth/webhook-files.ts';
+import type { LoadedConfiguration } from './config/load.ts';
+import { createUnknownCredentialGate } from './flowcontrol/unknown-credential-gate.ts';
+import { createKept, type Kept } from './lib/kept.ts';
+import { oncePer } from './lib/once-per.ts';
+import type { ReadinessCheck } from './lib/readiness.ts';
+import { fingerprintOf, type Surroundings } from './made-of.ts';
+import type { Exchange } from './pipeline/exchange.ts';
+import type { Stages } from './pipeline/stages.ts';
+import { provisioningOf } from './provisioning.ts';
+import type { Upstream } from './upstream/upstream.ts';
+import { createGroupNames } from './webhook/group-names.ts';
+import type {
+  AccessPolicy,
+  GroupNames,
+  KeystoneIdentities,
+  Live,
+  ProjectSync as WebhookProjectSync,
+} from './webhook/ports.ts';
+import { createTokenReviewer } from './webhook/token-review.ts';
+import { createWebhook } from './webhook/webhook.ts';
+
+/** Rules with where they come from; no check where they were read with the configuration. */
+interface Rules<T> {
+  readonly live?: Live<T>;
+  readonly check?: ReadinessCheck;
+}
+
+export class WebhookParts {
+  readonly #around: Surroundings;
+  readonly #adapters: Adapters;
+  /** In force. */
+  #loaded: LoadedConfiguration;
+  #checks: readonly ReadinessCheck[] = [];
+  readonly #policies = createKept<ConfigMapRules<KeystonePolicy>>((rules) => rules.stop());
+  readonly #syncs = createKept<ConfigMapRules<KeystoneSync>>((rules) => rules.stop());
+  readonly #groupNames = createKept<KeystoneGroupNames>((client) => client.close());
+  readonly #projects = createKept<{ readonly sync: ProjectSync; readonly upstream: Upstream }>(
+    async ({ sync, upstream }) => {
+      await sync.close();
+      await upstream.close();
+    },
+  );
+  /** In force. */
+  #syncRules: Live<KeystoneSync> | undefined;
+
+  constructor(around: Surroundings, adapters: Adapters, loaded: LoadedConfiguration) {
+    this.#around = around;
+    this.#adapters = adapters;
+    this.#loaded = loaded;
+  }
+
+  /** @param mode of the API, so that people are called as the API calls them */
+  webhook(
+    loaded: LoadedConfiguration,
+    webhook: WebhookConfiguration,
+    mode: Stages['mode'],
+  ): (exchange: Exchange) => Promise<void> {
+    const { keystone } = loaded.configuration.authentication;
+    if (keystone === undefined) throw new Error('a webhook without Keystone');
+    this.#loaded = loaded;
+    const policy = this.#rules(this.#policies, webhook, webhook.policy, 'policies', readPolicy);
+    const read = syncReader(loaded.configuration);
+    const sync = this.#rules(this.#syncs, webhook, webhook.sync, 'syncConfig', read);
+    this.#checks = [policy.check, sync.check].filter((check) => check !== undefined);
+    return createWebhook({
+      ...this.#around,
+      path: webhook.path,
+      bodyTimeout: loaded.configuration.server.timeouts.body,
+      policy: policy.live && authorizing(policy.live),
+      tokens: createTokenReviewer({
+        identities: this.#identities(keystone, mode),
+        legacy: webhook.usernames === 'legacy' ? this.#groups(keystone) : undefined,
+        rules: sync.live,
+        sync: this.#sync(sync.live, mode),
+      }),
+    });
+  }
+
+  get checks(): readonly ReadinessCheck[] {
+    return this.#checks;
+  }
+
+  /** @returns ends what was replaced until now, to be called when nobody needs it any more */
+  former(): () => Promise<void> {
+    const ends = this.#all().map((kept) => kept.former());
+    return async () => {
+      await Promise.all(ends.map((end) => end()));
+    };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#all().map((kept) => kept.end()));
+  }
+
+  #all(): Pick<Kept<unknown>, 'former' | 'end'>[] {
+    return [this.#policies, this.#syncs, this.#groupNames, this.#projects];
+  }
+
+  /** @param key of a ConfigMap's data */
+  #rules<T>(
+    kept: Kept<ConfigMapRules<T>>,
+    { configMapInterval: interval }: WebhookConfiguration,
+    source: WebhookSource | undefined,
+    key: string,
+    read: (content: string) => Read<T>,
+  ): Rules<T> {
+    if (source === undefined || 'file' in source) kept.retire();
+    if (source === undefined) return {};
+    if ('file' in source) {
+      const found = read(this.#loaded.file(source.file).toString('utf8'));
+      // The configuration would not have been loaded.
+      if (!found.ok) throw new Error(`${source.file}: ${found.problems.join(', ')}`);
+      return { live: { current: found.value } };
+    }
+    const { configMap: reference } = source;
+    const canProvision = this.#loaded.configuration.bindings.credential !== undefined;
+    const rules = kept.take(fingerprintOf(reference, interval, canProvision), () => {
+      const fetcher = () => this.#adapters.upstream(this.#loaded);
+      const built = createConfigMapRules({ ...this.#around, fetcher, reference, key, read, interval });
+      built.start();
+      return built;
+    });
+    return { live: rules, check: rules.check };
+  }
+
+  /**
+   * Keystone's alone: no other token is anybody's here, and none of them reaches Keystone. One API server asks for
+   * everybody, so a bound for each address would be one for all; what is under way at once stays bounded.
+   */
+  #identities(keystone: KeystoneConfiguration, mode: Stages['mode']): KeystoneIdentities {
+    const { clock, telemetry } = this.#around;
+    const { unknownCredentials } = this.#loaded.configuration.limits;
+    const perSource = { perSecond: Number.MAX_SAFE_INTEGER, burst: Number.MAX_SAFE_INTEGER };
+    const authenticator = createKeystoneAuthenticator({
+      identity: this.#adapters.keystone(this.#loaded, keystone).client,
+      cache: this.#adapters.tokens(this.#loaded, keystone),
+      gate: createUnknownCredentialGate({ ...unknownCredentials, perSource, clock, telemetry }),
+      tokenProvider: keystone.tokenProvider,
+      clock,
+      tagsOf: (token) => tagsOf(token, mode),
+    });
+    return {
+      authenticate: (token, source, signal) =>
+        authenticate([authenticator], { kind: 'bearer', token }, { source, signal }),
+      describe(identity) {
+        const tenant = mode.tenantOf(identity);
+        return { tenant, user: mode.userOf(identity, tenant) };
+      },
+    };
+  }
+
+  /** Without a credential to provision with, the rules have been found to ask for nothing. */
+  #sync(rules: Live<KeystoneSync> | undefined, mode: Stages['mode']): WebhookProjectSync {
+    this.#syncRules = rules;
+    const { credential } = this.#loaded.configuration.bindings;
+    if (credential === undefined || rules === undefined) {
+      this.#projects.retire();
+      return { request() {} };
+    }
+    const { madeOf, build } = provisioningOf(this.#loaded, credential, this.#around);
+    const { sync } = this.#projects.take(fingerprintOf(madeOf, mode.name), () => {
+      const upstream = build();
+      const objects = createClusterObjects(upstream);
+      const placeOf = ({ tenant }: ProjectMember) => {
+        const named = mode.reviewTenant(tenant);
+        return named === undefined ? {} : { tenant: named };
+      };
+      const made = createProjectSync({
+        ...this.#around,
+        objects,
+        rules: () => this.#syncRules?.current,
+        placeOf,
+      });
+      return { sync: made, upstream };
+    });
+    return sync;
+  }
+
+  #groups({ url, caFile, timeout }: KeystoneConfiguration): GroupNames {
+    const ca = caFile === undefined ? {} : { ca: this.#loaded.file(caFile).toString() };
+    const client = this.#groupNames.take(fingerprintOf(url, ca, timeout), () =>
+      createKeystoneGroupNames({ ...this.#around, url, ...ca, timeout }),
+    );
+    return createGroupNames((userID, token) => client.list(userID, token));
+  }
+}
+
+function authorizing(policies: Live<KeystonePolicy>): Live<AccessPolicy> {
+  const authorizerOf = oncePer(createKeystonePolicy);
+  return {
+    get current() {
+      return policies.current && authorizerOf(policies.current);
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * The webhook: one path, to which API servers post the reviews of tokens and of access that k8s-keystone-auth would
+ * answer. Whatever is refused is thrown, and becomes a Status: an API server takes everything but 2xx for an error, and
+ * keeps neither yes nor no of it.
+ */
+import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import { headerValue } from '../lib/header-list.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+import { readBody } from '../pipeline/read-body.ts';
+import type { AccessPolicy, Live } from './ports.ts';
+import { type AccessReviewStatus, answerOf, type Review, readReview } from './review.ts';
+import type { TokenReviewer } from './token-review.ts';
+
+/** A token of some 16 kB, or a user with some thousand groups. */
+const REVIEW_BYTES = 1024 * 1024;
+const JSON_TYPE = 'application/json';
+
+export interface WebhookOptions {
+  readonly path: string;
+  readonly tokens: TokenReviewer;
+  /** Undefined where no policy is configured. */
+  readonly policy: Live<AccessPolicy> | undefined;
+  /** For a whole body, in milliseconds. */
+  readonly bodyTimeout: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+interface Answered {
+  readonly body: string;
+  readonly result: Parameters<Telemetry['webhookReview']>[1];
+  /** For the log. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** @returns serves one request; throws StatusError for what it refuses */
+export function createWebhook(options: WebhookOptions): (exchange: Exchange) => Promise<void> {
+  const { random, logger, telemetry } = options;
+  return async (exchange) => {
+    let kind: Review['kind'] | 'other' = 'other';
+    try {
+      const review = readReview(await bodyOf(exchange, options));
+      kind = review.kind;
+      const { body, result, fields } = await answer(review, exchange, options);
+      const auditID = random.uuid();
+      telemetry.webhookReview(kind, result);
+      logger[kind === 'TokenReview' ? 'info' : 'debug'](
+        { auditID, kind, result, ...fields },
+        'webhook: reviewed',
+      );
+      send(exchange, body, auditID);
+    } catch (error) {
+      telemetry.webhookReview(kind, 'error');
+      throw error;
+    }
+  };
+}
+
+async function answer(
+  review: Review,
+  { peerAddress = '', signal }: Exchange,
+  { tokens, policy }: WebhookOptions,
+): Promise<Answered> {
+  if (review.kind === 'TokenReview') {
+    const status = await tokens.review(review.token, peerAddress, signal);
+    const { authenticated, user, error } = status;
+    return {
+      body: answerOf(review, status),
+      result: authenticated ? 'authenticated' : 'unauthenticated',
+      fields: user === undefined ? { reason: error } : { user: user.username, uid: user.uid },
+    };
+  }
+  const status = decide(review, policy);
+  const { user, resourceAttributes, nonResourceAttributes } = review.question;
+  return {
+    body: answerOf(review, status),
+    result: status.allowed ? 'allowed' : 'no-opinion',
+    fields: { user, ...resourceAttributes, ...nonResourceAttributes },
+  };
+}
+
+function decide(
+  { question, tenant }: Extract<Review, { kind: 'SubjectAccessReview' }>,
+  policy: Live<AccessPolicy> | undefined,
+): AccessReviewStatus {
+  // A policy knows no tenants, and a user's stands before the first colon of their name.
+  if (tenant !== '' && question.user?.split(':', 1)[0] !== tenant) {
+    return { allowed: false, reason: 'the Keystone policy holds within the tenant of the user alone' };
+  }
+  if (policy === undefined) return { allowed: false, reason: 'no Keystone policy is configured' };
+  if (policy.current === undefined) {
+    return { allowed: false, evaluationError: 'the Keystone policy has not been read yet' };
+  }
+  if (policy.current.allows(question)) return { allowed: true, reason: 'allowed by the Keystone policy' };
+  return { allowed: false, reason: 'no entry of the Keystone policy allows it' };
+}
+
+/** @throws StatusError NotFound, MethodNotAllowed, MediaTypeUnsupported, BodyTooLarge, BodyTimeout */
+async function bodyOf(exchange: Exchange, { path, bodyTimeout, clock }: WebhookOptions): Promise<Buffer> {
+  const { target, method, headers } = exchange;
+  const [asked] = target.split('?', 1);
+  if (asked !== path) {
+    throw new StatusError('NotFound', 'the server could not find the requested resource');
+  }
+  if (method !== 'POST') {
+    throw new StatusError(
+      'MethodNotAllowed',
+      'the server does not allow this method on the requested resource',
+    );
+  }
+  const [type = ''] = (headerValue(headers, 'content-type') ?? JSON_TYPE).split(';', 1);
+  const encoding = headerValue(headers, 'content-encoding') ?? 'identity';
+  if (type.trim().toLowerCase() !== JSON_TYPE || encoding.toLowerCase() !== 'identity') {
+    throw new StatusError(
+      'MediaTypeUnsupported',
+      `the body of the request was in an unknown format - accepted media types include: ${JSON_TYPE}`,
+    );
+  }
+  return readBody(exchange, { bodyBytes: REVIEW_BYTES, bodyTimeout, what: 'a review' }, clock);
+}
+
+function send({ response }: Exchange, body: string, auditID: string): void {
+  if (response.closed || response.headersSent) return;
+  const bytes = Buffer.from(body);
+  response.writeHead(200, [
+    ['Content-Type', JSON_TYPE],
+    ['Content-Length', String(bytes.length)],
+    ['Cache-Control', 'no-store'],
+    ['Audit-Id', auditID],
+  ]);
+  response.end(bytes);
+}

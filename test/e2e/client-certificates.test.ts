@@ -1,0 +1,267 @@
+/** People who show a certificate: over TLS, with kubectl, and when authorities or certificates change or run out. */
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { connect } from 'node:http2';
+import { join } from 'node:path';
+import { connect as connectTLS } from 'node:tls';
+import t, { type Test } from 'tap';
+import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import type { Seed } from '../support/apiserver/seed.ts';
+import { eventually } from '../support/eventually.ts';
+import { createLandscape, type Mode } from '../support/landscape.ts';
+import { askOnce, openRequest } from '../support/open-request.ts';
+import { readAll, readSome, request2 } from '../support/server/listening.ts';
+import { startStonegate } from '../support/stonegate.ts';
+import { serveStonegate } from '../support/stonegate-process.ts';
+import type { KeyPair } from '../support/tls/authority.ts';
+import { createIssuer, type Subject } from '../support/tls/issuer.ts';
+
+const NAMESPACES = '/api/v1/namespaces';
+const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
+const OPEN_SHELL = [
+  'GET /api/v1/namespaces/default/pods/web/exec?command=cat&stdin=true&stdout=true HTTP/1.1',
+  'Host: stonegate',
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  'Sec-WebSocket-Protocol: v4.channel.k8s.io',
+  '\r\n',
+].join('\r\n');
+const BOB: Subject = [
+  ['O', 'tenant:acme'],
+  ['OU', 'dev'],
+  ['CN', 'bob'],
+];
+const company = createIssuer('company');
+const successor = createIssuer('successor');
+
+/** Lets acme's certified developers do everything in acme. */
+function certify(seed: Seed): void {
+  seed.clusterRole('certified', [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], { tenant: 'acme' });
+  seed.clusterRoleBinding('certified', 'certified', ['group:x509:dev'], { tenant: 'acme' });
+}
+
+async function setUp(t: Test, { mode = 'arktos', settings = {} }: { mode?: Mode; settings?: object } = {}) {
+  const folder = t.testdir({ land: { 'people-ca.crt': company.cert } });
+  const stonegate = await startStonegate({
+    folder: join(folder, 'land'),
+    mode,
+    configuration: { authentication: { clientCertificates: { caFile: 'people-ca.crt', ...settings } } },
+  });
+  t.teardown(() => stonegate.close());
+  const { app, apiServer, authority } = stonegate;
+  if (mode === 'arktos') certify(apiServer.seed);
+  const destination = { port: app.address.port, ca: authority.cert };
+  return {
+    ...stonegate,
+    askAs: (credential: KeyPair, path = NAMESPACES, token?: string) =>
+      askOnce({ ...destination, ...credential }, token, path),
+    async watchAs(credential: KeyPair) {
+      const watch = openRequest({ ...destination, ...credential }, undefined, WATCH);
+      await watch.until('"settings"');
+      return watch;
+    },
+    trust: async (pem: string) => {
+      await writeFile(join(folder, 'land', 'people-ca.crt'), pem);
+      await app.reload();
+    },
+    /** What was asked for anybody's sake: of itself Stonegate only asks whether they are there. */
+    asked: () => [
+      ...apiServer.requests.map(({ url }) => url).filter((url) => url !== '/version'),
+      ...stonegate.keystone.calls.filter((call) => call.includes('auth')),
+    ],
+    /** Requests in somebody's name, of those the API server has got. */
+    forwarded: () => apiServer.requests.filter(({ headers }) => 'impersonate-user' in headers),
+  };
+}
+
+t.test('both forms reach the API server as the person of the tenant, over HTTP/1.1 and HTTP/2', async (t) => {
+  const { askAs, forwarded, url, authority, audited } = await setUp(t);
+  const other: Subject = [
+    ['O', 'dev'],
+    ['CN', 'acme:bob'],
+  ];
+  for (const subject of [BOB, other]) {
+    t.equal((await askAs(company.issue(subject))).status, 200);
+    t.match(forwarded().at(-1), {
+      url: /^\/api\/v1\/tenants\/acme\/namespaces/,
+      headers: { 'impersonate-user': 'acme:x509:bob' },
+      user: { groups: ['x509:dev', 'system:authenticated'] },
+    });
+  }
+  const session = connect(url, { ca: authority.cert, ...company.issue(BOB) });
+  t.teardown(() => session.destroy());
+  t.equal((await request2(session, { ':path': NAMESPACES })).status, 200);
+  t.match((await audited()).at(-1), {
+    user: { username: 'acme:x509:bob' },
+    annotations: {
+      'stonegate.dev/authenticator': 'x509',
+      'stonegate.dev/certificate-fingerprint': /^[0-9a-f]{64}$/,
+    },
+  });
+});
+
+t.test('C076 a certificate of an unrelated authority: 401, and nobody else is asked', async (t) => {
+  const { askAs, asked, ask } = await setUp(t);
+  const refused = await askAs(successor.issue(BOB));
+  t.match(refused, { status: 401, code: 'CredentialInvalid' });
+  t.notMatch(refused.body, /UNABLE_TO/, 'why is for the log');
+  t.same(asked(), []);
+  t.match((await ask(undefined, NAMESPACES)).json(), { code: 401 }, 'none at all is refused as ever');
+});
+
+t.test(
+  'C095 a certificate and a token on one request: refused, believed or not, and the token goes nowhere',
+  async (t) => {
+    const { askAs, asked, keystoneToken } = await setUp(t);
+    for (const credential of [company.issue(BOB), successor.issue(BOB)])
+      t.match(await askAs(credential, NAMESPACES, keystoneToken('alice')), {
+        status: 401,
+        code: 'CredentialAmbiguous',
+      });
+    t.same(asked(), []);
+  },
+);
+
+t.test('people without a certificate log in as ever', async (t) => {
+  const { ask, keystoneToken, provider } = await setUp(t);
+  t.equal((await ask(keystoneToken('alice'), NAMESPACES)).status, 200);
+  t.equal((await ask(await provider.idToken('carol'), NAMESPACES)).status, 200);
+});
+
+t.test('in shared mode two tenants may have people and groups of one name', async (t) => {
+  const { askAs, forwarded } = await setUp(t, { mode: 'shared' });
+  for (const tenant of ['acme', 'globex'])
+    await askAs(
+      company.issue([
+        ['O', `tenant:${tenant}`],
+        ['OU', 'dev'],
+        ['CN', 'bob'],
+      ]),
+    );
+  t.match(
+    forwarded().map(({ user }) => user),
+    ['acme', 'globex'].map((tenant) => ({
+      username: `x509:${tenant}:bob`,
+      groups: [`x509:${tenant}:dev`, `stonegate:tenant:${tenant}`, 'system:authenticated'],
+    })),
+  );
+});
+
+t.test('the system tenant has to be allowed', async (t) => {
+  const root = company.issue([['CN', 'system:root']]);
+  t.match(await (await setUp(t)).askAs(root), { status: 403, code: 'TenantUnknown' });
+  const { askAs, forwarded } = await setUp(t, { settings: { allowSystemTenant: true } });
+  await askAs(root);
+  t.match(forwarded().at(-1), { headers: { 'impersonate-user': 'system:stonegate:x509:root' } });
+});
+
+t.test('the authority is replaced under running watches and tunnels', async (t) => {
+  const { askAs, watchAs, trust, app, authority, apiServer } = await setUp(t);
+  const before = company.issue(BOB);
+  const after = successor.issue(BOB);
+  const old = await watchAs(before);
+  t.equal((await askAs(after)).status, 401);
+  await trust(company.cert + successor.cert);
+  const renewed = await watchAs(after);
+  const shell = connectTLS({ host: '127.0.0.1', port: app.address.port, ca: authority.cert, ...before });
+  shell.write(OPEN_SHELL);
+  t.match(await readSome(shell), /^HTTP\/1\.1 101 /);
+  const shellClosed = readAll(shell);
+  await trust(successor.cert);
+  t.match(await old.answered, { complete: false });
+  await shellClosed;
+  apiServer.seed.configMap('after-the-change', {}, { tenant: 'acme' });
+  await renewed.until('after-the-change');
+  renewed.leave();
+  t.match(await askAs(before), { status: 401, code: 'CredentialInvalid' });
+});
+
+t.test('switched off in a reload: said to need a restart, and nothing changes', async (t) => {
+  const { app, askAs, configure, logged } = await setUp(t);
+  await configure({ authentication: { clientCertificates: undefined } });
+  await app.reload();
+  t.ok(logged.some((line) => line.includes('can only be changed by a restart')));
+  t.equal((await askAs(company.issue(BOB))).status, 200);
+});
+
+t.test('a certificate that runs out ends the watch that was opened with it', async (t) => {
+  const { askAs, watchAs } = await setUp(t);
+  const brief = company.issue(BOB, { notAfter: new Date(Date.now() + 2_000) });
+  const watch = await watchAs(brief);
+  t.match(await watch.answered, { complete: false });
+  t.match(await askAs(brief), { status: 401, code: 'CredentialInvalid' });
+});
+
+t.test('whoami, and the explanation of another’s request, asked for with a certificate', async (t) => {
+  const { app, apiServer, authority, askAs, keystoneToken } = await setUp(t, {
+    settings: { allowSystemTenant: true },
+  });
+  const self = await askAs(company.issue(BOB), '/apis/stonegate.dev/v1alpha1/selfidentity');
+  t.match(JSON.parse(self.body), {
+    status: { user: { username: 'acme:x509:bob' }, tenant: 'acme', authenticator: 'x509' },
+  });
+  const mayExplain = [{ verbs: ['create'], apiGroups: ['stonegate.dev'], resources: ['explanations'] }];
+  apiServer.seed.clusterRole('explainer', mayExplain);
+  apiServer.seed.clusterRoleBinding('explainers', 'explainer', ['user:system:stonegate:x509:root']);
+  const root = company.issue([['CN', 'system:root']]);
+  const destination = { port: app.address.port, ca: authority.cert, ...root };
+  const explanation = await askOnce(destination, undefined, '/apis/stonegate.dev/v1alpha1/explanations', {
+    method: 'POST',
+    body: JSON.stringify({
+      kind: 'Explanation',
+      apiVersion: 'stonegate.dev/v1alpha1',
+      spec: { request: { method: 'GET', path: NAMESPACES }, token: keystoneToken('alice') },
+    }),
+  });
+  t.equal(explanation.status, 201);
+  t.match(JSON.parse(explanation.body), { status: { outcome: 'forwarded' } });
+  t.match(explanation.body, /"acme:alice"/, 'the asker’s certificate is not the request’s');
+});
+
+t.test('with two workers each closes what the new authorities would refuse', async (t) => {
+  const folder = t.testdir({ 'people-ca.crt': company.cert });
+  const landscape = await createLandscape({
+    folder,
+    configuration: {
+      server: { workers: 2 },
+      authentication: { clientCertificates: { caFile: 'people-ca.crt' } },
+    },
+  });
+  t.teardown(() => landscape.close());
+  certify(landscape.apiServer.seed);
+  const stonegate = await serveStonegate(landscape.configFile);
+  t.teardown(() => stonegate.stop());
+  await eventually(async () => (await stonegate.admin('/readyz')).status === 200);
+  const destination = { port: stonegate.port, ca: landscape.authority.cert };
+  const bob = company.issue(BOB);
+  // Connections are handed round, so that each worker has one.
+  const watches = [1, 2].map(() => openRequest({ ...destination, ...bob }, undefined, WATCH));
+  for (const watch of watches) await watch.until('"settings"');
+  await writeFile(join(folder, 'people-ca.crt'), successor.cert);
+  for (const watch of watches) t.match(await watch.answered, { complete: false });
+  t.match(await askOnce({ ...destination, ...bob }, undefined, NAMESPACES), { status: 401 });
+});
+
+const binaries = findKubectls();
+if (binaries.length === 0) t.test('kubectl with a certificate', { skip: NO_KUBECTL }, async () => {});
+for (const binary of binaries)
+  t.test(`${binary.split('/').at(-1)} with a client certificate`, async (t) => {
+    const { url, authority, log, trust } = await setUp(t);
+    log.append('first line');
+    const kubectl = createKubectl(binary, {
+      server: url,
+      ca: authority.cert,
+      certificate: company.issue(BOB),
+    });
+    t.teardown(() => kubectl.close());
+    const owner = ['get', 'configmap', 'settings', '-o', 'jsonpath={.data.owner}'];
+    t.match(await kubectl.run(owner), { code: 0, stdout: 'acme' });
+    t.match(await kubectl.run(['exec', 'web', '--', 'echo', 'hello']), { code: 0, stdout: 'hello\n' });
+    const following = kubectl.start(['logs', '-f', 'web']);
+    if (following.stdout) await once(following.stdout, 'data');
+    await trust(successor.cert);
+    await once(following, 'close');
+    t.match(await kubectl.run(owner), { code: 1, stderr: /logged in|Unauthorized/ });
+  });

@@ -1,0 +1,200 @@
+/** `kubectl --as` through Stonegate: whom people may act as is decided by their own rights, and stays in their tenant. */
+import t, { type Test } from 'tap';
+import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Everybody, fails, startForKubectl, succeeds } from '../support/kubectl-people.ts';
+import type { Mode } from '../support/landscape.ts';
+
+/** The first minor version of kubectl with `auth whoami`. */
+const FIRST_WITH_WHOAMI = 27;
+const READING = [{ verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] }];
+const ACTING = [
+  {
+    verbs: ['impersonate'],
+    apiGroups: [''],
+    resources: ['users'],
+    resourceNames: ['acme:reader', 'acme:zoë'],
+  },
+  { verbs: ['impersonate'], apiGroups: [''], resources: ['groups'], resourceNames: ['readers'] },
+  {
+    verbs: ['impersonate'],
+    apiGroups: ['authentication.k8s.io'],
+    resources: ['uids', 'userextras/example.com/reason'],
+  },
+];
+
+/** Dave of acme may act as its reader, whose group may read pods; Stonegate itself may hand an extra on. */
+async function start(t: Test, mode: Mode): Promise<Everybody> {
+  const configuration = { authentication: { impersonationExtraKeys: ['example.com/reason'] } };
+  const everybody = await startForKubectl(t, { mode, configuration });
+  const { seed } = everybody.stonegate.apiServer;
+  const tenant = mode === 'arktos' ? { tenant: 'acme' } : {};
+  const reading = mode === 'arktos' ? { ...tenant, namespace: 'default' } : { namespace: 'lab' };
+  if (mode === 'shared') {
+    // Not where everybody of acme works.
+    seed.namespace('lab');
+    seed.pod('web', { namespace: 'lab' });
+  }
+  seed.clusterRole('acting', ACTING, tenant);
+  seed.clusterRoleBinding('acting', 'acting', ['user:acme:dave'], tenant);
+  seed.clusterRole('reading', READING, tenant);
+  seed.roleBinding('reading', 'reading', ['group:readers'], reading);
+  seed.clusterRole('reasons', [
+    {
+      verbs: ['impersonate'],
+      apiGroups: ['authentication.k8s.io'],
+      resources: ['userextras/example.com/reason'],
+    },
+  ]);
+  seed.clusterRoleBinding('reasons', 'reasons', ['user:stonegate']);
+  return everybody;
+}
+
+const AS_READER = ['--as', 'reader', '--as-group', 'readers'];
+const binaries = findKubectls();
+if (binaries.length === 0) t.test('kubectl --as', { skip: NO_KUBECTL }, async () => {});
+for (const binary of binaries)
+  for (const mode of ['arktos', 'shared'] as const)
+    t.test(`${binary.split('/').at(-1)} --as in ${mode} mode`, async (t) => {
+      const everybody = await start(t, mode);
+      const { as, newcomer, stonegate } = everybody;
+      const dave = as(binary, newcomer('dave'));
+      const inPlace = mode === 'arktos' ? [] : ['-n', 'lab'];
+
+      await t.test('C007 C008 people act as whom they may, with that person’s rights', async (t) => {
+        t.match(await fails(t, dave, [...inPlace, 'get', 'pods']), /User "acme:dave" cannot list/);
+        t.match(await succeeds(t, dave, [...inPlace, 'get', 'pods', ...AS_READER]), /^web /m);
+        t.match(
+          await fails(t, dave, [...inPlace, 'delete', 'pod', 'web', ...AS_READER]),
+          /User "acme:reader" cannot delete resource "pods"/,
+        );
+      });
+      await t.test('C011 C013 C014 what they may not is refused in Kubernetes’ own words', (t) =>
+        refusals(t, dave),
+      );
+      await t.test('auth can-i and whoami speak of whom they act as', (t) => oneself(t, dave, inPlace));
+      await t.test('the audit log names both', async (t) => {
+        await succeeds(t, dave, [...inPlace, 'get', 'pod', 'web', ...AS_READER]);
+        const events = async () =>
+          (await stonegate.audited()).filter(
+            ({ stage, verb, objectRef }) =>
+              stage === 'ResponseComplete' && verb === 'get' && objectRef?.name === 'web',
+          );
+        await eventually(async () => (await events()).length === 1);
+        t.match(await events(), [
+          {
+            user: { username: 'acme:dave' },
+            impersonatedUser: { username: 'acme:reader', groups: ['readers', /.*/] },
+            responseStatus: { code: 200 },
+          },
+        ]);
+      });
+    });
+
+async function refusals(t: Test, dave: Kubectl): Promise<void> {
+  const refused = async (words: readonly string[], expected: RegExp): Promise<void> => {
+    const complaint = await fails(t, dave, ['get', '--raw', '/api/v1/namespaces/acme/pods', ...words]);
+    t.match(complaint, /^Error from server \(Forbidden\)/m);
+    t.match(complaint, expected);
+  };
+  const cannot = 'is forbidden: User "acme:dave" cannot impersonate resource';
+  await refused(['--as', 'bob'], new RegExp(`users "acme:bob" ${cannot} "users" in API group ""`));
+  await refused(['--as', 'globex:bob'], new RegExp(`users "acme:globex:bob" ${cannot} "users"`));
+  await refused(['--as', 'reader', '--as-group', 'devs'], new RegExp(`groups "devs" ${cannot} "groups"`));
+  await refused([...AS_READER, '--as-group', 'system:masters'], /the group "system:masters" is reserved/);
+  await refused(['--as', 'system:admin'], /the user name "system:admin" is reserved/);
+}
+
+async function oneself(t: Test, dave: Kubectl, inPlace: readonly string[]): Promise<void> {
+  const mayI = async (...words: string[]): Promise<string> =>
+    (await dave.run(['auth', 'can-i', ...inPlace, ...words, ...AS_READER])).stdout.trim();
+  t.equal(await mayI('list', 'pods'), 'yes');
+  t.equal(await mayI('delete', 'pods'), 'no');
+  t.equal(await mayI('impersonate', 'users'), 'no', 'which the caller may');
+  if (dave.minor < FIRST_WITH_WHOAMI) return;
+  const who = await succeeds(t, dave, ['auth', 'whoami', ...AS_READER, '--as-uid', 'u-7']);
+  t.match(who, /^Username +acme:reader$/m);
+  t.match(who, /^UID +u-7$/m);
+  t.match(who, /^Groups +\[readers .*system:authenticated\]$/m);
+  t.match(who, /^Extra: stonegate\.dev\/original-user +\[\{"username":"acme:dave".*\}\]$/m);
+  t.match(await succeeds(t, dave, ['auth', 'whoami', '--as', 'acme:zoë']), /^Username +acme:zoë$/m);
+}
+
+t.test(
+  'C009 C040 an extra that both may hand on arrives, and nothing of the caller’s beside it',
+  async (t) => {
+    for (const mode of ['arktos', 'shared'] as const) {
+      const { stonegate, newcomer, next } = await start(t, mode);
+      const arrived = next(({ url, user }) => url.includes('/pods') && user?.username === 'acme:reader');
+      const headers = {
+        'Impersonate-User': 'reader',
+        'Impersonate-Group': 'readers',
+        'Impersonate-Extra-Example.com%2FReason': ['audit', 'drill'],
+      };
+      const place = mode === 'arktos' ? 'default' : 'lab';
+      const reply = await stonegate.ask(newcomer('dave'), `/api/v1/namespaces/${place}/pods`, { headers });
+      t.equal(reply.status, 200, reply.body);
+      const { user } = await arrived;
+      t.strictSame(user?.extra['example.com/reason'], ['audit', 'drill']);
+      t.match(user?.extra['stonegate.dev/original-user'], [/^\{"username":"acme:dave"/]);
+      t.notOk(Object.keys(user?.extra ?? {}).some((key) => key.startsWith('alpha.kubernetes.io')));
+    }
+  },
+);
+
+t.test(
+  'C114 C115 in a namespace of theirs people act as its service accounts, as Kubernetes has it',
+  async (t) => {
+    const { stonegate, next, as, keystoneToken } = await startInNamespace(t);
+    const { seed } = stonegate.apiServer;
+    seed.roleBinding('reading', 'reading', ['group:system:serviceaccounts:acme'], { namespace: 'acme' });
+    const headers = { 'Impersonate-User': 'system:serviceaccount:acme:default' };
+    const arrived = next(({ url }) => url === '/api/v1/namespaces/acme/pods');
+    const reply = await stonegate.ask(keystoneToken, '/api/v1/namespaces/acme/pods', { headers });
+    t.equal(reply.status, 200, reply.body);
+    t.match((await arrived).user, {
+      username: 'system:serviceaccount:acme:default',
+      groups: ['system:serviceaccounts', 'system:serviceaccounts:acme', 'system:authenticated'],
+    });
+    const other = { 'Impersonate-User': 'system:serviceaccount:globex:default' };
+    const refused = await stonegate.ask(keystoneToken, '/api/v1/namespaces/acme/pods', { headers: other });
+    t.match(refused.json(), {
+      code: 403,
+      message:
+        'serviceaccounts "default" is forbidden: User "acme:alice" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "globex"',
+    });
+    for (const binary of binaries.slice(-1)) {
+      const alice = as(binary, keystoneToken);
+      const mayI = async (...words: string[]): Promise<string> =>
+        (
+          await alice.run(['auth', 'can-i', ...words, '-n', 'acme', '--as', headers['Impersonate-User']])
+        ).stdout.trim();
+      t.equal(await mayI('list', 'pods'), 'yes');
+      t.equal(await mayI('delete', 'pods'), 'no', 'which alice herself may');
+    }
+  },
+);
+
+/** Alice of acme holds all rights in the namespace `acme`, as a namespace's administrator does. */
+async function startInNamespace(t: Test) {
+  const everybody = await startForKubectl(t, { mode: 'shared' });
+  everybody.stonegate.apiServer.seed.clusterRole('reading', READING);
+  return { ...everybody, keystoneToken: everybody.stonegate.keystoneToken('alice') };
+}
+
+t.test('C027 while the API server cannot say whether they may, nothing is carried out', async (t) => {
+  const { stonegate, newcomer } = await start(t, 'arktos');
+  const token = newcomer('dave');
+  await stonegate.ask(token, '/api/v1/pods');
+  const before = stonegate.apiServer.requests.length;
+  stonegate.apiServer.breakNext('reset', ({ url }) => url?.endsWith('subjectaccessreviews') === true);
+  const reply = await stonegate.ask(token, '/api/v1/pods', {
+    headers: { 'Impersonate-User': 'reader' },
+    method: 'DELETE',
+  });
+  t.equal(reply.status, 503, reply.body);
+  t.same(
+    stonegate.apiServer.requests.slice(before).filter(({ method }) => method === 'DELETE'),
+    [],
+  );
+});

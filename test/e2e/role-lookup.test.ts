@@ -1,0 +1,260 @@
+/** People whose token names no scope: what they may do follows from the roles they hold on what they ask about. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import type { Target, User } from '../support/keystone/directory.ts';
+import type { Mode } from '../support/landscape.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const IN_WEB = '/api/v1/namespaces/web/configmaps';
+const IN_API = '/api/v1/namespaces/api/configmaps';
+const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+const CONFIGMAPS = [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'] }];
+
+interface Options {
+  readonly mode?: Mode;
+  /** Of `authentication.keystone`. */
+  readonly keystone?: Record<string, unknown>;
+}
+
+async function setUp(t: Test, { mode = 'arktos', keystone: changes = {} }: Options = {}) {
+  const folder = t.testdir();
+  const stonegate = await startStonegate({ folder, mode });
+  t.teardown(() => stonegate.close());
+  const { keystone, apiServer, app, configure } = stonegate;
+  const { directory } = keystone;
+  const [web, api] = [directory.project('acme', 'web'), directory.project('acme', 'api')];
+  const erin = directory.user('acme', 'erin');
+  directory.assign(erin, 'member', { project: web });
+  const bridge = directory.user('Default', 'bridge');
+  for (const role of ['reader', 'service']) directory.assign(bridge, role, { system: true });
+  await writeFile(join(folder, 'bridge-password'), bridge.password);
+
+  const place = mode === 'arktos' ? { tenant: 'acme' } : {};
+  const { seed } = apiServer;
+  seed.clusterRole('configmaps', CONFIGMAPS, place);
+  for (const project of [web, api]) {
+    const namespace = project.name;
+    seed.namespace(namespace, place);
+    for (const group of [
+      `keystone:project:${project.id}:role:member`,
+      `keystone:domain:${web.domain.id}:role:admin`,
+    ])
+      seed.roleBinding(`of-${group.split(':')[1]}`, 'configmaps', [`group:${group}`], {
+        ...place,
+        namespace,
+      });
+  }
+  const serviceCredential = {
+    password: {
+      userName: 'bridge',
+      userDomainName: 'Default',
+      password: { fromFile: 'bridge-password' },
+      scope: { system: true },
+    },
+  };
+  await configure({
+    authentication: {
+      keystone: {
+        url: keystone.url,
+        caFile: 'ca.crt',
+        serviceCredential,
+        roleAssignments: { cacheTTL: '1s' },
+        ...changes,
+      },
+    },
+    bindings: { namespaceFormat: '%n' },
+  });
+  await app.reload();
+  const statusOf = async (token: string, path: string) => (await stonegate.ask(token, path)).status;
+  const listings = () => keystone.calls.filter((call) => call.includes('role_assignments')).length;
+  return { ...stonegate, directory, web, api, erin, statusOf, listings };
+}
+
+function mayIn(namespace: string): string {
+  const resourceAttributes = { namespace, verb: 'list', resource: 'configmaps' };
+  return JSON.stringify({
+    kind: 'SelfSubjectAccessReview',
+    apiVersion: 'authorization.k8s.io/v1',
+    spec: { resourceAttributes },
+  });
+}
+
+for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
+  t.test(
+    `${mode}: an unscoped token counts in the namespace of a project that its user works in`,
+    async (t) => {
+      const { keystone, erin, statusOf } = await setUp(t, { mode });
+      const token = keystone.issue(erin);
+      t.equal(await statusOf(token, IN_WEB), 200);
+      t.equal(await statusOf(token, IN_API), 403, 'and in no other');
+    },
+  );
+
+  t.test(`${mode}: kubectl auth can-i says what a request in that namespace would meet`, async (t) => {
+    const { keystone, erin, ask } = await setUp(t, { mode });
+    const allowed = async (namespace: string) => {
+      const headers = { 'content-type': 'application/json' };
+      const reply = await ask(keystone.issue(erin), REVIEWS, {
+        method: 'POST',
+        headers,
+        body: mayIn(namespace),
+      });
+      return reply.json().status;
+    };
+    t.match(await allowed('web'), { allowed: true });
+    t.match(await allowed('api'), { allowed: false });
+  });
+
+  t.test(`${mode}: a role on the domain counts in every namespace of its tenant`, async (t) => {
+    const { keystone, directory, web, statusOf } = await setUp(t, { mode });
+    const boss = directory.user('acme', 'boss');
+    directory.assign(boss, 'admin', { domain: web.domain });
+    t.equal(await statusOf(keystone.issue(boss), IN_WEB), 200);
+    t.equal(await statusOf(keystone.issue(boss), IN_API), 200);
+  });
+}
+
+t.test('a scoped token counts for its own scope alone', async (t) => {
+  const { keystone, directory, api, erin, statusOf, listings } = await setUp(t);
+  directory.assign(erin, 'reader', { project: api });
+  t.equal(await statusOf(keystone.issue(erin, { project: api }), IN_WEB), 403);
+  t.equal(listings(), 0, 'and nobody asks for more');
+});
+
+t.test('delegated tokens never count for more than was delegated', async (t) => {
+  const { keystone, directory, web, api, erin, statusOf, listings } = await setUp(t);
+  directory.assign(erin, 'member', { project: api });
+  const applicationCredential = directory.applicationCredential(erin, web);
+  const scope: Target = { project: web };
+  const methods = ['application_credential'];
+  const issue = (user: User, options: object) => keystone.issue(user, scope, options);
+  t.equal(await statusOf(issue(erin, { methods, applicationCredential }), IN_API), 403);
+  const trust = directory.trust(erin, directory.user('acme', 'bot'), web, {
+    roles: ['member'],
+    impersonation: true,
+  });
+  t.equal(await statusOf(issue(erin, { trust }), IN_API), 403);
+  t.equal(await statusOf(keystone.issue(erin, undefined, { methods: [...methods, 'token'] }), IN_WEB), 403);
+  t.equal(listings(), 0);
+});
+
+t.test('a project that is switched off gives nobody a role', async (t) => {
+  const { keystone, web, erin, statusOf } = await setUp(t);
+  const token = keystone.issue(erin);
+  t.equal(await statusOf(token, IN_WEB), 200);
+  web.enabled = false;
+  await eventually(async () => (await statusOf(token, IN_WEB)) === 403);
+  web.enabled = true;
+  await eventually(async () => (await statusOf(token, IN_WEB)) === 200);
+});
+
+t.test('an assignment that is made or withdrawn is seen when its time is over', async (t) => {
+  const { keystone, directory, web, api, erin, statusOf } = await setUp(t);
+  const token = keystone.issue(erin);
+  t.equal(await statusOf(token, IN_API), 403);
+  directory.assign(erin, 'member', { project: api });
+  await eventually(async () => (await statusOf(token, IN_API)) === 200);
+  directory.unassign(erin, 'member', { project: web });
+  await eventually(async () => (await statusOf(token, IN_WEB)) === 403);
+});
+
+t.test('roles that cannot be learned are a 503, never fewer rights in silence', async (t) => {
+  const { keystone, directory, erin, web, statusOf } = await setUp(t, {
+    keystone: { roleAssignments: { cacheTTL: '10m' } },
+  });
+  const token = keystone.issue(erin);
+  t.equal(await statusOf(token, IN_WEB), 200);
+  const frank = directory.user('acme', 'frank');
+  directory.assign(frank, 'member', { project: web });
+  for (const fault of ['error', 'wrong-shape', 'garbage', 'reset', 'front-end-404'] as const) {
+    keystone.fault = fault;
+    t.equal(await statusOf(token, IN_WEB), 200, `whom the cache knows goes on (${fault})`);
+    t.equal(await statusOf(keystone.issue(frank), IN_WEB), 503, fault);
+  }
+  keystone.fault = undefined;
+  t.equal(await statusOf(keystone.issue(frank), IN_WEB), 200);
+});
+
+t.test(
+  'a service user without reader on the system is a 503, and the log says which role is missing',
+  async (t) => {
+    const { keystone, directory, erin, statusOf, logged } = await setUp(t);
+    directory.unassign(directory.user('Default', 'bridge'), 'reader', { system: true });
+    t.equal(await statusOf(keystone.issue(erin), IN_WEB), 503);
+    t.ok(logged.some((line) => line.includes('needs the role reader on the system')));
+  },
+);
+
+t.test('explain tells which roles were looked up, and on what', async (t) => {
+  const { keystone, erin, web, ask, apiServer } = await setUp(t, { mode: 'shared' });
+  const rules = [{ verbs: ['create'], apiGroups: ['stonegate.dev'], resources: ['explanations'] }];
+  apiServer.seed.clusterRole('explain', rules);
+  apiServer.seed.clusterRoleBinding('explain', 'explain', ['user:acme:erin']);
+  const token = keystone.issue(erin);
+  const explained = await ask(token, '/apis/stonegate.dev/v1alpha1/explanations', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      kind: 'Explanation',
+      apiVersion: 'stonegate.dev/v1alpha1',
+      spec: { request: { method: 'GET', path: IN_WEB }, token },
+    }),
+  });
+  t.match(explained.json().status, {
+    identity: { scope: { kind: 'project', id: web.id, name: 'web', roles: ['member'] } },
+    stages: [{}, {}, { name: 'resolveTenant', reason: new RegExp(`looked up: project ${web.id}: member`) }],
+  });
+});
+
+t.test('revocation events: a token that was deleted is out long before its entry ends', async (t) => {
+  const { keystone, erin, statusOf } = await setUp(t, {
+    keystone: { cacheTTL: '1h', revocationEvents: { interval: '50ms' } },
+  });
+  const [deleted, other] = [keystone.issue(erin), keystone.issue(erin)];
+  t.equal(await statusOf(deleted, IN_WEB), 200);
+  t.equal(await statusOf(other, IN_WEB), 200);
+  keystone.revoke(deleted);
+  await eventually(async () => (await statusOf(deleted, IN_WEB)) === 401);
+  t.equal(await statusOf(other, IN_WEB), 200, "the person's other token lives");
+  keystone.revokeAllOf(erin);
+  await eventually(async () => (await statusOf(other, IN_WEB)) === 401);
+});
+
+t.test(
+  'whoever acts as somebody else leaves the looked-up roles behind, in questions about oneself too',
+  async (t) => {
+    const { keystone, erin, apiServer, ask } = await setUp(t);
+    const rules = [{ verbs: ['impersonate'], apiGroups: [''], resources: ['users'] }];
+    apiServer.seed.clusterRole('act-as', rules, { tenant: 'acme' });
+    apiServer.seed.clusterRoleBinding('act-as', 'act-as', ['user:acme:erin'], { tenant: 'acme' });
+    const headers = { 'content-type': 'application/json', 'impersonate-user': 'gina' };
+    const token = keystone.issue(erin);
+    const asked = await ask(token, REVIEWS, { method: 'POST', headers, body: mayIn('web') });
+    t.match(asked.json().status, { allowed: false });
+    t.equal((await ask(token, IN_WEB, { headers: { 'impersonate-user': 'gina' } })).status, 403);
+  },
+);
+
+t.test(
+  'a request of a scoped token asks nobody for assignments, and one person is asked about once',
+  async (t) => {
+    const { keystone, directory, erin, web, statusOf, listings } = await setUp(t, {
+      keystone: { roleAssignments: { cacheTTL: '10m' } },
+    });
+    directory.assign(erin, 'member', { project: web });
+    t.equal(await statusOf(keystone.issue(erin, { project: web }), IN_WEB), 200);
+    t.equal(listings(), 0);
+    for (const token of [keystone.issue(erin), keystone.issue(erin)])
+      for (const path of [IN_WEB, IN_API, IN_WEB]) await statusOf(token, path);
+    t.equal(listings(), 2, 'once for the person, once for the system');
+  },
+);
+
+t.test('revocation events that are switched off are not asked for', async (t) => {
+  const { keystone, erin, statusOf } = await setUp(t, { keystone: { revocationEvents: false } });
+  const before = keystone.calls.length;
+  t.equal(await statusOf(keystone.issue(erin), IN_WEB), 200);
+  t.notOk(keystone.calls.slice(before).some((call) => call.includes('OS-REVOKE')));
+});

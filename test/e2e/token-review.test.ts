@@ -1,0 +1,353 @@
+/** Service accounts and whoever else the API server itself knows go through with their own token. */
+import { request } from 'node:https';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { LoggedRequest } from '../support/apiserver/api-server.ts';
+import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { prints, startForKubectl, stop, succeeds } from '../support/kubectl-people.ts';
+import type { Mode } from '../support/landscape.ts';
+import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
+
+const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews';
+const CERTIFICATE = { credential: { certFile: 'apiserver.crt', keyFile: 'apiserver.key' } };
+const ROBOT = 'system:serviceaccount:default:robot';
+const EVERYTHING = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+];
+
+const WEBSOCKET = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+};
+
+type Options = Parameters<typeof startForKubectl>[1];
+
+function configurationOf(mode: Mode, own: 'token' | 'certificate', changes: object = {}) {
+  return {
+    authentication: { tokenReview: { ...(mode === 'shared' && { tenant: 'robots' }), ...changes } },
+    ...(own === 'certificate' && { upstream: CERTIFICATE }),
+  };
+}
+
+/** A service account of acme that may do everything there, in Arktos; in a cluster without tenants, in one namespace. */
+function seedRobot({ apiServer: { seed } }: RunningStonegate, mode: Mode): string {
+  if (mode === 'arktos') {
+    seed.clusterRoleBinding('robots', 'worker', [`user:${ROBOT}`], { tenant: 'acme' });
+    return seed.serviceAccountToken({ name: 'robot', tenant: 'acme' });
+  }
+  seed.roleBinding('robots', 'worker', [`user:${ROBOT}`], { namespace: 'acme' });
+  return seed.serviceAccountToken({ name: 'robot' });
+}
+
+async function start(t: Test, mode: Mode, changes: object = {}, options: Options = {}) {
+  const configuration = { ...configurationOf(mode, 'token', changes), ...options.configuration };
+  const stonegate = await startStonegate({
+    ...options,
+    folder: join(t.testdir({}), 'land'),
+    mode,
+    configuration,
+  });
+  t.teardown(() => stonegate.close());
+  const { apiServer } = stonegate;
+  /** What reached the API server while `action` ran, Stonegate's own question for its version left out. */
+  const arrived = async (action: () => Promise<unknown>): Promise<LoggedRequest[]> => {
+    const before = apiServer.requests.length;
+    await action();
+    return apiServer.requests.slice(before).filter(({ url }) => url !== '/version');
+  };
+  return { ...stonegate, robot: seedRobot(stonegate, mode), arrived };
+}
+
+/** The request carries that token and nothing else that says who it is. */
+function ownToken(t: Test, request: LoggedRequest | undefined, token: string): void {
+  const values = request?.rawHeaders.filter((_, i, raw) => raw[i - 1]?.toLowerCase() === 'authorization');
+  t.same(values, [`Bearer ${token}`]);
+  const others = Object.keys(request?.headers ?? {}).filter((name) => /^(?:impersonate|x-remote)/.test(name));
+  t.same(others, []);
+  t.equal(request?.user?.username, ROBOT);
+}
+
+for (const mode of ['arktos', 'shared'] as const)
+  for (const own of ['token', 'certificate'] as const) {
+    const binaries = findKubectls();
+    const namespace = mode === 'arktos' ? 'default' : 'acme';
+    const root = mode === 'arktos' ? '/api/v1/tenants/acme' : '/api/v1';
+    t.test(`in ${mode} mode, Stonegate itself known by ${own}`, async (t) => {
+      const configuration = configurationOf(mode, own);
+      const everybody = await startForKubectl(t, { mode, configuration });
+      const { stonegate, as, next } = everybody;
+      const robot = seedRobot(stonegate, mode);
+
+      await t.test(
+        'C030 C096 a service account goes through with its own token, not impersonated',
+        async (t) => {
+          const arrival = next(({ url }) => url.endsWith('/pods/web'));
+          const reply = await stonegate.ask(robot, `/api/v1/namespaces/${namespace}/pods/web`);
+          t.match(reply, { status: 200 }, reply.body);
+          const request = await arrival;
+          t.equal(request.url, `${root}/namespaces/${namespace}/pods/web`);
+          ownToken(t, request, robot);
+        },
+      );
+
+      await t.test('people are impersonated as ever', async (t) => {
+        const arrival = next(({ headers }) => headers['impersonate-user'] !== undefined);
+        const reply = await stonegate.ask(
+          stonegate.keystoneToken('alice'),
+          `/api/v1/namespaces/${namespace}/configmaps/settings`,
+        );
+        t.equal(reply.status, 200, reply.body);
+        t.notMatch((await arrival).headers.authorization ?? '', stonegate.keystoneToken('alice'));
+      });
+
+      await t.test('C248 so does one whose token comes as a WebSocket subprotocol', async (t) => {
+        const arrival = next(({ url }) => url.includes('/pods/web/exec'));
+        const carrier = `base64url.bearer.authorization.k8s.io.${Buffer.from(robot).toString('base64url')}`;
+        const path = `/api/v1/namespaces/${namespace}/pods/web/exec?command=true&stdout=1`;
+        const chosen = await openWebSocket(t, stonegate, path, `${carrier}, v4.channel.k8s.io`);
+        t.equal(chosen, 'v4.channel.k8s.io');
+        const opened = await arrival;
+        ownToken(t, opened, robot);
+        t.equal(opened.headers['sec-websocket-protocol'], 'v4.channel.k8s.io');
+      });
+
+      if (binaries.length === 0) t.test('with kubectl', { skip: NO_KUBECTL }, async () => {});
+      for (const binary of binaries)
+        await t.test(`with ${binary.split('/').at(-1)}`, async (t) => {
+          const kubectl = as(binary, robot);
+          const at = ['-n', namespace];
+          t.match(await succeeds(t, kubectl, [...at, 'get', 'pods']), /^web /m);
+          const opened = next(({ url }) => url.includes('/pods/web/exec'));
+          t.equal(await succeeds(t, kubectl, [...at, 'exec', 'web', '--', 'echo', 'hello']), 'hello\n');
+          ownToken(t, await opened, robot);
+          t.match(await succeeds(t, kubectl, [...at, 'auth', 'can-i', 'delete', 'pods']), /^yes/);
+
+          const watching = kubectl.start([...at, 'get', 'configmaps', '--watch', '--output=name']);
+          await prints(watching, /settings/);
+          const place = mode === 'arktos' ? { tenant: 'acme' } : { namespace };
+          const seen = prints(watching, new RegExp(`new-${binary.length}`));
+          stonegate.apiServer.seed.configMap(`new-${binary.length}`, {}, place);
+          t.ok(await seen);
+          await stop(watching);
+        });
+    });
+  }
+
+t.test('one review counts for many requests, until the API server takes the token no more', async (t) => {
+  const { ask, robot, arrived, apiServer } = await start(t, 'arktos');
+  const reviews = (seen: LoggedRequest[]) => seen.filter(({ url }) => url === REVIEWS).length;
+  const seen = await arrived(async () => {
+    for (let i = 0; i < 5; i += 1) t.equal((await ask(robot, '/api/v1/pods')).status, 200);
+  });
+  t.equal(reviews(seen), 1, 'C119 one review');
+
+  const known = apiServer.cluster.tokens.get(robot);
+  apiServer.cluster.tokens.delete(robot);
+  const refused = await arrived(async () => {
+    const reply = await ask(robot, '/api/v1/pods');
+    t.match(reply.json(), { kind: 'Status', code: 401 }, 'the API server’s own refusal, not a 503');
+  });
+  t.equal(reviews(refused), 0);
+  if (known !== undefined) apiServer.cluster.tokens.set(robot, known);
+  const again = await arrived(async () => t.equal((await ask(robot, '/api/v1/pods')).status, 200));
+  t.equal(reviews(again), 1, 'what was remembered is forgotten');
+});
+
+t.test('what the API server does not vouch for', async (t) => {
+  const { ask, arrived, apiServer, robot } = await start(t, 'arktos');
+  await t.test('is refused, and remembered for a while', async (t) => {
+    const seen = await arrived(async () => {
+      for (let i = 0; i < 3; i += 1) t.match(await ask('unknown-token', '/api/v1/pods'), { status: 401 });
+    });
+    t.same(
+      seen.map(({ url }) => url),
+      [REVIEWS],
+    );
+  });
+  await t.test('what can be no token is refused without a question', async (t) => {
+    const seen = await arrived(async () => {
+      for (const token of ['x'.repeat(20_000), 'a,b', 'ä'.repeat(4), 'to"ken'])
+        t.match(
+          await ask(Buffer.from(token).toString('latin1'), '/api/v1/pods'),
+          { status: 401 },
+          token.slice(0, 9),
+        );
+    });
+    t.same(seen, []);
+  });
+  await t.test('an API server that breaks off is a 503, and nobody’s token is bad', async (t) => {
+    apiServer.breakNext('reset', ({ url }) => url === REVIEWS);
+    t.match(await ask(robot, '/api/v1/pods'), { status: 503 });
+    t.match(await ask(robot, '/api/v1/pods'), { status: 200 });
+  });
+});
+
+t.test('Stonegate that may not ask says that its operator must grant it', async (t) => {
+  const { ask, robot, apiServer } = await start(t, 'shared');
+  apiServer.seed.clusterRole('stonegate-impersonator', []);
+  const reply = await ask(robot, '/api/v1/namespaces/acme/pods');
+  t.match(reply.json(), { code: 503, message: /does not let Stonegate create tokenreviews/ });
+});
+
+t.test('C152 a token for another audience is refused', async (t) => {
+  const { ask, apiServer } = await start(t, 'shared', { audiences: ['stonegate'] });
+  const tokenFor = (...audiences: string[]) => {
+    apiServer.seed.roleBinding('robots', 'worker', [`user:${ROBOT}`], { namespace: 'acme' });
+    return apiServer.seed.serviceAccountToken({ name: 'robot', audiences });
+  };
+  const path = '/api/v1/namespaces/acme/pods';
+  const server = 'https://kubernetes.default.svc.cluster.local';
+  t.match(await ask(tokenFor('vault'), path), { status: 401 });
+  t.match(await ask(tokenFor(server), path), { status: 401 });
+  t.match(await ask(tokenFor('stonegate', server), path), { status: 200 });
+  t.match(await ask(tokenFor('stonegate'), path), { status: 401 }, 'the API server does not take it');
+});
+
+t.test('in Arktos a tenant’s administrator with a token of their own', async (t) => {
+  const stonegate = await start(t, 'arktos');
+  const { ask, robot, arrived, apiServer } = stonegate;
+  apiServer.seed.clusterRole('owner', EVERYTHING, { tenant: 'acme' });
+  apiServer.seed.clusterRoleBinding('owners', 'owner', [`user:${ROBOT}`], { tenant: 'acme' });
+  await ask(robot, '/api/v1/pods');
+
+  await t.test('reaches nothing that is kept once for the whole cluster', async (t) => {
+    const direct = await fetchDirectly(stonegate, robot, '/api/v1/nodes');
+    t.equal(direct, 200, 'which the API server itself would allow');
+    const seen = await arrived(async () => {
+      for (const [method, path] of [
+        ['GET', '/api/v1/nodes'],
+        ['POST', '/api/v1/nodes'],
+        ['DELETE', '/api/v1/tenants/acme'],
+        ['GET', '/api/v1/tenants'],
+        ['GET', '/api/v1/tenants/acme/status'],
+        ['PUT', '/api/v1/tenants/acme/finalize'],
+        ['GET', '/api/v1/watch'],
+        ['GET', '/metrics'],
+        ['GET', '/logs/'],
+        ['GET', '/apis/scheduling.k8s.io/v1/priorityclasses'],
+        ['GET', '/api/v1/tenants/globex/pods'],
+        ['GET', '/api/v1/tenants/all/pods'],
+      ] as const) {
+        const reply = await ask(robot, path, { method });
+        t.equal(reply.json().code, 403, `${method} ${path}`);
+      }
+    });
+    t.same(seen, []);
+  });
+  await t.test('sees of discovery what their tenant may see', async (t) => {
+    const reply = await ask(robot, '/api/v1');
+    t.match(reply.body, '"pods"');
+    t.notMatch(reply.body, '"nodes"');
+  });
+  await t.test('may not act as somebody else', async (t) => {
+    const reply = await ask(robot, '/api/v1/pods', { headers: { 'Impersonate-User': 'acme:alice' } });
+    t.match(reply.json(), { code: 403 });
+  });
+  await t.test('is told who they are', async (t) => {
+    const reply = await ask(robot, '/apis/stonegate.dev/v1alpha1/selfidentity');
+    t.match(reply.json(), {
+      status: { user: { username: ROBOT }, tenant: 'acme', authenticator: 'token-review' },
+    });
+  });
+  await t.test('stands in the audit log as themselves', async (t) => {
+    const events = await stonegate.audited();
+    const [event] = events.filter(({ user }) => user.username === ROBOT);
+    t.match(event?.annotations, {
+      'stonegate.dev/authenticator': 'token-review',
+      'stonegate.dev/tenant': 'acme',
+    });
+    t.notOk(events.some(({ user, impersonatedUser }) => user.username === ROBOT && impersonatedUser));
+    t.notMatch(JSON.stringify(events), robot);
+    t.notMatch(stonegate.logged.join('\n'), robot, 'C149 nor is the token logged');
+  });
+});
+
+t.test('a service account is never taken for the one of the same name in the system tenant', async (t) => {
+  const { ask, robot, apiServer } = await start(t, 'arktos');
+  apiServer.seed.clusterRole('almighty', EVERYTHING);
+  apiServer.seed.clusterRoleBinding('almighty', 'almighty', [`user:${ROBOT}`]);
+  const explain = { method: 'POST', body: '{"spec":{"request":{"method":"GET","path":"/api"}}}' };
+  const explanations = '/apis/stonegate.dev/v1alpha1/explanations';
+  t.match((await ask(robot, explanations, explain)).json(), { code: 403 });
+  const system = apiServer.seed.serviceAccountToken({ name: 'robot', tenant: 'system' });
+  t.match(
+    (await ask(system, '/api/v1/nodes')).status,
+    200,
+    'the system tenant’s own is of the system tenant',
+  );
+
+  apiServer.seed.clusterRole('shells', [{ verbs: ['get'], apiGroups: [''], resources: ['pods/exec'] }], {
+    tenant: 'globex',
+  });
+  apiServer.seed.clusterRoleBinding('shells', 'shells', [`user:${ROBOT}`], { tenant: 'globex' });
+  const reader = apiServer.seed.serviceAccountToken({ name: 'robot', tenant: 'globex' });
+  const reply = await ask(reader, '/api/v1/namespaces/default/pods/web/exec?command=sh', {
+    headers: WEBSOCKET,
+  });
+  t.match(reply.json(), { code: 403, message: /cannot create resource "pods\/exec"/ });
+});
+
+t.test('users of the API server that are no service accounts', async (t) => {
+  const { ask, apiServer, arrived } = await start(t, 'arktos');
+  const { seed } = apiServer;
+  seed.token('zoe-token', { username: 'acme:zoe', tenant: 'acme' });
+  seed.token('admin-token', { username: 'admin', tenant: 'acme' });
+  seed.token('system-token', { username: 'system:admin', groups: ['system:masters'] });
+  seed.token('all-token', { username: 'all:zed', tenant: 'all' });
+  seed.clusterRoleBinding('zoes', 'worker', ['user:acme:zoe'], { tenant: 'acme' });
+  const seen = await arrived(async () => t.equal((await ask('zoe-token', '/api/v1/pods')).status, 200));
+  t.equal(seen.at(-1)?.url, '/api/v1/tenants/acme/pods');
+  for (const token of ['admin-token', 'system-token', 'all-token'])
+    t.match(await ask(token, '/api/v1/pods'), { status: 401 }, `${token} is of no tenant`);
+  const bound = seed.serviceAccountToken({ name: 'robot', bound: true });
+  t.match(await ask(bound, '/api/v1/pods'), { status: 401 }, 'a bound token is of no tenant');
+});
+
+t.test('where a tenant is configured for them', async (t) => {
+  const { ask, apiServer, arrived } = await start(t, 'arktos', { tenant: 'acme' });
+  apiServer.seed.token('admin-token', { username: 'admin', tenant: 'acme' });
+  const seen = await arrived(async () => t.equal((await ask('admin-token', '/api/v1/pods')).status, 200));
+  t.equal(seen.at(-1)?.url, '/api/v1/tenants/acme/pods');
+});
+
+/** @returns the subprotocol that was agreed on */
+async function openWebSocket(
+  t: Test,
+  { app, authority }: RunningStonegate,
+  path: string,
+  offered: string,
+): Promise<unknown> {
+  const headers = { ...WEBSOCKET, 'sec-websocket-protocol': offered };
+  const asked = request({
+    host: '127.0.0.1',
+    port: app.address.port,
+    path,
+    headers,
+    ca: authority.cert,
+  }).end();
+  return new Promise((resolve, reject) => {
+    asked.on('error', reject);
+    asked.on('response', ({ statusCode }) => reject(new Error(`refused with ${statusCode}`)));
+    asked.on('upgrade', (response, socket) => {
+      t.teardown(() => socket.destroy());
+      socket.on('error', () => socket.destroy());
+      resolve(response.headers['sec-websocket-protocol']);
+    });
+  });
+}
+
+/** Past Stonegate. */
+async function fetchDirectly({ apiServer, authority }: RunningStonegate, token: string, path: string) {
+  return new Promise<number | undefined>((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}` };
+    request({ host: '127.0.0.1', port: apiServer.port, path, headers, ca: authority.cert }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on('error', reject)
+      .end();
+  });
+}

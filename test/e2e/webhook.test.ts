@@ -1,0 +1,365 @@
+/**
+ * The webhook as an API server meets it: over TLS with client certificates, with the stand-ins of Keystone and of the API
+ * server that keeps the ConfigMaps.
+ */
+import { writeFile } from 'node:fs/promises';
+import { get } from 'node:https';
+import { dirname, join } from 'node:path';
+import t, { type Test } from 'tap';
+import { parse, stringify } from 'yaml';
+import { configMapManifests } from '../../src/cli/config-map-manifests.ts';
+import { eventually } from '../support/eventually.ts';
+import { startStonegate } from '../support/stonegate.ts';
+import { createAuthority } from '../support/tls/authority.ts';
+import { createWebhookClient } from '../support/webhook.ts';
+
+const IDENTITY = 'alpha.kubernetes.io/identity';
+const POLICY = [
+  {
+    users: { roles: ['member'], projects: ['web'] },
+    resource_permissions: { 'default/pods': ['get', 'create'] },
+    nonresource_permissions: { '/healthz': ['get'] },
+  },
+];
+
+const SYNC = {
+  'data-types-to-sync': ['projects', 'role_assignments'],
+  'namespace-format': 'project-%i',
+  'role-mappings': [
+    { 'keystone-role': 'member', username: 'myuser', groups: ['mygroup'] },
+    { 'keystone-role': 'reader', groups: ['readers'] },
+    { 'keystone-role': 'member', groups: ['another'] },
+  ],
+};
+const PROVISIONER = 'provisioner-token';
+
+const hookAuthority = await createAuthority('API servers');
+const apiServer = await hookAuthority.client('kube-apiserver');
+const stranger = await (await createAuthority('somebody else')).client('kube-apiserver');
+
+async function start(t: Test, changes: object = {}, others: Record<string, object> = {}) {
+  const folder = t.testdir({
+    'hook-ca.crt': hookAuthority.cert,
+    'policy.json': JSON.stringify(POLICY),
+    'sync.yaml': stringify(SYNC),
+    'provisioner-token': PROVISIONER,
+  });
+  const tls = { certFile: 'tls.crt', keyFile: 'tls.key', clientCAFile: 'hook-ca.crt' };
+  const webhook = { bind: '127.0.0.1:0', tls, policy: { file: 'policy.json' }, ...changes };
+  const stonegate = await startStonegate({ folder, mode: 'shared', configuration: { ...others, webhook } });
+  const { port } = stonegate.app.webhookAddress ?? {};
+  if (port === undefined) throw new Error('there is no webhook');
+  const client = createWebhookClient({ port, ca: stonegate.authority.cert, own: apiServer });
+  t.teardown(() => {
+    client.close();
+    return stonegate.close();
+  });
+  return { stonegate, client, port, webhook };
+}
+
+type Started = Awaited<ReturnType<typeof start>>;
+
+/** What the API server answers to whoever holds the token. */
+async function statusAs(
+  { apiServer, authority }: Started['stonegate'],
+  token: string,
+  path: string,
+): Promise<number> {
+  const options = { ca: authority.cert, agent: false, headers: { authorization: `Bearer ${token}` } };
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  get(`${apiServer.url}${path}`, options, (response) => {
+    response.resume();
+    resolve(response.statusCode ?? 0);
+  }).on('error', reject);
+  return promise;
+}
+
+/** What is asked when alice of the project web wants something in the namespace default. */
+function aliceWants({ stonegate }: Started, resourceAttributes: object) {
+  const { directory } = stonegate.keystone;
+  return {
+    user: 'acme:alice',
+    groups: ['system:authenticated'],
+    extra: {
+      [`${IDENTITY}/roles`]: ['member'],
+      [`${IDENTITY}/project/id`]: [directory.project('acme', 'web').id],
+      [`${IDENTITY}/project/name`]: ['web'],
+    },
+    resourceAttributes: { namespace: 'default', group: '', version: 'v1', ...resourceAttributes },
+  };
+}
+
+t.test('a token', async (t) => {
+  const started = await start(t);
+  const { stonegate, client } = started;
+  const alice = stonegate.keystone.directory.user('acme', 'alice');
+  const web = stonegate.keystone.directory.project('acme', 'web');
+
+  for (const version of ['v1', 'v1beta1'] as const) {
+    t.test(`C242 a review of ${version} is answered in ${version}, and without the token`, async (t) => {
+      const { status, body } = await client.reviewToken(stonegate.keystoneToken('alice'), version);
+      t.equal(status, 200);
+      t.same(body, {
+        apiVersion: `authentication.k8s.io/${version}`,
+        kind: 'TokenReview',
+        metadata: { creationTimestamp: null },
+        status: {
+          authenticated: true,
+          user: {
+            username: 'acme:alice',
+            uid: alice.id,
+            groups: [
+              `keystone:project:${web.id}`,
+              `keystone:project:${web.id}:role:member`,
+              'stonegate:tenant:acme',
+              'system:authenticated',
+              web.id,
+            ],
+            extra: {
+              [`${IDENTITY}/roles`]: ['member'],
+              [`${IDENTITY}/project/id`]: [web.id],
+              [`${IDENTITY}/project/name`]: ['web'],
+              [`${IDENTITY}/user/domain/id`]: [alice.domain.id],
+              [`${IDENTITY}/user/domain/name`]: ['acme'],
+              'stonegate.dev/tenant': ['acme'],
+            },
+          },
+        },
+      });
+    });
+  }
+
+  t.test('that Keystone does not vouch for is a plain no, which the API server may keep', async (t) => {
+    const { status, body } = await client.reviewToken('gAAAAAunknown');
+    t.equal(status, 200);
+    t.same(body.status, { authenticated: false });
+  });
+
+  t.test('C244 of a service account, or of anybody else, is a no, and Keystone never sees it', async (t) => {
+    const before = stonegate.keystone.calls.length;
+    for (const token of ['eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2ln', 'something-else']) {
+      const { status, body } = await client.reviewToken(token);
+      t.equal(status, 200);
+      t.same(body.status, { authenticated: false });
+    }
+    t.equal(stonegate.keystone.calls.length, before);
+  });
+
+  t.test('without a project is nobody’s, and the API server is told why', async (t) => {
+    const { status, body } = await client.reviewToken(stonegate.keystone.issue(alice));
+    t.equal(status, 200);
+    t.match(body.status, { authenticated: false, error: /not scoped to a project/ });
+  });
+
+  t.test('while Keystone is down is a 503: a no would be kept', async (t) => {
+    const token = stonegate.keystoneToken('bob');
+    await stonegate.keystone.down();
+    const { status, body } = await client.reviewToken(token);
+    await stonegate.keystone.listen();
+    t.match({ status, body }, { status: 503, body: { kind: 'Status', code: 503 } });
+  });
+
+  t.test('C245 is never in the log, at its most talkative', async (t) => {
+    const token = stonegate.keystoneToken('alice');
+    await client.reviewToken(token);
+    await client.post(`{"spec":{"token":"${token}"`);
+    t.same(
+      stonegate.logged.filter((line) => line.includes(token)),
+      [],
+    );
+    t.ok(stonegate.logged.some((line) => line.includes('webhook: reviewed')));
+  });
+
+  t.test('many at once from one API server are no flood', async (t) => {
+    const replies = await Promise.all(
+      Array.from({ length: 60 }, () => client.reviewToken(stonegate.keystoneToken('alice'))),
+    );
+    t.same(new Set(replies.map(({ status }) => status)), new Set([200]));
+  });
+
+  t.test('is counted by how it was answered', async (t) => {
+    const text = await stonegate.app.metrics.text();
+    t.match(text, 'stonegate_webhook_reviews_total{kind="TokenReview",result="authenticated"}');
+    t.match(text, 'stonegate_webhook_reviews_total{kind="TokenReview",result="error"} 1');
+  });
+});
+
+t.test('who may ask', async (t) => {
+  const { stonegate, port } = await start(t);
+  const { cert: ca } = stonegate.authority;
+
+  t.test('nobody without a client certificate', async (t) => {
+    const client = createWebhookClient({ port, ca });
+    await t.rejects(client.reviewToken('gAAAAA'));
+    client.close();
+  });
+
+  t.test('nobody with another authority’s', async (t) => {
+    const client = createWebhookClient({ port, ca, own: stranger });
+    await t.rejects(client.reviewToken('gAAAAA'));
+    client.close();
+  });
+});
+
+t.test('access', async (t) => {
+  const started = await start(t);
+  const { client } = started;
+
+  for (const version of ['v1', 'v1beta1'] as const) {
+    t.test(`C242 a review of ${version} is answered in ${version}`, async (t) => {
+      const spec = aliceWants(started, { resource: 'pods', verb: 'create' });
+      const { status, body } = await client.reviewAccess(spec, version);
+      t.equal(status, 200);
+      t.match(body, {
+        apiVersion: `authorization.k8s.io/${version}`,
+        kind: 'SubjectAccessReview',
+        status: { allowed: true },
+      });
+    });
+  }
+
+  t.test('C233 to create pods is none to exec into them; it is not denied either', async (t) => {
+    const { body } = await client.reviewAccess(
+      aliceWants(started, { resource: 'pods', subresource: 'exec', verb: 'create' }),
+    );
+    t.same(body.status, { allowed: false, reason: 'no entry of the Keystone policy allows it' });
+  });
+
+  t.test('to a path', async (t) => {
+    const { resourceAttributes: _, ...alice } = aliceWants(started, {});
+    const nonResourceAttributes = { path: '/healthz', verb: 'get' };
+    const { body } = await client.reviewAccess({ ...alice, nonResourceAttributes });
+    t.match(body.status, { allowed: true });
+  });
+});
+
+t.test('what is no review', async (t) => {
+  const { client } = await start(t);
+  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'gAAAAA' } };
+
+  t.test('C243 is a 400 with a Status', async (t) => {
+    for (const body of ['', '[]', 'null', '{}', { ...review, kind: 'Pod' }, { ...review, spec: null }]) {
+      t.match(await client.post(body), { status: 400, body: { kind: 'Status', code: 400 } });
+    }
+  });
+
+  t.test('is a 404, 405, 413 or 415 where that is what is wrong with it', async (t) => {
+    t.match(await client.post(review, { path: '/' }), { status: 404 });
+    t.match(await client.post('', { method: 'GET' }), { status: 405 });
+    t.match(await client.post(' '.repeat(1024 * 1024 + 1)), { status: 413 });
+    t.match(await client.post(review, { contentType: 'text/plain' }), { status: 415 });
+  });
+});
+
+t.test('with legacy names', async (t) => {
+  const { stonegate, client } = await start(t, { usernames: 'legacy' });
+  const { directory } = stonegate.keystone;
+  const alice = directory.user('acme', 'alice');
+
+  t.test(
+    'people are called as k8s-keystone-auth called them, and the log says what that means',
+    async (t) => {
+      alice.groups.push('developers');
+      const { body } = await client.reviewToken(stonegate.keystoneToken('alice'));
+      t.match(body.status, {
+        user: {
+          username: 'alice',
+          uid: alice.id,
+          groups: ['developers', directory.project('acme', 'web').id],
+        },
+      });
+      t.ok(stonegate.logged.some((line) => line.includes('webhook.usernames is legacy')));
+    },
+  );
+
+  t.test('nobody becomes one of the cluster’s own users by their name', async (t) => {
+    const admin = directory.user('acme', 'system:admin');
+    const project = directory.project('acme', 'web');
+    directory.assign(admin, 'member', { project });
+    const { body } = await client.reviewToken(stonegate.keystone.issue(admin, { project }));
+    t.match(body.status, { authenticated: false, error: /reserved/ });
+  });
+});
+
+t.test('a policy file that is written anew', async (t) => {
+  const started = await start(t);
+  const { stonegate, client } = started;
+  const file = join(dirname(stonegate.configFile), 'policy.json');
+  const wants = () => client.reviewAccess(aliceWants(started, { resource: 'secrets', verb: 'get' }));
+  t.match((await wants()).body.status, { allowed: false });
+
+  t.test('is in force after a reload', async (t) => {
+    await writeFile(file, JSON.stringify([{ resource_permissions: { '*/*': ['*'] } }]));
+    await stonegate.app.reload();
+    t.match((await wants()).body.status, { allowed: true });
+  });
+
+  t.test('C234 is not where it is broken: the last good one stays, and the log says where', async (t) => {
+    await writeFile(file, JSON.stringify([{ resource: { verbs: ['get'], resources: ['pods'] } }]));
+    await stonegate.app.reload();
+    t.match((await wants()).body.status, { allowed: true });
+    t.ok(stonegate.logged.some((line) => line.includes('[0].resource.version')));
+  });
+});
+
+t.test('a policy in a ConfigMap', async (t) => {
+  const configMap = { namespace: 'kube-system', name: 'k8s-auth-policy' };
+  const started = await start(t, { policy: { configMap }, configMapInterval: '10ms' });
+  const { stonegate, client } = started;
+  const { seed } = stonegate.apiServer;
+  const ready = () => stonegate.app.readiness().find(({ name }) => name.includes('k8s-auth-policy'))?.reason;
+  const pods = () => client.reviewAccess(aliceWants(started, { resource: 'pods', verb: 'get' }));
+
+  t.test('that cannot be read allows nothing, and Stonegate is not ready', async (t) => {
+    await eventually(() => /answered 403/.test(ready() ?? ''));
+    t.match((await pods()).body.status, { allowed: false, evaluationError: /not been read/ });
+  });
+
+  t.test('is in force as soon as it is seen', async (t) => {
+    for (const document of configMapManifests([configMap], { kind: 'User', name: 'stonegate' })) {
+      const { apiVersion, kind, metadata, ...body } = parse(document);
+      seed.object(`${apiVersion}/${kind.toLowerCase()}s`, metadata.name, body, metadata);
+    }
+    seed.configMap(configMap.name, { policies: JSON.stringify(POLICY) }, { namespace: configMap.namespace });
+    await eventually(async () => JSON.stringify((await pods()).body.status).includes('"allowed":true'));
+    t.equal(ready(), undefined);
+  });
+});
+
+t.test('a synchronisation file', async (t) => {
+  const bindings = { credential: { tokenFile: 'provisioner-token' } };
+  const { stonegate, client } = await start(t, { sync: { file: 'sync.yaml' } }, { bindings });
+  const { directory } = stonegate.keystone;
+  const { seed } = stonegate.apiServer;
+  const project = directory.project('acme', 'web');
+  const alice = directory.user('acme', 'alice');
+  const rbac = 'rbac.authorization.k8s.io';
+  seed.token(PROVISIONER, { username: 'provisioner', groups: ['system:authenticated'] });
+  seed.clusterRole('provisioner', [
+    { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'create'] },
+    {
+      apiGroups: [rbac],
+      resources: ['rolebindings'],
+      verbs: ['get', 'list', 'create', 'update', 'delete'],
+    },
+    { apiGroups: [rbac], resources: ['clusterroles'], verbs: ['bind'] },
+  ]);
+  seed.clusterRoleBinding('provisioner', 'provisioner', ['user:provisioner']);
+  seed.clusterRole('member', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] }]);
+
+  t.test(
+    'C240 every mapping that fits applies, in order: groups are added, the name is replaced',
+    async (t) => {
+      const { body } = await client.reviewToken(stonegate.keystoneToken('alice'));
+      t.match(body.status, { authenticated: true, user: { username: 'myuser', uid: alice.id } });
+      t.match(JSON.stringify(body.status), '"mygroup","another"]');
+    },
+  );
+
+  t.test('a project gets its namespace, a user’s roles become rolebindings', async (t) => {
+    seed.token('myuser-token', { username: 'myuser', groups: ['system:authenticated'] });
+    const path = `/api/v1/namespaces/project-${project.id}/configmaps`;
+    await eventually(async () => (await statusAs(stonegate, 'myuser-token', path)) === 200);
+    t.equal(await statusAs(stonegate, 'myuser-token', '/api/v1/namespaces/default/configmaps'), 403);
+  });
+});

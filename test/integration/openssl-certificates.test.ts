@@ -1,0 +1,69 @@
+/** Certificates as operators make them, with openssl: the commands of docs/authentication.md, and odd subjects. */
+import { spawnSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { describeCertificate } from '../../src/server/client-certificate.ts';
+import { readAll, certificate as served, startListener } from '../support/server/listening.ts';
+
+const installed = spawnSync('openssl', ['version']).status === 0;
+const skip = installed ? false : 'openssl is not installed: apt-get install openssl';
+const DOCUMENT = new URL('../../docs/authentication.md', import.meta.url);
+
+function openssl(folder: string, words: readonly string[]): void {
+  const { status, stderr } = spawnSync('openssl', words, { cwd: folder, encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
+}
+
+function authorityIn(t: Test): string {
+  const folder = t.testdir({});
+  const key = ['-newkey', 'rsa:2048', '-nodes', '-keyout', 'people-ca.key'];
+  openssl(folder, ['req', '-x509', ...key, '-out', 'people-ca.crt', '-subj', '/CN=people', '-days', '10']);
+  return folder;
+}
+
+t.test('a certificate made by the documented commands is believed', { skip }, async (t) => {
+  const folder = authorityIn(t);
+  const commands = readFileSync(DOCUMENT, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('openssl '));
+  t.equal(commands.length, 2);
+  const script = spawnSync('bash', ['-e', '-c', commands.join('\n')], { cwd: folder, encoding: 'utf8' });
+  t.equal(script.status, 0, script.stderr);
+  const file = (name: string) => readFileSync(join(folder, name), 'utf8');
+  const listening = await startListener(
+    async ({ response, clientCertificate }) => {
+      response.writeHead(200, []);
+      response.end(JSON.stringify(clientCertificate));
+    },
+    { tls: { ...served, credentialCA: file('people-ca.crt') } },
+  );
+  t.teardown(() => listening.close());
+  const socket = await listening.socket({ cert: file('carol.crt'), key: file('carol.key') });
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  t.match(
+    await readAll(socket),
+    /"verified":true,"commonNames":\["carol"\],"organizations":\["tenant:acme"\],"organizationalUnits":\["dev"\]/,
+  );
+});
+
+t.test('subjects as openssl writes them', { skip }, async (t) => {
+  const folder = authorityIn(t);
+  const read = (subject: string, ...options: string[]) => {
+    const key = ['-key', 'people-ca.key', '-out', 'odd.crt', '-days', '10'];
+    openssl(folder, ['req', '-x509', '-utf8', ...key, '-subj', subject, ...options]);
+    return describeCertificate(new X509Certificate(readFileSync(join(folder, 'odd.crt'))), []);
+  };
+  t.match(read('/O=tenant:acme+OU=dev/CN=bob', '-multivalue-rdn'), {
+    commonNames: ['bob'],
+    organizations: ['tenant:acme'],
+    organizationalUnits: ['dev'],
+  });
+  t.match(read('/CN=acme:zoë\\/O=tenant:globex, O=x\nO=y'), {
+    commonNames: ['acme:zoë/O=tenant:globex, O=x\nO=y'],
+    organizations: [],
+  });
+  writeFileSync(join(folder, 'latin.cnf'), '[req]\nstring_mask = pkix\ndistinguished_name = dn\n[dn]\n');
+  t.match(read('/O=tenant:acme/CN=zoë', '-config', 'latin.cnf'), { commonNames: ['zoë'] }, 'not as UTF-8');
+});

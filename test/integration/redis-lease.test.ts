@@ -1,0 +1,107 @@
+/** Who provisions, agreed on by replicas over a real Redis. */
+import t from 'tap';
+import { createRedisStore } from '../../src/cache/redis.ts';
+import { createRedisLease } from '../../src/cache/redis-lease.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { eventually } from '../support/eventually.ts';
+import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
+
+const NAME = 'stonegate:lease:provisioning';
+const missing = redisMissing();
+if (missing !== undefined) t.plan(0, missing);
+else defineTests();
+
+async function setUp(t: { teardown(action: () => unknown): void }) {
+  const server = await createRedisServer();
+  t.teardown(() => server.remove());
+
+  /** One more replica, connected. */
+  async function replica(ttl = 60_000) {
+    const store = createRedisStore({
+      url: server.url,
+      timeout: 2_000,
+      keyPrefix: 'stonegate:',
+      sentinels: [],
+      cluster: false,
+      clock: systemClock,
+      logger: silentLogger,
+      telemetry: noTelemetry,
+    });
+    t.teardown(() => store.close());
+    await store.whenReady(10_000);
+    const lease = createRedisLease({ store, name: NAME, ttl, random: systemRandom });
+    return { ...lease, crash: () => store.close() };
+  }
+
+  return { server, replica };
+}
+
+function defineTests(): void {
+  t.test('of two replicas one holds the lease, and keeps it for as long as it says so', async (t) => {
+    const { replica } = await setUp(t);
+    const [one, other] = [await replica(), await replica()];
+    t.equal(await one.hold(), true);
+    t.equal(await other.hold(), false);
+    t.equal(await one.hold(), true);
+    t.equal(await other.hold(), false);
+  });
+
+  t.test('whoever asks at once, one gets it', async (t) => {
+    const { replica } = await setUp(t);
+    const replicas = await Promise.all([replica(), replica(), replica(), replica()]);
+    const held = await Promise.all(replicas.map((each) => each.hold()));
+    t.equal(held.filter((each) => each).length, 1);
+  });
+
+  t.test('a lease that is given back is free, and nobody gives back what is not theirs', async (t) => {
+    const { replica } = await setUp(t);
+    const [one, other] = [await replica(), await replica()];
+    await one.hold();
+    await other.release();
+    t.equal(await other.hold(), false);
+    await one.release();
+    t.equal(await other.hold(), true);
+    await one.release();
+    t.equal(await one.hold(), false);
+  });
+
+  t.test('prolonging begins its time anew', async (t) => {
+    const { server, replica } = await setUp(t);
+    const one = await replica();
+    await one.hold();
+    await server.command('PEXPIRE', NAME, '1000');
+    await one.hold();
+    t.ok(Number(await server.command('PTTL', NAME)) > 1_000);
+  });
+
+  t.test('the lease of a replica that has crashed runs out', async (t) => {
+    const { replica } = await setUp(t);
+    const [one, other] = [await replica(100), await replica()];
+    await one.hold();
+    one.crash();
+    await eventually(() => other.hold());
+    t.pass('and the other goes on');
+  });
+
+  t.test('while Redis is away nobody holds it', async (t) => {
+    const { server, replica } = await setUp(t);
+    const one = await replica();
+    t.equal(await one.hold(), true);
+    await server.stop();
+    t.equal(await one.hold(), false);
+    await t.resolves(one.release());
+    await server.start();
+    await eventually(() => one.hold());
+  });
+
+  t.test('a Redis that answers nothing any more holds nobody up', async (t) => {
+    const { server, replica } = await setUp(t);
+    const one = await replica();
+    server.freeze();
+    t.teardown(() => server.thaw());
+    t.equal(await one.hold(), false);
+  });
+}

@@ -1,0 +1,112 @@
+/**
+ * Whatever an authority signs: two certificates lead to one name only where they are of one tenant and one person, in
+ * either form, and no name or group from a certificate is one of the cluster's own.
+ */
+import fc from 'fast-check';
+import t from 'tap';
+import type { VerifiedCertificate } from '../../src/api/client-certificate.ts';
+import { createX509Authenticator } from '../../src/authentication/x509.ts';
+import { StatusError } from '../../src/errors/status-error.ts';
+import { createArktosMode } from '../../src/tenancy/arktos.ts';
+import { createSharedMode } from '../../src/tenancy/shared.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+
+const part = fc.string({
+  unit: fc.constantFrom(
+    'a',
+    'b',
+    ':',
+    'tenant:',
+    'system',
+    'keystone:',
+    'all',
+    ' ',
+    '\0',
+    '\n',
+    'O=',
+    ',',
+    'é',
+  ),
+  maxLength: 4,
+});
+const tenant = fc.constantFrom('acme', 'globex', 'a', 'system', 'all', '');
+const subject = fc.oneof(
+  fc.record({
+    commonNames: fc.array(part, { maxLength: 2 }),
+    organizations: fc.array(part, { maxLength: 2 }),
+    organizationalUnits: fc.array(part, { maxLength: 2 }),
+  }),
+  fc.tuple(tenant, part, part).map(([name, user, group]) => ({
+    commonNames: [user],
+    organizations: [`tenant:${name}`],
+    organizationalUnits: [group],
+  })),
+  fc.tuple(tenant, part, part).map(([name, user, group]) => ({
+    commonNames: [`${name}:${user}`],
+    organizations: [group],
+    organizationalUnits: [],
+  })),
+);
+type Subject = Pick<VerifiedCertificate, 'commonNames' | 'organizations' | 'organizationalUnits'>;
+
+const context = { source: '10.0.0.1', signal: new AbortController().signal };
+const modes = [
+  { mode: createArktosMode({ systemTenant: 'system', domains: {} }), tenantInNames: false },
+  { mode: createSharedMode({ domains: {}, reservedNamePrefixes: ['x509:'] }), tenantInNames: true },
+];
+
+for (const { mode, tenantInNames } of modes)
+  for (const prefix of ['x509:', '']) {
+    const authenticator = createX509Authenticator({
+      usernamePrefix: prefix,
+      groupsPrefix: prefix,
+      tenantInNames,
+      systemTenant: 'system',
+      allowSystemTenant: false,
+      clock: createFakeClock(0),
+    });
+    const userOf = async (read: Subject) => {
+      const certificate = {
+        verified: true,
+        ...read,
+        notAfter: 1,
+        serialNumber: '',
+        fingerprint: '',
+      } as const;
+      try {
+        const identity = await authenticator.authenticate({ kind: 'certificate', certificate }, context);
+        return identity && mode.userOf(identity, mode.tenantOf(identity));
+      } catch (error) {
+        if (error instanceof StatusError) return undefined;
+        throw error;
+      }
+    };
+
+    t.test(`${mode.name}, prefix ${JSON.stringify(prefix)}: one name is one person of one tenant`, () =>
+      fc.assert(
+        fc.asyncProperty(subject, subject, async (one, other) => {
+          const [first, second] = [await userOf(one), await userOf(other)];
+          if (first === undefined || first.username !== second?.username) return true;
+          return personOf(one) === personOf(other);
+        }),
+        { numRuns: 2_000 },
+      ),
+    );
+
+    t.test(`${mode.name}, prefix ${JSON.stringify(prefix)}: nobody is the cluster's`, () =>
+      fc.assert(
+        fc.asyncProperty(subject, async (read) => {
+          const user = await userOf(read);
+          if (user === undefined) return true;
+          const reserved = user.groups.filter((group) => /^(?:system|keystone):/.test(group));
+          return !user.username.startsWith('system:') && reserved.join() === 'system:authenticated';
+        }),
+        { numRuns: 1_000 },
+      ),
+    );
+  }
+
+/** As Arktos reads it: the two forms are two spellings of one person. */
+function personOf({ commonNames: [name = ''], organizations: [organization = ''] }: Subject): string {
+  return organization.startsWith('tenant:') ? `${organization.slice('tenant:'.length)}:${name}` : name;
+}

@@ -1,0 +1,212 @@
+/**
+ * Whatever a stranger writes into the fields of impersonation, nobody acts as somebody outside their tenant, as one of
+ * the cluster's own users, or with a value that was not reviewed.
+ */
+import fc from 'fast-check';
+import t from 'tap';
+import type { UserInfo } from '../../src/api/authentication-v1.ts';
+import type { TenantName } from '../../src/api/identity.ts';
+import type { AccessAttributes } from '../../src/authorization/access-reviewer.ts';
+import { StatusError } from '../../src/errors/status-error.ts';
+import type { HeaderField, HeaderList } from '../../src/lib/header-list.ts';
+import { actAs } from '../../src/pipeline/act-as.ts';
+import { canonicalName, cleanClientHeaders } from '../../src/pipeline/client-headers.ts';
+import { impersonate } from '../../src/pipeline/impersonate.ts';
+import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
+import { createArktosMode } from '../../src/tenancy/arktos.ts';
+import { createSharedMode } from '../../src/tenancy/shared.ts';
+import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
+import { toTenantName } from '../../src/tenancy/tenant-name.ts';
+import { fakeExchange } from '../support/fake-exchange.ts';
+import { keystoneIdentity } from '../support/identities.ts';
+
+const PREFIXES = ['oidc:', 'corp:people:'];
+const modes = [
+  createArktosMode({ systemTenant: 'system', domains: {} }),
+  createSharedMode({ domains: { 'Big: Corp': 'big', acme: 'other' }, reservedNamePrefixes: PREFIXES }),
+];
+
+const piece = fc.constantFrom(
+  ...[
+    'acme',
+    'globex',
+    'big',
+    'Big%3A Corp',
+    'system',
+    'System',
+    'stonegate',
+    'serviceaccount',
+    'ns',
+    'oidc',
+    'corp',
+  ],
+  ...[
+    'all',
+    ':',
+    ':',
+    ':',
+    '%3A',
+    '@',
+    ' ',
+    '\t',
+    '\u0000',
+    '\ufeff',
+    '\u00a0',
+    'é',
+    '世',
+    '\u212a',
+    'authenticated',
+  ],
+);
+const text = fc.oneof(
+  fc.array(piece, { maxLength: 7 }).map((pieces) => pieces.join('')),
+  fc.string({ unit: 'binary', maxLength: 6 }),
+);
+/** As the listener sees it: the bytes of text, or any bytes. */
+const value = fc.oneof(
+  text.map((given) => Buffer.from(given, 'utf8').toString('latin1')),
+  fc.uint8Array({ maxLength: 6 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
+);
+const spelling = fc.constantFrom(
+  (name: string) => name,
+  (name: string) => name,
+  (name: string) => name.toUpperCase(),
+  (name: string) => name.replace('-', '_'),
+);
+const field = fc
+  .tuple(
+    spelling,
+    fc.constantFrom(
+      ...[
+        'user',
+        'group',
+        'group',
+        'group',
+        'uid',
+        'extra-scopes',
+        'extra-scopes',
+        'extra-stonegate.dev%2fa',
+      ],
+      ...['extra-alpha.kubernetes.io%2fidentity%2froles', 'extra-', 'users', ''],
+    ),
+  )
+  .map(([spelled, kind]) => spelled(`Impersonate-${kind}`));
+const headers = fc.tuple(
+  fc.constantFrom<HeaderField[]>([], [['Impersonate-User', 'bob']], [['Connection', 'Impersonate-User']]),
+  fc.array(fc.tuple(field, value), { maxLength: 3 }),
+);
+const tenants = fc.constantFrom('acme', 'globex', 'big', 'oidc', 'other', 'system').map(toTenantName);
+
+interface Acted {
+  readonly user: UserInfo;
+  readonly asked: readonly AccessAttributes[];
+  readonly sent: HeaderList;
+}
+
+/** @returns undefined where it is refused, or nobody is asked for */
+async function act(mode: TenancyMode, tenant: TenantName, sent: HeaderField[]): Promise<Acted | undefined> {
+  const asked: AccessAttributes[] = [];
+  const caller = { username: 'the-caller', uid: '', groups: ['the-callers'], extra: { 'the-key': ['x'] } };
+  const identity = keystoneIdentity('alice');
+  try {
+    const { user, impersonator } = await actAs(
+      {
+        exchange: fakeExchange({ headers: sent }),
+        auditID: 'a',
+        receivedAt: 0,
+        sourceIPs: ['192.0.2.7'],
+        info: parseRequestInfo('GET', '/api/v1/pods', { readsTenantFromPath: false }),
+        identity,
+        proven: identity,
+        sender: { kind: 'stonegate' },
+        tenant,
+        user: caller,
+      },
+      {
+        mode,
+        extraKeys: new Set(['scopes']),
+        reviewer: {
+          async review(_user, attributes) {
+            asked.push(attributes);
+            return { allowed: true };
+          },
+          reviewSelf: () => Promise.reject(new Error('nobody has a token of their own')),
+        },
+      },
+    );
+    if (impersonator === undefined) return undefined;
+    const cleaned = cleanClientHeaders(sent, { wishHeeded: true });
+    const options = { maxHeaderBytes: 1 << 20, auditID: 'a', clientAddress: '192.0.2.7' };
+    return { user, asked, sent: impersonate(cleaned, user, options) };
+  } catch (error) {
+    if (error instanceof StatusError && error.code !== 'InvariantBroken') return undefined;
+    throw error;
+  }
+}
+
+/** What the tenant's names begin with. */
+function prefixOf(mode: TenancyMode, tenant: string): string {
+  if (mode.name === 'shared')
+    return tenant === 'big' ? 'Big%3A Corp:' : tenant === 'other' ? 'acme:' : `${tenant}:`;
+  return tenant === 'system' ? 'system:stonegate:' : `${tenant}:`;
+}
+
+for (const mode of modes) {
+  t.test(`${mode.name}: nobody acts as anybody outside of their tenant`, async (t) => {
+    let carriedOut = 0;
+    await fc.assert(
+      fc.asyncProperty(tenants, value, async (tenant, name) => {
+        const acted = await act(mode, tenant, [['Impersonate-User', name]]);
+        if (acted === undefined) return true;
+        carriedOut += 1;
+        const { username } = acted.user;
+        if (mode.name === 'shared' && /^system:serviceaccount:[a-z0-9-]+:[a-z0-9.-]+$/.test(username))
+          return true;
+        const issuers = mode.name === 'shared' && PREFIXES.some((prefix) => username.startsWith(prefix));
+        const own = username.slice(prefixOf(mode, tenant).length);
+        return username.startsWith(prefixOf(mode, tenant)) && !own.startsWith('system:') && !issuers;
+      }),
+      { numRuns: 5_000 },
+    );
+    t.ok(carriedOut > 500, 'enough of them are carried out');
+  });
+
+  t.test(`${mode.name}: nothing is on the request that was not reviewed or is not Stonegate’s`, async (t) => {
+    let carriedOut = 0;
+    await fc.assert(
+      fc.asyncProperty(tenants, headers, async (tenant, given) => {
+        const acted = await act(mode, tenant, given.flat());
+        if (acted === undefined) return true;
+        carriedOut += 1;
+        const { user, asked, sent } = acted;
+        const reviewed = new Set(
+          asked.map((question) => 'resourceAttributes' in question && question.resourceAttributes.name),
+        );
+        const ours = new Set(['system:authenticated', `stonegate:tenant:${tenant}`]);
+        const accounts = user.username.startsWith('system:serviceaccount:')
+          ? ['system:serviceaccounts', `system:serviceaccounts:${user.username.split(':')[2]}`]
+          : [];
+        const groups = user.groups.filter((group) => !ours.has(group) && !accounts.includes(group));
+        const {
+          scopes = [],
+          'stonegate.dev/original-user': original,
+          'stonegate.dev/tenant': mark,
+          ...more
+        } = user.extra;
+        const wish = sent.filter(([name]) => canonicalName(name).startsWith('impersonate'));
+        return (
+          [...groups, ...scopes, ...(user.uid === '' ? [] : [user.uid])].every((one) => reviewed.has(one)) &&
+          groups.every((group) => !/^(?:system|keystone|stonegate):/.test(group)) &&
+          original?.length === 1 &&
+          JSON.parse(original[0] ?? '').username === 'the-caller' &&
+          (mark === undefined || mark.join() === tenant) &&
+          Object.keys(more).length === 0 &&
+          !user.groups.includes('the-callers') &&
+          wish.filter(([name]) => name === 'Impersonate-User').length === 1
+        );
+      }),
+      { numRuns: 5_000 },
+    );
+    t.ok(carriedOut > 200, 'enough of them are carried out');
+  });
+}

@@ -1,0 +1,108 @@
+/**
+ * Whoever goes through with their own token: whatever they ask, with whatever headers, the token reaches nothing but
+ * their tenant, and nothing else on the request says who it is.
+ */
+import { Duplex } from 'node:stream';
+import fc from 'fast-check';
+import t from 'tap';
+import { createConnectCreate } from '../../src/authorization/connect-create.ts';
+import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
+import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
+import { createAccessReviewer } from '../../src/clients/kube-apiserver.ts';
+import type { HeaderList } from '../../src/lib/header-list.ts';
+import { createSelfReviewAnswerer } from '../../src/pipeline/answer-self-review.ts';
+import { serveRequest } from '../../src/pipeline/serve-request.ts';
+import type { UpstreamRequest } from '../../src/pipeline/upstream.ts';
+import { accessReviewPath } from '../../src/pipeline-of.ts';
+import { createArktosMode } from '../../src/tenancy/arktos.ts';
+import { outgoingHeaders } from '../../src/upstream/outgoing-headers.ts';
+import { readAsArktos } from '../support/arktos-reading.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import { fakeExchange } from '../support/fake-exchange.ts';
+import { fakePipeline } from '../support/fake-pipeline.ts';
+import { upstreamIdentity } from '../support/identities.ts';
+import { fakeFetcher } from '../support/outgoing.ts';
+import { method, requestTarget } from '../support/request-lines.ts';
+
+const TOKEN = 'their-token';
+const ROBOT = upstreamIdentity('system:serviceaccount:default:robot');
+const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+
+type Asked = Pick<UpstreamRequest, 'sender' | 'target' | 'headers'>;
+
+/** Everything that would have been sent with the client's token. */
+async function sentWithToken(exchange: Parameters<typeof serveRequest>[0]): Promise<Asked[]> {
+  const fetcher = fakeFetcher(() => ({ status: 403, body: {} }));
+  const reviewer = createAccessReviewer({ fetcher, path: accessReviewPath });
+  const clock = createFakeClock();
+  const limits = { bodyBytes: 1 << 16, bodyTimeout: 1 };
+  const pipeline = fakePipeline({
+    clock,
+    mode,
+    authenticators: [{ name: 'token-review', authenticate: async () => ROBOT }],
+    authorizers: [
+      createUpgradePlaces(),
+      createTenantBoundary({ isSystem: mode.isSystem }),
+      createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
+    ],
+    answerers: [createSelfReviewAnswerer({ fetcher, reviewer, mode, clock, limits })],
+  });
+  await serveRequest(exchange, pipeline);
+  const all: Asked[] = [...pipeline.sent, ...pipeline.tunnelled, ...fetcher.asked];
+  return all.filter(({ sender }) => sender.kind === 'client');
+}
+
+function staysInTenant({ target }: Asked): boolean {
+  const [path = ''] = target.split('?', 1);
+  const reading = readAsArktos(path);
+  return reading !== undefined && reading.tenant === 'acme' && reading.resource !== '';
+}
+
+function saysOneIdentity({ sender, headers }: Asked): boolean {
+  const sent = outgoingHeaders(headers, sender.kind === 'client' ? sender.token : undefined);
+  const names = sent.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase().replaceAll('_', '-'));
+  const others = names.filter((name) => /^(?:impersonate|x-remote|x-auth|x-user)/.test(name));
+  const authorization = names.filter((name) => name === 'authorization');
+  return others.length === 0 && authorization.length === 1 && sent.at(-1) === `Bearer ${TOKEN}`;
+}
+
+const headers: fc.Arbitrary<HeaderList> = fc.array(
+  fc.tuple(
+    fc.constantFrom(
+      'X-Remote-User',
+      'x_remote_group',
+      'X-Auth-Token',
+      'X_User_Id',
+      'Connection',
+      'Accept',
+      'Sec-WebSocket-Protocol',
+    ),
+    fc.constantFrom('admin', 'authorization', 'keep-alive, audit-id', 'v4.channel.k8s.io'),
+  ),
+  { maxLength: 4 },
+);
+const upgrade = fc.constantFrom(undefined, 'websocket', 'spdy/3.1');
+
+t.test('no request leaves their tenant, nor says anything else of who it is', async (t) => {
+  let sent = 0;
+  await fc.assert(
+    fc.asyncProperty(method, requestTarget, headers, upgrade, async (verb, target, fields, protocol) => {
+      const asked = await sentWithToken(
+        fakeExchange({
+          method: verb,
+          target,
+          headers: [
+            ...fields.filter(([name]) => name !== 'X-Auth-Token'),
+            ['Authorization', `Bearer ${TOKEN}`],
+          ],
+          body: '{"spec":{}}',
+          ...(protocol && { upgrade: { protocol, socket: new Duplex(), head: Buffer.alloc(0) } }),
+        }),
+      );
+      sent += asked.length;
+      return asked.every((request) => staysInTenant(request) && saysOneIdentity(request));
+    }),
+    { numRuns: 5_000 },
+  );
+  t.ok(sent > 200, `enough of them were sent for the property to mean something: ${sent}`);
+});

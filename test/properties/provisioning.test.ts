@@ -1,0 +1,251 @@
+/**
+ * Whatever Keystone says and whatever is in the cluster: provisioning comes to rest, touches nothing that is not its own,
+ * and binds nobody where Stonegate did not make the namespace for that very project.
+ */
+import fc from 'fast-check';
+import t from 'tap';
+import type { Binding, KubernetesObject } from '../../src/api/kubernetes-object.ts';
+import type { Place } from '../../src/bindings/cluster-objects.ts';
+import { deletionsOf, heldBack } from '../../src/bindings/deletion-guard.ts';
+import type { KeystoneState } from '../../src/bindings/desired.ts';
+import { isOurs, labelValue } from '../../src/bindings/managed-object.ts';
+import { createMemoryCluster, type MemoryCluster } from '../support/memory-cluster.ts';
+import { asUsers, bindingRules, carryOut, type Mode, planFor } from '../support/provisioning.ts';
+
+const RUNS = { numRuns: 150 };
+const NAMES = [
+  'web',
+  'shop',
+  'default',
+  'kube-system',
+  'stonegate',
+  'My Project_1',
+  '%i',
+  '',
+  'x'.repeat(70),
+];
+const name = fc.constantFrom(...NAMES);
+const domainName = fc.constantFrom('acme', 'globex', 'Default', 'system');
+const index = fc.nat({ max: 3 });
+const roleName = fc.constantFrom('admin', 'member', 'reader', 'constructor', '__proto__', 'ops');
+
+interface Wild {
+  readonly domains: readonly { name: string; enabled: boolean }[];
+  readonly projects: readonly { name: string; domain: number; enabled: boolean }[];
+  readonly held: readonly { user: number; role: string; project: number; domain: boolean }[];
+  readonly users: boolean;
+}
+
+const wild: fc.Arbitrary<Wild> = fc.record({
+  domains: fc.uniqueArray(fc.record({ name: domainName, enabled: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 4,
+    selector: ({ name: each }) => each,
+  }),
+  projects: fc.array(fc.record({ name, domain: index, enabled: fc.boolean() }), { maxLength: 5 }),
+  held: fc.array(fc.record({ user: index, role: roleName, project: index, domain: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 6,
+  }),
+  users: fc.boolean(),
+});
+
+const rules = fc.record({
+  namespaceFormat: fc.constantFrom('%i', '%n', 'p-%n', '%n-%d'),
+  subjects: fc.constant('groups'),
+  roles: fc.constantFrom(
+    { admin: 'stonegate:manage', member: 'stonegate:edit', reader: 'stonegate:read' },
+    { admin: 'stonegate:edit', ops: { role: 'operators' } },
+  ),
+  projects: fc.constantFrom({}, { 'p-0': { ignore: true } }, { 'p-1': { namespace: 'shop' } }),
+});
+
+function keystoneOf({ domains, projects, held, users }: Wild): KeystoneState {
+  const listed = domains.map((domain) => ({ ...domain, id: `d-${domain.name}` }));
+  const domainAt = (at: number) => listed[at % listed.length] ?? { id: 'd', name: 'd', enabled: true };
+  const all = projects.map((project, at) => ({
+    id: `p-${at}`,
+    name: project.name,
+    domainID: domainAt(project.domain).id,
+    enabled: project.enabled,
+  }));
+  const assignments = held.map(({ user, role, project, domain }) => {
+    const home = domainAt(user);
+    const target = all[project % Math.max(1, all.length)];
+    const scope =
+      domain || target === undefined
+        ? ({ kind: 'domain', domain: home } as const)
+        : ({ kind: 'project', project: { ...target, domain: home } } as const);
+    const person = { id: `u-${user}`, name: user === 0 ? ' ' : `user${user}`, domain: home };
+    return { user: person, role: { id: role, name: role }, scope };
+  });
+  const holders = users
+    ? asUsers(assignments, ['u-3'])
+    : ({ kind: 'groups', roleNames: ['member', ...held.map(({ role }) => role)] } as const);
+  return { domains: listed, projects: all, holders };
+}
+
+const foreign = fc.array(
+  fc.record({
+    kind: fc.constantFrom('Namespace', 'RoleBinding', 'ClusterRoleBinding', 'ClusterRole', 'Tenant'),
+    tenant: fc.constantFrom('acme', 'globex'),
+    name: fc.constantFrom('web', 'shop', 'p-0', 'p-1', 'p-web', 'stonegate:read', 'u-1_member'),
+    namespace: fc.constantFrom('web', 'shop', 'p-0', 'p-1'),
+    /** As if made for this project; whoever else's is nobody's of these. */
+    labelledFor: fc.constantFrom(undefined, 'somebody-else'),
+  }),
+  { maxLength: 6 },
+);
+type Foreign = typeof foreign extends fc.Arbitrary<infer T> ? T : never;
+
+function plant(cluster: MemoryCluster, mode: Mode, strangers: Foreign): void {
+  const rbac = 'rbac.authorization.k8s.io';
+  for (const { kind, tenant, name: called, namespace, labelledFor } of strangers) {
+    const isNamespace = kind === 'Namespace';
+    const labels: Record<string, string> =
+      labelledFor !== undefined && isNamespace
+        ? { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/project-id': labelledFor }
+        : {};
+    const metadata = { name: called, labels, ...(kind === 'RoleBinding' && { namespace }) };
+    const inTenant: Place = mode === 'arktos' ? { tenant } : {};
+    const bound = {
+      apiVersion: `${rbac}/v1`,
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'x' },
+      subjects: [{ kind: 'User', name: 'x' }],
+    } as const;
+    if (kind === 'Namespace') cluster.put({ apiVersion: 'v1', kind, metadata }, inTenant);
+    else if (kind === 'RoleBinding') cluster.put({ ...bound, kind, metadata }, { ...inTenant, namespace });
+    else if (kind === 'ClusterRoleBinding') cluster.put({ ...bound, kind, metadata }, inTenant);
+    else if (kind === 'ClusterRole')
+      cluster.put({ apiVersion: `${rbac}/v1`, kind, metadata, rules: [] }, inTenant);
+    else if (mode === 'arktos')
+      cluster.put(
+        { apiVersion: 'v1', kind: 'Tenant', metadata: { name: tenant }, spec: { storageClusterId: '7' } },
+        {},
+      );
+  }
+}
+
+const state = (cluster: MemoryCluster) =>
+  new Map([...cluster.objects].map(([key, { object }]) => [key, object.metadata.resourceVersion]));
+
+const isBinding = (object: KubernetesObject): object is Binding => 'roleRef' in object;
+
+t.test('applying a plan reaches a state for which there is nothing left to do', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      wild,
+      wild,
+      rules,
+      foreign,
+      fc.constantFrom<Mode>('arktos', 'shared'),
+      async (first, then, configured, strangers, mode) => {
+        const cluster = createMemoryCluster();
+        plant(cluster, mode, strangers);
+        for (const keystone of [keystoneOf(first), keystoneOf(then)]) {
+          const options = { mode, rules: bindingRules(configured) };
+          const outcome = await carryOut(cluster, await planFor(cluster, keystone, options));
+          if (outcome.failures.length > 0) throw new Error(JSON.stringify(outcome.failures));
+          const again = await planFor(cluster, keystone, options);
+          if (again.changes.length > 0) throw new Error(JSON.stringify(again.changes));
+        }
+      },
+    ),
+    RUNS,
+  );
+});
+
+t.test('what Stonegate did not make is as it was', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      wild,
+      rules,
+      foreign,
+      fc.constantFrom<Mode>('arktos', 'shared'),
+      async (keystone, configured, strangers, mode) => {
+        const cluster = createMemoryCluster();
+        plant(cluster, mode, strangers);
+        const before = state(cluster);
+        const options = { mode, rules: bindingRules(configured) };
+        await carryOut(cluster, await planFor(cluster, keystoneOf(keystone), options));
+        const after = state(cluster);
+        return [...before].every(([key, version]) => after.get(key) === version);
+      },
+    ),
+    RUNS,
+  );
+});
+
+t.test("nobody is bound but in a namespace that was made for the binding's very project", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      wild,
+      rules,
+      foreign,
+      fc.constantFrom<Mode>('arktos', 'shared'),
+      async (keystone, configured, strangers, mode) => {
+        const cluster = createMemoryCluster();
+        plant(cluster, mode, strangers);
+        const options = { mode, rules: bindingRules(configured) };
+        await carryOut(cluster, await planFor(cluster, keystoneOf(keystone), options));
+        return [...cluster.objects.values()].every(({ object, place }) => {
+          if (!isBinding(object) || !isOurs(object)) return true;
+          if (object.kind === 'ClusterRoleBinding') return mode === 'arktos' && place.tenant !== 'system';
+          const { tenant = '', namespace = '' } = place;
+          const ground = cluster.objects.get(['Namespace', tenant, '', namespace].join('/'))?.object;
+          const project = object.metadata.labels?.['stonegate.dev/project-id'] ?? '';
+          const madeFor = ground?.metadata.labels?.['stonegate.dev/project-id'];
+          const ofProject = /^keystone:project:([^:]+):/.exec(object.subjects[0]?.name ?? '')?.[1];
+          return madeFor === project && (ofProject === undefined || labelValue(ofProject) === project);
+        });
+      },
+    ),
+    RUNS,
+  );
+});
+
+t.test('no two projects ever share a namespace', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      wild,
+      rules,
+      fc.constantFrom<Mode>('arktos', 'shared'),
+      async (keystone, configured, mode) => {
+        const cluster = createMemoryCluster();
+        const options = { mode, rules: bindingRules(configured) };
+        await carryOut(cluster, await planFor(cluster, keystoneOf(keystone), options));
+        const owners = new Map<string, Set<string>>();
+        for (const { object, place } of cluster.objects.values()) {
+          if (object.kind !== 'RoleBinding') continue;
+          const key = `${place.tenant}/${place.namespace}`;
+          const projects = owners.get(key) ?? new Set();
+          owners.set(key, projects.add(object.metadata.labels?.['stonegate.dev/project-id'] ?? ''));
+        }
+        return [...owners.values()].every(({ size }) => size === 1);
+      },
+    ),
+    RUNS,
+  );
+});
+
+t.test(
+  'without a word from the operator no more than the configured share of several bindings goes',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        wild,
+        wild,
+        fc.constantFrom<Mode>('arktos', 'shared'),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        async (first, then, mode, share) => {
+          const cluster = createMemoryCluster();
+          await carryOut(cluster, await planFor(cluster, keystoneOf(first), { mode }));
+          const plan = await planFor(cluster, keystoneOf(then), { mode });
+          const going = deletionsOf(plan).length - heldBack(plan, share).length;
+          return going <= 1 || (going <= plan.existingBindings * share && going < plan.existingBindings);
+        },
+      ),
+      RUNS,
+    );
+  },
+);

@@ -1,0 +1,87 @@
+/**
+ * Nobody gives more than they have: a role's rules must be held by whoever writes it, or `escalate`; a binding's role
+ * must be held by whoever binds it, or `bind`. A binding's role never changes.
+ * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
+ */
+import type { Exchange } from './exchange.ts';
+import { type JsonObject, objectAt, objectsAt, textAt, textsAt } from './json.ts';
+import type { Kind } from './kinds.ts';
+import type { Attributes } from './rbac.ts';
+import { invalid, notAdmitted } from './statuses.ts';
+
+const GROUP = 'rbac.authorization.k8s.io';
+
+/**
+ * @param before undefined for a new one
+ * @throws ApiError 403 for what would give more than the user has, 422 for another role in a binding
+ */
+export function admitRights(exchange: Exchange, kind: Kind, object: JsonObject, before?: JsonObject): void {
+  if (kind.group !== GROUP) return;
+  const name = textAt(objectAt(object, 'metadata'), 'name');
+  const refuse = (why: string) => notAdmitted(kind.group, kind.resource, name, why);
+  if (kind.resource === 'roles' || kind.resource === 'clusterroles') {
+    if (may(exchange, 'escalate', kind.resource, exchange.path.name)) return;
+    if (!holdsAll(exchange, objectsAt(object, 'rules'))) throw refuse('attempt to grant extra privileges');
+    return;
+  }
+  const role = objectAt(object, 'roleRef');
+  const [roleKind, roleName] = [textAt(role, 'kind'), textAt(role, 'name')];
+  const former = before && objectAt(before, 'roleRef');
+  if (former && (textAt(former, 'kind') !== roleKind || textAt(former, 'name') !== roleName))
+    throw invalid(kind.group, kind.kind, name, {
+      field: 'roleRef',
+      reason: 'FieldValueInvalid',
+      message: 'Invalid value: cannot change roleRef',
+    });
+  const resource = roleKind === 'ClusterRole' ? 'clusterroles' : 'roles';
+  if (may(exchange, 'bind', resource, roleName)) return;
+  const bound = exchange.cluster.store.get({
+    tenant: exchange.cluster.flavour === 'arktos' ? exchange.tenant : '',
+    group: GROUP,
+    resource,
+    namespace: resource === 'roles' ? exchange.path.namespace : '',
+    name: roleName,
+  });
+  if (bound === undefined) throw refuse(`${roleKind.toLowerCase()}.${GROUP} "${roleName}" not found`);
+  if (!holdsAll(exchange, objectsAt(bound, 'rules'))) throw refuse('attempt to grant extra privileges');
+}
+
+function may(exchange: Exchange, verb: string, resource: string, name: string): boolean {
+  return allowed(exchange, { verb, group: GROUP, resource, name });
+}
+
+function holdsAll(exchange: Exchange, rules: readonly JsonObject[]): boolean {
+  return rules.every((rule) => {
+    const names = textsAt(rule, 'resourceNames');
+    return textsAt(rule, 'verbs').every(
+      (verb) =>
+        textsAt(rule, 'apiGroups').every((group) =>
+          textsAt(rule, 'resources').every((path) => {
+            const [resource = '', subresource = ''] = path.split('/');
+            return (names.length === 0 ? [''] : names).every((name) =>
+              allowed(exchange, { verb, group, resource, subresource, name }),
+            );
+          }),
+        ) &&
+        textsAt(rule, 'nonResourceURLs').every((path) =>
+          allowed(exchange, { verb, path, isResourceRequest: false }),
+        ),
+    );
+  });
+}
+
+function allowed({ cluster, user, path, tenant }: Exchange, asked: Partial<Attributes>): boolean {
+  return cluster.rbac.authorize({
+    user,
+    verb: '',
+    tenant,
+    isResourceRequest: true,
+    group: '',
+    resource: '',
+    subresource: '',
+    namespace: path.namespace,
+    name: '',
+    path: '',
+    ...asked,
+  }).allowed;
+}

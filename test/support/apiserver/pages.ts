@@ -1,0 +1,24 @@
+/**
+ * Lists in chunks: `limit` and `continue`.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
+ */
+import type { JsonObject } from './json.ts';
+import { badRequest } from './statuses.ts';
+
+export interface Page {
+  readonly objects: JsonObject[];
+  /** Members of the list's metadata. */
+  readonly metadata: JsonObject;
+}
+
+/** @throws ApiError 400 for a token that was never given out */
+export function pageOf(objects: readonly JsonObject[], query: URLSearchParams): Page {
+  const token = query.get('continue') ?? '0';
+  if (!/^\d+$/.test(token)) throw badRequest('continue key is not valid');
+  const start = Number(token);
+  const limit = Number(query.get('limit') ?? '0');
+  const end = limit === 0 ? objects.length : start + limit;
+  const remaining = objects.length - end;
+  const metadata = remaining > 0 ? { continue: String(end), remainingItemCount: remaining } : {};
+  return { objects: objects.slice(start, end), metadata };
+}

@@ -1,0 +1,27 @@
+/**
+ * The stand-in Keystone's revocations, and the events that tell of them: in whole seconds, as the real one writes them.
+ */
+import type { User } from './directory.ts';
+import type { TokenRecord, TokenStore } from './tokens.ts';
+
+export function createRevocations(tokens: TokenStore, now: () => number) {
+  const events: { readonly at: number; readonly fields: object }[] = [];
+
+  function tell(ids: object): void {
+    const at = Math.floor(now() / 1000) * 1000;
+    const instant = `${new Date(at).toISOString().slice(0, 19)}.000000Z`;
+    events.push({ at, fields: { ...ids, issued_before: instant, revoked_at: instant } });
+  }
+
+  return {
+    revoke(record: TokenRecord): void {
+      record.revoked = true;
+      tell({ audit_id: record.auditIDs[0] });
+    },
+    revokeAllOf(user: User): void {
+      tokens.revokeAllOf(user);
+      tell({ user_id: user.id });
+    },
+    since: (time: number) => events.filter(({ at }) => at > time).map(({ fields }) => fields),
+  };
+}

@@ -1,0 +1,96 @@
+/**
+ * Small Keystones and what they come to, for tests of provisioning.
+ */
+import type { BindingsConfiguration } from '../../src/api/config-v1alpha1.ts';
+import { applyPlan } from '../../src/bindings/apply.ts';
+import type { KeystoneState, TenancyFacts } from '../../src/bindings/desired.ts';
+import type { KeystoneDirectory, RoleAssignment } from '../../src/bindings/keystone-directory.ts';
+import { makePlan } from '../../src/bindings/make-plan.ts';
+import type { Plan } from '../../src/bindings/plan.ts';
+import { bindingsSchema } from '../../src/config/schema-bindings.ts';
+import { fileField } from '../../src/config/schema-secret.ts';
+import type { MemoryCluster } from './memory-cluster.ts';
+
+export type Mode = 'arktos' | 'shared';
+
+export const acme = { id: 'd-acme', name: 'acme', enabled: true };
+export const web = { id: 'p-web', name: 'web', domainID: acme.id, enabled: true };
+export const alice = { id: 'u-alice', name: 'alice', domain: { id: acme.id, name: acme.name } };
+
+/** A Keystone with one domain and one project. */
+export function smallKeystone(changes: Partial<KeystoneState> = {}): KeystoneState {
+  const holders = { kind: 'groups', roleNames: ['admin', 'member', 'reader', 'service'] } as const;
+  return { domains: [acme], projects: [web], holders, ...changes };
+}
+
+/** Alice's role on the project `web`. */
+export function onWeb(roleName: string, user = alice): RoleAssignment {
+  const project = { id: web.id, name: web.name, domain: alice.domain };
+  return { user, role: { id: `r-${roleName}`, name: roleName }, scope: { kind: 'project', project } };
+}
+
+export function asUsers(
+  assignments: readonly RoleAssignment[],
+  disabled: readonly string[] = [],
+): KeystoneState['holders'] {
+  return { kind: 'users', assignments, disabledUserIDs: new Set(disabled) };
+}
+
+/** What is configured under `bindings`, with its defaults. */
+export function bindingRules(configured: object = {}): BindingsConfiguration {
+  return bindingsSchema(fileField((name) => name)).parse(configured);
+}
+
+export function factsOf(mode: Mode): TenancyFacts {
+  return {
+    tenants: mode === 'arktos',
+    tenantOf: ({ name }) =>
+      /^[a-z0-9-]+$/.test(name) && name !== 'system'
+        ? { tenant: name }
+        : { refused: 'no tenant belongs to it' },
+    userNameOf: (user, domain) =>
+      user.name.trim() === ''
+        ? { refused: 'the user name is empty' }
+        : { name: `${domain.name}:${user.name}@${user.domain.id}` },
+  };
+}
+
+/** The port, answered from what is at hand. */
+export function directoryOf({ domains, projects, holders }: KeystoneState): KeystoneDirectory {
+  const people = holders.kind === 'users' ? holders : asUsers([]);
+  const all = people.kind === 'users' ? people.assignments : [];
+  return {
+    domains: async () => domains,
+    projects: async () => projects,
+    roleNames: async () => (holders.kind === 'groups' ? holders.roleNames : []),
+    roleAssignments: async () => all,
+    disabledUserIDs: async () => (people.kind === 'users' ? people.disabledUserIDs : new Set()),
+    roleAssignmentsOf: async (userID) => all.filter(({ user }) => user.id === userID),
+  };
+}
+
+/** `subjects` follows from what the Keystone holds. */
+export async function planFor(
+  cluster: MemoryCluster,
+  keystone: KeystoneState,
+  { mode = 'arktos', rules = bindingRules() }: { mode?: Mode; rules?: BindingsConfiguration } = {},
+): Promise<Plan> {
+  return makePlan({
+    directory: directoryOf(keystone),
+    objects: cluster,
+    rules: { ...rules, subjects: keystone.holders.kind },
+    facts: factsOf(mode),
+    systemTenant: 'system',
+    signal: new AbortController().signal,
+  });
+}
+
+/** Carries a plan out, however much it deletes unless `force` is false. */
+export function carryOut(cluster: MemoryCluster, plan: Plan, force = true) {
+  return applyPlan(plan, {
+    objects: cluster,
+    maxDeletedShare: 0.2,
+    force,
+    signal: new AbortController().signal,
+  });
+}

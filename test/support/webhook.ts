@@ -1,0 +1,70 @@
+/**
+ * An API server as the webhook sees it: posts reviews with a client certificate.
+ */
+import { Agent, request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+import type { KeyPair } from './tls/authority.ts';
+
+export interface ReviewReply {
+  readonly status: number;
+  /** As JSON. */
+  readonly body: {
+    readonly apiVersion?: string;
+    readonly kind?: string;
+    readonly code?: number;
+    readonly message?: string;
+    readonly spec?: unknown;
+    readonly status?: unknown;
+  };
+}
+
+export interface WebhookClientOptions {
+  readonly port: number;
+  /** Whose certificate the webhook has, PEM. */
+  readonly ca: string;
+  /** None: a client without a certificate. */
+  readonly own?: KeyPair;
+}
+
+export interface ReviewAsk {
+  readonly method?: string;
+  readonly path?: string;
+  readonly contentType?: string;
+}
+
+export interface WebhookClient {
+  /** @param body text as it is, anything else as JSON */
+  post(body: unknown, ask?: ReviewAsk): Promise<ReviewReply>;
+  reviewToken(token: string, version?: 'v1' | 'v1beta1'): Promise<ReviewReply>;
+  /** @param spec with `groups`, which `v1beta1` calls `group` */
+  reviewAccess(spec: Readonly<Record<string, unknown>>, version?: 'v1' | 'v1beta1'): Promise<ReviewReply>;
+  close(): void;
+}
+
+export function createWebhookClient({ port, ca, own }: WebhookClientOptions): WebhookClient {
+  const agent = new Agent({ ca, ...own, keepAlive: true });
+  const post = (body: unknown, ask: ReviewAsk = {}) =>
+    new Promise<ReviewReply>((resolve, reject) => {
+      const { method = 'POST', path = '/webhook', contentType = 'application/json' } = ask;
+      const headers = { 'content-type': contentType };
+      const sent = httpsRequest({ host: '127.0.0.1', port, path, method, agent, headers }, (response) => {
+        text(response).then(
+          (received) => resolve({ status: response.statusCode ?? 0, body: JSON.parse(received) }),
+          reject,
+        );
+      });
+      sent.on('error', reject);
+      sent.end(typeof body === 'string' ? body : JSON.stringify(body));
+    });
+  return {
+    post,
+    reviewToken: (token, version = 'v1') =>
+      post({ apiVersion: `authentication.k8s.io/${version}`, kind: 'TokenReview', spec: { token } }),
+    reviewAccess({ groups, ...spec }, version = 'v1') {
+      const own = { [version === 'v1' ? 'groups' : 'group']: groups };
+      const kind = 'SubjectAccessReview';
+      return post({ apiVersion: `authorization.k8s.io/${version}`, kind, spec: { ...spec, ...own } });
+    },
+    close: () => agent.destroy(),
+  };
+}

@@ -1,0 +1,167 @@
+/** Which looked-up roles count for a request, and the identity they make. */
+import fc from 'fast-check';
+import t from 'tap';
+import type { Identity } from '../../../src/api/identity.ts';
+import { identityOf } from '../../../src/authentication/keystone-mapping.ts';
+import { withRoles } from '../../../src/bindings/identity-with-roles.ts';
+import type { AssignmentScope, RoleAssignment } from '../../../src/bindings/keystone-directory.ts';
+import { type Concern, rolesInScope } from '../../../src/bindings/roles-in-scope.ts';
+
+const ACME = { id: 'd1', name: 'acme' };
+const ERIN = { id: 'u1', name: 'erin', domain: ACME };
+const NOTHING_OFF = { projectIDs: new Set<string>(), domainIDs: new Set<string>() };
+const rules = { disabled: NOTHING_OFF, namespaceOf: ({ name }: { name: string }) => name };
+const inWeb: Concern = { domainID: 'd1', namespace: 'web', cluster: false };
+
+const project = (id: string, name = id, domain = ACME): AssignmentScope => ({
+  kind: 'project',
+  project: { id, name, domain },
+});
+const domain = (id: string): AssignmentScope => ({ kind: 'domain', domain: { id, name: id } });
+const system: AssignmentScope = { kind: 'system' };
+const held = (scope: AssignmentScope, role: string): RoleAssignment => ({
+  user: ERIN,
+  role: { id: `id-${role}`, name: role },
+  scope,
+});
+const UNSCOPED = {
+  user: ERIN,
+  scope: { kind: 'unscoped' },
+  roles: [],
+  federatedGroups: ['g1'],
+  methods: ['password'],
+  auditIDs: ['a1'],
+  issuedAt: 0,
+  expiresAt: 1,
+} as const;
+const erin: Identity = identityOf(UNSCOPED);
+
+const shown = (assignments: readonly RoleAssignment[], concern: Concern, given = rules) =>
+  rolesInScope(assignments, concern, given).map(({ scope, roles }) => [
+    scope.kind,
+    ...roles.map(({ name }) => name),
+  ]);
+
+t.test('in a namespace the roles on its project count, then those on the domain', async (t) => {
+  const all = [
+    held(domain('d1'), 'admin'),
+    held(project('p1', 'web'), 'member'),
+    held(project('p2', 'api'), 'member'),
+  ];
+  t.same(shown(all, inWeb), [
+    ['project', 'member'],
+    ['domain', 'admin'],
+  ]);
+});
+
+t.test('a role that is held twice, as a group and a person may, counts once', async (t) => {
+  t.same(shown([held(project('p1', 'web'), 'member'), held(project('p1', 'web'), 'member')], inWeb), [
+    ['project', 'member'],
+  ]);
+});
+
+t.test(
+  'what is about no namespace is about the domain, and what is about the cluster about the system',
+  async (t) => {
+    const all = [held(system, 'reader'), held(project('p1', ''), 'member'), held(domain('d1'), 'admin')];
+    t.same(shown(all, { domainID: 'd1', namespace: '', cluster: false }), [['domain', 'admin']]);
+    t.same(shown(all, { domainID: 'd1', namespace: '', cluster: true }), [
+      ['domain', 'admin'],
+      ['system', 'reader'],
+    ]);
+  },
+);
+
+t.test('about another tenant nothing counts but the system, where it is about the cluster', async (t) => {
+  const all = [held(project('p1', 'web'), 'member'), held(domain('d1'), 'admin'), held(system, 'reader')];
+  t.same(shown(all, { domainID: undefined, namespace: 'web', cluster: true }), [['system', 'reader']]);
+});
+
+t.test('what is switched off gives no role: a project, or the domain with all its projects', async (t) => {
+  const all = [held(project('p1', 'web'), 'member'), held(domain('d1'), 'admin')];
+  const off = (disabled: Partial<typeof NOTHING_OFF>) => ({
+    ...rules,
+    disabled: { ...NOTHING_OFF, ...disabled },
+  });
+  t.same(shown(all, inWeb, off({ projectIDs: new Set(['p1']) })), [['domain', 'admin']]);
+  t.same(shown(all, inWeb, off({ domainIDs: new Set(['d1']) })), []);
+});
+
+const anyScope: fc.Arbitrary<AssignmentScope> = fc.oneof(
+  fc
+    .record({ id: fc.string(), name: fc.string(), in: fc.constantFrom('d1', 'd2') })
+    .map((given) => project(given.id, given.name, { id: given.in, name: 'x' })),
+  fc.constantFrom('d1', 'd2').map(domain),
+  fc.constant(system),
+);
+
+t.test('no other domain, namespace or project ever counts, whatever things are called', async () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyScope.map((scope) => held(scope, 'member'))),
+      fc.record({
+        domainID: fc.constantFrom('d1', 'd2', undefined),
+        namespace: fc.oneof(fc.constant(''), fc.string()),
+        cluster: fc.boolean(),
+      }),
+      (assignments, concern) =>
+        rolesInScope(assignments, concern, rules).every(({ scope }) => {
+          if (scope.kind === 'system') return concern.cluster;
+          if (scope.kind === 'domain') return scope.domain.id === concern.domainID;
+          const { name, domain } = scope.project;
+          return concern.namespace !== '' && name === concern.namespace && domain.id === concern.domainID;
+        }),
+    ),
+  );
+});
+
+t.test('the groups are those of a token scoped to the same place', async (t) => {
+  const scope = project('p1', 'web');
+  const roles = [{ id: 'r1', name: 'a role: %' }];
+  const scoped = identityOf({ ...UNSCOPED, scope, roles });
+  const made = withRoles(erin, [{ scope, roles }]);
+  t.same(new Set(made.groups), new Set(scoped.groups));
+  t.same(made.extra, scoped.extra);
+  t.same(made.scope, scoped.scope);
+  t.match(made.auditAnnotations, { 'keystone.stonegate.dev/roles': 'project p1: a role: %' });
+});
+
+t.test('extra and the scope that is shown are of the narrowest place, the groups of all', async (t) => {
+  const made = withRoles(
+    erin,
+    rolesInScope([held(domain('d1'), 'admin'), held(project('p1', 'web'), 'member')], inWeb, rules),
+  );
+  t.same(made.extra['alpha.kubernetes.io/identity/roles'], ['member']);
+  t.match(made.scope, { kind: 'project', id: 'p1', roles: ['member'] });
+  t.ok(made.groups.includes('keystone:domain:d1:role:admin'));
+  t.ok(made.groups.includes('keystone:group:g1'), 'what the token itself says stays');
+});
+
+t.test('without a role that counts the identity is the very same', async (t) => {
+  t.equal(withRoles(erin, []), erin);
+});
+
+t.test('names and ids that fit into no group are refused with 403', async (t) => {
+  for (const scope of [project('p 1', 'web'), project('p1', ' web'), domain('d:1')])
+    t.throws(() => withRoles(erin, [{ scope, roles: [{ id: 'r', name: 'member' }] }]), {
+      code: 'IdentityUnusable',
+    });
+  t.throws(() => withRoles(erin, [{ scope: system, roles: [{ id: 'r', name: '' }] }]), {
+    code: 'IdentityUnusable',
+  });
+});
+
+t.test('only an unscoped token that was delegated by nobody has assignments that count', async (t) => {
+  t.equal(erin.assignmentsOf, 'u1');
+  const delegation = { kind: 'application-credential', id: 'c1' } as const;
+  const p1 = { id: 'p1', name: 'web', domain: ACME };
+  const scoped = {
+    ...UNSCOPED,
+    scope: { kind: 'project', project: p1 },
+    roles: [{ id: 'r', name: 'member' }],
+  } as const;
+  t.equal(identityOf(scoped).assignmentsOf, undefined);
+  t.equal(identityOf({ ...UNSCOPED, delegation }).assignmentsOf, undefined);
+  const rescoped = { ...UNSCOPED, methods: ['application_credential', 'token'] };
+  t.equal(identityOf(rescoped).assignmentsOf, undefined, 'nor one that has lost the mark of its delegation');
+});

@@ -1,0 +1,485 @@
+import t from 'tap';
+import { parse, stringify } from 'yaml';
+import { parseConfiguration, parseWithAuthenticationFile } from '../../../src/config/parse.ts';
+import { formatProblem } from '../../../src/config/problem.ts';
+
+const A = 'https://a.example';
+const B = 'https://b.example';
+
+interface Files {
+  /** Of `authentication` in Stonegate's own file. */
+  readonly own?: object;
+  readonly mode?: string;
+  /** The other file. */
+  readonly text: string;
+}
+
+function read({ own = {}, mode = 'arktos', text }: Files) {
+  const configuration = {
+    apiVersion: 'stonegate.dev/v1alpha1',
+    kind: 'StonegateConfiguration',
+    server: { tls: { certFile: 'c', keyFile: 'k' } },
+    upstream: { server: 'https://u', credential: { tokenFile: 't' } },
+    tenancy: { mode },
+    authentication: { configurationFile: 'auth.yaml', ...own },
+  };
+  return parseConfiguration(stringify(configuration), '/etc/stonegate', (name) => {
+    t.equal(name, '/etc/stonegate/auth.yaml');
+    return Buffer.from(text);
+  });
+}
+
+function problemsOf(files: Files): string[] {
+  return read(files).problems.map(formatProblem);
+}
+
+function file(jwt: readonly object[], more: object = {}): string {
+  return stringify({
+    apiVersion: 'apiserver.config.k8s.io/v1',
+    kind: 'AuthenticationConfiguration',
+    jwt,
+    ...more,
+  });
+}
+
+function issuer(url: string, changes: object = {}): Record<string, object> {
+  return {
+    issuer: { url, audiences: ['kubernetes'] },
+    claimMappings: { username: { claim: 'sub', prefix: `${new URL(url).hostname[0]}:` } },
+    ...changes,
+  };
+}
+
+const ofA = { tenants: { [A]: { value: 'acme' } } };
+
+t.test('a whole file of kube-apiserver is read as it is', async (t) => {
+  const text = `
+apiVersion: apiserver.config.k8s.io/v1beta1
+kind: AuthenticationConfiguration
+jwt:
+- issuer:
+    url: https://a.example
+    discoveryURL: https://discovery.a.example/.well-known/openid-configuration
+    audiences:
+    - my-app
+    - my-other-app
+    audienceMatchPolicy: MatchAny
+  claimValidationRules:
+  - claim: hd
+    requiredValue: example.com
+  - expression: 'claims.hd == "example.com"'
+    message: the hd claim must be set to example.com
+  - expression: 'claims.exp - claims.nbf <= 86400'
+    message: total token lifetime must not exceed 24 hours
+  claimMappings:
+    username:
+      expression: 'claims.username + ":external-user"'
+    groups:
+      expression: 'claims.roles.split(",")'
+    uid:
+      expression: 'claims.sub'
+    extra:
+    - key: 'example.com/tenant'
+      valueExpression: 'claims.tenant'
+  userValidationRules:
+  - expression: "!user.username.startsWith('system:')"
+    message: 'username cannot used reserved system: prefix'
+  - expression: "user.groups.all(group, !group.startsWith('system:'))"
+    message: 'groups cannot used reserved system: prefix'
+- issuer:
+    url: https://b.example
+    audiences: [single]
+  claimMappings:
+    username:
+      claim: sub
+      prefix: "b:"
+    groups:
+      claim: groups
+      prefix: "bg:"
+`;
+  const own = {
+    tenants: {
+      [A]: { claim: 'hd', map: { 'example.com': 'acme' }, usernamePrefix: 'a:', groupsPrefix: 'ag:' },
+      [B]: { value: 'globex' },
+    },
+  };
+  const { configuration, problems } = read({ own, text });
+  t.same(problems, []);
+  const [first, second] = configuration?.authentication.jwt ?? [];
+  t.match(first, {
+    issuer: { url: A, audiences: ['my-app', 'my-other-app'] },
+    claimValidationRules: { length: 3 },
+    claimMappings: { groups: { expression: 'claims.roles.split(",")' } },
+    userValidationRules: { length: 2 },
+    tenant: { claim: 'hd', map: { 'example.com': 'acme' } },
+    usernamePrefix: 'a:',
+    groupsPrefix: 'ag:',
+    clockTolerance: 5_000,
+  });
+  t.match(second, { issuer: { url: B }, tenant: { value: 'globex' }, keysMaxAge: 3_600_000 });
+  t.notMatch(second, { usernamePrefix: String });
+});
+
+t.test('anonymous requests are what the file says', async (t) => {
+  const anonymous = { enabled: true, conditions: [{ path: '/livez' }, { path: '/readyz' }] };
+  const text = file([issuer(A)], { anonymous });
+  const { configuration, problems } = read({ own: ofA, mode: 'shared', text });
+  t.same(problems, []);
+  t.same(configuration?.authentication.anonymous, { enabled: true, paths: ['/livez', '/readyz'] });
+  t.match(problemsOf({ own: ofA, text }), [/^auth.yaml: anonymous.enabled \(line 13\): expected false/]);
+  t.match(problemsOf({ own: { ...ofA, anonymous: { enabled: true } }, mode: 'shared', text }), [
+    /^authentication.anonymous .*found it in both/,
+  ]);
+});
+
+t.test('a prefix that begins with "-" is none of ours to read otherwise', async (t) => {
+  const claimMappings = { username: { claim: 'sub', prefix: '-' } };
+  const { configuration } = read({ own: ofA, text: file([issuer(A, { claimMappings })]) });
+  t.same(configuration?.authentication.jwt[0]?.claimMappings.username, { claim: 'sub', prefix: '-' });
+});
+
+t.test('the file is asked for by its name, and only where it is named', async (t) => {
+  const asked: string[] = [];
+  const text = stringify({ ...parse(MINIMAL), authentication: { configurationFile: 'x.yaml', ...ofA } });
+  const result = await parseWithAuthenticationFile(text, '/conf', async (name) => {
+    asked.push(name);
+    return Buffer.from(file([issuer(A)]));
+  });
+  t.same(asked, ['/conf/x.yaml']);
+  t.same(result.problems, []);
+  t.equal(result.configuration?.authentication.jwt.length, 1);
+  await parseWithAuthenticationFile(MINIMAL, '/conf', async (name) => {
+    asked.push(name);
+    return undefined;
+  });
+  t.equal(asked.length, 1);
+});
+
+const MINIMAL = stringify({
+  apiVersion: 'stonegate.dev/v1alpha1',
+  kind: 'StonegateConfiguration',
+  server: { tls: { certFile: 'c', keyFile: 'k' } },
+  upstream: { server: 'https://u', credential: { tokenFile: 't' } },
+  tenancy: { mode: 'arktos' },
+  authentication: { keystone: { url: 'https://k/v3' } },
+});
+
+function mapped(claimMappings: object, more: object = {}): string {
+  return file([
+    issuer(A, { claimMappings: { username: { claim: 'sub', prefix: '' }, ...claimMappings }, ...more }),
+  ]);
+}
+
+function byExpression(expression: string, more: object = {}): string {
+  return mapped({ username: { expression } }, more);
+}
+
+t.test('refused, with the file and the path:', async (t) => {
+  const USERNAME = 'auth.yaml: jwt[0].claimMappings.username';
+  const cases: [what: string, files: Files, problem: string][] = [
+    [
+      'v1alpha1, with what to write instead',
+      {
+        own: ofA,
+        text: file([issuer(A)]).replace('k8s.io/v1', 'k8s.io/v1alpha1'),
+      },
+      'auth.yaml: apiVersion: expected "apiserver.config.k8s.io/v1" or "apiserver.config.k8s.io/v1beta1" (whose fields mean the same), found',
+    ],
+    [
+      'another kind',
+      { own: ofA, text: file([issuer(A)]).replace('kind: Auth', 'kind: X') },
+      'auth.yaml: kind: expected "AuthenticationConfiguration"',
+    ],
+    ['no YAML', { own: ofA, text: 'jwt: [' }, 'auth.yaml: the file: is no valid YAML'],
+    [
+      'an unknown field',
+      { own: ofA, text: file([issuer(A, { tenant: { value: 'acme' } })]) },
+      'auth.yaml: jwt[0].tenant: is no known key',
+    ],
+    [
+      'an unknown field deep within',
+      { own: ofA, text: mapped({ uid: { claim: 'sub', prefix: 'x' } }) },
+      'auth.yaml: jwt[0].claimMappings.uid.prefix: is no known key',
+    ],
+    [
+      'a claim for an extra, which is Stonegate’s own form',
+      { own: ofA, text: mapped({ extra: [{ key: 'example.com/x', claim: 'x' }] }) },
+      'auth.yaml: jwt[0].claimMappings.extra[0].claim: is no known key',
+    ],
+    [
+      'one issuer twice',
+      {
+        own: { tenants: { [A]: { value: 'acme' }, [`${A}/`]: { value: 'acme' } } },
+        text: file([issuer(A), issuer(`${A}/`)]),
+      },
+      'auth.yaml: jwt[1].issuer.url: expected an issuer of its own, found that of jwt[0] again',
+    ],
+    [
+      'several audiences without a policy',
+      { own: ofA, text: file([issuer(A, { issuer: { url: A, audiences: ['a', 'b'] } })]) },
+      'auth.yaml: jwt[0].issuer.audienceMatchPolicy: expected "MatchAny", since there is more than one audience',
+    ],
+    [
+      'an audience twice',
+      {
+        own: ofA,
+        text: file([
+          issuer(A, { issuer: { url: A, audiences: ['a', 'a'], audienceMatchPolicy: 'MatchAny' } }),
+        ]),
+      },
+      'auth.yaml: jwt[0].issuer.audiences: expected each audience once',
+    ],
+    [
+      'an egress selector',
+      {
+        own: ofA,
+        text: file([issuer(A, { issuer: { url: A, audiences: ['a'], egressSelectorType: 'cluster' } })]),
+      },
+      'auth.yaml: jwt[0].issuer.egressSelectorType: expected no egressSelectorType: Stonegate has no egress selectors',
+    ],
+    [
+      'a CA that is none',
+      {
+        own: ofA,
+        text: file([issuer(A, { issuer: { url: A, audiences: ['a'], certificateAuthority: 'x' } })]),
+      },
+      'auth.yaml: jwt[0].issuer.certificateAuthority: expected certificates in PEM, found none',
+    ],
+    [
+      'claim and expression at once',
+      { own: ofA, text: mapped({ username: { claim: 'sub', prefix: '', expression: 'claims.sub' } }) },
+      `${USERNAME}: expected { claim, prefix }, where the prefix may be "", or { expression }, found a mapping`,
+    ],
+    [
+      'a username without a prefix',
+      { own: ofA, text: mapped({ username: { claim: 'sub' } }) },
+      `${USERNAME}: expected { claim, prefix }`,
+    ],
+    [
+      'a prefix beside an expression',
+      { own: ofA, text: mapped({ groups: { expression: 'claims.g', prefix: 'x:' } }) },
+      'auth.yaml: jwt[0].claimMappings.groups: expected { claim, prefix }',
+    ],
+    [
+      'a uid by claim and expression',
+      { own: ofA, text: mapped({ uid: { claim: 'a', expression: 'claims.a' } }) },
+      'auth.yaml: jwt[0].claimMappings.uid: expected { claim } or { expression }',
+    ],
+    [
+      'a rule of both kinds',
+      {
+        own: ofA,
+        text: mapped({}, { claimValidationRules: [{ claim: 'a', requiredValue: 'b', expression: 'true' }] }),
+      },
+      'auth.yaml: jwt[0].claimValidationRules[0]: expected { claim, requiredValue } or { expression, message }',
+    ],
+    [
+      'a rule twice',
+      {
+        own: ofA,
+        text: mapped({}, { userValidationRules: [{ expression: 'true' }, { expression: 'true' }] }),
+      },
+      'auth.yaml: jwt[0].userValidationRules[1].expression: expected each rule once',
+    ],
+    [
+      'a required claim twice',
+      {
+        own: ofA,
+        text: mapped(
+          {},
+          {
+            claimValidationRules: [
+              { claim: 'a', requiredValue: 'b' },
+              { claim: 'a', requiredValue: 'c' },
+            ],
+          },
+        ),
+      },
+      'auth.yaml: jwt[0].claimValidationRules[1].claim: expected each claim once, found "a" again',
+    ],
+    [
+      'an extra key of Kubernetes',
+      { own: ofA, text: mapped({ extra: [{ key: 'x.k8s.io/y', valueExpression: 'claims.y' }] }) },
+      'auth.yaml: jwt[0].claimMappings.extra[0].key: expected a key of a domain of your own',
+    ],
+    [
+      'an extra key twice',
+      {
+        own: ofA,
+        text: mapped({
+          extra: [
+            { key: 'example.com/y', valueExpression: 'claims.y' },
+            { key: 'example.com/y', valueExpression: 'claims.z' },
+          ],
+        }),
+      },
+      'auth.yaml: jwt[0].claimMappings.extra[1].key: expected each key once',
+    ],
+    [
+      'CEL that does not compile',
+      { own: ofA, text: byExpression('claims.sub +') },
+      `${USERNAME}.expression: expected a CEL expression about claims, found one that does not compile: Unexpected token`,
+    ],
+    [
+      'an empty expression',
+      { own: ofA, text: byExpression(' ') },
+      `${USERNAME}.expression: expected a CEL expression`,
+    ],
+    [
+      'a username that is no string',
+      { own: ofA, text: byExpression('[claims.sub]') },
+      `${USERNAME}.expression: expected an expression that gives a string, found one that gives list`,
+    ],
+    [
+      'groups that are numbers',
+      { own: ofA, text: mapped({ groups: { expression: '[1]' } }) },
+      'auth.yaml: jwt[0].claimMappings.groups.expression: expected an expression that gives a string or a list of strings, found one that gives list<int>',
+    ],
+    [
+      'a rule that may be anything',
+      { own: ofA, text: mapped({}, { claimValidationRules: [{ expression: 'claims.a' }] }) },
+      'auth.yaml: jwt[0].claimValidationRules[0].expression: expected an expression that gives true or false, found one that gives dyn',
+    ],
+    [
+      'a rule on claims that speaks of the user',
+      { own: ofA, text: mapped({}, { claimValidationRules: [{ expression: 'user.uid == ""' }] }) },
+      'found one that does not compile: Unknown variable: user',
+    ],
+    [
+      'an e-mail address nobody asks the verification of',
+      { own: ofA, text: byExpression('claims.email') },
+      `${USERNAME}.expression: expected claims.email_verified to be looked at beside claims.email`,
+    ],
+    [
+      'an e-mail address by its other spelling',
+      { own: ofA, text: byExpression('claims["email"]') },
+      'expected claims.email_verified to be looked at',
+    ],
+    [
+      'conditions of what is not enabled',
+      { own: ofA, text: file([issuer(A)], { anonymous: { conditions: [{ path: '/livez' }] } }) },
+      'auth.yaml: anonymous.conditions: expected no conditions where anonymous requests are not enabled',
+    ],
+    [
+      'an issuer without a tenant',
+      { own: ofA, text: file([issuer(A), issuer(B)]) },
+      'authentication.tenants: expected an entry for each issuer of configurationFile, found none for https://b.example',
+    ],
+    [
+      'a tenant for no issuer',
+      {
+        own: { tenants: { [A]: { value: 'acme' }, [`${A}/`]: { value: 'acme' } } },
+        text: file([issuer(A)]),
+      },
+      'authentication.tenants["https://a.example/"]: expected the URL of an issuer of configurationFile',
+    ],
+    [
+      'a tenant of neither form',
+      { own: { tenants: { [A]: { claim: 'hd' } } }, text: file([issuer(A)]) },
+      'authentication.tenants["https://a.example"]: expected { value }, { claim, map } or { claim, allow }',
+    ],
+    [
+      'the system tenant by a fixed value',
+      { own: { tenants: { [A]: { value: 'system' } } }, text: file([issuer(A)]) },
+      'authentication.tenants["https://a.example"].value: expected another tenant',
+    ],
+    [
+      'issuers of its own beside the file',
+      {
+        own: { ...ofA, jwt: [{ ...issuer(B), tenant: { value: 'b' } }] },
+        text: file([issuer(A)]),
+      },
+      'authentication.configurationFile: expected either jwt or configurationFile, found both',
+    ],
+    [
+      'a name by expression without a prefix, beside another source',
+      {
+        own: { ...ofA, keystone: { url: 'https://k/v3' } },
+        text: byExpression('claims.sub'),
+      },
+      'authentication.tenants["https://a.example"].usernamePrefix: expected a prefix that ends in ":", since there is more than one source, found none',
+    ],
+    [
+      'groups by expression without a prefix, beside another source',
+      {
+        own: { ...ofA, keystone: { url: 'https://k/v3' } },
+        text: mapped({ username: { claim: 'sub', prefix: 'a:' }, groups: { expression: 'claims.g' } }),
+      },
+      'authentication.tenants["https://a.example"].groupsPrefix: expected a prefix that ends in ":"',
+    ],
+    [
+      'a reserved prefix for names by expression',
+      {
+        own: { tenants: { [A]: { value: 'acme', usernamePrefix: 'keystone:' } } },
+        text: byExpression('claims.sub'),
+      },
+      'authentication.tenants["https://a.example"].usernamePrefix: expected a prefix of your own',
+    ],
+    [
+      'a prefix for names by claim, which have one',
+      { own: { tenants: { [A]: { value: 'acme', usernamePrefix: 'a:' } } }, text: file([issuer(A)]) },
+      'authentication.tenants["https://a.example"].usernamePrefix: expected only where an expression makes these names',
+    ],
+  ];
+  for (const [what, files, expected] of cases) {
+    t.test(what, async (t) => {
+      const problems = problemsOf(files).map((problem) => problem.replace(/ \(line \d+\)/, ''));
+      t.ok(
+        problems.some((problem) => problem.includes(expected)),
+        expected,
+        { problems },
+      );
+    });
+  }
+});
+
+t.test('tenants without a file, whose entries say their own', async (t) => {
+  const text = stringify({
+    ...parse(MINIMAL),
+    authentication: { keystone: { url: 'https://k/v3' }, ...ofA },
+  });
+  const problems = parseConfiguration(text, '/').problems.map(formatProblem);
+  t.match(problems, [
+    /^authentication.tenants\["https:\/\/a.example"\].*expected only beside configurationFile/,
+  ]);
+});
+
+t.test('an e-mail address may be asked for in the name, in an extra or in a rule', async (t) => {
+  const both = 'claims.?email_verified.orValue(true) ? claims.email : claims.sub';
+  const rule = { claimValidationRules: [{ expression: 'claims.email_verified == true' }] };
+  const extra = [{ key: 'example.com/verified', valueExpression: 'string(claims.email_verified)' }];
+  for (const text of [
+    byExpression(both),
+    byExpression('claims.email', rule),
+    mapped({ username: { expression: 'claims.email' }, extra }),
+  ]) {
+    t.same(problemsOf({ own: ofA, text }), []);
+  }
+});
+
+t.test('problems of both files are told at once', async (t) => {
+  const problems = problemsOf({
+    own: { tenants: { [A]: { value: 'Acme' } }, requireAllIssuers: 'yes' },
+    text: mapped({ uid: {} }, { x: 1 }),
+  });
+  for (const part of ['authentication.tenants', 'requireAllIssuers', 'jwt[0].claimMappings.uid', 'jwt[0].x'])
+    t.ok(
+      problems.some((problem) => problem.includes(part)),
+      part,
+      { problems },
+    );
+});
+
+t.test('a portal that names an issuer of a file that is wrong is not told that there is none', async (t) => {
+  const portal = {
+    publicURL: 'https://p.example',
+    tls: { certFile: 'c', keyFile: 'k' },
+    kubernetes: { server: 'https://s.example' },
+    oidc: [{ issuer: A, clientID: 'kubernetes', displayName: 'A' }],
+  };
+  const own = { ...parse(MINIMAL), authentication: { configurationFile: 'auth.yaml', ...ofA }, portal };
+  const problems = (text: string) =>
+    parseConfiguration(stringify(own), '/', () => Buffer.from(text)).problems.map(formatProblem);
+  t.same(problems(file([issuer(A)])), []);
+  t.match(problems('kind: x').join(), /^((?!portal).)+$/);
+});

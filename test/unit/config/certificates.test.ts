@@ -1,0 +1,87 @@
+/** `authentication.clientCertificates`: its defaults, and what it cannot stand beside. */
+import t from 'tap';
+import { stringify } from 'yaml';
+import { loadConfiguration } from '../../../src/config/load.ts';
+import { formatProblem } from '../../../src/config/problem.ts';
+import { createAuthority } from '../../support/tls/authority.ts';
+import { createIssuer } from '../../support/tls/issuer.ts';
+
+const authority = await createAuthority();
+const server = await authority.server('localhost');
+const company = createIssuer('company');
+const branch = company.issuer('branch');
+
+async function load(given: object, { ca = company.cert, tls = {}, keystone = false, mode = 'arktos' } = {}) {
+  const text = stringify({
+    apiVersion: 'stonegate.dev/v1alpha1',
+    kind: 'StonegateConfiguration',
+    server: { tls: { certFile: 'tls.crt', keyFile: 'tls.key', ...tls } },
+    upstream: { server: 'https://10.0.0.1:6443', credential: { tokenFile: 'token' } },
+    tenancy: { mode, ...(keystone && mode === 'shared' && { domains: { x509: 'certified' } }) },
+    authentication: {
+      clientCertificates: { caFile: 'people-ca.crt', ...given },
+      ...(keystone && { keystone: { url: 'https://keystone:5000/v3' } }),
+    },
+  });
+  const files: Readonly<Record<string, string>> = {
+    'stonegate.yaml': text,
+    'tls.crt': server.cert,
+    'tls.key': server.key,
+    token: 'abc',
+    'people-ca.crt': ca,
+  };
+  const result = await loadConfiguration('/etc/stonegate/stonegate.yaml', {
+    env: {},
+    readFile: async (name) => Buffer.from(files[name.replace('/etc/stonegate/', '')] ?? ''),
+  });
+  return {
+    problems: result.ok ? [] : result.problems.map(formatProblem),
+    settings: result.ok ? result.loaded.configuration.authentication.clientCertificates : undefined,
+    ca: result.ok ? result.loaded.file('/etc/stonegate/people-ca.crt').toString() : undefined,
+  };
+}
+
+t.test('certificates alone are enough to log in; defaults', async (t) => {
+  t.match(await load({}), {
+    problems: [],
+    settings: {
+      caFile: '/etc/stonegate/people-ca.crt',
+      usernamePrefix: 'x509:',
+      groupsPrefix: 'x509:',
+      allowSystemTenant: false,
+    },
+    ca: company.cert,
+  });
+});
+
+t.test('every field that is set is seen; a dash is no prefix', async (t) => {
+  const given = { usernamePrefix: 'cert:', groupsPrefix: '-', allowSystemTenant: true };
+  t.match(await load(given), { problems: [], settings: { ...given, groupsPrefix: '' } });
+});
+
+t.test('not together with a certificate that every client must show', async (t) => {
+  const { problems } = await load({}, { tls: { clientCAFile: 'people-ca.crt' } });
+  t.match(problems, [
+    /^authentication\.clientCertificates \(line \d+\): expected either this or server\.tls\.clientCAFile/,
+  ]);
+});
+
+t.test('prefixes by which a second source could make the same name', async (t) => {
+  const { problems } = await load({ usernamePrefix: '-', groupsPrefix: 'x' }, { keystone: true });
+  t.match(problems, [
+    /clientCertificates\.usernamePrefix .*ends in ":", .*found none/,
+    /clientCertificates\.groupsPrefix .*ends in ":", .*found "x"/,
+  ]);
+  t.match((await load({ usernamePrefix: 'system:x:' })).problems, [/usernamePrefix .*reserved "system:"/]);
+  t.match((await load({}, { keystone: true, mode: 'shared' })).problems, [
+    /clientCertificates\.usernamePrefix .*no Keystone domain, found the domain "x509"/,
+  ]);
+});
+
+t.test('authorities that could vouch for nobody', async (t) => {
+  const told = async (ca: string) => (await load({}, { ca })).problems;
+  t.match(await told(''), [/caFile .*expected certificates in PEM, found none/]);
+  t.match(await told(branch.cert), [/caFile .*expected the certificate of a root authority among them/]);
+  t.match(await told(company.cert + server.cert), [/caFile .*found that number 2 is none/]);
+  t.same(await told(branch.cert + company.cert), []);
+});

@@ -1,0 +1,60 @@
+import t from 'tap';
+import { readPolicy } from '../../../../src/config/keystone-auth/policy-file.ts';
+
+function problemsOf(document: unknown): readonly string[] {
+  const read = readPolicy(typeof document === 'string' ? document : JSON.stringify(document));
+  return read.ok ? [] : read.problems;
+}
+
+const RESOURCE = { verbs: ['get'], resources: ['pods'], version: '*', namespace: 'default' };
+
+t.test('both versions are read, mixed too', async (t) => {
+  t.same(
+    problemsOf([
+      { resource: RESOURCE, match: [{ type: 'role', values: ['member'] }] },
+      { nonresource: { verbs: ['get'], path: '/api/*' }, match: [] },
+      {
+        users: { roles: ['developer'], projects: ['demo'] },
+        resource_permissions: { 'default/pods': ['get'], "!kube-system/!['secrets', 'clusterroles']": ['*'] },
+        nonresource_permissions: { '/healthz': ['get'] },
+        resource: null,
+      },
+    ]),
+    [],
+  );
+});
+
+t.test('C226 a resource without version or namespace is a problem with its place', async (t) => {
+  const { version: _version, ...withoutVersion } = RESOURCE;
+  const { namespace: _namespace, ...withoutNamespace } = RESOURCE;
+  t.same(problemsOf([{ resource: RESOURCE }, { resource: withoutVersion }, { resource: withoutNamespace }]), [
+    '[1].resource.version: is required: expected a string',
+    '[2].resource.namespace: is required: expected a string',
+  ]);
+});
+
+t.test('what nobody would read is a problem: it may be a restriction, mistyped', async (t) => {
+  t.same(problemsOf([{ user: { roles: ['admin'] }, resource_permissions: { '*/*': ['*'] } }]), [
+    '[0].user: is no known key',
+  ]);
+});
+
+for (const key of [
+  'pods',
+  '/pods',
+  'default/',
+  'default/[pods]',
+  "['a'/pods",
+  'a/pods/log/x',
+  '!/pods',
+  "a/['b'",
+]) {
+  t.test(`the key ${key} is a problem with its place`, async (t) => {
+    t.match(problemsOf([{ resource_permissions: { [key]: ['get'] } }]), [/^\[0\]\.resource_permissions/]);
+  });
+}
+
+t.test('what is no list in JSON is one problem', async (t) => {
+  t.same(problemsOf('[{'), ['is no JSON']);
+  t.match(problemsOf({}), [/expected a list/]);
+});

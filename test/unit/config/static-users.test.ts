@@ -1,0 +1,129 @@
+import t from 'tap';
+import { parseBasicAuthFile, parseTokenFile } from '../../../src/config/static-users.ts';
+
+const RULES = {
+  usernamePrefix: 'token:',
+  groupsPrefix: 'token:',
+  tenantInNames: false,
+  tenantOfOthers: undefined,
+};
+
+function problemOf(line: string, rules: Partial<typeof RULES> = {}): string {
+  const { entries, problems } = parseTokenFile(Buffer.from(`${line}\n`), { ...RULES, ...rules });
+  return entries.length === 0 && problems.length === 1 ? (problems[0] ?? '') : 'accepted';
+}
+
+function tenantAndGroups(line: string, tenantOfOthers?: string) {
+  const rules = { ...RULES, tenantOfOthers };
+  const [entry] = parseTokenFile(Buffer.from(line), rules).entries;
+  return entry && [entry.user.tenant, ...entry.user.groups];
+}
+
+t.test('the tenant is the last column where the one before it is empty', async (t) => {
+  t.same(tenantAndGroups('t1,alice,1,,acme'), ['acme']);
+  t.same(tenantAndGroups('t1,alice,1,"dev,ops",,acme'), ['acme', 'token:dev', 'token:ops']);
+  t.same(tenantAndGroups('t1,alice,1,dev,other,columns,,acme'), ['acme', 'token:dev']);
+  t.same(tenantAndGroups('t1,root,1,,system'), ['system'], 'written down, the system tenant too');
+});
+
+t.test(
+  'a line without a tenant is refused by its user name, unless such lines are the system tenant’s',
+  async (t) => {
+    for (const line of ['t1,alice,1', 't1,alice,1,dev', 't1,alice,1,dev,other', 't1,alice,1,']) {
+      t.match(problemOf(line), /^line 1 \(user "alice"\): expected a tenant in the last column/, line);
+    }
+    t.match(problemOf('t1,alice,1,acme'), /"acme" is read as its groups/, 'what Arktos takes for a group');
+    t.same(tenantAndGroups('t1,alice,1', 'system'), ['system']);
+    t.same(tenantAndGroups('t1,alice,1,acme', 'system'), ['system', 'token:acme']);
+  },
+);
+
+t.test('a column that Arktos reads as group and tenant at once is refused', async (t) => {
+  t.match(problemOf('t1,alice,,acme'), /group and tenant at once/);
+  t.match(problemOf('t1,alice,,acme', { tenantOfOthers: undefined }), /line 1 \(user "alice"\)/);
+});
+
+t.test(
+  'where tenants are kept apart by names alone, two tenants’ people of one name are two users',
+  async (t) => {
+    const content = Buffer.from('t1,alice,1,dev,,acme\nt2,alice,2,dev,,globex\n');
+    const { entries } = parseTokenFile(content, { ...RULES, tenantInNames: true });
+    t.same(
+      entries.map(({ user }) => [user.name, ...user.groups]),
+      [
+        ['token:acme:alice', 'token:acme:dev'],
+        ['token:globex:alice', 'token:globex:dev'],
+      ],
+    );
+  },
+);
+
+t.test('what is wrong in a line is said with its number, and its secret never', async (t) => {
+  const content = Buffer.from(
+    ['﻿good-token,alice,1,,acme', 'a secret,bob,2,,acme', 'good-token,carol,3,,globex', 'x,y'].join('\r\n'),
+  );
+  const { entries, problems } = parseTokenFile(content, RULES);
+  t.same(
+    entries.map(({ token, user }) => [token, user.name, user.uid, user.tenant]),
+    [['good-token', 'token:alice', '1', 'acme']],
+  );
+  t.match(problems, [
+    /^line 2 \(user "bob"\)/,
+    /^line 3 .*the one of line 1/,
+    /^line 4 .*at least secret, user name/,
+  ]);
+  t.notMatch(problems.join(), /a secret|good-token/);
+  const [broken = ''] = parseTokenFile(Buffer.from('hidden,"alice,1\n'), RULES).problems;
+  t.match(broken, /expected comma-separated values, found CSV_QUOTE_NOT_CLOSED/);
+  t.notMatch(broken, /hidden/);
+});
+
+t.test('tokens, names, groups and tenants that could be somebody else’s are refused', async (t) => {
+  t.match(problemOf('gAAAAABx,alice,1,,acme'), /look like one of Keystone/);
+  t.match(problemOf('t1,alice,1,,Acme'), /DNS-1123/);
+  t.match(problemOf('t1,alice,1,,all'), /every tenant at once/);
+  t.match(problemOf('t1,alice,1,dev,,'), /DNS-1123/);
+  t.match(problemOf('t1, alice,1,,acme'), /blanks at their ends/);
+  t.match(problemOf('t1,,1,,acme'), /a user name/);
+  const bare = { usernamePrefix: '', groupsPrefix: '' };
+  t.match(problemOf('t1,system:admin,1,,acme', bare), /"system:admin", which is reserved/);
+  t.match(problemOf('t1,alice,1,system:masters,,acme', bare), /"system:masters", which is reserved/);
+  t.match(problemOf('t1,alice,1,keystone:project:1,,acme', bare), /is reserved/);
+});
+
+t.test(
+  'a password may be as it is, bcrypt or scrypt; another hash is not taken for a password',
+  async (t) => {
+    const bcrypt = `$2b$10$${'a'.repeat(53)}`;
+    const scrypt = '$scrypt$ln=15,r=8,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaA';
+    const kindOf = (password: string) => {
+      const content = Buffer.from(`"${password}",alice,1,,acme\n`);
+      const { entries, problems } = parseBasicAuthFile(content, RULES);
+      return entries[0]?.password.kind ?? problems[0];
+    };
+    t.equal(kindOf('open sesame'), 'plain');
+    t.equal(kindOf(bcrypt), 'bcrypt');
+    t.equal(kindOf(scrypt), 'scrypt');
+    for (const other of [
+      '$6$salt$hash',
+      '$argon2id$v=19$m=1$x$y',
+      '{SHA}abc',
+      '$2b$10$short',
+      '$2b$31$'.concat('a'.repeat(53)),
+    ]) {
+      t.match(kindOf(other), /^line 1 \(user "alice"\): expected a/, other);
+    }
+    t.match(kindOf('$scrypt$ln=30,r=8,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA'), /256 MiB/);
+    t.match(kindOf(''), /found none/);
+  },
+);
+
+t.test('one name in two tenants cannot log in by password: the name alone decides', async (t) => {
+  const { entries, problems } = parseBasicAuthFile(
+    Buffer.from('a,alice,1,,acme\nb,alice,2,,globex\n'),
+    RULES,
+  );
+  t.equal(entries.length, 1);
+  t.match(problems, [/^line 2 .*the one of line 1: the name alone says who logs in/]);
+  t.match(parseBasicAuthFile(Buffer.from('a,al:ice,1,,acme\n'), RULES).problems, [/without ":"/]);
+});

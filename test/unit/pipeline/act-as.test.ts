@@ -1,0 +1,292 @@
+import t from 'tap';
+import type { UserInfo } from '../../../src/api/authentication-v1.ts';
+import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
+import type { Identity } from '../../../src/api/identity.ts';
+import type { AccessAttributes } from '../../../src/authorization/access-reviewer.ts';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import type { HeaderField, HeaderList } from '../../../src/lib/header-list.ts';
+import { actAs } from '../../../src/pipeline/act-as.ts';
+import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { createArktosMode } from '../../../src/tenancy/arktos.ts';
+import { createSharedMode } from '../../../src/tenancy/shared.ts';
+import type { TenancyMode } from '../../../src/tenancy/tenancy-mode.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { fakeExchange } from '../../support/fake-exchange.ts';
+import { keystoneIdentity } from '../../support/identities.ts';
+
+const arktos = createArktosMode({ systemTenant: 'system', domains: {} });
+const shared = createSharedMode({ domains: {}, reservedNamePrefixes: ['oidc:'] });
+const alice: UserInfo = {
+  username: 'acme:alice',
+  uid: 'u-1',
+  groups: ['group1', 'system:authenticated'],
+  extra: { 'alpha.kubernetes.io/identity/roles': ['admin'] },
+};
+const AS_BOB: HeaderField = ['Impersonate-User', 'bob'];
+
+interface Options {
+  readonly mode?: TenancyMode;
+  readonly identity?: Identity;
+  readonly caller?: UserInfo;
+  readonly extraKeys?: readonly string[];
+  /** What the API server says to a question; yes without it. */
+  readonly answer?: (resource: string) => SubjectAccessReviewStatus;
+}
+
+/** As alice of acme. */
+async function act(headers: HeaderList, options: Options = {}) {
+  const { mode = arktos, identity = keystoneIdentity('alice'), caller = alice, extraKeys = [] } = options;
+  const { answer = () => ({ allowed: true }) } = options;
+  const asked: AccessAttributes[] = [];
+  const tenant = toTenantName('acme');
+  const target = '/api/v1/pods';
+  const scoped = {
+    exchange: fakeExchange({ headers, target }),
+    auditID: 'a-1',
+    receivedAt: 0,
+    sourceIPs: ['192.0.2.7'] as const,
+    info: parseRequestInfo('GET', target, { readsTenantFromPath: true }),
+    identity,
+    proven: identity,
+    sender: { kind: 'stonegate' } as const,
+    tenant,
+    user: caller,
+  };
+  const acting = await actAs(scoped, {
+    mode,
+    extraKeys: new Set(extraKeys),
+    reviewer: {
+      async review(user, attributes) {
+        t.equal(user, caller, 'the caller’s right is asked for');
+        asked.push(attributes);
+        return answer(
+          'resourceAttributes' in attributes ? (attributes.resourceAttributes.resource ?? '') : '',
+        );
+      },
+      reviewSelf: () => Promise.reject(new Error('nobody here has a token of their own')),
+    },
+  });
+  return { ...acting, asked };
+}
+
+/** What `act` throws, and that nothing was asked of the API server before. */
+async function refused(headers: HeaderList, options: Options = {}): Promise<StatusError> {
+  const answer = (resource: string): never => {
+    throw new Error(`${resource} was reviewed`);
+  };
+  const error: unknown = await act(headers, { answer, ...options }).then(
+    () => new Error('nothing was refused'),
+    (refusal: unknown) => refusal,
+  );
+  if (error instanceof StatusError) return error;
+  throw error;
+}
+
+t.test('a request that names nobody stays as it is, and nothing is asked', async (t) => {
+  const { user, impersonator, asked } = await act([['Accept', '*/*']]);
+  t.equal(user, alice);
+  t.equal(impersonator, undefined);
+  t.same(asked, []);
+});
+
+t.test('C007 the target gets nothing of the caller’s but their name in one extra', async (t) => {
+  const { user, impersonator } = await act([AS_BOB]);
+  t.strictSame(user, {
+    username: 'acme:bob',
+    uid: '',
+    groups: ['system:authenticated'],
+    extra: { 'stonegate.dev/original-user': [JSON.stringify(alice)] },
+  });
+  t.equal(impersonator, alice);
+});
+
+t.test('C008 the groups asked for are the target’s, beside that of everybody', async (t) => {
+  const { user } = await act([AS_BOB, ['Impersonate-Group', 'group3']]);
+  t.strictSame(user.groups, ['group3', 'system:authenticated']);
+});
+
+t.test('the group of everybody may be asked for, and stands there once', async (t) => {
+  const { user } = await act([AS_BOB, ['Impersonate-Group', 'system:authenticated']]);
+  t.strictSame(user.groups, ['system:authenticated']);
+});
+
+t.test(
+  'C009 an extra asked for is the target’s; the caller’s own stand inside one value alone',
+  async (t) => {
+    const { user } = await act([AS_BOB, ['Impersonate-Extra-remoteaddr', '1.2.3.4']], {
+      extraKeys: ['remoteaddr'],
+    });
+    t.strictSame(user.extra, {
+      remoteaddr: ['1.2.3.4'],
+      'stonegate.dev/original-user': [JSON.stringify(alice)],
+    });
+  },
+);
+
+t.test('the original user is one line of ASCII, and leaves out what it has not', async (t) => {
+  const caller = { username: 'acme:zoë\u2028', uid: '', groups: [], extra: {} };
+  const { user } = await act([AS_BOB], { caller });
+  const [value = ''] = user.extra['stonegate.dev/original-user'] ?? [];
+  t.match(value, /^[\x20-\x7e]+$/);
+  t.strictSame(JSON.parse(value), { username: 'acme:zoë\u2028', groups: [] });
+});
+
+t.test('C040 each value is reviewed for the caller in their tenant, as kube-apiserver would', async (t) => {
+  const { asked, user } = await act(
+    [
+      AS_BOB,
+      ['Impersonate-Uid', 'u-2'],
+      ['Impersonate-Group', 'a'],
+      ['Impersonate-Group', 'b'],
+      ['Impersonate-Extra-Acme.example%2FReason', 'x'],
+      ['Impersonate-Extra-acme.example%2freason', 'y'],
+    ],
+    { extraKeys: ['acme.example/reason'] },
+  );
+  const core = {
+    tenant: 'acme',
+    verb: 'impersonate',
+    group: '',
+    version: 'v1',
+    namespace: '',
+    subresource: '',
+  };
+  const own = { ...core, group: 'authentication.k8s.io' };
+  t.strictSame(
+    asked.map((question) => 'resourceAttributes' in question && { ...question.resourceAttributes }),
+    [
+      { ...core, resource: 'users', name: 'acme:bob' },
+      { ...core, resource: 'groups', name: 'a' },
+      { ...core, resource: 'groups', name: 'b' },
+      { ...own, resource: 'userextras', subresource: 'acme.example/reason', name: 'x' },
+      { ...own, resource: 'userextras', subresource: 'acme.example/reason', name: 'y' },
+      { ...own, resource: 'uids', name: 'u-2' },
+    ],
+  );
+  t.match(user, { uid: 'u-2', extra: { 'acme.example/reason': ['x', 'y'] } });
+});
+
+const EVERYTHING: readonly HeaderField[] = [
+  AS_BOB,
+  ['Impersonate-Group', 'devs'],
+  ['Impersonate-Extra-scopes', 'view'],
+  ['Impersonate-Uid', 'u-2'],
+];
+for (const [resource, words] of [
+  [
+    'users',
+    'users "acme:bob" is forbidden: User "acme:alice" cannot impersonate resource "users" in API group "" in the tenant "acme"',
+  ],
+  ['groups', 'groups "devs" is forbidden: User "acme:alice" cannot impersonate resource "groups"'],
+  [
+    'userextras',
+    'userextras.authentication.k8s.io "view" is forbidden: User "acme:alice" cannot impersonate resource "userextras/scopes" in API group "authentication.k8s.io"',
+  ],
+  [
+    'uids',
+    'uids.authentication.k8s.io "u-2" is forbidden: User "acme:alice" cannot impersonate resource "uids"',
+  ],
+] as const)
+  t.test(`C011 C013 C014 C079 without the right to one of ${resource} nothing is carried out`, async (t) => {
+    const error = await refused(EVERYTHING, {
+      extraKeys: ['scopes'],
+      answer: (asked) => ({ allowed: asked !== resource }),
+    });
+    t.equal(error.code, 'AccessDenied');
+    t.ok(error.message.startsWith(words), error.message);
+  });
+
+t.test('an answer that both allows and denies is a denial', async (t) => {
+  const error = await refused([AS_BOB], { answer: () => ({ allowed: true, denied: true }) });
+  t.equal(error.code, 'AccessDenied');
+});
+
+t.test('C027 where one review cannot be asked, nothing is carried out', async (t) => {
+  const error = await refused(EVERYTHING, {
+    extraKeys: ['scopes'],
+    answer: (asked) => {
+      if (asked === 'uids') throw new StatusError('UpstreamUnavailable', 'gone');
+      return { allowed: true };
+    },
+  });
+  t.equal(error.code, 'UpstreamUnavailable');
+});
+
+t.test('C061 more than 64 values are refused, and none is reviewed', async (t) => {
+  const groups = Array.from({ length: 64 }, (_, i): HeaderField => ['Impersonate-Group', `g${i}`]);
+  t.match(await refused([AS_BOB, ...groups]), { code: 'HeadersTooLarge', message: /65 values/ });
+});
+
+for (const group of [
+  'system:masters',
+  'system:unauthenticated',
+  'keystone:project:p',
+  'stonegate:tenant:globex',
+])
+  t.test(`the group ${group} is refused before anything is reviewed`, async (t) => {
+    t.match(await refused([AS_BOB, ['Impersonate-Group', group]]), { code: 'ImpersonationForbidden' });
+  });
+
+t.test('a group that would lose something on the way is refused', async (t) => {
+  const group = Buffer.from('\ufeffsystem:masters').toString('latin1');
+  t.match(await refused([AS_BOB, ['Impersonate-Group', group]]), { code: 'IdentityUnusable' });
+});
+
+for (const key of [
+  'alpha.kubernetes.io%2fidentity%2fproject%2fid',
+  'Alpha.Kubernetes.IO%2FIdentity%2FRoles',
+  'authentication.kubernetes.io%2fcredential-id',
+  'a.k8s.io',
+  'stonegate.dev%2foriginal-user',
+  'Stonegate.dev%2Ftenant',
+])
+  t.test(`C078 the extra ${key} is refused, whatever the configuration names`, async (t) => {
+    const extraKeys = [decodeURIComponent(key).toLowerCase()];
+    const error = await refused([AS_BOB, [`Impersonate-Extra-${key}`, 'x']], { extraKeys });
+    t.match(error, { code: 'ImpersonationForbidden', message: /reserved/ });
+  });
+
+t.test('an extra that Stonegate itself may not impersonate is refused with the reason', async (t) => {
+  const error = await refused([AS_BOB, ['Impersonate-Extra-scopes', 'view']]);
+  t.match(error, { code: 'ImpersonationForbidden', message: /authentication\.impersonationExtraKeys/ });
+});
+
+const NOBODY: Identity = { ...keystoneIdentity('alice'), subject: { kind: 'anonymous' } };
+for (const [who, identity] of [
+  ['goes through with a token of their own', { ...NOBODY, subject: { kind: 'upstream', user: alice } }],
+  ['is nobody', NOBODY],
+] as const)
+  t.test(`whoever ${who} acts as nobody else`, async (t) => {
+    t.match(await refused([AS_BOB], { identity }), { code: 'ImpersonationForbidden' });
+  });
+
+t.test(
+  'C114 a service account has the groups that Kubernetes gives it, unless others are asked for',
+  async (t) => {
+    const account: HeaderField = ['Impersonate-User', 'system:serviceaccount:ns:name'];
+    const { user, asked } = await act([account], { mode: shared });
+    t.strictSame(user.groups, [
+      'system:serviceaccounts',
+      'system:serviceaccounts:ns',
+      'system:authenticated',
+    ]);
+    t.strictSame(Object.keys(user.extra), ['stonegate.dev/original-user'], 'it is of no tenant');
+    t.match(asked, [{ resourceAttributes: { resource: 'serviceaccounts', namespace: 'ns', name: 'name' } }]);
+    t.equal(asked.length, 1);
+    const other = await act([account, ['Impersonate-Group', 'devs']], { mode: shared });
+    t.strictSame(other.user.groups, ['devs', 'system:authenticated']);
+  },
+);
+
+t.test('in shared mode the target has what everybody of the tenant has', async (t) => {
+  const { user, asked } = await act([AS_BOB, ['Impersonate-Group', 'devs']], { mode: shared });
+  t.equal(user.username, 'acme:bob');
+  t.strictSame(user.groups, ['devs', 'stonegate:tenant:acme', 'system:authenticated']);
+  t.strictSame(user.extra['stonegate.dev/tenant'], ['acme']);
+  t.equal(asked.length, 2, 'which nobody has to be allowed');
+});
+
+t.test('in arktos mode service accounts are the system tenant’s: refused', async (t) => {
+  const error = await refused([['Impersonate-User', 'system:serviceaccount:ns:name']]);
+  t.equal(error.code, 'ImpersonationForbidden');
+});

@@ -1,0 +1,393 @@
+/** Certificates that clients show as their credential: whom the listener believes, for how long, and what it reads. */
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import { connect as connectTCP, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { type ConnectionOptions, connect as connectTLS, type TLSSocket } from 'node:tls';
+import t, { type Test } from 'tap';
+import type { ClientCertificate } from '../../../src/api/client-certificate.ts';
+import type { Exchange } from '../../../src/pipeline/exchange.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import {
+  authority,
+  certificate,
+  readAll,
+  readSome,
+  request2,
+  startListener,
+} from '../../support/server/listening.ts';
+import { createIssuer, issuerOf, type Subject } from '../../support/tls/issuer.ts';
+
+const HEAD = 'GET / HTTP/1.1\r\nHost: x\r\n';
+const GET = `${HEAD}\r\n`;
+const BOB: Subject = [['CN', 'acme:bob']];
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const company = createIssuer('company');
+const stranger = createIssuer('stranger');
+
+/** Remembers what it was shown, and answers with whether it was believed; `/watch` goes on for ever. */
+async function setUp(t: Test, credentialCA = company.cert) {
+  const clock = createFakeClock();
+  const shown: (ClientCertificate | undefined)[] = [];
+  const serve = async ({ response, target, clientCertificate, upgrade }: Exchange): Promise<void> => {
+    shown.push(clientCertificate);
+    response.writeHead(upgrade === undefined ? 200 : 403, []);
+    const verdict = clientCertificate === undefined ? 'NONE' : clientCertificate.verified ? 'GOOD' : 'BAD';
+    if (target === '/watch') response.write(Buffer.from(verdict));
+    else response.end(verdict);
+  };
+  const listening = await startListener(serve, { tls: { ...certificate, credentialCA }, clock });
+  t.teardown(() => listening.close());
+  return {
+    ...listening,
+    clock,
+    shown,
+    trust: (pem: string) => listening.listener.setTLS({ ...certificate, credentialCA: pem }),
+    /** A connection on which one request was answered. */
+    async begun(credential: ConnectionOptions, head = GET) {
+      const socket = await listening.socket(credential);
+      socket.on('error', () => socket.destroy());
+      socket.write(head);
+      return { socket, answer: await readSome(socket), closed: closeOf(socket) };
+    },
+  };
+}
+
+async function closeOf(socket: Socket): Promise<true> {
+  if (!socket.closed) await once(socket, 'close');
+  return true;
+}
+
+/** A way to the port that holds back what a client sends after its first words. */
+function heldBack(port: number) {
+  const held = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const raw = connectTCP(port, '127.0.0.1');
+  let writes = 0;
+  const way = new Duplex({
+    read() {},
+    async write(chunk: Buffer, _encoding, done) {
+      writes += 1;
+      if (writes > 1) {
+        held.resolve();
+        await released.promise;
+      }
+      raw.write(chunk, done);
+    },
+  });
+  raw.on('data', (chunk) => way.push(chunk));
+  raw.once('close', () => way.destroy());
+  return { way, held: held.promise, release: () => released.resolve() };
+}
+
+/** Whether another request on the same connection is answered. */
+async function goesOn(socket: TLSSocket): Promise<boolean> {
+  if (socket.destroyed) return false;
+  socket.write(GET);
+  return /^HTTP\/1\.1 200 /.test(await readSome(socket));
+}
+
+t.test(
+  'a certificate of the configured authority is believed, over HTTP/1.1, HTTP/2 and upgrades',
+  async (t) => {
+    const { begun, port, shown } = await setUp(t);
+    const bob = company.issue([
+      ['O', 'tenant:acme'],
+      ['OU', 'dev'],
+      ['OU', 'ops'],
+      ['CN', 'bob'],
+    ]);
+    const { socket, answer } = await begun(bob);
+    t.match(answer, /GOOD/);
+    t.ok(await goesOn(socket));
+    t.equal(shown[0], shown[1], 'read once for the connection');
+    t.match(shown[0], {
+      verified: true,
+      commonNames: ['bob'],
+      organizations: ['tenant:acme'],
+      organizationalUnits: ['dev', 'ops'],
+      serialNumber: /^01[0-9a-f]{16}$/,
+      fingerprint: /^[0-9a-f]{64}$/,
+    });
+    socket.destroy();
+    const upgrade = await begun(bob, `${HEAD}Connection: Upgrade\r\nUpgrade: spdy/3.1\r\n\r\n`);
+    t.match(upgrade.answer, /^HTTP\/1\.1 403 /);
+    const session = connect(`https://localhost:${port}`, { ca: authority.cert, ...bob });
+    t.teardown(() => session.destroy());
+    t.equal((await request2(session, { ':path': '/' })).body, 'GOOD');
+    t.same(shown.slice(2), [shown[0], shown[0]]);
+  },
+);
+
+t.test('a client may show none', async (t) => {
+  const { begun, shown } = await setUp(t);
+  const { socket, answer } = await begun({});
+  t.match(answer, /NONE/);
+  t.same(shown, [undefined]);
+  socket.destroy();
+});
+
+t.test('C076 a certificate that is not to be believed is told from none', async (t) => {
+  const { begun, shown } = await setUp(t);
+  const wrong = {
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: stranger.issue(BOB),
+    CERT_HAS_EXPIRED: company.issue(BOB, { notAfter: new Date(Date.now() - 1_000) }),
+    INVALID_PURPOSE: company.issue(BOB, { forClients: false }),
+    DEPTH_ZERO_SELF_SIGNED_CERT: createIssuer('acme:bob'),
+  };
+  for (const [problem, credential] of Object.entries(wrong)) {
+    const { socket } = await begun(credential);
+    t.same(shown.pop(), { verified: false, problem });
+    socket.destroy();
+  }
+});
+
+t.test('a chain through an authority that the client sends along is believed', async (t) => {
+  const { begun } = await setUp(t);
+  const branch = company.issuer('branch');
+  const bob = branch.issue(BOB);
+  const { socket, answer } = await begun({ key: bob.key, cert: bob.cert + branch.cert });
+  t.match(answer, /GOOD/);
+  socket.destroy();
+});
+
+t.test('what a subject holds', async (t) => {
+  const { begun, shown } = await setUp(t);
+  const read = async (subject: Subject) => {
+    const { socket } = await begun(company.issue(subject));
+    socket.destroy();
+    return shown.pop();
+  };
+  t.match(
+    await read([
+      [
+        ['O', 'tenant:acme'],
+        ['OU', 'dev'],
+        ['CN', 'bob'],
+      ],
+    ]),
+    { commonNames: ['bob'], organizations: ['tenant:acme'], organizationalUnits: ['dev'] },
+    'several attributes in one',
+  );
+  const inOne = 'x, O=tenant:globex/O=tenant:globex\nO=tenant:globex+CN=eve\\';
+  t.match(
+    await read([['CN', inOne]]),
+    { commonNames: [inOne], organizations: [] },
+    'a value that looks like several is one',
+  );
+  t.match(
+    await read([['CN', 'acme:bob\0.globex']]),
+    { commonNames: ['acme:bob\0.globex'] },
+    'NUL ends nothing',
+  );
+  t.match(await read([['CN', 'acme:zoë 日本']]), { commonNames: ['acme:zoë 日本'] });
+  t.match(
+    await read([['CN', Buffer.from([0, 0x61, 0, 0x3a, 0x65, 0xe5]), 0x1e]]),
+    { commonNames: ['a:日'] },
+    'UTF-16',
+  );
+  t.match(await read([['CN', Buffer.from([0x61, 0xe9]), 0x14]]), { commonNames: ['aé'] }, 'Latin-1');
+  t.match(
+    await read([
+      ['CN', 'a'],
+      ['CN', 'b'],
+      ['O', 'x'],
+      ['O', 'x'],
+    ]),
+    { commonNames: ['a', 'b'], organizations: ['x', 'x'] },
+  );
+  t.same(
+    await read([
+      ['O', 'tenant:acme'],
+      ['O', Buffer.from([0, 0x61]), 0x03],
+      ['CN', 'bob'],
+    ]),
+    { verified: false, problem: 'its subject has an attribute that is no text' },
+    'an attribute that cannot be read is not left out',
+  );
+});
+
+t.test('when a certificate runs out', async (t) => {
+  const { begun, clock, port, shown, socket: open } = await setUp(t);
+  const notAfter = new Date(Math.ceil((clock.now() + 60 * DAY) / 1_000) * 1_000);
+  const before = clock.pending;
+  const watch = await begun(company.issue(BOB, { notAfter }), GET.replace('/', '/watch'));
+  t.match(shown[0], { notAfter: notAfter.getTime() });
+  const none = await begun({});
+  const bob = company.issue(BOB, { notAfter });
+  const session = connect(`https://localhost:${port}`, { ca: authority.cert, ...bob });
+  const stream = session.request({ ':path': '/watch' });
+  stream.on('error', () => stream.destroy());
+  session.on('error', () => session.destroy());
+  await once(stream, 'data');
+  const streamClosed = once(stream, 'close');
+
+  t.test('its connection goes on until then, further away than a timer reaches', async (t) => {
+    for (let hour = 0; hour < 60 * 24 - 1; hour += 1) {
+      clock.advance(HOUR);
+      if (clock.untilNext > HOUR) t.fail('a timer that the machine does not have');
+      if (watch.socket.destroyed) t.fail(`closed after ${hour} hours`);
+    }
+    t.notOk(watch.socket.destroyed || stream.closed);
+  });
+  t.test('then it is closed, whatever it is doing', async (t) => {
+    clock.advance(notAfter.getTime() - clock.now());
+    t.ok(await watch.closed);
+    await streamClosed;
+  });
+  t.test('others go on', async (t) => {
+    t.ok(await goesOn(none.socket));
+    none.socket.destroy();
+  });
+  t.test('a connection that ends earlier leaves no timer', async (t) => {
+    const socket = await open(company.issue(BOB));
+    socket.end();
+    await closeOf(socket);
+    t.ok(clock.pending <= before + 2);
+  });
+});
+
+t.test('the authorities change', async (t) => {
+  const setting = await setUp(t);
+  const { begun, trust } = setting;
+  const branch = company.issuer('branch');
+  const bob = company.issue(BOB);
+  const eve = branch.issue(BOB);
+  const told = { key: eve.key, cert: eve.cert + branch.cert };
+  const watch = await begun(bob, GET.replace('/', '/watch'));
+  const kept = await begun(bob);
+  const throughBranch = await begun(told);
+  const none = await begun({});
+  const unbelieved = await begun(stranger.issue(BOB));
+
+  t.test('to the same: nothing is closed', async (t) => {
+    trust(company.cert);
+    t.ok(await goesOn(kept.socket));
+    t.ok(await goesOn(unbelieved.socket));
+  });
+
+  t.test('one more: who was believed goes on, who was not has to connect anew', async (t) => {
+    trust(company.cert + stranger.cert);
+    t.ok(await unbelieved.closed);
+    t.ok(await goesOn(kept.socket));
+    t.ok(await goesOn(throughBranch.socket));
+    t.match((await begun(stranger.issue(BOB))).answer, /GOOD/);
+  });
+
+  t.test('renewed with the same key: what can still be shown to lead to it goes on', async (t) => {
+    const renewed = company.renewed({ notAfter: new Date(Date.now() + 30 * DAY) });
+    trust(renewed.cert + branch.cert);
+    t.ok(await goesOn(kept.socket));
+    t.ok(await goesOn(throughBranch.socket));
+  });
+
+  t.test(
+    'without theirs: they are closed in the middle of a watch, and refused when they come again',
+    async (t) => {
+      t.notOk(watch.socket.destroyed);
+      trust(stranger.cert);
+      t.ok(await watch.closed);
+      t.ok(await kept.closed);
+      t.ok(await throughBranch.closed);
+      t.match((await begun(bob)).answer, /BAD/);
+    },
+  );
+
+  t.test('whoever has shown none goes on', async (t) => {
+    t.ok(await goesOn(none.socket));
+    none.socket.destroy();
+  });
+});
+
+t.test('an authority of the same name with another key vouches for nobody of the former', async (t) => {
+  const { begun, trust } = await setUp(t);
+  const kept = await begun(company.issue(BOB));
+  trust(createIssuer('company').cert);
+  t.ok(await kept.closed);
+});
+
+t.test('an authority that has run out vouches for nobody', async (t) => {
+  const { begun, trust } = await setUp(t);
+  const kept = await begun(company.issue(BOB));
+  trust(company.renewed({ notAfter: new Date(Date.now() - HOUR) }).cert);
+  t.ok(await kept.closed);
+});
+
+t.test('a certificate is good for no longer than its authority', async (t) => {
+  const soon = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + HOUR);
+  const brief = createIssuer('brief', { notAfter: soon });
+  const { begun, clock } = await setUp(t, brief.cert);
+  const kept = await begun(brief.issue(BOB));
+  clock.advance(soon.getTime() - clock.now());
+  t.ok(await kept.closed);
+});
+
+t.test('who holds a certificate that may not issue others is nobody else', async (t) => {
+  const { begun } = await setUp(t);
+  const bob = company.issue(BOB);
+  const forged = issuerOf(BOB, bob.key, bob.cert).issue([['CN', 'globex:admin']]);
+  const { answer, socket } = await begun({ key: forged.key, cert: forged.cert + bob.cert });
+  t.match(answer, /BAD/);
+  socket.destroy();
+});
+
+for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+  t.test(`${version}: a session from before brings no verdict with it`, async (t) => {
+    const { begun, trust, socket: open } = await setUp(t);
+    const settings = { ...company.issue(BOB), minVersion: version, maxVersion: version };
+    const first = await open(settings);
+    const sessions: Buffer[] = [];
+    first.on('session', (session: Buffer) => sessions.push(session));
+    first.write(GET);
+    t.match(await readSome(first), /GOOD/);
+    const session = sessions.at(-1) ?? first.getSession();
+    t.ok(session, 'there is a session to come back with');
+    first.destroy();
+    const again = await begun({ ...settings, session });
+    t.match(again.answer, /GOOD/);
+    t.notOk(again.socket.isSessionReused(), 'and is judged anew');
+    again.socket.destroy();
+    trust(stranger.cert);
+    const after = await begun({ ...settings, session });
+    t.match(after.answer, /BAD/);
+    after.socket.destroy();
+  });
+}
+
+t.test('a handshake that began before the authorities changed is judged by what came after', async (t) => {
+  const { port, trust, listener } = await setUp(t);
+  const { way, held, release } = heldBack(port);
+  const socket = connectTLS({
+    socket: way,
+    ca: authority.cert,
+    servername: 'localhost',
+    ...company.issue(BOB),
+  });
+  socket.on('error', () => socket.destroy());
+  await held;
+  trust(stranger.cert);
+  release();
+  socket.write(GET);
+  t.equal(await readAll(socket), '');
+  await eventually(() => listener.activeConnections === 0);
+});
+
+t.test('a client cannot become another in the middle of a connection', async (t) => {
+  const { socket: open } = await setUp(t);
+  const socket = await open({ ...company.issue(BOB), maxVersion: 'TLSv1.2' });
+  socket.on('error', () => socket.destroy());
+  socket.write(GET);
+  t.match(await readSome(socket), /GOOD/);
+  const ended = new Promise((resolve) => socket.once('error', resolve).once('close', resolve));
+  const renegotiated = new Promise((resolve) => socket.renegotiate({}, () => resolve('another')));
+  t.match(await Promise.race([ended, renegotiated]), { code: 'ERR_SSL_NO_RENEGOTIATION' });
+  socket.destroy();
+});
+
+t.test('whether and why clients are asked for certificates needs a restart to change', async (t) => {
+  const { listener } = await setUp(t);
+  t.throws(() => listener.setTLS(certificate), /restart/);
+  t.throws(() => listener.setTLS({ ...certificate, clientCA: company.cert }), /restart/);
+});

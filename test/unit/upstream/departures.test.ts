@@ -1,0 +1,49 @@
+import t from 'tap';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import { createDepartures } from '../../../src/upstream/departures.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+
+const CERTIFICATE = { cert: 'c', key: 'k' };
+const THEIRS = { kind: 'client', token: 'theirs' } as const;
+
+function departuresOf(credential: { token: string } | typeof CERTIFICATE, passThrough: boolean) {
+  return createDepartures({
+    connection: { server: 'https://127.0.0.1:1', connectTimeout: 1 },
+    credential,
+    passThrough,
+    context: { clock: createFakeClock(), logger: silentLogger, telemetry: noTelemetry },
+  });
+}
+
+t.test('with a token of ours, a connection is nobody’s, and each request carries its sender’s', async (t) => {
+  const { of } = departuresOf({ token: 'ours' }, true);
+  const own = of({ kind: 'stonegate' });
+  const theirs = of(THEIRS);
+  t.match([own.token, theirs.token], ['ours', 'theirs']);
+  t.equal(own.brief, theirs.brief);
+  t.equal(own.connection.certificate, undefined);
+});
+
+t.test('with a certificate of ours, what a client sends has no connection in common with us', async (t) => {
+  const { of } = departuresOf(CERTIFICATE, true);
+  const own = of({ kind: 'stonegate' });
+  const theirs = of(THEIRS);
+  t.equal(own.token, undefined);
+  t.same(own.connection.certificate, CERTIFICATE);
+  t.equal(theirs.token, 'theirs');
+  t.equal(theirs.connection.certificate, undefined);
+  t.not(own.brief.dispatcher, theirs.brief.dispatcher);
+  t.not(own.lasting.dispatcher, theirs.lasting.dispatcher);
+});
+
+t.test('where nobody goes through, a client’s token is sent nowhere', async (t) => {
+  for (const credential of [{ token: 'ours' }, CERTIFICATE])
+    t.throws(() => departuresOf(credential, false).of(THEIRS), { code: 'InvariantBroken' });
+});
+
+t.test('C086 an empty token is no token', async (t) => {
+  t.throws(() => departuresOf({ token: 'ours' }, true).of({ kind: 'client', token: '' }), {
+    code: 'InvariantBroken',
+  });
+});
