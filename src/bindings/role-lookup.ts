@@ -57,7 +57,10 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
     oncePer((_: readonly RoleAssignment[]) => new Map<string, Identity>()),
   );
 
-  async function assignmentsOf(identity: Identity, userID: string): Promise<readonly RoleAssignment[] | undefined> {
+  async function assignmentsOf(
+    identity: Identity,
+    userID: string,
+  ): Promise<readonly RoleAssignment[] | undefined> {
     return options.assignments.lookup(userID, async () => {
       const value = await source.roleAssignmentsOf(userID);
       return { value, expiresAt: NO_END, tags: options.tagsOf(identity, value) };
