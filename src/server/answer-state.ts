@@ -3,9 +3,22 @@
  * Writers change it, the exchange shows it as signals, and a listener that stops tells it to come to an end.
  */
 import type { Leaving } from '../lib/leaving.ts';
+import { Place } from '../lib/ring.ts';
 
-export class AnswerState implements Leaving {
-  readonly #open: Set<AnswerState>;
+/** The listener's answers that are not complete. */
+export class OpenAnswers {
+  readonly #ring = new Place();
+
+  add(answer: AnswerState): void {
+    answer.joinBefore(this.#ring);
+  }
+
+  drain(): void {
+    for (const place of [...this.#ring.others()]) if (place instanceof AnswerState) place.drain();
+  }
+}
+
+export class AnswerState extends Place implements Leaving {
   #callbacks: (() => void)[] | undefined;
   #gone: AbortController | undefined;
   #draining: AbortController | undefined;
@@ -14,11 +27,11 @@ export class AnswerState implements Leaving {
   #complete = false;
 
   /**
-   * @param open the listener's answers that are not complete; this one is in it until it is
+   * @param open this one is among them until it is complete
    * @param draining whether the listener has begun to stop
    */
-  constructor(open: Set<AnswerState>, draining: boolean) {
-    this.#open = open;
+  constructor(open: OpenAnswers, draining: boolean) {
+    super();
     this.#drained = draining;
     open.add(this);
   }
@@ -59,13 +72,13 @@ export class AnswerState implements Leaving {
 
   complete(): void {
     this.#complete = true;
-    this.#open.delete(this);
+    this.unlink();
   }
 
   abandon(): void {
     if (this.closed) return;
     this.#left = true;
-    this.#open.delete(this);
+    this.unlink();
     this.#gone?.abort();
     for (const callback of this.#callbacks?.splice(0) ?? []) callback();
   }

@@ -12,7 +12,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
-import type { AnswerState } from './answer-state.ts';
+import { OpenAnswers } from './answer-state.ts';
 import { parseBindAddress } from './bind-address.ts';
 import { readAuthorities } from './client-authorities.ts';
 import { type ClientCertificates, createClientCertificates } from './client-certificates.ts';
@@ -57,7 +57,7 @@ export interface Listener {
 /** @throws Error where the address is taken or the certificate cannot be used */
 export async function createListener(options: ListenerOptions): Promise<Listener> {
   const draining = new AbortController();
-  const open = new Set<AnswerState>();
+  const open = new OpenAnswers();
   const { credentialCA } = options.tls;
   const certificates =
     credentialCA === undefined
@@ -97,7 +97,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       server.close();
       for (const session of sessions) session.close();
       for (const socket of [...connections, ...secured]) if (socket.bytesRead === 0) socket.destroy();
-      for (const answer of open) answer.drain();
+      open.drain();
       const timer = options.clock.after(grace, () => {
         options.logger.warn({ connections: connections.size }, 'the grace is over: connections broken off');
         for (const socket of connections) socket.destroy();

@@ -10,7 +10,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
-import type { AnswerState } from './answer-state.ts';
+import type { OpenAnswers } from './answer-state.ts';
 import { writeStatus } from './status-writer.ts';
 
 export interface ListenerTimeouts {
@@ -34,7 +34,7 @@ export interface ServeContext {
   readonly logger: Logger;
   /** Aborted when the listener stops. */
   readonly draining: AbortSignal;
-  readonly open: Set<AnswerState>;
+  readonly open: OpenAnswers;
 }
 
 /** Serves one exchange; whatever it throws, and an answer it forgot, becomes a Status. */

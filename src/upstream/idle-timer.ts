@@ -4,6 +4,7 @@
  * would cost a call more than its own bookkeeping, and one for each chunk more than the chunk.
  */
 import type { Clock, Timer } from '../lib/clock.ts';
+import { Place } from '../lib/ring.ts';
 
 export interface IdleTimer {
   /** Something happened: the wait begins anew. */
@@ -17,7 +18,8 @@ export interface IdleTimer {
 export class IdleTimers {
   readonly #clock: Clock;
   readonly #milliseconds: number;
-  readonly #waits = new Set<Wait>();
+  /** Stands before the first wait and behind the last. */
+  readonly #waits = new Place();
   #timer: Timer | undefined;
 
   /** @param milliseconds of silence, the same for all */
@@ -33,14 +35,15 @@ export class IdleTimers {
    */
   start(onIdle: () => void): IdleTimer {
     const wait = new Wait(this.#clock, this, onIdle);
-    this.#waits.add(wait);
+    wait.joinBefore(this.#waits);
     // An earlier wait's timer fires before this one's could.
     this.#timer ??= this.#clock.after(this.#milliseconds, this.#look);
     return wait;
   }
 
-  stop(wait: Wait): void {
-    if (!this.#waits.delete(wait) || this.#waits.size > 0) return;
+  /** Called when a wait has left. */
+  onLeft(): void {
+    if (!this.#waits.alone) return;
     this.#timer?.cancel();
     this.#timer = undefined;
   }
@@ -49,16 +52,18 @@ export class IdleTimers {
     this.#timer = undefined;
     const now = this.#clock.now();
     let least = this.#milliseconds;
-    for (const wait of this.#waits) {
+    // A list of them first: whoever is called may leave.
+    for (const wait of [...this.#waits.others()]) {
+      if (!(wait instanceof Wait)) continue;
       const left = wait.held ? this.#milliseconds : wait.last + this.#milliseconds - now;
       if (left > 0) least = Math.min(least, left);
       else wait.end();
     }
-    if (this.#waits.size > 0) this.#timer ??= this.#clock.after(least, this.#look);
+    if (!this.#waits.alone) this.#timer ??= this.#clock.after(least, this.#look);
   };
 }
 
-class Wait implements IdleTimer {
+class Wait extends Place implements IdleTimer {
   readonly #clock: Clock;
   readonly #timers: IdleTimers;
   readonly #onIdle: () => void;
@@ -66,6 +71,7 @@ class Wait implements IdleTimer {
   held = false;
 
   constructor(clock: Clock, timers: IdleTimers, onIdle: () => void) {
+    super();
     this.#clock = clock;
     this.#timers = timers;
     this.#onIdle = onIdle;
@@ -86,7 +92,8 @@ class Wait implements IdleTimer {
   }
 
   stop(): void {
-    this.#timers.stop(this);
+    this.unlink();
+    this.#timers.onLeft();
   }
 
   end(): void {
