@@ -145,7 +145,7 @@ export class PortalParts {
 
 function identitiesOf({ authenticators, mode }: Identification): IdentitySource {
   return {
-    authenticate: (credential, source, signal) =>
+    authenticate: async (credential, source, signal) =>
       authenticate(authenticators, credential, { source, signal }),
     describe(identity) {
       const tenant = mode.tenantOf(identity);

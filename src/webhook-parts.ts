@@ -158,7 +158,7 @@ export class WebhookParts {
       tagsOf: (token) => tagsOf(token, mode),
     });
     return {
-      authenticate: (token, source, signal) =>
+      authenticate: async (token, source, signal) =>
         authenticate([authenticator], { kind: 'bearer', token }, { source, signal }),
       describe(identity) {
         const tenant = mode.tenantOf(identity);

@@ -19,9 +19,18 @@ export interface Authenticator {
   readonly name: string;
   /** The kind of credential it decides on, for explanations: `Keystone tokens`. */
   readonly takes?: string;
-  authenticate(credential: Credential, context: AuthenticationContext): Promise<Identity | undefined>;
+  /** No promise where it knows at once: of most credentials it does. */
+  authenticate(
+    credential: Credential,
+    context: AuthenticationContext,
+  ): Promise<Identity | undefined> | Identity | undefined;
   /** The API server has refused a token that this authenticator let through: what is remembered of it counts no more. */
   forget?(token: string): void;
+}
+
+/** One that always answers later. */
+export interface AsyncAuthenticator extends Authenticator {
+  authenticate(credential: Credential, context: AuthenticationContext): Promise<Identity | undefined>;
 }
 
 /**
@@ -29,17 +38,21 @@ export interface Authenticator {
  *
  * @throws StatusError CredentialMissing without a credential, CredentialInvalid where nobody knows it
  */
-export async function authenticate(
+export function authenticate(
   authenticators: readonly Authenticator[],
   credential: Credential | undefined,
   context: AuthenticationContext,
-): Promise<Identity> {
+): Promise<Identity> | Identity {
   if (credential === undefined)
     throw new StatusError('CredentialMissing', 'Unauthorized', {
       cause: 'the request carries no credential',
     });
-  for (const authenticator of authenticators) {
-    const identity = await authenticator.authenticate(credential, context);
+  for (const [at, authenticator] of authenticators.entries()) {
+    const identity = authenticator.authenticate(credential, context);
+    if (identity instanceof Promise)
+      return identity.then(
+        (found) => found ?? authenticate(authenticators.slice(at + 1), credential, context),
+      );
     if (identity !== undefined) return identity;
   }
   throw unauthorized('no authenticator is responsible for this kind of credential');

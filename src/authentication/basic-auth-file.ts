@@ -8,7 +8,7 @@ import type { StaticPassword, StaticUser } from '../api/static-user.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Random } from '../lib/random.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
-import type { Authenticator } from './authenticator.ts';
+import type { AsyncAuthenticator } from './authenticator.ts';
 import { passwordMatches } from './password.ts';
 import { identityOfStaticUser } from './static-identity.ts';
 import type { UnknownCredentialGate } from './unknown-credential-gate.ts';
@@ -21,7 +21,7 @@ export interface BasicAuthFileOptions {
 }
 
 /** The authenticator throws StatusError CredentialInvalid, and CredentialRateExceeded from the gate. */
-export function createBasicAuthFileAuthenticator(options: BasicAuthFileOptions): Authenticator {
+export function createBasicAuthFileAuthenticator(options: BasicAuthFileOptions): AsyncAuthenticator {
   const { entries, gate, random } = options;
   const key = random.bytes(32);
   const digest = (userName: string, password: string) =>

@@ -6,7 +6,7 @@
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import type { Clock } from '../lib/clock.ts';
 import { oncePer } from '../lib/once-per.ts';
-import type { Authenticator } from './authenticator.ts';
+import type { AsyncAuthenticator } from './authenticator.ts';
 import type { IssuerKeys, KeySet } from './issuer-keys.ts';
 import { createVerifiedTokens } from './jwt-cache.ts';
 import { identityOfClaims } from './jwt-mapping.ts';
@@ -37,7 +37,7 @@ interface Verdict {
 }
 
 /** @throws Error where an issuer is configured twice, or with no algorithm that may be used */
-export function createJWTAuthenticator(options: JWTAuthenticatorOptions): Authenticator {
+export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncAuthenticator {
   const { clock } = options;
   const verdicts = createVerifiedTokens<Verdict>({ maxEntries: MAX_REMEMBERED, clock });
   const issuers = new Map<string, Issuer>();

@@ -4,6 +4,7 @@
  * token that no cache knows passes the gate: people who are already known are never slowed by a flood of strangers.
  */
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
+import type { Identity } from '../api/identity.ts';
 import { type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -39,10 +40,16 @@ export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOption
     return token && { value: token, expiresAt: token.expiresAt, tags: tagsOf(token) };
   }
 
+  function identityOfValid(token: KeystoneToken | undefined): Identity {
+    if (token === undefined) throw unauthorized('Keystone does not vouch for the token');
+    if (token.expiresAt <= clock.now()) throw unauthorized('the Keystone token has expired');
+    return identityOfToken(token);
+  }
+
   return {
     name: 'keystone',
     takes: tokenProvider === 'jws' ? 'Keystone tokens, Fernet and JWS' : 'Keystone tokens, Fernet',
-    async authenticate(credential, context) {
+    authenticate(credential, context) {
       if (credential.kind !== 'bearer' && credential.kind !== 'x-auth-token') return undefined;
       const kind = classifyCredential(credential, tokenProvider);
       if (kind === 'foreign') return undefined;
@@ -51,14 +58,12 @@ export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOption
       if (!TOKEN_SPELLING.test(credential.token)) {
         throw unauthorized('the Keystone token is too long, or has characters that none has');
       }
-      const token = await cache.lookup(credential.token, (reason) =>
+      const token = cache.lookup(credential.token, (reason) =>
         reason === 'refresh'
           ? validate(credential.token)
           : gate.enter(context.source, () => validate(credential.token)),
       );
-      if (token === undefined) throw unauthorized('Keystone does not vouch for the token');
-      if (token.expiresAt <= clock.now()) throw unauthorized('the Keystone token has expired');
-      return identityOfToken(token);
+      return token instanceof Promise ? token.then(identityOfValid) : identityOfValid(token);
     },
   };
 }

@@ -6,7 +6,7 @@
 import { createHmac } from 'node:crypto';
 import type { StaticToken, StaticUser } from '../api/static-user.ts';
 import type { Random } from '../lib/random.ts';
-import type { Authenticator } from './authenticator.ts';
+import type { AsyncAuthenticator } from './authenticator.ts';
 import { identityOfStaticUser } from './static-identity.ts';
 
 export interface TokenFileOptions {
@@ -16,7 +16,7 @@ export interface TokenFileOptions {
 }
 
 /** Takes only the tokens it has: every other may be somebody else's. */
-export function createTokenFileAuthenticator({ entries, random }: TokenFileOptions): Authenticator {
+export function createTokenFileAuthenticator({ entries, random }: TokenFileOptions): AsyncAuthenticator {
   const key = random.bytes(32);
   const digest = (token: string) => createHmac('sha256', key).update(token).digest('base64');
   const users = new Map<string, StaticUser>(entries.map(({ token, user }) => [digest(token), user]));

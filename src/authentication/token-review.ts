@@ -8,7 +8,7 @@ import type { Identity } from '../api/identity.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { oncePer } from '../lib/once-per.ts';
-import type { Authenticator } from './authenticator.ts';
+import type { AsyncAuthenticator } from './authenticator.ts';
 import type { ForgettingCredentialCache, Validated } from './credential-cache.ts';
 import type { TokenReviewer } from './token-reviewer.ts';
 import type { UnknownCredentialGate } from './unknown-credential-gate.ts';
@@ -34,7 +34,7 @@ const MAX_LENGTH = 16 * 1024;
  * tenant, UpstreamUnavailable where it cannot be asked, UpstreamRefusedCredential where Stonegate may not ask,
  * CredentialRateExceeded from the gate.
  */
-export function createTokenReviewAuthenticator(options: TokenReviewAuthenticatorOptions): Authenticator {
+export function createTokenReviewAuthenticator(options: TokenReviewAuthenticatorOptions): AsyncAuthenticator {
   const { reviewer, cache, gate, rules, clock, tagsOf } = options;
   const identityOfUser = oncePer((vouched: VouchedUser) => identityOf(vouched, rules));
 

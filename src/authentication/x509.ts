@@ -9,7 +9,7 @@ import type { Identity } from '../api/identity.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { oncePer } from '../lib/once-per.ts';
-import type { Authenticator } from './authenticator.ts';
+import type { AsyncAuthenticator } from './authenticator.ts';
 import { requirePrintableText, requireUnreservedName } from './given-name.ts';
 
 export interface X509AuthenticatorOptions {
@@ -39,7 +39,7 @@ const TENANT = 'tenant:';
 const EVERY_TENANT = 'all';
 
 /** Made once for each certificate: the listener gives the same one for all requests of a connection. */
-export function createX509Authenticator(options: X509AuthenticatorOptions): Authenticator {
+export function createX509Authenticator(options: X509AuthenticatorOptions): AsyncAuthenticator {
   const { clock } = options;
   const identityOf = oncePer((certificate: VerifiedCertificate) =>
     identityOfCertificate(certificate, options),

@@ -29,12 +29,13 @@ export interface Authorizer {
 }
 
 /** Every authorizer must be content; the first refusal ends it. */
-export async function authorize(
+export function authorize(
   authorizers: readonly Authorizer[],
   attributes: AuthorizationAttributes,
-): Promise<void> {
-  for (const authorizer of authorizers) {
+): Promise<void> | undefined {
+  for (const [at, authorizer] of authorizers.entries()) {
     const asked = authorizer.authorize(attributes);
-    if (asked !== undefined) await asked;
+    if (asked !== undefined) return asked.then(() => authorize(authorizers.slice(at + 1), attributes));
   }
+  return undefined;
 }

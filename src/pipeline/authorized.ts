@@ -5,11 +5,12 @@ import { type AuthorizationAttributes, type Authorizer, authorize } from '../aut
 import type { Authorized, Scoped } from './request-state.ts';
 
 /** @throws StatusError as the authorizers do */
-export async function asAuthorized(
+export function asAuthorized(
   scoped: Scoped,
   authorizers: readonly Authorizer[],
   attributes: AuthorizationAttributes,
-): Promise<Authorized> {
-  await authorize(authorizers, attributes);
-  return { ...scoped, authorized: true };
+): Promise<Authorized> | Authorized {
+  const asked = authorize(authorizers, attributes);
+  const authorized: Authorized = { ...scoped, authorized: true };
+  return asked === undefined ? authorized : asked.then(() => authorized);
 }

@@ -57,6 +57,11 @@ export function impersonationRequest(headers: HeaderList): ImpersonationRequest 
   return { user, uid, groups: [...groups], extra: Object.fromEntries(extra) };
 }
 
+/** Whether the header asks to impersonate anybody. */
+export function wishesToAct(headers: HeaderList): boolean {
+  return headers.some(([name]) => beginsWish(name));
+}
+
 /** Asked of every field of every request: most do not even have the first letter. */
 function beginsWish(name: string): boolean {
   const first = name[0];

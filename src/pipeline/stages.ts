@@ -3,6 +3,7 @@
  * them to serve, `explain-request.ts` to say what would happen; neither decides anything by itself.
  */
 import type { AdmissionPlugin } from '../admission/admission.ts';
+import type { Identity } from '../api/identity.ts';
 import type { AnonymousAccess } from '../authentication/anonymous.ts';
 import { type Authenticator, authenticate } from '../authentication/authenticator.ts';
 import { credentialOf } from '../authentication/credential.ts';
@@ -19,6 +20,7 @@ import { clientAddresses, type TrustedProxies } from './client-address.ts';
 import { cleanClientHeaders } from './client-headers.ts';
 import type { Exchange } from './exchange.ts';
 import { impersonate } from './impersonate.ts';
+import { wishesToAct } from './impersonation-request.ts';
 import { passThrough, senderOf } from './pass-through.ts';
 import { parseRequestInfo } from './request-info.ts';
 import type { RequestRecord } from './request-observer.ts';
@@ -71,18 +73,21 @@ export function identify(received: Received, record: RequestRecord, { mode }: St
 }
 
 /** @throws StatusError as `credentialOf`, `authenticate` and the authenticators do */
-export async function authenticateRequest(
+export function authenticateRequest(
   identified: Identified,
   record: RequestRecord,
   { authenticators, anonymousAccess }: Stages,
-): Promise<Authenticated> {
+): Promise<Authenticated> | Authenticated {
   const { exchange, sourceIPs } = identified;
   const credential = credentialOf(exchange.headers, exchange.clientCertificate);
   const nobody = credential === undefined ? anonymousAccess(identified.info.rawPath) : undefined;
   const context = { source: sourceIPs[0], signal: exchange.signal };
-  const identity = nobody ?? (await authenticate(authenticators, credential, context));
-  record.identity = identity;
-  return { ...identified, identity, sender: senderOf(identity, credential) };
+  const found = nobody ?? authenticate(authenticators, credential, context);
+  const authenticated = (identity: Identity): Authenticated => {
+    record.identity = identity;
+    return { ...identified, identity, sender: senderOf(identity, credential) };
+  };
+  return found instanceof Promise ? found.then(authenticated) : authenticated(found);
 }
 
 /**
@@ -91,24 +96,34 @@ export async function authenticateRequest(
  *
  * @throws StatusError TenantUnknown, IdentityReserved, IdentityUnusable, KeystoneUnavailable
  */
-export async function resolveTenant(
+export function resolveTenant(
   authenticated: Authenticated,
   record: RequestRecord,
   { mode, roles }: Stages,
-): Promise<Scoped> {
+): Promise<Scoped> | Scoped {
   const { identity: proven, info } = authenticated;
   const tenant = mode.tenantOf(proven);
   record.tenant = tenant;
-  const lookedUp = roles !== undefined && proven.assignmentsOf !== undefined;
-  const identity = lookedUp ? await roles.inScope(proven, concernOf(info, proven, tenant, mode)) : proven;
-  record.identity = identity;
-  const user = mode.userOf(identity, tenant);
-  record.user = user;
-  return { ...authenticated, identity, proven, tenant, user };
+  const scoped = (identity: Identity): Scoped => {
+    record.identity = identity;
+    const user = mode.userOf(identity, tenant);
+    record.user = user;
+    return { ...authenticated, identity, proven, tenant, user };
+  };
+  if (roles === undefined || proven.assignmentsOf === undefined) return scoped(proven);
+  return roles.inScope(proven, concernOf(info, proven, tenant, mode)).then(scoped);
 }
 
 /** @throws StatusError as `actAs` does */
-export async function actAsRequested(
+export function actAsRequested(
+  scoped: Scoped,
+  record: RequestRecord,
+  stages: Stages,
+): Promise<Scoped> | Scoped {
+  return wishesToAct(scoped.exchange.headers) ? actAsWished(scoped, record, stages) : scoped;
+}
+
+async function actAsWished(
   scoped: Scoped,
   record: RequestRecord,
   { mode, impersonation }: Stages,
@@ -119,7 +134,7 @@ export async function actAsRequested(
 }
 
 /** @throws StatusError as the authorizers do */
-export async function authorizeRequest(scoped: Scoped, { authorizers }: Stages): Promise<Authorized> {
+export function authorizeRequest(scoped: Scoped, { authorizers }: Stages): Promise<Authorized> | Authorized {
   const { exchange, info, tenant, user, sender } = scoped;
   return asAuthorized(scoped, authorizers, {
     info,

@@ -96,7 +96,7 @@ function authenticatorOf(client: KeystoneClient) {
     tagsOf: () => [],
   });
   const context = { source: '127.0.0.1', signal: new AbortController().signal };
-  return (token: string) => authenticator.authenticate({ kind: 'bearer', token }, context);
+  return async (token: string) => authenticator.authenticate({ kind: 'bearer', token }, context);
 }
 
 t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {

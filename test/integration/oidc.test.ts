@@ -69,7 +69,7 @@ async function scene(t: Test): Promise<Scene> {
     provider,
     keys,
     clock,
-    login: (token) => authenticate([authenticator], { kind: 'bearer', token }, CONTEXT),
+    login: async (token) => authenticate([authenticator], { kind: 'bearer', token }, CONTEXT),
   };
 }
 

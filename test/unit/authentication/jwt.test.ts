@@ -28,7 +28,7 @@ function authenticatorWith(
 
 const authenticator = authenticatorWith();
 
-function login(token: string, by = authenticator): Promise<Identity | undefined> {
+async function login(token: string, by = authenticator): Promise<Identity | undefined> {
   return by.authenticate({ kind: 'bearer', token }, CONTEXT);
 }
 

@@ -8,6 +8,8 @@ import { StatusError } from '../../../src/errors/status-error.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 
+const decide = async (...asked: Parameters<typeof authorize>) => authorize(...asked);
+
 const EXEC = '/api/v1/namespaces/ns/pods/p/exec?command=sh';
 
 interface Options {
@@ -37,7 +39,7 @@ async function ask(target: string, options: Options = {}) {
       },
     },
   });
-  const refusal: unknown = await authorize([authorizer], {
+  const refusal: unknown = await decide([authorizer], {
     info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
     method,
     user: { username: 'acme:alice', uid: '', groups: [], extra: {} },

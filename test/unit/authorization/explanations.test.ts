@@ -7,6 +7,8 @@ import { StatusError } from '../../../src/errors/status-error.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 
+const decide = async (...asked: Parameters<typeof authorize>) => authorize(...asked);
+
 const EXPLANATIONS = '/apis/stonegate.dev/v1alpha1/explanations';
 
 async function ask(
@@ -32,7 +34,7 @@ async function ask(
       },
     },
   });
-  const refusal: unknown = await authorize([authorizer], {
+  const refusal: unknown = await decide([authorizer], {
     info: parseRequestInfo('POST', target, { readsTenantFromPath: true }),
     method: 'POST',
     user: { username: 'alice', uid: '', groups: [], extra: {} },

@@ -8,8 +8,8 @@ import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 
 const boundary = createTenantBoundary({ isSystem: (tenant) => tenant === 'system' });
 
-function ask(target: string, tenant = 'tenant1', username = `${tenant}:root`): Promise<void> {
-  return authorize([boundary], {
+async function ask(target: string, tenant = 'tenant1', username = `${tenant}:root`): Promise<void> {
+  await authorize([boundary], {
     info: parseRequestInfo('GET', target, { readsTenantFromPath: true }),
     method: 'GET',
     user: { username, uid: '', groups: [], extra: {} },

@@ -5,9 +5,11 @@ import { createUpgradePlaces } from '../../../src/authorization/upgrade-places.t
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 
+const decide = async (...asked: Parameters<typeof authorize>) => authorize(...asked);
+
 /** The refusal of a request to upgrade; undefined where it is let through. */
 function refusalOf(method: string, target: string, upgrade: string | undefined): Promise<unknown> {
-  return authorize([createUpgradePlaces()], {
+  return decide([createUpgradePlaces()], {
     info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
     method,
     user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
