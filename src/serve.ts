@@ -7,6 +7,7 @@ import { type App, createApp } from './app.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './cli/usage.ts';
 import { type LoadedConfiguration, loadConfiguration, systemSources, type Watched } from './config/load.ts';
 import { formatProblem } from './config/problem.ts';
+import { countBuffersWithHeap } from './garbage-collection.ts';
 import { systemClock } from './lib/clock.ts';
 import { systemRandom } from './lib/random.ts';
 import { createLogger } from './observability/log.ts';
@@ -64,6 +65,7 @@ export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
 }
 
 function run(started: Started): Promise<void> {
+  countBuffersWithHeap();
   if (cluster.isWorker) return runAsWorker(started);
   const { workers } = started.loaded.configuration.server;
   return workerCount(workers) === 1 ? runAlone(started) : runAsPrimary(started, workers);
