@@ -180,7 +180,7 @@ export class WebhookParts {
       const upstream = build();
       const objects = createClusterObjects(upstream);
       const placeOf = ({ tenant }: ProjectMember) => {
-        const named = mode.reviewTenant(tenant);
+        const named = tenant && mode.reviewTenant(tenant);
         return named === undefined ? {} : { tenant: named };
       };
       const made = createProjectSync({
