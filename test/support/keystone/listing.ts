@@ -1,8 +1,9 @@
 /**
  * What the stand-in Keystone lists for who may read it: projects, domains, users, roles and who holds which where. It
- * knows no groups, no inheritance and no implied roles: its `effective` assignments are those that were made, and, as
+ * gives no roles to groups, knows no inheritance and no implied roles: its `effective` assignments are those that were made, and, as
  * the real one does, it leaves out the system's.
  */
+import { createHash } from 'node:crypto';
 import type { Directory, Domain, Target, User } from './directory.ts';
 import { Refusal } from './login.ts';
 
@@ -43,7 +44,8 @@ export function listed(directory: Directory, path: string, query: URLSearchParam
 function one({ users, domains }: Directory, kind: string, id: string, part: string | undefined) {
   const user = users.find((each) => each.id === id && !each.deleted);
   const domain = domains.find((each) => each.id === id);
-  if (kind === 'users' && user) return part === 'groups' ? page('groups', []) : { user: userFields(user) };
+  if (kind === 'users' && user)
+    return part === 'groups' ? page('groups', groupsOf(user)) : { user: userFields(user) };
   if (kind === 'domains' && domain) return { domain };
   if (kind === 'users' || kind === 'domains') throw new Refusal(404, `Could not find ${kind}: ${id}.`);
   return undefined;
@@ -81,6 +83,14 @@ function named({ id, name }: Domain) {
 
 function userFields({ id, name, domain, enabled }: User) {
   return { id, name, domain_id: domain.id, enabled };
+}
+
+function groupsOf({ groups, domain }: User): object[] {
+  return groups.map((name) => {
+    const id = createHash('md5').update(`${domain.id} ${name}`).digest('hex');
+    const links = { self: `http://127.0.0.1/v3/groups/${id}` };
+    return { id, name, domain_id: domain.id, description: '', membership_expires_at: null, links };
+  });
 }
 
 function page(key: string, members: readonly object[]): object {
