@@ -134,8 +134,9 @@ export class WebhookParts {
       return { live: { current: found.value } };
     }
     const { configMap: reference } = source;
-    const canProvision = this.#loaded.configuration.bindings.credential !== undefined;
-    const rules = kept.take(fingerprintOf(reference, interval, canProvision), () => {
+    const { bindings, tenancy } = this.#loaded.configuration;
+    const judgedBy = [bindings.credential !== undefined, tenancy.mode];
+    const rules = kept.take(fingerprintOf(reference, interval, judgedBy), () => {
       const fetcher = () => this.#adapters.upstream(this.#loaded);
       const built = createConfigMapRules({ ...this.#around, fetcher, reference, key, read, interval });
       built.start();
