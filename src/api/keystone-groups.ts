@@ -27,7 +27,7 @@ export function isUsableName(name: string): boolean {
 }
 
 /** Everybody with any role on the project. */
-export function projectGroup(projectID: string): string {
+function projectGroup(projectID: string): string {
   return `keystone:project:${projectID}`;
 }
 
