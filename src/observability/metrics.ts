@@ -9,6 +9,7 @@ import type { RequestInfo } from '../api/request-info.ts';
 import type { ErrorCode } from '../errors/codes.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { RequestObserver, RequestRecord } from '../pipeline/request-observer.ts';
+import { createProvisioningMetrics } from './provisioning-metrics.ts';
 
 const VERBS: ReadonlySet<string> = new Set([
   ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'proxy'],
@@ -83,6 +84,7 @@ export function createMetrics(now: () => number): Metrics {
     labelNames: ['kind', 'result'],
     registers,
   });
+  const provisioning = createProvisioningMetrics(registers, now);
   const reloads = new Counter({
     name: 'stonegate_reloads_total',
     help: 'Configuration, certificates and keys read anew.',
@@ -113,6 +115,7 @@ export function createMetrics(now: () => number): Metrics {
     backendCall: (name, result, seconds) => backend.observe({ backend: name, result }, seconds),
     unknownCredentialLimited: (reason) => limited.inc({ reason }),
     webhookReview: (kind, result) => reviews.inc({ kind, result }),
+    provisioned: provisioning,
     reload: (result) => reloads.inc({ result }),
     auditEventLost: () => auditLost.inc(),
     text: () => registry.metrics(),

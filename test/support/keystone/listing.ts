@@ -53,6 +53,7 @@ function one({ users, domains }: Directory, kind: string, id: string, part: stri
 
 function assignments(directory: Directory, users: readonly User[], query: URLSearchParams): object[] {
   const id = query.get('user.id');
+  const place = query.get('scope.project.id') ?? query.get('scope.domain.id');
   const effective = query.has('effective');
   if (id !== null && !users.some((user) => user.id === id))
     throw new Refusal(404, `Could not find user: ${id}.`);
@@ -60,6 +61,7 @@ function assignments(directory: Directory, users: readonly User[], query: URLSea
     .filter(({ user, target }) => {
       if (id === null ? user.deleted : user.id !== id) return false;
       if ('project' in target && target.project.deleted) return false;
+      if (place !== null && idOf(target) !== place) return false;
       return 'system' in target ? !effective : !query.has('scope.system');
     })
     .map(({ user, role, target }) => ({
@@ -68,6 +70,11 @@ function assignments(directory: Directory, users: readonly User[], query: URLSea
       user: { id: user.id, name: user.name, domain: named(user.domain) },
       role: { id: role.id, name: role.name },
     }));
+}
+
+function idOf(target: Target): string | undefined {
+  if ('project' in target) return target.project.id;
+  return 'domain' in target ? target.domain.id : undefined;
 }
 
 function scopeFields(target: Target): object {
