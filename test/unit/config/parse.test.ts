@@ -618,6 +618,11 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     MINIMAL.replace('/v3" }', '/v3", serviceCredential: {} }'),
     'authentication.keystone.serviceCredential (line 6): expected exactly one of applicationCredential and password',
   ],
+  [
+    'a look-up of roles that nobody may ask for',
+    MINIMAL.replace('/v3" }', '/v3", roleAssignments: {} }'),
+    'authentication.keystone.serviceCredential (line 6): is required with roleAssignments',
+  ],
 ];
 
 t.test('refused:', async (t) => {
