@@ -7,6 +7,7 @@ import type { AnonymousAccess } from '../authentication/anonymous.ts';
 import { type Authenticator, authenticate } from '../authentication/authenticator.ts';
 import { credentialOf } from '../authentication/credential.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
+import type { RequestProvisioning } from '../bindings/on-request.ts';
 import type { RoleLookup } from '../bindings/role-lookup.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -43,6 +44,8 @@ export interface Stages {
   readonly mode: TenancyMode;
   /** Absent where none are looked up. */
   readonly roles?: RoleLookup;
+  /** Absent where nothing is made when people come. */
+  readonly provisioning?: RequestProvisioning;
   /** For those who act as somebody else. */
   readonly impersonation: Omit<ActAsOptions, 'mode'>;
   readonly authorizers: readonly Authorizer[];
@@ -105,6 +108,13 @@ export async function resolveTenant(
   const user = mode.userOf(identity, tenant);
   record.user = user;
   return { ...authenticated, identity, proven, tenant, user };
+}
+
+/**
+ * What a person's project needs is there before the API server is asked about them; what could not be made, it refuses.
+ */
+export async function provision({ identity, exchange }: Scoped, { provisioning }: Stages): Promise<void> {
+  await provisioning?.ensure(identity, exchange.signal);
 }
 
 /** @throws StatusError as `actAs` does */
