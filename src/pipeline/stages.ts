@@ -47,7 +47,7 @@ export interface Stages {
   /** Absent where nothing is made when people come. */
   readonly provisioning?: RequestProvisioning;
   /** For those who act as somebody else. */
-  readonly impersonation: Omit<ActAsOptions, 'mode'>;
+  readonly impersonation: Omit<ActAsOptions, 'mode' | 'limitTenant'>;
   readonly authorizers: readonly Authorizer[];
   readonly admission: readonly AdmissionPlugin[];
   /** @throws StatusError TenantRateExceeded */
@@ -121,9 +121,9 @@ export async function provision({ identity, exchange }: Scoped, { provisioning }
 export async function actAsRequested(
   scoped: Scoped,
   record: RequestRecord,
-  { mode, impersonation }: Stages,
+  { mode, impersonation, limitTenant }: Stages,
 ): Promise<Scoped> {
-  const acting = await actAs(scoped, { ...impersonation, mode });
+  const acting = await actAs(scoped, { ...impersonation, mode, limitTenant });
   if (acting.impersonator !== undefined) record.actsAs = acting.user;
   return acting;
 }
