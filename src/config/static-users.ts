@@ -7,7 +7,10 @@
  */
 import { CsvError, parse } from 'csv-parse/sync';
 import type { StaticFileConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import { reservedPrefixOf } from '../api/reserved-names.ts';
 import type { StaticPassword, StaticToken, StaticUser } from '../api/static-user.ts';
+import { isPrintable } from '../lib/printable-text.ts';
+import { TENANT_NAME } from './fields.ts';
 import { storedPassword } from './stored-password.ts';
 
 export interface StaticUserRules {
@@ -52,8 +55,6 @@ interface Line {
   readonly columns: readonly string[];
 }
 
-const RESERVED = ['system:', 'keystone:', 'stonegate:'];
-const TENANT = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 /** Whole in a header behind `Bearer `. */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 
@@ -141,7 +142,7 @@ function userOf(columns: readonly string[], rules: StaticUserRules): StaticUser 
   if (unfit !== undefined) {
     return 'expected names without control characters and without blanks at their ends, and a user name';
   }
-  const reserved = [name, ...groups].find((text) => RESERVED.some((start) => text.startsWith(start)));
+  const reserved = [name, ...groups].find((text) => reservedPrefixOf(text) !== undefined);
   if (reserved !== undefined)
     return `expected other names than ${JSON.stringify(reserved)}, which is reserved`;
   return { name, uid, groups: [...new Set(groups)], tenant: tenant.name };
@@ -162,11 +163,7 @@ function tenantOf(
       columns.length === 4 && last !== '' ? `; ${JSON.stringify(last)} is read as its groups` : ''
     }`;
   }
-  if (!TENANT.test(last)) return 'expected a tenant name in the last column: a DNS-1123 label';
+  if (!TENANT_NAME.test(last)) return 'expected a tenant name in the last column: a DNS-1123 label';
   if (last === 'all') return 'expected another tenant: "all" stands for every tenant at once';
   return { name: last };
-}
-
-function isPrintable(text: string): boolean {
-  return text !== '' && text === text.trim() && !/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(text);
 }
