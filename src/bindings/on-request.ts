@@ -10,9 +10,9 @@ import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { Claim } from './project-plan.ts';
 import { numbersOf, type Provisioning, type RunOutcome, runOnce } from './run.ts';
-import { createRunLog } from './run-log.ts';
+import { createRunLog, type RunLog } from './run-log.ts';
 
-/** How long a request waits, in milliseconds. */
+/** How long requests wait for a project, from when it was begun, in milliseconds. */
 const PATIENCE = 3_000;
 /** How long a failure is remembered, in milliseconds. */
 const FAILURE_MEMORY = 10_000;
@@ -52,6 +52,9 @@ interface Known {
   /** Whether it was ever looked at with success: then nobody waits any more. */
   provisioned: boolean;
   work: Promise<void> | undefined;
+  begunAt: number;
+  /** Of this project: what stays as it was is said once. */
+  readonly log: RunLog;
 }
 
 export function createRequestProvisioning(options: RequestProvisioningOptions): RequestProvisioning {
@@ -90,6 +93,7 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
         underWay.delete(work);
       });
     one.work = work;
+    one.begunAt = clock.now();
     underWay.add(work);
   }
 
@@ -103,8 +107,10 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
       failure = error;
     }
     const result = ending.signal.aborted ? 'broken-off' : (outcome?.result ?? 'error');
-    if (outcome !== undefined) log.ended(outcome, fieldsOf(one.claim));
-    else if (!ending.signal.aborted) log.failed(failure);
+    if (outcome !== undefined) {
+      log.planned();
+      one.log.ended(outcome, fieldsOf(one.claim));
+    } else if (!ending.signal.aborted) log.failed(failure);
     telemetry.provisioned({ trigger: 'request', result, ...(outcome && numbersOf(outcome)) });
     const failed = outcome === undefined || result === 'incomplete';
     one.provisioned ||= !failed;
@@ -112,7 +118,7 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
   }
 
   function remember(key: string, claim: Claim): Known {
-    const one = known.get(key) ?? { claim, until: 0, provisioned: false, work: undefined };
+    const one = known.get(key) ?? unknown(claim);
     // Behind all others: who was not here for the longest time is the first.
     known.delete(key);
     known.set(key, one);
@@ -123,14 +129,20 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
     return one;
   }
 
-  function untilDone(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  function unknown(claim: Claim): Known {
+    return { claim, until: 0, provisioned: false, work: undefined, begunAt: 0, log: createRunLog(logger) };
+  }
+
+  function untilDone({ work, begunAt }: Known, signal: AbortSignal): Promise<void> | undefined {
+    const patience = begunAt + PATIENCE - clock.now();
+    if (work === undefined || patience <= 0) return undefined;
     return new Promise((resolve) => {
       const done = (): void => {
         timer.cancel();
         signal.removeEventListener('abort', done);
         resolve();
       };
-      const timer = clock.after(PATIENCE, done);
+      const timer = clock.after(patience, done);
       signal.addEventListener('abort', done, { once: true });
       void work.then(done);
     });
@@ -142,7 +154,7 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
       if (claim === undefined || ending.signal.aborted) return undefined;
       const one = remember(keyOf(claim, identity, subjects), claim);
       if (one.work === undefined && clock.now() >= one.until) begin(one);
-      return one.provisioned || one.work === undefined ? undefined : untilDone(one.work, signal);
+      return one.provisioned ? undefined : untilDone(one, signal);
     },
     async close() {
       ending.abort(new Error('provisioning ends'));

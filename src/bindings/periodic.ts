@@ -92,7 +92,10 @@ export function createPeriodicProvisioning(options: PeriodicProvisioningOptions)
     const result = signal.aborted ? 'broken-off' : (outcome?.result ?? 'error');
     if (signal.aborted) log.brokenOff(signal.reason);
     else if (outcome === undefined) log.failed(failure);
-    else log.ended(outcome);
+    else {
+      log.planned();
+      log.ended(outcome);
+    }
     telemetry.provisioned({ trigger: 'periodic', result, ...(outcome && numbersOf(outcome)) });
     return result;
   }

@@ -9,6 +9,8 @@ export interface RunLog {
   /** @param about what the run was for, where it was not for all */
   ended(outcome: RunOutcome, about?: object): void;
   brokenOff(reason: unknown): void;
+  /** Both sides could be read. */
+  planned(): void;
   /** Nothing could be planned. */
   failed(error: unknown): void;
 }
@@ -37,7 +39,6 @@ export function createRunLog(logger: Logger): RunLog {
     },
     brokenOff: (reason) => logger.info({ reason }, 'a run of provisioning was broken off'),
     ended({ result, plan, applied, changes }, about = {}) {
-      if (isNew('error', '')) logger.info({}, 'provisioning works again');
       const { create, update, delete: deleted } = changes;
       const level = create + update + deleted > 0 ? 'info' : 'debug';
       logger[level]({ ...about, result, changes, unchanged: plan.unchanged }, 'provisioning run');
@@ -56,9 +57,15 @@ export function createRunLog(logger: Logger): RunLog {
           'more bindings would be removed than bindings.maxDeletedShare allows: none is, until somebody runs stonegate sync --force',
         );
     },
+    planned() {
+      if (isNew('error', '')) logger.info({}, 'provisioning works again');
+    },
     failed(error) {
-      const text = error instanceof Error ? `${error.message} ${String(error.cause)}` : String(error);
-      if (isNew('error', text)) logger.error({ error }, 'provisioning failed; it is tried again');
+      // Which of several questions failed first is not the same each time.
+      const level = isNew('error', error instanceof Error ? error.message : String(error))
+        ? 'error'
+        : 'debug';
+      logger[level]({ error }, 'provisioning failed; it is tried again');
     },
   };
 }
