@@ -6,7 +6,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
-import { RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
+import { ORIGINAL_USER_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { TenantName } from '../api/identity.ts';
 import { reservedPrefixOf } from '../api/reserved-names.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
@@ -37,8 +37,6 @@ interface Impersonated {
   readonly name: string;
 }
 
-/** Holds whom a request was sent by, as one JSON value, where that is not whom it is made as. */
-const ORIGINAL_USER = 'stonegate.dev/original-user';
 const AUTHENTICATED = 'system:authenticated';
 
 /**
@@ -149,5 +147,5 @@ function originalUser({ username, uid, groups, extra }: UserInfo): Extra {
     groups,
     ...(Object.keys(extra).length > 0 && { extra }),
   };
-  return { [ORIGINAL_USER]: [asciiJSON(JSON.stringify(original))] };
+  return { [ORIGINAL_USER_KEY]: [asciiJSON(JSON.stringify(original))] };
 }
