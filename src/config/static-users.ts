@@ -7,6 +7,7 @@
  */
 import { CsvError, parse } from 'csv-parse/sync';
 import type { StaticFileConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import { FERNET_START } from '../api/keystone-v3.ts';
 import { reservedPrefixOf } from '../api/reserved-names.ts';
 import type { StaticPassword, StaticToken, StaticUser } from '../api/static-user.ts';
 import { isPrintable } from '../lib/printable-text.ts';
@@ -62,7 +63,7 @@ export function parseTokenFile(content: Buffer, rules: StaticUserRules): StaticU
   const seen = new Map<string, number>();
   return usersOf(content, rules, (token, user, _login, line) => {
     if (!TOKEN.test(token)) return 'expected a token of visible ASCII characters';
-    if (token.startsWith('gAAAAA')) return 'expected a token that does not look like one of Keystone';
+    if (token.startsWith(FERNET_START)) return 'expected a token that does not look like one of Keystone';
     const twin = seen.get(token);
     if (twin !== undefined) return `expected a token of its own, found the one of line ${twin}`;
     seen.set(token, line);
