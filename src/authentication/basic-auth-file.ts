@@ -16,9 +16,16 @@ import type { UnknownCredentialGate } from './unknown-credential-gate.ts';
 export interface BasicAuthFileOptions {
   /** No two with the same login. */
   readonly entries: readonly StaticPassword[];
+  /** Lets in `MAX_HASHES` at once, or fewer. */
   readonly gate: UnknownCredentialGate;
   readonly random: Random;
 }
+
+/**
+ * Half of the threads that Node has for this: looking up the names of Keystone and of the API server waits for the same,
+ * and a stranger's guesses must not keep it waiting.
+ */
+export const MAX_HASHES = 2;
 
 /** The authenticator throws StatusError CredentialInvalid, and CredentialRateExceeded from the gate. */
 export function createBasicAuthFileAuthenticator(options: BasicAuthFileOptions): Authenticator {
