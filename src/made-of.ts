@@ -84,7 +84,7 @@ export function sharedCacheOf(
 
 export function sharedMadeOf(loaded: LoadedConfiguration): string {
   const { redis } = loaded.configuration.cache;
-  if (redis === undefined) return '';
+  if (redis === undefined) return fingerprintOf(longestLife(loaded));
   return fingerprintOf(redisConnection(loaded, redis), sealingSecrets(loaded), longestLife(loaded));
 }
 

@@ -20,10 +20,15 @@ export function staticFileSchema(file: FileField, ownPrefix: string) {
   });
 }
 
-export const anonymousSchema = z.strictObject({
-  enabled: z.boolean().default(false).describe('Let them in as `system:anonymous`.'),
-  paths: z.array(requestPath).default([]).describe('Exactly these paths; all without it.'),
-});
+export const anonymousSchema = z
+  .strictObject({
+    enabled: z.boolean().default(false).describe('Let them in as `system:anonymous`.'),
+    paths: z.array(requestPath).default([]).describe('Exactly these paths; all without it.'),
+  })
+  .refine(({ enabled, paths }) => enabled || paths.length === 0, {
+    error: 'no paths where anonymous requests are not enabled',
+    path: ['paths'],
+  });
 
 export const impersonationExtraKey = z
   .string()

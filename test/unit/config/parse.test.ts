@@ -623,6 +623,22 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     MINIMAL.replace('/v3" }', '/v3", roleAssignments: {} }'),
     'authentication.keystone.serviceCredential (line 6): is required with roleAssignments',
   ],
+  [
+    'anonymous requests in arktos mode',
+    withKey(
+      'authentication',
+      '{ keystone: { url: "https://keystone:5000/v3" }, anonymous: { enabled: true } }',
+    ),
+    'expected false: in arktos mode system:anonymous is a user of the system tenant',
+  ],
+  [
+    'paths for anonymous requests that are off',
+    withKey(
+      'authentication',
+      '{ keystone: { url: "https://keystone:5000/v3" }, anonymous: { paths: [/version] } }',
+    ),
+    'expected no paths where anonymous requests are not enabled',
+  ],
 ];
 
 t.test('refused:', async (t) => {
