@@ -11,9 +11,8 @@ import type { KeystoneToken } from './api/keystone-v3.ts';
 import type { CredentialCache, ForgettingCredentialCache } from './authentication/credential-cache.ts';
 import { keystoneTokenCodec } from './authentication/keystone-codec.ts';
 import { type VouchedUser, vouchedUserCodec } from './authentication/vouched-user.ts';
-import { createProcessCache } from './cache/process-cache.ts';
-import { createRedisStore } from './cache/redis.ts';
 import type { SharedCache } from './cache/shared-cache.ts';
+import type { LeaseStore } from './cache/shared-store.ts';
 import { type ClearableCredentialCache, createCredentialCache } from './cache/tiered.ts';
 import { createFirstContact, type FirstContact } from './clients/first-contact.ts';
 import { createKeystoneClient, type KeystoneClient } from './clients/keystone.ts';
@@ -23,12 +22,11 @@ import { KeystoneParts, type RoleCaches } from './keystone-parts.ts';
 import { createKept, type Kept } from './lib/kept.ts';
 import {
   fingerprintOf,
-  longestLife,
-  redisConnection,
+  type Shared,
   type Surroundings,
   serviceSecret,
-  sharedCacheOf,
   sharedMadeOf,
+  sharedOf,
   upstreamCredential,
 } from './made-of.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
@@ -50,7 +48,7 @@ export class Adapters {
     await upstream.close();
     this.#upstreams.delete(upstream);
   });
-  readonly #shared = createKept<SharedCache>((shared) => shared.close());
+  readonly #shared = createKept<Shared>(({ cache }) => cache.close());
   readonly #keystone = createKept<Keystone>(({ client, contact }) => {
     contact.stop();
     return client.close();
@@ -169,13 +167,16 @@ export class Adapters {
   }
 
   shared(loaded: LoadedConfiguration): SharedCache {
-    const { redis } = loaded.configuration.cache;
-    return this.#shared.take(sharedMadeOf(loaded), () => {
-      if (redis === undefined)
-        return createProcessCache({ ...this.#around, longestLife: longestLife(loaded) });
-      const store = createRedisStore({ ...this.#around, ...redisConnection(loaded, redis) });
-      return sharedCacheOf(loaded, redis, store, this.#around);
-    });
+    return this.#sharedParts(loaded).cache;
+  }
+
+  /** By which replicas agree on who does something; undefined without Redis. */
+  leases(loaded: LoadedConfiguration): LeaseStore | undefined {
+    return this.#sharedParts(loaded).leases;
+  }
+
+  #sharedParts(loaded: LoadedConfiguration): Shared {
+    return this.#shared.take(sharedMadeOf(loaded), () => sharedOf(loaded, this.#around));
   }
 
   issuer(loaded: LoadedConfiguration, jwt: JWTConfiguration): DiscoveredIssuerKeys {

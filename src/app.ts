@@ -20,6 +20,7 @@ import type { RequestObserver } from './pipeline/request-observer.ts';
 import { pipelineOf } from './pipeline-of.ts';
 import { startPortal } from './serve-portal.ts';
 import { startWebhook } from './serve-webhook.ts';
+import { ServedProvisioning } from './served-provisioning.ts';
 import { type Readiness, readinessOf } from './server/health.ts';
 import { createListener } from './server/listener.ts';
 import { createShutdown } from './server/shutdown.ts';
@@ -67,7 +68,9 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
   });
   const adapters = new Adapters(surroundings);
   const observer = observerOf(audit, metrics, surroundings);
-  let current = pipelineOf(loaded, adapters, surroundings, observer);
+  const provisioning = new ServedProvisioning(surroundings, adapters);
+  let onRequest = provisioning.onRequest(loaded);
+  let current = pipelineOf(loaded, adapters, surroundings, observer, onRequest);
   let upstream = adapters.upstream(loaded);
   /** When no request is undecided in a pipeline that was replaced. */
   let former: Promise<unknown> = Promise.resolve();
@@ -97,11 +100,13 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
   );
   const probe = createApiServerProbe({ ...surroundings, fetcher: () => upstream, interval: PROBE_INTERVAL });
   probe.start();
+  provisioning.apply(loaded);
 
   async function apply(next: LoadedConfiguration): Promise<void> {
     sayWhatNeedsRestart(configuration, next.configuration, logger);
     listener.setTLS(tlsOf(next));
-    const built = pipelineOf(next, adapters, surroundings, observer);
+    onRequest = provisioning.onRequest(next);
+    const built = pipelineOf(next, adapters, surroundings, observer, onRequest);
     // A part may serve several pipelines: it is ended after the last of them.
     former = Promise.all([former, current.undecided.ended(), webhook?.ended()]);
     portal?.apply(next, built.stages);
@@ -109,10 +114,13 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
     current = built;
     upstream = adapters.upstream(next);
     logger.setLevel(next.configuration.log.level);
-    const end = adapters.retire(next);
-    void former.then(end).catch((error: unknown) => {
-      logger.error({ error }, 'ending replaced parts failed');
-    });
+    provisioning.apply(next);
+    const ends = [provisioning.former(onRequest), adapters.retire(next)];
+    void former
+      .then(() => Promise.all(ends.map((end) => end())))
+      .catch((error: unknown) => {
+        logger.error({ error }, 'ending replaced parts failed');
+      });
   }
 
   const reloader: Reloader = createReloader({ ...surroundings, file, sources, watched, apply });
@@ -126,6 +134,7 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
     afterwards: [
       { name: 'reloader', close: () => reloader.close() },
       { name: 'probe', close: () => probe.stop() },
+      { name: 'provisioning', close: () => provisioning.close() },
       { name: 'adapters', close: () => adapters.close() },
       { name: 'audit', close: () => audit.close() },
     ],

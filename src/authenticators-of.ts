@@ -5,7 +5,7 @@ import type { Adapters } from './adapters.ts';
 import type { TokenReviewConfiguration } from './api/config-v1alpha1.ts';
 import type { KeystoneToken } from './api/keystone-v3.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
-import { createBasicAuthFileAuthenticator } from './authentication/basic-auth-file.ts';
+import { createBasicAuthFileAuthenticator, MAX_HASHES } from './authentication/basic-auth-file.ts';
 import { createJWTAuthenticator } from './authentication/jwt.ts';
 import { createKeystoneAuthenticator } from './authentication/keystone.ts';
 import { identityOf } from './authentication/keystone-mapping.ts';
@@ -115,7 +115,9 @@ function ordinaryTenants(systemTenant: string): (word: string) => boolean {
 function staticAuthenticators(loaded: LoadedConfiguration, { clock, random, telemetry }: Surroundings) {
   const { configuration } = loaded;
   const { tokenFile, basicAuthFile } = staticUsersOf(configuration, loaded.file);
-  const gate = createUnknownCredentialGate({ ...configuration.limits.unknownCredentials, clock, telemetry });
+  const { unknownCredentials } = configuration.limits;
+  const concurrent = Math.min(unknownCredentials.concurrent, MAX_HASHES);
+  const gate = createUnknownCredentialGate({ ...unknownCredentials, concurrent, clock, telemetry });
   return [
     ...(tokenFile ? [createTokenFileAuthenticator({ ...tokenFile, random })] : []),
     ...(basicAuthFile ? [createBasicAuthFileAuthenticator({ ...basicAuthFile, gate, random })] : []),

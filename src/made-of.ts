@@ -8,8 +8,10 @@ import type {
   KeystoneConfiguration,
   UpstreamConfiguration,
 } from './api/config-v1alpha1.ts';
+import { createProcessCache } from './cache/process-cache.ts';
+import { createRedisStore } from './cache/redis.ts';
 import { createSharedCache, type SharedCache } from './cache/shared-cache.ts';
-import type { SharedStore } from './cache/shared-store.ts';
+import type { LeaseStore, SharedStore } from './cache/shared-store.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/logger.ts';
@@ -50,6 +52,21 @@ export function redisConnection(loaded: LoadedConfiguration, redis: RedisConfigu
   return { ...redis, ...ca, url: loaded.secret(redis.url) };
 }
 
+/** What replicas share, or what stands in for it in one process. */
+export interface Shared {
+  readonly cache: SharedCache;
+  /** Undefined where there is nobody to agree with. */
+  readonly leases: LeaseStore | undefined;
+}
+
+export function sharedOf(loaded: LoadedConfiguration, around: Surroundings): Shared {
+  const { redis } = loaded.configuration.cache;
+  if (redis === undefined)
+    return { cache: createProcessCache({ ...around, longestLife: longestLife(loaded) }), leases: undefined };
+  const store = createRedisStore({ ...around, ...redisConnection(loaded, redis) });
+  return { cache: sharedCacheOf(loaded, redis, store, around), leases: store };
+}
+
 export function sharedCacheOf(
   loaded: LoadedConfiguration,
   { keyPrefix }: RedisConfiguration,
@@ -67,7 +84,7 @@ export function sharedCacheOf(
 
 export function sharedMadeOf(loaded: LoadedConfiguration): string {
   const { redis } = loaded.configuration.cache;
-  if (redis === undefined) return '';
+  if (redis === undefined) return fingerprintOf(longestLife(loaded));
   return fingerprintOf(redisConnection(loaded, redis), sealingSecrets(loaded), longestLife(loaded));
 }
 

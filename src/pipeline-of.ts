@@ -11,6 +11,7 @@ import { createConnectCreate } from './authorization/connect-create.ts';
 import { createExplanationsAuthorizer } from './authorization/explanations.ts';
 import { createTenantBoundary } from './authorization/tenant-boundary.ts';
 import { createUpgradePlaces } from './authorization/upgrade-places.ts';
+import type { RequestProvisioning } from './bindings/on-request.ts';
 import { createDocumentCache } from './cache/document-cache.ts';
 import { createAccessReviewer } from './clients/kube-apiserver.ts';
 import type { LoadedConfiguration } from './config/load.ts';
@@ -58,12 +59,14 @@ const EXPLANATION_BYTES = 256 * 1024;
 
 /**
  * @param observer sees every request
+ * @param provisioning makes what people need when they come; absent where nothing is made then
  */
 export function pipelineOf(
   loaded: LoadedConfiguration,
   adapters: Adapters,
   surroundings: Surroundings,
   observer: RequestObserver,
+  provisioning?: RequestProvisioning,
 ): BuiltPipeline {
   const { server, upstream: upstreamConfiguration, tenancy, authentication, limits } = loaded.configuration;
   const { clock, random, telemetry } = surroundings;
@@ -93,6 +96,7 @@ export function pipelineOf(
     anonymousAccess: createAnonymousAccess(authentication.anonymous),
     mode,
     ...(roles && { roles }),
+    ...(provisioning && { provisioning }),
     impersonation: { reviewer, extraKeys: new Set(authentication.impersonationExtraKeys) },
     authorizers: [
       createUpgradePlaces(),

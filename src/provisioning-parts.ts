@@ -9,10 +9,11 @@ import type { TenancyFacts } from './bindings/desired.ts';
 import type { KeystoneDirectory } from './bindings/keystone-directory.ts';
 import { makePlan } from './bindings/make-plan.ts';
 import type { Plan } from './bindings/plan.ts';
+import { type Claim, makeProjectPlan } from './bindings/project-plan.ts';
 import { createClusterObjects } from './clients/cluster-objects.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { StatusError } from './errors/status-error.ts';
-import { type Surroundings, upstreamCredential } from './made-of.ts';
+import { fingerprintOf, type Surroundings, upstreamCredential } from './made-of.ts';
 import type { UpstreamFetcher } from './pipeline/upstream.ts';
 import type { TenancyMode } from './tenancy/tenancy-mode.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
@@ -20,6 +21,8 @@ import { createUpstream, type Upstream } from './upstream/upstream.ts';
 export interface Provisioning {
   /** @throws StatusError where either side cannot be read whole */
   plan(signal: AbortSignal): Promise<Plan>;
+  /** For one project or domain alone. */
+  planFor(claim: Claim, signal: AbortSignal): Promise<Plan>;
   apply(plan: Plan, options: Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'>): Promise<ApplyResult>;
 }
 
@@ -40,6 +43,7 @@ export function createProvisioning(
   const { systemTenant } = tenancy;
   return {
     plan: (signal) => makePlan({ directory, objects, rules, facts, systemTenant, signal }),
+    planFor: (claim, signal) => makeProjectPlan(claim, { directory, objects, rules, facts, signal }),
     apply: (plan, options) =>
       applyPlan(plan, { objects, maxDeletedShare: rules.maxDeletedShare, ...options }),
   };
@@ -61,6 +65,18 @@ export function provisioningUpstream(
     timeouts: { ...upstream.timeouts, body: server.timeouts.body },
     maxBodyBytes: server.limits.bodyBytes,
   });
+}
+
+/** Equal where `provisioningUpstream` would be built of the same. */
+export function provisioningMadeOf(loaded: LoadedConfiguration): string {
+  const { upstream, server, bindings } = loaded.configuration;
+  return fingerprintOf(
+    upstream,
+    server.timeouts.body,
+    server.limits.bodyBytes,
+    upstream.caFile !== undefined && loaded.file(upstream.caFile),
+    bindings.credential && upstreamCredential(loaded, bindings.credential),
+  );
 }
 
 /** A domain's tenant and a person's name are exactly those that a token of theirs would be given. */

@@ -5,7 +5,7 @@
 import type { Adapters } from './adapters.ts';
 import type { KeystoneConfiguration, WebhookConfiguration, WebhookSource } from './api/config-v1alpha1.ts';
 import type { KeystonePolicy } from './api/keystone-policy.ts';
-import type { KeystoneSync, ProjectMember } from './api/keystone-sync.ts';
+import type { KeystoneSync } from './api/keystone-sync.ts';
 import { authenticate } from './authentication/authenticator.ts';
 import { createKeystoneAuthenticator } from './authentication/keystone.ts';
 import { tagsOf } from './authenticators-of.ts';
@@ -21,10 +21,10 @@ import { createUnknownCredentialGate } from './flowcontrol/unknown-credential-ga
 import { createKept, type Kept } from './lib/kept.ts';
 import { oncePer } from './lib/once-per.ts';
 import type { ReadinessCheck } from './lib/readiness.ts';
-import { fingerprintOf, type Surroundings } from './made-of.ts';
+import { fingerprintOf, type Surroundings, upstreamCredential } from './made-of.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import type { Stages } from './pipeline/stages.ts';
-import { provisioningOf } from './provisioning.ts';
+import { provisioningUpstream } from './provisioning-parts.ts';
 import type { Upstream } from './upstream/upstream.ts';
 import { createGroupNames } from './webhook/group-names.ts';
 import type {
@@ -43,6 +43,11 @@ interface Rules<T> {
   readonly check?: ReadinessCheck;
 }
 
+interface RunningSync {
+  readonly sync: ProjectSync;
+  readonly upstream: Upstream;
+}
+
 export class WebhookParts {
   readonly #around: Surroundings;
   readonly #adapters: Adapters;
@@ -52,12 +57,10 @@ export class WebhookParts {
   readonly #policies = createKept<ConfigMapRules<KeystonePolicy>>((rules) => rules.stop());
   readonly #syncs = createKept<ConfigMapRules<KeystoneSync>>((rules) => rules.stop());
   readonly #groupNames = createKept<KeystoneGroupNames>((client) => client.close());
-  readonly #projects = createKept<{ readonly sync: ProjectSync; readonly upstream: Upstream }>(
-    async ({ sync, upstream }) => {
-      await sync.close();
-      await upstream.close();
-    },
-  );
+  readonly #projects = createKept<RunningSync>(async ({ sync, upstream }) => {
+    await sync.close();
+    await upstream.close();
+  });
   /** In force. */
   #syncRules: Live<KeystoneSync> | undefined;
 
@@ -131,8 +134,9 @@ export class WebhookParts {
       return { live: { current: found.value } };
     }
     const { configMap: reference } = source;
-    const canProvision = this.#loaded.configuration.bindings.credential !== undefined;
-    const rules = kept.take(fingerprintOf(reference, interval, canProvision), () => {
+    const { bindings, tenancy } = this.#loaded.configuration;
+    const judgedBy = [bindings.credential !== undefined, tenancy.mode];
+    const rules = kept.take(fingerprintOf(reference, interval, judgedBy), () => {
       const fetcher = () => this.#adapters.upstream(this.#loaded);
       const built = createConfigMapRules({ ...this.#around, fetcher, reference, key, read, interval });
       built.start();
@@ -170,28 +174,36 @@ export class WebhookParts {
   /** Without a credential to provision with, the rules have been found to ask for nothing. */
   #sync(rules: Live<KeystoneSync> | undefined, mode: Stages['mode']): WebhookProjectSync {
     this.#syncRules = rules;
-    const { credential } = this.#loaded.configuration.bindings;
-    if (credential === undefined || rules === undefined) {
+    const { upstream, server, bindings } = this.#loaded.configuration;
+    if (bindings.credential === undefined || rules === undefined) {
       this.#projects.retire();
       return { request() {} };
     }
-    const { madeOf, build } = provisioningOf(this.#loaded, credential, this.#around);
-    const { sync } = this.#projects.take(fingerprintOf(madeOf, mode.name), () => {
-      const upstream = build();
-      const objects = createClusterObjects(upstream);
-      const placeOf = ({ tenant }: ProjectMember) => {
-        const named = mode.reviewTenant(tenant);
+    const secret = upstreamCredential(this.#loaded, bindings.credential);
+    const ca = upstream.caFile === undefined ? '' : this.#loaded.file(upstream.caFile);
+    const madeOf = fingerprintOf(upstream, server.timeouts.body, server.limits.bodyBytes, secret, ca);
+    const { sync } = this.#projects.take(fingerprintOf(madeOf, mode.name), () => this.#projectSync(mode));
+    return {
+      // What is bound in the system tenant counts in every other.
+      request(member) {
+        if (member.tenant === undefined || !mode.isSystem(member.tenant)) sync.request(member);
+      },
+    };
+  }
+
+  #projectSync(mode: Stages['mode']): RunningSync {
+    const upstream = provisioningUpstream(this.#loaded, this.#around);
+    if (upstream === undefined) throw new Error('no credential to provision with');
+    const sync = createProjectSync({
+      ...this.#around,
+      objects: createClusterObjects(upstream),
+      rules: () => this.#syncRules?.current,
+      placeOf({ tenant }) {
+        const named = tenant && mode.reviewTenant(tenant);
         return named === undefined ? {} : { tenant: named };
-      };
-      const made = createProjectSync({
-        ...this.#around,
-        objects,
-        rules: () => this.#syncRules?.current,
-        placeOf,
-      });
-      return { sync: made, upstream };
+      },
     });
-    return sync;
+    return { sync, upstream };
   }
 
   #groups({ url, caFile, timeout }: KeystoneConfiguration): GroupNames {

@@ -1,10 +1,16 @@
 /**
- * Keys of a user's extra attributes that may come from outside. Upper case is lost on the way, since the API server
+ * Keys of a user's extra attributes: which may come from outside, and which Stonegate itself sets. Upper case is lost on the way, since the API server
  * lower-cases header names, and the domains of Kubernetes and of Stonegate are theirs alone to speak in.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 
 export const EXTRA_KEY = /^[a-z0-9/._-]+$/;
+
+/** The tenant, where user names alone do not say it. */
+export const TENANT_KEY = 'stonegate.dev/tenant';
+
+/** Whom a request was sent by, as one JSON value, where that is not whom it is made as. */
+export const ORIGINAL_USER_KEY = 'stonegate.dev/original-user';
 
 /** With a slash behind the domain or without. */
 export const RESERVED_EXTRA_KEY = /^(?:[^/]*\.)?(?:kubernetes\.io|k8s\.io|stonegate\.dev)(?:\/|$)/;

@@ -9,7 +9,16 @@ import type { Extra } from './authentication-v1.ts';
 import type { IdentityScope } from './identity.ts';
 import type { RoleReference, Scope } from './keystone-v3.ts';
 
-export const IDENTITY_EXTRA = 'alpha.kubernetes.io/identity';
+const IDENTITY = 'alpha.kubernetes.io/identity';
+
+/** All of them: the API server has to be told of each before anybody can be impersonated with it. */
+export const KEYSTONE_EXTRA = {
+  roles: `${IDENTITY}/roles`,
+  projectID: `${IDENTITY}/project/id`,
+  projectName: `${IDENTITY}/project/name`,
+  userDomainID: `${IDENTITY}/user/domain/id`,
+  userDomainName: `${IDENTITY}/user/domain/name`,
+} as const;
 
 const SAFE_ID = /^[A-Za-z0-9_.-]{1,255}$/;
 const CONTROL = /\p{Cc}/u;
@@ -27,7 +36,7 @@ export function isUsableName(name: string): boolean {
 }
 
 /** Everybody with any role on the project. */
-export function projectGroup(projectID: string): string {
+function projectGroup(projectID: string): string {
   return `keystone:project:${projectID}`;
 }
 
@@ -63,10 +72,10 @@ export function scopeGroups(scope: Scope, roles: readonly RoleReference[]): stri
 
 export function scopeExtra(scope: Scope, roles: readonly RoleReference[]): Extra {
   return {
-    ...(roles.length > 0 && { [`${IDENTITY_EXTRA}/roles`]: roles.map(({ name }) => name) }),
+    ...(roles.length > 0 && { [KEYSTONE_EXTRA.roles]: roles.map(({ name }) => name) }),
     ...(scope.kind === 'project' && {
-      [`${IDENTITY_EXTRA}/project/id`]: [scope.project.id],
-      [`${IDENTITY_EXTRA}/project/name`]: [scope.project.name],
+      [KEYSTONE_EXTRA.projectID]: [scope.project.id],
+      [KEYSTONE_EXTRA.projectName]: [scope.project.name],
     }),
   };
 }

@@ -28,7 +28,8 @@ export interface KeystoneSync {
 
 /** A user on a project, as Keystone has just vouched for them, with all their roles on it. */
 export interface ProjectMember {
-  readonly tenant: TenantName;
+  /** Absent where people are called by their bare names: no tenant is in those. */
+  readonly tenant?: TenantName;
   /** As the API server is told: after the mapping of roles. */
   readonly username: string;
   readonly userID: string;

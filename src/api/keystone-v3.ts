@@ -9,6 +9,9 @@
  */
 export const TOKEN_SPELLING = /^[A-Za-z0-9_.-]{1,16384}$/;
 
+/** What every Fernet token begins with: version 0x80 and the first bytes of a time stamp, in base64. */
+export const FERNET_START = 'gAAAAA';
+
 export interface DomainReference {
   readonly id: string;
   readonly name: string;

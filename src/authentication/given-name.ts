@@ -2,18 +2,16 @@
  * What may become of text that a source of identities gives: a name or a group that reads the same everywhere, and
  * that is not one of the cluster's, of Keystone's or of Stonegate's own. Refused, never converted.
  */
+import { reservedPrefixOf } from '../api/reserved-names.ts';
 import { StatusError } from '../errors/status-error.ts';
-
-/** Control characters and line separators; half a surrogate pair, which several spellings of would become one. */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;
-const RESERVED = ['system:', 'keystone:', 'stonegate:'];
+import { isPrintable } from '../lib/printable-text.ts';
 
 /**
  * @param what names its source in the message: `claim "groups"`
  * @throws StatusError IdentityUnusable for an empty value, one with control characters, or with blanks at its ends
  */
 export function requirePrintableText(value: string, what: string): string {
-  if (value !== '' && value === value.trim() && !UNPRINTABLE.test(value)) return value;
+  if (isPrintable(value)) return value;
   throw new StatusError(
     'IdentityUnusable',
     `${what} cannot be used: it is empty, or has control characters or blanks at an end`,
@@ -22,7 +20,7 @@ export function requirePrintableText(value: string, what: string): string {
 
 /** @throws StatusError IdentityReserved for a name that only the cluster, Keystone or Stonegate itself may give */
 export function requireUnreservedName(name: string, what: string): string {
-  const prefix = RESERVED.find((reserved) => name.startsWith(reserved));
+  const prefix = reservedPrefixOf(name);
   if (prefix === undefined) return name;
   throw new StatusError('IdentityReserved', `${what} leads to a name that begins with "${prefix}"`);
 }

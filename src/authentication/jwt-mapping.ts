@@ -6,6 +6,7 @@
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
+import { EXTRA_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import { compileExpression } from '../lib/cel.ts';
@@ -166,14 +167,11 @@ function refuseOverflow(claims: JSONObject, claim: string): void {
   );
 }
 
-const EXTRA_KEY = /^[a-z0-9/._-]+$/;
-const RESERVED_EXTRA = /stonegate\.dev|(?:^|\.)(?:kubernetes|k8s)\.io(?:\/|$)/;
-
 function extraReader(mapping: ClaimMappings['extra'][number]): Read<Extra> {
   const { key } = mapping;
   const read = valuesReader(mapping);
   return (claims) => {
-    if (!EXTRA_KEY.test(key) || RESERVED_EXTRA.test(key)) {
+    if (!EXTRA_KEY.test(key) || RESERVED_EXTRA_KEY.test(key)) {
       throw new StatusError('IdentityReserved', `the extra key ${quoted(key)} may not come from a claim`);
     }
     const values = read(claims);

@@ -4,6 +4,8 @@
  * as a bearer token: `X-Auth-Token` is Keystone's. RFC 7519; RFC 6750.
  */
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
+import type { Identity } from '../api/identity.ts';
+import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { oncePer } from '../lib/once-per.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
@@ -47,9 +49,12 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
     issuers.set(url, { configuration, keys, verify: createJWTVerifier(configuration, clock) });
   }
 
-  const identityOf = oncePer(({ verified, issuer }: Verdict) =>
-    identityOfClaims(verified, issuer.configuration),
-  );
+  const outcomeOf = oncePer(outcomeOfClaims);
+  const identityOf = (verdict: Verdict): Identity => {
+    const outcome = outcomeOf(verdict);
+    if ('refusal' in outcome) throw outcome.refusal;
+    return outcome.identity;
+  };
 
   async function verify(token: string, parts: JWTParts, issuer: Issuer): Promise<Verdict> {
     const kid = stringMember(parts.header, 'kid');
@@ -76,4 +81,17 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
       return identityOf(await verify(token, parts, issuer));
     },
   };
+}
+
+/** What claims come to is remembered also where they make nobody: whoever is refused may ask again and again. */
+function outcomeOfClaims({
+  verified,
+  issuer,
+}: Verdict): { readonly identity: Identity } | { readonly refusal: StatusError } {
+  try {
+    return { identity: identityOfClaims(verified, issuer.configuration) };
+  } catch (refusal) {
+    if (refusal instanceof StatusError) return { refusal };
+    throw refusal;
+  }
 }

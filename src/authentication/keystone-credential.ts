@@ -7,10 +7,9 @@
  */
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
+import { FERNET_START } from '../api/keystone-v3.ts';
 import type { TokenCredential } from './credential.ts';
 
-/** Version 0x80 and the first bytes of a time stamp, in base64. */
-const FERNET = 'gAAAAA';
 const JWT = /^[^.]+\.[^.]+\.[^.]*$/;
 
 /**
@@ -21,7 +20,7 @@ export function classifyCredential(
   { kind, token }: TokenCredential,
   tokenProvider: KeystoneConfiguration['tokenProvider'],
 ): 'keystone' | 'refused' | 'foreign' {
-  if (token.startsWith(FERNET)) return 'keystone';
+  if (token.startsWith(FERNET_START)) return 'keystone';
   if (JWT.test(token)) {
     if (tokenProvider === 'jws' && isKeystoneJWS(token)) return 'keystone';
     return kind === 'x-auth-token' ? 'refused' : 'foreign';

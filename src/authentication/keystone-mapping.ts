@@ -9,10 +9,10 @@
 import type { Extra } from '../api/authentication-v1.ts';
 import type { Identity, Subject } from '../api/identity.ts';
 import {
-  IDENTITY_EXTRA,
   identityScope,
   isSafeID,
   isUsableName,
+  KEYSTONE_EXTRA,
   scopeExtra,
   scopeGroups,
 } from '../api/keystone-groups.ts';
@@ -79,8 +79,8 @@ function groupsOf({ scope, roles, federatedGroups, delegation }: KeystoneToken):
 function extraOf({ scope, roles, user }: KeystoneToken): Extra {
   return {
     ...scopeExtra(scope, roles),
-    [`${IDENTITY_EXTRA}/user/domain/id`]: [user.domain.id],
-    [`${IDENTITY_EXTRA}/user/domain/name`]: [user.domain.name],
+    [KEYSTONE_EXTRA.userDomainID]: [user.domain.id],
+    [KEYSTONE_EXTRA.userDomainName]: [user.domain.name],
   };
 }
 

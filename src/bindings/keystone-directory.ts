@@ -39,6 +39,11 @@ export interface KeystoneDirectory {
   disabledUserIDs(): Promise<ReadonlySet<string>>;
   /** Of everybody, on projects and domains. */
   roleAssignments(): Promise<readonly RoleAssignment[]>;
+  /** Of everybody, on one project or one domain. */
+  roleAssignmentsOn(place: {
+    readonly kind: 'project' | 'domain';
+    readonly id: string;
+  }): Promise<readonly RoleAssignment[]>;
   /** Of one user, on projects, domains and the system; empty for an unknown user. */
   roleAssignmentsOf(userID: string): Promise<readonly RoleAssignment[]>;
   /** Names of all roles that are of no domain. */

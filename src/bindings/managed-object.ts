@@ -63,6 +63,14 @@ export function isMadeFor(object: KubernetesObject, owner: Ownership): boolean {
   return isOurs(object) && Object.entries(owner).every(([kind, id]) => isOf(object.metadata, kind, id));
 }
 
+/** As a label selector: what Stonegate made for that project or domain. */
+export function ownerSelector(owner: Ownership): string {
+  const { labels } = marksOf(owner);
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+}
+
 /** For what is compared with another object's marks, such as a namespace with its bindings. */
 export function ownerLabels({ labels }: ObjectMeta): { projectID?: string; domainID?: string } {
   const projectID = labels?.[PROJECT_ID];

@@ -40,7 +40,8 @@ async function readPlace(
     objects.list('Namespace', place, ALL, signal),
     objects.list('ClusterRole', place, ALL, signal),
     objects.list('RoleBinding', place, ALL, signal),
-    objects.list('ClusterRoleBinding', place, ALL, signal),
+    // Where there are no tenants nobody is ever bound in the whole cluster.
+    place.tenant === undefined ? [] : objects.list('ClusterRoleBinding', place, ALL, signal),
   ]);
   return { ...place, namespaces, clusterRoles, bindings: [...roleBindings, ...clusterRoleBindings] };
 }

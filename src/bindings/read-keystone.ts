@@ -22,7 +22,8 @@ export async function readKeystone(
   return { domains, projects, holders };
 }
 
-async function readGroups(directory: KeystoneDirectory): Promise<Holders> {
+/** @throws StatusError KeystoneUnavailable */
+export async function readGroups(directory: KeystoneDirectory): Promise<Holders> {
   const roleNames = await directory.roleNames();
   if (roleNames.length === 0) throw implausible('roles');
   return { kind: 'groups', roleNames };

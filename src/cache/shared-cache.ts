@@ -142,18 +142,3 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
     close: () => store.close(),
   };
 }
-
-/** Where nothing is shared, and nothing dropped but by emptying the memory. */
-export const noSharedCache: SharedCache = {
-  mark: () => ({ learned: 0, gaps: 0 }),
-  stamp: () => ({ tags: [], generation: 0, gaps: 0 }),
-  confirm: () => true,
-  find: async () => undefined,
-  save: async () => false,
-  remove: async () => true,
-  drop: async () => {
-    throw new Error('no Redis is configured: there is nothing shared to drop');
-  },
-  wasDropped: async () => false,
-  close() {},
-};

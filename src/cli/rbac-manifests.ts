@@ -3,6 +3,9 @@
  * not ours has been checked to need no escaping, and is quoted.
  */
 
+import { ORIGINAL_USER_KEY, TENANT_KEY } from '../api/extra-keys.ts';
+import { KEYSTONE_EXTRA } from '../api/keystone-groups.ts';
+
 export interface ImpersonationNeeds {
   readonly mode: 'arktos' | 'shared';
   readonly keystone: boolean;
@@ -15,10 +18,6 @@ export interface ImpersonationNeeds {
 export type Impersonator =
   | { readonly kind: 'User'; readonly name: string }
   | { readonly kind: 'ServiceAccount'; readonly namespace: string; readonly name: string };
-
-const KEYSTONE_EXTRA = ['roles', 'project/id', 'project/name', 'user/domain/id', 'user/domain/name'].map(
-  (key) => `alpha.kubernetes.io/identity/${key}`,
-);
 
 /** Fetched by Stonegate itself: tenants of Arktos may see none of these; elsewhere only its own health check. */
 const NON_RESOURCE_URLS = {
@@ -60,9 +59,9 @@ export function rbacManifests(needs: ImpersonationNeeds, impersonator: Impersona
 function extraKeysOf({ mode, keystone, extraKeys }: ImpersonationNeeds): string[] {
   return [
     ...new Set([
-      ...(keystone ? KEYSTONE_EXTRA : []),
-      ...(mode === 'shared' ? ['stonegate.dev/tenant'] : []),
-      'stonegate.dev/original-user',
+      ...(keystone ? Object.values(KEYSTONE_EXTRA) : []),
+      ...(mode === 'shared' ? [TENANT_KEY] : []),
+      ORIGINAL_USER_KEY,
       ...extraKeys,
     ]),
   ];

@@ -91,11 +91,15 @@ function isTexts(value: unknown): boolean {
 function isRoleRef(value: unknown): value is RoleRef {
   return (
     isJSONObject(value) &&
+    value.apiGroup === 'rbac.authorization.k8s.io' &&
     (value.kind === 'ClusterRole' || value.kind === 'Role') &&
     typeof value.name === 'string'
   );
 }
 
 function isSubject(value: unknown): value is RBACSubject {
-  return isJSONObject(value) && typeof value.kind === 'string' && typeof value.name === 'string';
+  if (!isJSONObject(value)) return false;
+  const { kind, name, apiGroup = '', namespace = '' } = value;
+  const known = kind === 'User' || kind === 'Group' || kind === 'ServiceAccount';
+  return known && [name, apiGroup, namespace].every((text) => typeof text === 'string');
 }

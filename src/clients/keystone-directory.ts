@@ -9,7 +9,7 @@
  */
 import type { RoleReference, UserReference } from '../api/keystone-v3.ts';
 import type { ScopeStates } from '../bindings/assignment-source.ts';
-import type { KeystoneDirectory, RoleAssignment } from '../bindings/keystone-directory.ts';
+import type { AssignmentScope, KeystoneDirectory, RoleAssignment } from '../bindings/keystone-directory.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
@@ -139,6 +139,11 @@ export function createKeystoneDirectory({
       return idsOfDisabled(users);
     },
     roleAssignments: () => all(EVERYBODY, 'role_assignments', readAssignment, LIST_TIMEOUT),
+    async roleAssignmentsOn({ kind, id }) {
+      const path = `${EVERYBODY}&scope.${kind}.id=${encodeURIComponent(id)}`;
+      const held = await all(path, 'role_assignments', readAssignment);
+      return held.filter(({ scope }) => scopeID(scope) === id);
+    },
     async roleAssignmentsOf(userID) {
       const path = `/role_assignments?user.id=${encodeURIComponent(userID)}&effective&include_names`;
       const held = await find(path, 'role_assignments', readAssignment);
@@ -209,6 +214,12 @@ function readProject(value: unknown) {
   const fields = record(value, 'projects[]');
   const domainID = text(fields.domain_id, 'domain_id');
   return { ...named(fields, 'projects[]'), domainID, enabled: flag(fields.enabled, 'enabled') };
+}
+
+/** Where the filter was not heard, the answer lists other places too. */
+function scopeID(scope: AssignmentScope): string | undefined {
+  if (scope.kind === 'project') return scope.project.id;
+  return scope.kind === 'domain' ? scope.domain.id : undefined;
 }
 
 interface Switch {

@@ -1,6 +1,7 @@
 /**
- * The API server's own resources that Stonegate uses as a client: access reviews, asked as itself about others or
- * with a client's token about that client, and the version document, by which it knows that the API server can be reached and accepts its credential.
+ * The API server's own resources that Stonegate uses as a client: access reviews, asked as itself about others or with
+ * a client's token about that client, and the version document, by which it knows that the API server can be reached
+ * and accepts its credential.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
  */
 import type { UserInfo } from '../api/authentication-v1.ts';

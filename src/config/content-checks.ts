@@ -3,11 +3,10 @@
  * the content. PEM: RFC 7468; bearer tokens: RFC 6750 §2.1.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { certificateBlocks } from '../lib/pem.ts';
 import type { ContentKind } from './references.ts';
 
 type Check = (content: Buffer) => string | undefined;
-
-const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 const CHECKS: Readonly<Record<ContentKind, Check>> = {
   certificate: checkCertificates,
@@ -47,7 +46,7 @@ export function checkPair(certificate: Buffer, key: Buffer): string | undefined 
 }
 
 function checkCertificates(content: Buffer): string | undefined {
-  const blocks = content.toString('latin1').match(CERTIFICATES) ?? [];
+  const blocks = certificateBlocks(content);
   if (blocks.length === 0) return 'expected certificates in PEM, found none';
   const broken = blocks.findIndex((block) => !parses(() => new X509Certificate(block)));
   return broken === -1
@@ -59,8 +58,7 @@ function checkCertificates(content: Buffer): string | undefined {
 function checkClientAuthorities(content: Buffer): string | undefined {
   const problem = checkCertificates(content);
   if (problem !== undefined) return problem;
-  const blocks = content.toString('latin1').match(CERTIFICATES) ?? [];
-  const certificates = blocks.map((block) => new X509Certificate(block));
+  const certificates = certificateBlocks(content).map((block) => new X509Certificate(block));
   const stray = certificates.findIndex((certificate) => !certificate.ca);
   if (stray !== -1) return `expected certificates of authorities, found that number ${stray + 1} is none`;
   return certificates.some((certificate) => certificate.checkIssued(certificate))

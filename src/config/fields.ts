@@ -33,9 +33,15 @@ export const prefix = z.string().refine((value) => !/[\p{Cc}\s]/u.test(value), {
   error: 'a prefix without blanks and control characters',
 });
 
-const TENANT = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+/** `-` means none, as with kube-apiserver's flags. */
+export const prefixOrNone = prefix.transform((given) => (given === '-' ? '' : given));
 
-export const tenant = z.string().regex(TENANT, {
+/** Exactly this one, as a request line has it. */
+export const requestPath = z.string().regex(/^\/[^?#\s]*$/, { error: 'a path such as /healthz' });
+
+export const TENANT_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+export const tenant = z.string().regex(TENANT_NAME, {
   error: 'a tenant name: a DNS-1123 label (lower-case letters, digits and "-", at most 63)',
 });
 

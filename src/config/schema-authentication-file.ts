@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import type { AnonymousConfiguration } from '../api/config-v1alpha1.ts';
+import { requestPath } from './fields.ts';
 import { kubernetesJWTSchema } from './schema-jwt.ts';
 
 const MAX_ISSUERS = 64;
@@ -12,9 +13,7 @@ const MAX_ISSUERS = 64;
 const anonymous = z
   .strictObject({
     enabled: z.boolean().default(false),
-    conditions: z
-      .array(z.strictObject({ path: z.string().regex(/^\/[^?#\s]*$/, { error: 'a path such as /healthz' }) }))
-      .default([]),
+    conditions: z.array(z.strictObject({ path: requestPath })).default([]),
   })
   .refine(({ enabled, conditions }) => enabled || conditions.length === 0, {
     error: 'no conditions where anonymous requests are not enabled',

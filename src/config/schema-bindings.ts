@@ -78,6 +78,6 @@ export function bindingsSchema(file: FileField) {
       .min(0)
       .max(1)
       .default(0.2)
-      .describe('A run that would delete a larger share of the bindings stops and asks for `--force`.'),
+      .describe('Where a larger share of the bindings would go at once, none goes without `--force`.'),
   });
 }

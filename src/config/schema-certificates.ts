@@ -3,10 +3,10 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
  */
 import { z } from 'zod';
-import { prefix } from './fields.ts';
+import { prefixOrNone } from './fields.ts';
 import type { FileField } from './schema-secret.ts';
 
-const ownPrefix = prefix.default('x509:').transform((given) => (given === '-' ? '' : given));
+const ownPrefix = prefixOrNone.prefault('x509:');
 
 export function clientCertificatesSchema(file: FileField) {
   return z.strictObject({

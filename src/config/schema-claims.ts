@@ -5,7 +5,8 @@
  */
 import { z } from 'zod';
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
-import { prefix, text } from './fields.ts';
+import { RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
+import { prefix, prefixOrNone, text } from './fields.ts';
 
 /** Whose words: Stonegate's own configuration, or kube-apiserver's file. */
 export type Dialect = 'stonegate' | 'kubernetes';
@@ -24,18 +25,16 @@ const extraKey = z
   .regex(/^[a-z0-9.-]+\.[a-z0-9.-]+\/[a-z0-9/._-]+$/, {
     error: 'a lower-case, domain-prefixed key such as example.com/department',
   })
-  .refine((key) => !/^([^/]*\.)?(kubernetes\.io|k8s\.io|stonegate\.dev)\//.test(key), {
+  .refine((key) => !RESERVED_EXTRA_KEY.test(key), {
     error: 'a key of a domain of your own: kubernetes.io, k8s.io and stonegate.dev are reserved',
   })
   .describe('Such as `example.com/department`.');
 
 function nameSchema(dialect: Dialect) {
-  const own = dialect === 'stonegate';
   return z
     .strictObject({
       claim: text.exactOptional().describe('A claim at the top level of the token; with `prefix`.'),
-      prefix: prefix
-        .transform((given) => (own && given === '-' ? '' : given))
+      prefix: (dialect === 'stonegate' ? prefixOrNone : prefix)
         .exactOptional()
         .describe(
           "Put before the claim's value. `-` means none, as with kube-apiserver's flag; so does an empty one.",

@@ -3,12 +3,12 @@
  */
 import { z } from 'zod';
 import { EXTRA_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
-import { prefix } from './fields.ts';
+import { prefixOrNone, requestPath } from './fields.ts';
 import type { FileField } from './schema-secret.ts';
 
 /** @param ownPrefix before names and groups unless the operator says otherwise */
 export function staticFileSchema(file: FileField, ownPrefix: string) {
-  const own = prefix.default(ownPrefix).transform((given) => (given === '-' ? '' : given));
+  const own = prefixOrNone.prefault(ownPrefix);
   return z.strictObject({
     file: file.describe('Read anew when it changes; a line that is wrong keeps the last good file.'),
     usernamePrefix: own.describe('Put before user names, so that nobody shares one. `-` means none.'),
@@ -20,13 +20,15 @@ export function staticFileSchema(file: FileField, ownPrefix: string) {
   });
 }
 
-export const anonymousSchema = z.strictObject({
-  enabled: z.boolean().default(false).describe('Let them in as `system:anonymous`.'),
-  paths: z
-    .array(z.string().regex(/^\/[^?#\s]*$/, { error: 'a path such as /healthz' }))
-    .default([])
-    .describe('Exactly these paths; all without it.'),
-});
+export const anonymousSchema = z
+  .strictObject({
+    enabled: z.boolean().default(false).describe('Let them in as `system:anonymous`.'),
+    paths: z.array(requestPath).default([]).describe('Exactly these paths; all without it.'),
+  })
+  .refine(({ enabled, paths }) => enabled || paths.length === 0, {
+    error: 'no paths where anonymous requests are not enabled',
+    path: ['paths'],
+  });
 
 export const impersonationExtraKey = z
   .string()

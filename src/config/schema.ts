@@ -192,7 +192,7 @@ export function configurationSchema(resolve: (name: string) => string) {
           .default(false)
           .describe('Ready only when every issuer has been reached once, instead of any.'),
       })
-      .describe('Who may log in: Keystone, at least one JWT issuer, or both.'),
+      .describe('By what people prove who they are; at least one source but `anonymous`.'),
     bindings: bindingsSchema(file)
       .prefault({})
       .describe('From Keystone projects and roles to namespaces and rolebindings.'),

@@ -7,7 +7,11 @@
  */
 import { CsvError, parse } from 'csv-parse/sync';
 import type { StaticFileConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import { FERNET_START } from '../api/keystone-v3.ts';
+import { reservedPrefixOf } from '../api/reserved-names.ts';
 import type { StaticPassword, StaticToken, StaticUser } from '../api/static-user.ts';
+import { isPrintable } from '../lib/printable-text.ts';
+import { TENANT_NAME } from './fields.ts';
 import { storedPassword } from './stored-password.ts';
 
 export interface StaticUserRules {
@@ -52,8 +56,6 @@ interface Line {
   readonly columns: readonly string[];
 }
 
-const RESERVED = ['system:', 'keystone:', 'stonegate:'];
-const TENANT = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 /** Whole in a header behind `Bearer `. */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 
@@ -61,7 +63,7 @@ export function parseTokenFile(content: Buffer, rules: StaticUserRules): StaticU
   const seen = new Map<string, number>();
   return usersOf(content, rules, (token, user, _login, line) => {
     if (!TOKEN.test(token)) return 'expected a token of visible ASCII characters';
-    if (token.startsWith('gAAAAA')) return 'expected a token that does not look like one of Keystone';
+    if (token.startsWith(FERNET_START)) return 'expected a token that does not look like one of Keystone';
     const twin = seen.get(token);
     if (twin !== undefined) return `expected a token of its own, found the one of line ${twin}`;
     seen.set(token, line);
@@ -141,7 +143,7 @@ function userOf(columns: readonly string[], rules: StaticUserRules): StaticUser 
   if (unfit !== undefined) {
     return 'expected names without control characters and without blanks at their ends, and a user name';
   }
-  const reserved = [name, ...groups].find((text) => RESERVED.some((start) => text.startsWith(start)));
+  const reserved = [name, ...groups].find((text) => reservedPrefixOf(text) !== undefined);
   if (reserved !== undefined)
     return `expected other names than ${JSON.stringify(reserved)}, which is reserved`;
   return { name, uid, groups: [...new Set(groups)], tenant: tenant.name };
@@ -162,11 +164,7 @@ function tenantOf(
       columns.length === 4 && last !== '' ? `; ${JSON.stringify(last)} is read as its groups` : ''
     }`;
   }
-  if (!TENANT.test(last)) return 'expected a tenant name in the last column: a DNS-1123 label';
+  if (!TENANT_NAME.test(last)) return 'expected a tenant name in the last column: a DNS-1123 label';
   if (last === 'all') return 'expected another tenant: "all" stands for every tenant at once';
   return { name: last };
-}
-
-function isPrintable(text: string): boolean {
-  return text !== '' && text === text.trim() && !/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(text);
 }

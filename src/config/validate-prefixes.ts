@@ -8,10 +8,11 @@ import type {
   JWTConfiguration,
   StonegateConfiguration,
 } from '../api/config-v1alpha1.ts';
+import { RESERVED_PREFIXES } from '../api/reserved-names.ts';
 import type { Finding, Path } from './problem.ts';
 
 /** What Kubernetes, Stonegate and its names for delegated Keystone tokens begin with. */
-const RESERVED = ['system:', 'keystone:', 'stonegate:', 'application-credential:', 'trust:'];
+const RESERVED = [...RESERVED_PREFIXES, 'application-credential:', 'trust:'];
 
 interface Prefix {
   readonly path: Path;

@@ -14,11 +14,32 @@ const REPLACED = new Set(['lowerAscii', 'upperAscii', 'trim', 'matches', 'split'
 const FOREIGN = new Set(['json', 'hex', 'base64', 'at']);
 /** What Unicode calls White_Space, as Go does; JavaScript counts U+FEFF in and U+0085 out. */
 const BLANKS = /^\p{White_Space}+|\p{White_Space}+$/gu;
-/** Of the list a text is split into: how often a comprehension runs depends on it. */
-const MAX_PARTS = 1_000;
+/** Some twenty times what the largest tokens hold. */
+const MAX_CHARACTERS = 1_000_000;
 
 /** Thrown for what an expression does wrong; its text never repeats a value. */
 export class FunctionError extends Error {}
+
+/**
+ * What one evaluation may do. Within comprehensions a function of texts runs as often as a token has members, over as
+ * much text as it has.
+ */
+export class Allowance {
+  /** Of the list a text is split into: how often a comprehension runs depends on it. */
+  maxParts = 0;
+  #characters = 0;
+
+  renew(maxParts: number): void {
+    this.maxParts = maxParts;
+    this.#characters = MAX_CHARACTERS;
+  }
+
+  /** @throws FunctionError where it is used up */
+  spend(characters: number): void {
+    this.#characters -= characters;
+    if (this.#characters < 0) throw new FunctionError('handles too much text');
+  }
+}
 
 /**
  * Renames, in place, a call of what is replaced.
@@ -60,49 +81,58 @@ export function patternOf(call: Call): { readonly text: string; readonly pattern
 export function registerFunctions(
   environment: Environment,
   patterns: ReadonlyMap<string, RE2JS>,
+  allowance: Allowance,
 ): Environment {
+  const read = (text: string): string => {
+    allowance.spend(text.length);
+    return text;
+  };
   const matches = (text: string, pattern: string): boolean => {
     const compiled = patterns.get(pattern);
     if (compiled === undefined) throw new FunctionError('matches() was given another pattern');
-    return compiled.test(text);
+    return compiled.test(read(text));
   };
+  const split = (text: string, separator: string, limit = -1n) =>
+    partsOf(read(text), separator, Number(limit), allowance.maxParts);
+  const join = (list: readonly unknown[], separator = '') => joined(list, separator, allowance);
   return environment
     .registerFunction('string.lowerAscii_(): string', (text: string) =>
-      text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()),
+      read(text).replace(/[A-Z]+/g, (letters) => letters.toLowerCase()),
     )
     .registerFunction('string.upperAscii_(): string', (text: string) =>
-      text.replace(/[a-z]+/g, (letters) => letters.toUpperCase()),
+      read(text).replace(/[a-z]+/g, (letters) => letters.toUpperCase()),
     )
-    .registerFunction('string.trim_(): string', (text: string) => text.replace(BLANKS, ''))
+    .registerFunction('string.trim_(): string', (text: string) => read(text).replace(BLANKS, ''))
     .registerFunction('string.matches_(string): bool', matches)
     .registerFunction('matches_(string, string): bool', matches)
-    .registerFunction('string.split_(string): list<string>', (text: string, separator: string) =>
-      partsOf(text, separator, -1),
-    )
-    .registerFunction(
-      'string.split_(string, int): list<string>',
-      (text: string, separator: string, limit: bigint) => partsOf(text, separator, Number(limit)),
-    )
-    .registerFunction('list.join_(): string', (list: readonly unknown[]) => joined(list, ''))
-    .registerFunction('list.join_(string): string', joined)
-    .registerFunction('string.replace(string, string): string', (text: string, from: string, to: string) =>
-      text.replaceAll(from, () => to),
-    )
-    .registerFunction('string.charAt(int): string', charAt);
+    .registerFunction('string.split_(string): list<string>', split)
+    .registerFunction('string.split_(string, int): list<string>', split)
+    .registerFunction('list.join_(): string', join)
+    .registerFunction('list.join_(string): string', join)
+    .registerFunction('string.replace(string, string): string', (text: string, from: string, to: string) => {
+      // What it could grow to.
+      allowance.spend(text.length + (text.length / Math.max(from.length, 1) + 1) * to.length);
+      return text.replaceAll(from, () => to);
+    })
+    .registerFunction('string.charAt(int): string', (text: string, index: bigint) =>
+      charAt(read(text), index),
+    );
 }
 
 /** By character, never by half of one; with a limit the last part is all that is left. */
-function partsOf(text: string, separator: string, limit: number): readonly string[] {
+function partsOf(text: string, separator: string, limit: number, maxParts: number): readonly string[] {
   if (limit === 0) return [];
   const parts = separator === '' ? [...text] : text.split(separator);
-  if (parts.length > MAX_PARTS) throw new FunctionError('split() makes too many parts');
+  if (parts.length > maxParts) throw new FunctionError('split() makes too many parts');
   if (limit < 0 || parts.length <= limit) return parts;
   return [...parts.slice(0, limit - 1), parts.slice(limit - 1).join(separator)];
 }
 
-function joined(list: readonly unknown[], separator: string): string {
-  if (list.every((member) => typeof member === 'string')) return list.join(separator);
-  throw new FunctionError('join() takes a list of strings');
+function joined(list: readonly unknown[], separator: string, allowance: Allowance): string {
+  if (!list.every((member) => typeof member === 'string'))
+    throw new FunctionError('join() takes a list of strings');
+  allowance.spend(list.reduce((length, member) => length + member.length + separator.length, 0));
+  return list.join(separator);
 }
 
 function charAt(text: string, index: bigint): string {

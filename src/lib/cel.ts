@@ -3,8 +3,8 @@
  * `user` they make. Compiled and type-checked when a configuration is loaded, evaluated once per token. The package
  * is used here alone.
  *
- * Evaluation ends soon whatever a token says: no recursion, no unbounded pattern (`cel-functions.ts`), at most two
- * comprehensions within each other, and lists of a bounded length to run over.
+ * Evaluation ends soon whatever a token says: no recursion, no unbounded pattern and so much text to handle in all
+ * (`cel-functions.ts`), at most two comprehensions within each other, and lists of a bounded length to run over.
  * https://github.com/google/cel-spec; https://kubernetes.io/docs/reference/using-api/cel/
  */
 
@@ -16,7 +16,14 @@ import {
   ParseError,
   TypeError as TypeFault,
 } from '@marcbachmann/cel-js';
-import { callOurs, FunctionError, namedAsWritten, patternOf, registerFunctions } from './cel-functions.ts';
+import {
+  Allowance,
+  callOurs,
+  FunctionError,
+  namedAsWritten,
+  patternOf,
+  registerFunctions,
+} from './cel-functions.ts';
 
 /** What an expression may speak of. */
 export type Subject = 'claims' | 'user';
@@ -39,8 +46,9 @@ export class ExpressionError extends Error {}
 /** In characters. */
 const MAX_LENGTH = 10_000;
 const MAX_COMPREHENSIONS = 2;
-/** Of any list and mapping in a token: Entra ID sends at most 200 groups. */
+/** Of any list and mapping in a token: Entra ID sends at most 200 groups. Where comprehensions are within each other, fewer. */
 const MAX_MEMBERS = 1_000;
+const MAX_MEMBERS_NESTED = 250;
 const MAX_DEPTH = 32;
 const COMPREHENSIONS = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
 /** `user`, as kube-apiserver declares it. */
@@ -55,16 +63,20 @@ const USER = {
 export function compileExpression(source: string, subject: Subject): Expression {
   if (source.length > MAX_LENGTH) throw new ExpressionError(`is longer than ${MAX_LENGTH} characters`);
   const patterns = new Map<string, RE2JS>();
+  const allowance = new Allowance();
   const environment = registerFunctions(
     new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: false }),
     patterns,
+    allowance,
   );
   if (subject === 'claims') environment.registerVariable('claims', 'map<string, dyn>');
   else environment.registerVariable({ name: 'user', schema: USER });
   const run = saying(source, () => environment.parse(source));
   const claims = new Set<string>();
+  let maxMembers = MAX_MEMBERS;
   saying(source, () =>
-    prepare(run.ast, 0, (node) => {
+    prepare(run.ast, 0, (node, depth) => {
+      if (depth > 1) maxMembers = MAX_MEMBERS_NESTED;
       const claim = claimRead(node);
       if (claim !== undefined) claims.add(claim);
       const found = node.op === 'call' || node.op === 'rcall' ? patternOf(node) : undefined;
@@ -77,15 +89,17 @@ export function compileExpression(source: string, subject: Subject): Expression 
     type,
     claims,
     evaluate(value) {
-      refuseExcess(value);
+      refuseExcess(value, maxMembers);
+      if (subject === 'claims') for (const name of claims) refuseInexact(value, name);
+      allowance.renew(maxMembers);
       return saying(source, () => run({ [subject]: value }), unforeseen);
     },
   };
 }
 
 /** Visits every node, before calls of what is replaced are made calls of ours. */
-function prepare(node: ASTNode, depth: number, visit: (node: ASTNode) => void): void {
-  visit(node);
+function prepare(node: ASTNode, depth: number, visit: (node: ASTNode, depth: number) => void): void {
+  visit(node, depth);
   if (node.op !== 'call' && node.op !== 'rcall') {
     for (const part of nodesIn(node.args)) prepare(part, depth, visit);
     return;
@@ -117,14 +131,26 @@ function claimRead(node: ASTNode): string | undefined {
   return member.op === 'value' && typeof member.args === 'string' ? member.args : undefined;
 }
 
-function refuseExcess(value: unknown, depth = 0): void {
+function refuseExcess(value: unknown, maxMembers: number, depth = 0): void {
   if (typeof value !== 'object' || value === null) return;
   if (depth > MAX_DEPTH) throw new ExpressionError(`is given what is nested deeper than ${MAX_DEPTH} levels`);
   const members = Array.isArray(value) ? value : Object.values(value);
-  if (members.length > MAX_MEMBERS) {
-    throw new ExpressionError(`is given a list or a mapping of more than ${MAX_MEMBERS} members`);
+  if (members.length > maxMembers) {
+    throw new ExpressionError(`is given a list or a mapping of more than ${maxMembers} members`);
   }
-  for (const member of members) refuseExcess(member, depth + 1);
+  for (const member of members) refuseExcess(member, maxMembers, depth + 1);
+}
+
+/** Of two large numbers in JSON that differ in the last digit alone, one number was made: two people would be one. */
+function refuseInexact(claims: object, name: string): void {
+  const visit = (value: unknown): void => {
+    if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
+      throw new ExpressionError(
+        `is given a number too large to be exact by the claim ${JSON.stringify(name)}`,
+      );
+    if (typeof value === 'object' && value !== null) Object.values(value).forEach(visit);
+  };
+  visit(Object.getOwnPropertyDescriptor(claims, name)?.value);
 }
 
 function saying<T>(source: string, attempt: () => T, otherwise = (error: unknown) => error): T {

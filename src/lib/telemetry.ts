@@ -6,6 +6,19 @@
 export type Backend = 'keystone' | 'issuer' | 'redis' | 'upstream';
 export type CacheTier = 'memory' | 'redis' | 'negative' | 'discovery';
 
+export type ProvisioningResult = 'ok' | 'incomplete' | 'held-back' | 'broken-off' | 'error';
+
+export interface ProvisioningRun {
+  readonly trigger: 'periodic' | 'request';
+  readonly result: ProvisioningResult;
+  /** What was done; absent where nothing could be planned. */
+  readonly changes?: Readonly<Record<'create' | 'update' | 'delete', number>>;
+  /** What Keystone has and the cluster cannot. */
+  readonly refusals?: number;
+  /** Deletions that wait for a person. */
+  readonly heldBack?: number;
+}
+
 export interface Telemetry {
   cacheLookup(tier: CacheTier, result: 'hit' | 'miss' | 'stale' | 'error'): void;
   /** One call to a backend; `refused` means that it refused our own credential. */
@@ -17,6 +30,7 @@ export interface Telemetry {
     kind: 'TokenReview' | 'SubjectAccessReview' | 'other',
     result: 'authenticated' | 'unauthenticated' | 'allowed' | 'no-opinion' | 'error',
   ): void;
+  provisioned(run: ProvisioningRun): void;
   /** A certificate, configuration or key file was read anew. */
   reload(result: 'ok' | 'error'): void;
 }
@@ -26,5 +40,6 @@ export const noTelemetry: Telemetry = {
   backendCall() {},
   unknownCredentialLimited() {},
   webhookReview() {},
+  provisioned() {},
   reload() {},
 };

@@ -9,6 +9,7 @@ import type { RequestInfo } from '../api/request-info.ts';
 import type { ErrorCode } from '../errors/codes.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { RequestObserver, RequestRecord } from '../pipeline/request-observer.ts';
+import { createProvisioningMetrics } from './provisioning-metrics.ts';
 import { Histogram, joined, Numbers } from './series.ts';
 
 const VERBS: ReadonlySet<string> = new Set([
@@ -87,6 +88,7 @@ export function createMetrics(now: () => number): Metrics {
     labelNames: ['kind', 'result'],
     registers,
   });
+  const provisioning = createProvisioningMetrics(registers, now);
   const reloads = new Counter({
     name: 'stonegate_reloads_total',
     help: 'Configuration, certificates and keys read anew.',
@@ -117,6 +119,7 @@ export function createMetrics(now: () => number): Metrics {
     backendCall: (name, result, seconds) => backend.observe(joined(name, result), seconds),
     unknownCredentialLimited: (reason) => limited.inc({ reason }),
     webhookReview: (kind, result) => reviews.inc({ kind, result }),
+    provisioned: provisioning,
     reload: (result) => reloads.inc({ result }),
     auditEventLost: () => auditLost.inc(),
     async text() {

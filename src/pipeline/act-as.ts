@@ -6,7 +6,9 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
-import { RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
+import { ORIGINAL_USER_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
+import type { TenantName } from '../api/identity.ts';
+import { reservedPrefixOf } from '../api/reserved-names.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -22,6 +24,8 @@ export interface ActAsOptions {
   readonly mode: Pick<TenancyMode, 'impersonationTarget' | 'reviewTenant'>;
   /** That may be asked for: those with which Stonegate may impersonate at the API server. */
   readonly extraKeys: ReadonlySet<string>;
+  /** @throws StatusError TenantRateExceeded */
+  readonly limitTenant: (tenant: TenantName) => void;
 }
 
 /** One thing that somebody must have the right to impersonate. */
@@ -33,15 +37,13 @@ interface Impersonated {
   readonly name: string;
 }
 
-/** Holds whom a request was sent by, as one JSON value, where that is not whom it is made as. */
-const ORIGINAL_USER = 'stonegate.dev/original-user';
 const AUTHENTICATED = 'system:authenticated';
-const RESERVED_GROUPS = ['system:', 'keystone:', 'stonegate:'];
 
 /**
  * @returns the same request, made as whom its header names; as it is where it names nobody
  * @throws StatusError ImpersonationForbidden, IdentityUnusable or RequestMalformed for what nobody may ask for,
- *   HeadersTooLarge for too much of it, AccessDenied for what the caller may not, and as the reviewer does
+ *   HeadersTooLarge for too much of it, TenantRateExceeded, AccessDenied for what the caller may not, and as the
+ *   reviewer does
  */
 export async function actAs(scoped: Scoped, options: ActAsOptions): Promise<Scoped> {
   const request = impersonationRequest(scoped.exchange.headers);
@@ -52,6 +54,8 @@ export async function actAs(scoped: Scoped, options: ActAsOptions): Promise<Scop
   assertSendable(request.uid, 'the uid to impersonate');
   for (const group of request.groups) assertGroup(group);
   for (const [key, values] of Object.entries(request.extra)) assertExtra(key, values, options.extraKeys);
+  // The reviews too are the tenant's: a request that its limit refuses later would have had them for nothing.
+  options.limitTenant(tenant);
   await assertAllowed(impersonatedBy(request, target), scoped, options);
   return { ...scoped, user: userOf(request, target, user), impersonator: user };
 }
@@ -63,7 +67,7 @@ function assertNamed(kind: Scoped['identity']['subject']['kind']): void {
 
 function assertGroup(group: string): void {
   assertUsable(group, 'a group to impersonate');
-  if (group !== AUTHENTICATED && RESERVED_GROUPS.some((prefix) => group.startsWith(prefix)))
+  if (group !== AUTHENTICATED && reservedPrefixOf(group) !== undefined)
     throw impossible(`the group ${JSON.stringify(group)} is reserved`);
 }
 
@@ -143,5 +147,5 @@ function originalUser({ username, uid, groups, extra }: UserInfo): Extra {
     groups,
     ...(Object.keys(extra).length > 0 && { extra }),
   };
-  return { [ORIGINAL_USER]: [asciiJSON(JSON.stringify(original))] };
+  return { [ORIGINAL_USER_KEY]: [asciiJSON(JSON.stringify(original))] };
 }

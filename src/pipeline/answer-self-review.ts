@@ -1,7 +1,8 @@
 /**
  * Answers what users ask about themselves. The API server is asked first, as the user; where it lets them ask
- * nothing, Stonegate asks in their stead (not for who goes through with their own token: by name they could be another), since `kubectl auth can-i` is to tell the truth also to somebody
- * without the right to put the question. Who they are Stonegate says itself: it knows exactly what it would send.
+ * nothing, Stonegate asks in their stead, since `kubectl auth can-i` is to tell the truth also to somebody without the
+ * right to put the question. Not for whoever goes through with their own token: by name they could be another. Who
+ * people are Stonegate says itself: it knows exactly what it would send.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 import type { UserInfo } from '../api/authentication-v1.ts';

@@ -2,7 +2,6 @@
  * Questions about oneself name the namespace in their body. Whose roles are looked up, those that count are the ones of
  * that namespace: `kubectl auth can-i` is to say what a request there would meet.
  */
-
 import type { RoleLookup } from '../bindings/role-lookup.ts';
 import type { Outgoing } from './request-state.ts';
 import { concernOf } from './role-concern.ts';
@@ -24,8 +23,6 @@ export function createAskedAbout(
     // Of whom somebody acts as no roles are known: the question is about the rights they were given by name.
     if (impersonator !== undefined) return outgoing;
     if (proven.assignmentsOf === undefined || !info.isResourceRequest) return outgoing;
-    // Whoever acts as somebody else asks about them, and has left their own roles behind.
-    if (outgoing.impersonator !== undefined) return outgoing;
     const concern = concernOf({ ...info, namespace }, proven, tenant, stages.mode);
     const identity = await roles.inScope(proven, concern);
     if (identity === outgoing.identity) return outgoing;

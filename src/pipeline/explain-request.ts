@@ -1,7 +1,8 @@
 /**
  * Says what would become of a request: walks the very stages that serve requests, without the last, and remembers
- * what each decided. Nothing is sent on; what the stages themselves ask (Keystone, an issuer, an access review) they
- * ask here too, and it counts against the tenant's limit as any request does.
+ * what each decided. Nothing is sent on, and nothing is made for the person as when they come themselves; what the
+ * stages ask (Keystone, an issuer, an access review) they ask here too, and it counts against the tenant's limit as any
+ * request does.
  */
 import type { Explanation, ExplanationRequest } from '../api/explanation-v1alpha1.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';

@@ -2,6 +2,7 @@
  * What each stage made, in words for an operator.
  */
 import type { Identity } from '../api/identity.ts';
+import { FERNET_START } from '../api/keystone-v3.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { credentialOf } from '../authentication/credential.ts';
 import { readJWT, stringMember } from '../authentication/jwt-parts.ts';
@@ -35,7 +36,7 @@ export function credentialWords(headers: HeaderList): string {
 }
 
 function tokenWords(token: string): string {
-  if (token.startsWith('gAAAAA')) return 'a Keystone token (Fernet)';
+  if (token.startsWith(FERNET_START)) return 'a Keystone token (Fernet)';
   const parts = readJWT(token);
   if (parts === undefined) return `opaque, ${token.length} characters`;
   const issuer = stringMember(parts.payload, 'iss');

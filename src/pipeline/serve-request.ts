@@ -17,6 +17,7 @@ import {
   authorizeRequest,
   identify,
   impersonateRequest,
+  provision,
   receive,
   recordOf,
   resolveTenant,
@@ -43,6 +44,7 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     const authenticated = await authenticateRequest(identified, record, pipeline);
     const scoped = await resolveTenant(authenticated, record, pipeline);
     pipeline.observer.requestReceived(record);
+    if (pipeline.provisioning !== undefined) await provision(scoped, pipeline);
     const acting = await actAsRequested(scoped, record, pipeline);
     const authorized = await authorizeRequest(acting, pipeline);
     admit(authorized, pipeline);

@@ -8,6 +8,7 @@ import type { AnonymousAccess } from '../authentication/anonymous.ts';
 import { type Authenticator, authenticate } from '../authentication/authenticator.ts';
 import { credentialOf } from '../authentication/credential.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
+import type { RequestProvisioning } from '../bindings/on-request.ts';
 import type { RoleLookup } from '../bindings/role-lookup.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -45,8 +46,10 @@ export interface Stages {
   readonly mode: TenancyMode;
   /** Absent where none are looked up. */
   readonly roles?: RoleLookup;
+  /** Absent where nothing is made when people come. */
+  readonly provisioning?: RequestProvisioning;
   /** For those who act as somebody else. */
-  readonly impersonation: Omit<ActAsOptions, 'mode'>;
+  readonly impersonation: Omit<ActAsOptions, 'mode' | 'limitTenant'>;
   readonly authorizers: readonly Authorizer[];
   readonly admission: readonly AdmissionPlugin[];
   /** @throws StatusError TenantRateExceeded */
@@ -114,6 +117,13 @@ export function resolveTenant(
   return roles.inScope(proven, concernOf(info, proven, tenant, mode)).then(scoped);
 }
 
+/**
+ * What a person's project needs is there before the API server is asked about them; what could not be made, it refuses.
+ */
+export async function provision({ identity, exchange }: Scoped, { provisioning }: Stages): Promise<void> {
+  await provisioning?.ensure(identity, exchange.signal);
+}
+
 /** @throws StatusError as `actAs` does */
 export function actAsRequested(
   scoped: Scoped,
@@ -126,9 +136,9 @@ export function actAsRequested(
 async function actAsWished(
   scoped: Scoped,
   record: RequestRecord,
-  { mode, impersonation }: Stages,
+  { mode, impersonation, limitTenant }: Stages,
 ): Promise<Scoped> {
-  const acting = await actAs(scoped, { ...impersonation, mode });
+  const acting = await actAs(scoped, { ...impersonation, mode, limitTenant });
   if (acting.impersonator !== undefined) record.actsAs = acting.user;
   return acting;
 }

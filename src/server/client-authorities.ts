@@ -6,8 +6,7 @@
  * RFC 5280 §6.1.
  */
 import { hash, X509Certificate } from 'node:crypto';
-
-const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+import { certificateBlocks } from '../lib/pem.ts';
 
 export interface ClientAuthorities {
   /** Of the file's content. */
@@ -17,8 +16,8 @@ export interface ClientAuthorities {
 
 /** @throws Error where a certificate in it is broken */
 export function readAuthorities(pem: string | Buffer): ClientAuthorities {
-  const blocks = pem.toString('latin1').match(CERTIFICATES) ?? [];
-  return { digest: hash('sha256', pem), certificates: blocks.map((block) => new X509Certificate(block)) };
+  const certificates = certificateBlocks(pem).map((block) => new X509Certificate(block));
+  return { digest: hash('sha256', pem), certificates };
 }
 
 /** Whether whatever `former` vouches for, `authorities` vouch for too. */

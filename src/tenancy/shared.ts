@@ -3,6 +3,7 @@
  * in user name, groups and extra, and bindings decide.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
+import { TENANT_KEY } from '../api/extra-keys.ts';
 import type { TenantName } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { createDomainFinder, createTenantResolver } from './domains.ts';
@@ -94,7 +95,7 @@ export function createSharedMode({
 
 /** What everybody of a tenant has. */
 function markOf(tenant: TenantName): Pick<UserInfo, 'groups' | 'extra'> {
-  return { groups: [`stonegate:tenant:${tenant}`], extra: { 'stonegate.dev/tenant': [tenant] } };
+  return { groups: [`stonegate:tenant:${tenant}`], extra: { [TENANT_KEY]: [tenant] } };
 }
 
 /** Whether `domain:` and a claim behind `prefix` can begin alike. */

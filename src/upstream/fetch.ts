@@ -1,6 +1,6 @@
 /**
- * What Stonegate asks for answers of its own: the whole answer in memory, bounded, since discovery documents and reviews are
- * of known size and anything larger is not one.
+ * What Stonegate asks for answers of its own: the whole answer in memory, bounded, since discovery documents and
+ * reviews are of known size and anything larger is not one.
  */
 import type { HeaderField } from '../lib/header-list.ts';
 import { leavingOf } from '../lib/leaving.ts';

@@ -7,7 +7,7 @@
  * Keystone never becomes one of the cluster's own names, nor, as a group's name, another project's id.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
-import type { Identity, IdentityScope } from '../api/identity.ts';
+import type { Identity, IdentityScope, TenantName } from '../api/identity.ts';
 import type { KeystoneSync, ProjectMember } from '../api/keystone-sync.ts';
 import { StatusError } from '../errors/status-error.ts';
 
@@ -60,11 +60,13 @@ export function mapped(user: UserInfo, roles: readonly string[], sync: KeystoneS
 export function memberOf(
   { subject, extra, uid }: Identity,
   { id, name, roles }: Required<IdentityScope>,
-  { tenant, username }: Pick<ProjectMember, 'tenant' | 'username'>,
+  username: string,
+  tenant: TenantName | undefined,
 ): ProjectMember | undefined {
   if (subject.kind !== 'keystone' || subject.delegation !== undefined) return undefined;
   const [userDomainID = ''] = extra[USER_DOMAIN] ?? [];
-  return { tenant, username, userID: uid, userDomainID, project: { id, name }, roles };
+  const member = { username, userID: uid, userDomainID, project: { id, name }, roles };
+  return tenant === undefined ? member : { ...member, tenant };
 }
 
 function withGroups(groups: readonly string[], more: readonly string[]): readonly string[] {

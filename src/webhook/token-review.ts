@@ -3,7 +3,7 @@
  * could find out is an error, and no "no": the API server would keep that for minutes.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
-import type { Identity } from '../api/identity.ts';
+import type { Identity, TenantName } from '../api/identity.ts';
 import type { KeystoneSync } from '../api/keystone-sync.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { GroupNames, KeystoneIdentities, Live, ProjectSync } from './ports.ts';
@@ -40,25 +40,32 @@ export function createTokenReviewer(options: TokenReviewerOptions): TokenReviewe
   };
 }
 
-async function userOf(
-  identity: Identity,
-  token: string,
-  { identities, legacy, rules, sync }: TokenReviewerOptions,
-): Promise<UserInfo> {
+async function userOf(identity: Identity, token: string, options: TokenReviewerOptions): Promise<UserInfo> {
+  const { rules, sync } = options;
   const project = projectOf(identity);
-  const { tenant, user } = identities.describe(identity);
-  const known =
-    legacy === undefined
-      ? qualifiedUser(user, project.id)
-      : legacyUser(identity, await legacy.of(identity, token), project.id);
-  if (rules === undefined) return known;
+  const { tenant, user } = await knownAs(identity, token, project.id, options);
+  if (rules === undefined) return user;
   if (rules.current === undefined) {
     throw new StatusError('WebhookRulesUnavailable', 'the synchronisation rules have not been read yet');
   }
-  const answered = mapped(known, project.roles, rules.current);
-  const member = memberOf(identity, project, { tenant, username: answered.username });
+  const answered = mapped(user, project.roles, rules.current);
+  const member = memberOf(identity, project, answered.username, tenant);
   if (member !== undefined) sync.request(member);
   return answered;
+}
+
+async function knownAs(
+  identity: Identity,
+  token: string,
+  projectID: string,
+  { identities, legacy }: TokenReviewerOptions,
+): Promise<{ readonly user: UserInfo; readonly tenant?: TenantName }> {
+  // No tenant is in a bare name: a domain that is none is no hindrance.
+  if (legacy !== undefined) {
+    return { user: legacyUser(identity, await legacy.of(identity, token), projectID) };
+  }
+  const { tenant, user } = identities.describe(identity);
+  return { tenant, user: qualifiedUser(user, projectID) };
 }
 
 /** @throws what is not about the token */

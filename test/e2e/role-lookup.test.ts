@@ -1,77 +1,13 @@
 /** People whose token names no scope: what they may do follows from the roles they hold on what they ask about. */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import type { Target, User } from '../support/keystone/directory.ts';
 import type { Mode } from '../support/landscape.ts';
-import { startStonegate } from '../support/stonegate.ts';
+import { startRoleSite as setUp } from '../support/role-site.ts';
 
 const IN_WEB = '/api/v1/namespaces/web/configmaps';
 const IN_API = '/api/v1/namespaces/api/configmaps';
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-const CONFIGMAPS = [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'] }];
-
-interface Options {
-  readonly mode?: Mode;
-  /** Of `authentication.keystone`. */
-  readonly keystone?: Record<string, unknown>;
-}
-
-async function setUp(t: Test, { mode = 'arktos', keystone: changes = {} }: Options = {}) {
-  const folder = t.testdir();
-  const stonegate = await startStonegate({ folder, mode });
-  t.teardown(() => stonegate.close());
-  const { keystone, apiServer, app, configure } = stonegate;
-  const { directory } = keystone;
-  const [web, api] = [directory.project('acme', 'web'), directory.project('acme', 'api')];
-  const erin = directory.user('acme', 'erin');
-  directory.assign(erin, 'member', { project: web });
-  const bridge = directory.user('Default', 'bridge');
-  for (const role of ['reader', 'service']) directory.assign(bridge, role, { system: true });
-  await writeFile(join(folder, 'bridge-password'), bridge.password);
-
-  const place = mode === 'arktos' ? { tenant: 'acme' } : {};
-  const { seed } = apiServer;
-  seed.clusterRole('configmaps', CONFIGMAPS, place);
-  for (const project of [web, api]) {
-    const namespace = project.name;
-    seed.namespace(namespace, place);
-    for (const group of [
-      `keystone:project:${project.id}:role:member`,
-      `keystone:domain:${web.domain.id}:role:admin`,
-    ])
-      seed.roleBinding(`of-${group.split(':')[1]}`, 'configmaps', [`group:${group}`], {
-        ...place,
-        namespace,
-      });
-  }
-  const serviceCredential = {
-    password: {
-      userName: 'bridge',
-      userDomainName: 'Default',
-      password: { fromFile: 'bridge-password' },
-      scope: { system: true },
-    },
-  };
-  await configure({
-    authentication: {
-      keystone: {
-        url: keystone.url,
-        caFile: 'ca.crt',
-        serviceCredential,
-        roleAssignments: { cacheTTL: '1s' },
-        ...changes,
-      },
-    },
-    bindings: { namespaceFormat: '%n' },
-  });
-  await app.reload();
-  const statusOf = async (token: string, path: string) => (await stonegate.ask(token, path)).status;
-  const listings = () => keystone.calls.filter((call) => call.includes('role_assignments')).length;
-  return { ...stonegate, directory, web, api, erin, statusOf, listings };
-}
-
 function mayIn(namespace: string): string {
   const resourceAttributes = { namespace, verb: 'list', resource: 'configmaps' };
   return JSON.stringify({

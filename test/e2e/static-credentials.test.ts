@@ -2,12 +2,14 @@
  * People of a token file and of a basic-auth file, and requests without any credential, against the whole program.
  */
 import { readFile, writeFile } from 'node:fs/promises';
+import { connect } from 'node:http2';
 import { join } from 'node:path';
 import { hash } from '@node-rs/bcrypt';
 import t, { type Test } from 'tap';
 import { loadConfiguration } from '../../src/config/load.ts';
 import { eventually } from '../support/eventually.ts';
 import { createLandscape } from '../support/landscape.ts';
+import { request2 } from '../support/server/listening.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const SETTINGS = '/api/v1/namespaces/default/configmaps/settings';
@@ -61,6 +63,26 @@ t.test('a line taken out of the file is out, and a bad file keeps the last good 
   await writeFile(join(folder, 'tokens.csv'), 'franks-token,frank,43,,acme\n');
   await app.reload();
   await eventually(async () => (await ask('daves-token', SETTINGS)).status === 401);
+});
+
+t.test('strangers’ guesses leave threads to those who look up names', async (t) => {
+  const folder = t.testdir({
+    'passwords.csv': `${await hash('erins password', { cost: 12 })},erin,42,,globex\n`,
+  });
+  const stonegate = await startStonegate({
+    folder,
+    configuration: {
+      authentication: { basicAuthFile: { file: 'passwords.csv' } },
+      limits: { unknownCredentials: { concurrent: 16, queue: 0 } },
+    },
+  });
+  t.teardown(() => stonegate.close());
+  const session = connect(stonegate.url, { ca: stonegate.authority.cert });
+  t.teardown(() => session.destroy());
+  const guess = (password: string) =>
+    request2(session, { ':path': SETTINGS, authorization: basic('erin', password).headers.authorization });
+  const answers = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(guess));
+  t.same(new Set(answers.map(({ status }) => status)), new Set([401, 429]));
 });
 
 t.test('C074 nobody reaches the API server as system:anonymous, and as nothing else', async (t) => {

@@ -62,12 +62,12 @@ async function start(t: Test, mode: Mode, changes: object = {}, options: Options
 }
 
 /** The request carries that token and nothing else that says who it is. */
-function ownToken(t: Test, request: LoggedRequest | undefined, token: string): void {
+function ownToken(t: Test, request: LoggedRequest | undefined, token: string, username = ROBOT): void {
   const values = request?.rawHeaders.filter((_, i, raw) => raw[i - 1]?.toLowerCase() === 'authorization');
   t.same(values, [`Bearer ${token}`]);
   const others = Object.keys(request?.headers ?? {}).filter((name) => /^(?:impersonate|x-remote)/.test(name));
   t.same(others, []);
-  t.equal(request?.user?.username, ROBOT);
+  t.equal(request?.user?.username, username);
 }
 
 for (const mode of ['arktos', 'shared'] as const)
@@ -290,21 +290,25 @@ t.test('a service account is never taken for the one of the same name in the sys
   t.match(reply.json(), { code: 403, message: /cannot create resource "pods\/exec"/ });
 });
 
-t.test('users of the API server that are no service accounts', async (t) => {
-  const { ask, apiServer, arrived } = await start(t, 'arktos');
-  const { seed } = apiServer;
-  seed.token('zoe-token', { username: 'acme:zoe', tenant: 'acme' });
-  seed.token('admin-token', { username: 'admin', tenant: 'acme' });
-  seed.token('system-token', { username: 'system:admin', groups: ['system:masters'] });
-  seed.token('all-token', { username: 'all:zed', tenant: 'all' });
-  seed.clusterRoleBinding('zoes', 'worker', ['user:acme:zoe'], { tenant: 'acme' });
-  const seen = await arrived(async () => t.equal((await ask('zoe-token', '/api/v1/pods')).status, 200));
-  t.equal(seen.at(-1)?.url, '/api/v1/tenants/acme/pods');
-  for (const token of ['admin-token', 'system-token', 'all-token'])
-    t.match(await ask(token, '/api/v1/pods'), { status: 401 }, `${token} is of no tenant`);
-  const bound = seed.serviceAccountToken({ name: 'robot', bound: true });
-  t.match(await ask(bound, '/api/v1/pods'), { status: 401 }, 'a bound token is of no tenant');
-});
+t.test(
+  'C039 users of the API server that are no service accounts go through with their token too',
+  async (t) => {
+    const { ask, apiServer, arrived } = await start(t, 'arktos');
+    const { seed } = apiServer;
+    seed.token('zoe-token', { username: 'acme:zoe', tenant: 'acme' });
+    seed.token('admin-token', { username: 'admin', tenant: 'acme' });
+    seed.token('system-token', { username: 'system:admin', groups: ['system:masters'] });
+    seed.token('all-token', { username: 'all:zed', tenant: 'all' });
+    seed.clusterRoleBinding('zoes', 'worker', ['user:acme:zoe'], { tenant: 'acme' });
+    const seen = await arrived(async () => t.equal((await ask('zoe-token', '/api/v1/pods')).status, 200));
+    t.equal(seen.at(-1)?.url, '/api/v1/tenants/acme/pods');
+    ownToken(t, seen.at(-1), 'zoe-token', 'acme:zoe');
+    for (const token of ['admin-token', 'system-token', 'all-token'])
+      t.match(await ask(token, '/api/v1/pods'), { status: 401 }, `${token} is of no tenant`);
+    const bound = seed.serviceAccountToken({ name: 'robot', bound: true });
+    t.match(await ask(bound, '/api/v1/pods'), { status: 401 }, 'a bound token is of no tenant');
+  },
+);
 
 t.test('where a tenant is configured for them', async (t) => {
   const { ask, apiServer, arrived } = await start(t, 'arktos', { tenant: 'acme' });

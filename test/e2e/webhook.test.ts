@@ -9,6 +9,7 @@ import t, { type Test } from 'tap';
 import { parse, stringify } from 'yaml';
 import { configMapManifests } from '../../src/cli/config-map-manifests.ts';
 import { eventually } from '../support/eventually.ts';
+import type { Mode } from '../support/landscape.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 import { createWebhookClient } from '../support/webhook.ts';
@@ -37,16 +38,22 @@ const hookAuthority = await createAuthority('API servers');
 const apiServer = await hookAuthority.client('kube-apiserver');
 const stranger = await (await createAuthority('somebody else')).client('kube-apiserver');
 
-async function start(t: Test, changes: object = {}, others: Record<string, object> = {}) {
+async function start(
+  t: Test,
+  changes: object = {},
+  others: Record<string, object> = {},
+  mode: Mode = 'shared',
+) {
   const folder = t.testdir({
     'hook-ca.crt': hookAuthority.cert,
     'policy.json': JSON.stringify(POLICY),
     'sync.yaml': stringify(SYNC),
+    'sync-unmapped.yaml': stringify({ ...SYNC, 'role-mappings': [] }),
     'provisioner-token': PROVISIONER,
   });
   const tls = { certFile: 'tls.crt', keyFile: 'tls.key', clientCAFile: 'hook-ca.crt' };
   const webhook = { bind: '127.0.0.1:0', tls, policy: { file: 'policy.json' }, ...changes };
-  const stonegate = await startStonegate({ folder, mode: 'shared', configuration: { ...others, webhook } });
+  const stonegate = await startStonegate({ folder, mode, configuration: { ...others, webhook } });
   const { port } = stonegate.app.webhookAddress ?? {};
   if (port === undefined) throw new Error('there is no webhook');
   const client = createWebhookClient({ port, ca: stonegate.authority.cert, own: apiServer });
@@ -72,6 +79,22 @@ async function statusAs(
     resolve(response.statusCode ?? 0);
   }).on('error', reject);
   return promise;
+}
+
+/** What the documentation says that synchronisation needs. */
+function admitProvisioner(seed: Started['stonegate']['apiServer']['seed']): void {
+  const rbac = 'rbac.authorization.k8s.io';
+  seed.token(PROVISIONER, { username: 'provisioner', groups: ['system:authenticated'] });
+  seed.clusterRole('provisioner', [
+    { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'create'] },
+    {
+      apiGroups: [rbac],
+      resources: ['rolebindings'],
+      verbs: ['get', 'list', 'create', 'update', 'delete'],
+    },
+    { apiGroups: [rbac], resources: ['clusterroles'], verbs: ['bind'] },
+  ]);
+  seed.clusterRoleBinding('provisioner', 'provisioner', ['user:provisioner']);
 }
 
 /** What is asked when alice of the project web wants something in the namespace default. */
@@ -333,18 +356,7 @@ t.test('a synchronisation file', async (t) => {
   const { seed } = stonegate.apiServer;
   const project = directory.project('acme', 'web');
   const alice = directory.user('acme', 'alice');
-  const rbac = 'rbac.authorization.k8s.io';
-  seed.token(PROVISIONER, { username: 'provisioner', groups: ['system:authenticated'] });
-  seed.clusterRole('provisioner', [
-    { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'create'] },
-    {
-      apiGroups: [rbac],
-      resources: ['rolebindings'],
-      verbs: ['get', 'list', 'create', 'update', 'delete'],
-    },
-    { apiGroups: [rbac], resources: ['clusterroles'], verbs: ['bind'] },
-  ]);
-  seed.clusterRoleBinding('provisioner', 'provisioner', ['user:provisioner']);
+  admitProvisioner(seed);
   seed.clusterRole('member', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] }]);
 
   t.test(
@@ -362,4 +374,29 @@ t.test('a synchronisation file', async (t) => {
     await eventually(async () => (await statusAs(stonegate, 'myuser-token', path)) === 200);
     t.equal(await statusAs(stonegate, 'myuser-token', '/api/v1/namespaces/default/configmaps'), 403);
   });
+});
+
+t.test('in arktos mode what is synchronised is in the tenant', async (t) => {
+  const bindings = { credential: { tokenFile: 'provisioner-token' } };
+  const { stonegate, client } = await start(
+    t,
+    { sync: { file: 'sync-unmapped.yaml' } },
+    { bindings },
+    'arktos',
+  );
+  const { seed } = stonegate.apiServer;
+  const { directory } = stonegate.keystone;
+  admitProvisioner(seed);
+  seed.clusterRole('member', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }], {
+    tenant: 'acme',
+  });
+  const { body } = await client.reviewToken(stonegate.keystoneToken('alice'));
+  t.match(body.status, { user: { username: 'acme:alice' } });
+  const { id } = directory.project('acme', 'web');
+  const path = `/apis/rbac.authorization.k8s.io/v1/tenants/acme/namespaces/project-${id}/rolebindings`;
+  const made = await stonegate.apiServer.arrival(({ method, url }) => method === 'POST' && url === path);
+  t.equal(await made.ended, 'answered');
+  t.equal(made.user?.username, 'provisioner');
+  const binding = `${path}/${directory.user('acme', 'alice').id}_member`;
+  t.equal(await statusAs(stonegate, PROVISIONER, binding), 200);
 });

@@ -125,6 +125,7 @@ async function act(mode: TenancyMode, tenant: TenantName, sent: HeaderField[]): 
       {
         mode,
         extraKeys: new Set(['scopes']),
+        limitTenant: () => {},
         reviewer: {
           async review(_user, attributes) {
             asked.push(attributes);

@@ -58,10 +58,12 @@ export function createMemoryCluster(): MemoryCluster {
       store(object, place, `uid-${revision}`);
     },
     drop,
-    async list(kind, place) {
+    async list(kind, place, labelSelector) {
       self.before('list', { kind, name: '', ...place });
       return [...objects.values()]
         .filter((one) => one.place.tenant === place.tenant || kind === 'Tenant')
+        .filter((one) => place.namespace === undefined || one.place.namespace === place.namespace)
+        .filter(({ object }) => isSelected(object, labelSelector))
         .flatMap(({ object }) => (isKind(object, kind) ? [object] : []));
     },
     async get(reference) {
@@ -99,4 +101,10 @@ export function createMemoryCluster(): MemoryCluster {
     },
   };
   return self;
+}
+
+/** @param selector as `key=value,key=value` */
+function isSelected({ metadata: { labels = {} } }: KubernetesObject, selector: string): boolean {
+  const wanted = selector === '' ? [] : selector.split(',').map((one) => one.split('='));
+  return wanted.every(([key = '', value]) => labels[key] === value);
 }

@@ -64,6 +64,12 @@ export function directoryOf({ domains, projects, holders }: KeystoneState): Keys
     projects: async () => projects,
     roleNames: async () => (holders.kind === 'groups' ? holders.roleNames : []),
     roleAssignments: async () => all,
+    roleAssignmentsOn: async ({ kind, id }) =>
+      all.filter(
+        ({ scope }) =>
+          (kind === 'project' && scope.kind === kind && scope.project.id === id) ||
+          (kind === 'domain' && scope.kind === kind && scope.domain.id === id),
+      ),
     disabledUserIDs: async () => (people.kind === 'users' ? people.disabledUserIDs : new Set()),
     roleAssignmentsOf: async (userID) => all.filter(({ user }) => user.id === userID),
   };

@@ -18,17 +18,33 @@ export function checkWebhookFiles(configuration: StonegateConfiguration, content
 }
 
 /** Reads synchronisation rules that this configuration can carry out. */
-export function syncReader({
-  bindings,
-}: Pick<StonegateConfiguration, 'bindings'>): (content: string) => Read<KeystoneSync> {
+export function syncReader(
+  configuration: Pick<StonegateConfiguration, 'bindings' | 'tenancy'>,
+): (content: string) => Read<KeystoneSync> {
   return (content) => {
     const read = readSync(content);
-    if (!read.ok || bindings.credential !== undefined) return read;
-    if (!read.value.projects && !read.value.roleAssignments) return read;
-    const problem =
-      'data-types-to-sync: needs bindings.credential, by which Stonegate makes namespaces and rolebindings';
-    return { ok: false, problems: [problem] };
+    if (!read.ok) return read;
+    const problems = impossible(read.value, configuration);
+    return problems.length === 0 ? read : { ok: false, problems };
   };
+}
+
+function impossible(
+  { projects, roleAssignments, roleMappings }: KeystoneSync,
+  { bindings, tenancy }: Pick<StonegateConfiguration, 'bindings' | 'tenancy'>,
+): string[] {
+  const problems: string[] = [];
+  if ((projects || roleAssignments) && bindings.credential === undefined) {
+    problems.push(
+      'data-types-to-sync: needs bindings.credential, by which Stonegate makes namespaces and rolebindings',
+    );
+  }
+  if (tenancy.mode === 'arktos' && roleMappings.some(({ username }) => username !== undefined)) {
+    problems.push(
+      'role-mappings: expected no username: in arktos mode the API server reads the tenant from the name',
+    );
+  }
+  return problems;
 }
 
 function problemsOf(

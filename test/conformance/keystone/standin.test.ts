@@ -9,6 +9,8 @@ import { recording } from '../../support/keystone/recordings.ts';
 import { createKeystoneStandIn } from '../../support/keystone/standin.ts';
 
 interface Asked {
+  /** Below `/v3`; of tokens without it. */
+  readonly path?: string;
   readonly method?: string;
   readonly query?: string;
   readonly headers?: Record<string, string>;
@@ -37,8 +39,14 @@ async function createScene() {
   const own = keystone.issue(bridge, { project: service });
   const aliceWeb = keystone.issue(alice, { project: web });
 
-  async function ask({ method = 'GET', query = '?nocatalog', headers = {}, body }: Asked) {
-    const response = await fetch(`${keystone.url}/auth/tokens${query}`, {
+  async function ask({
+    path = '/auth/tokens',
+    method = 'GET',
+    query = '?nocatalog',
+    headers = {},
+    body,
+  }: Asked) {
+    const response = await fetch(`${keystone.url}${path}${query}`, {
       method,
       headers,
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -53,6 +61,9 @@ async function createScene() {
     };
   }
 
+  const list = (caller: string, path: string, query: string) =>
+    ask({ path, query, headers: { 'X-Auth-Token': caller } });
+  const asAuditor = () => keystone.issue(auditor, { system: true });
   const validate = (caller: string, subject: string, more: Omit<Asked, 'body'> = {}) =>
     ask({ ...more, headers: { ...more.headers, 'X-Auth-Token': caller, 'X-Subject-Token': subject } });
   const post = (identity: unknown, scope?: unknown, query = '?nocatalog') =>
@@ -82,6 +93,8 @@ async function createScene() {
     aliceWeb,
     service,
     ask,
+    list,
+    asAuditor,
     validate,
     password,
     exchange,
@@ -312,7 +325,30 @@ function shape(value: unknown): unknown {
 /** What varies from role to role, and from one deployment to the next. */
 const LOOSE = new Set(['options', 'endpoints']);
 
+const LISTINGS: Record<string, (scene: Scene) => Promise<Seen>> = {
+  'role-assignments-direct-system': (s) =>
+    s.list(s.asAuditor(), '/role_assignments', `?user.id=${s.auditor.id}&include_names`),
+  'role-assignments-effective-system': (s) =>
+    s.list(s.asAuditor(), '/role_assignments', `?user.id=${s.auditor.id}&effective&include_names`),
+  'role-assignments-effective-group-and-project': (s) =>
+    s.list(s.asAuditor(), '/role_assignments', `?user.id=${s.bob.id}&effective&include_names`),
+  'role-assignments-unknown-user': (s) =>
+    s.list(s.asAuditor(), '/role_assignments', '?user.id=00000000000000000000000000000000&effective'),
+  'role-assignments-by-service-user': (s) =>
+    s.list(s.own, '/role_assignments', `?user.id=${s.alice.id}&effective&include_names`),
+  'user-groups-by-system-reader': (s) => {
+    s.bob.groups.push('ops');
+    return s.list(s.asAuditor(), `/users/${s.bob.id}/groups`, '');
+  },
+  'revocation-events-after-revoke': (s) => {
+    s.keystone.revoke(s.aliceWeb);
+    return s.list(s.own, '/OS-REVOKE/events', '?since=2020-01-01T00:00:00Z');
+  },
+  'revocation-events-by-system-reader': (s) => s.list(s.asAuditor(), '/OS-REVOKE/events', ''),
+};
+
 for (const [kind, scenes] of Object.entries({
+  'a listing': LISTINGS,
   'a login': LOGINS,
   'a validation': VALIDATIONS,
   'a validation after a change': EFFECTS,

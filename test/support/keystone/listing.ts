@@ -1,8 +1,9 @@
 /**
  * What the stand-in Keystone lists for who may read it: projects, domains, users, roles and who holds which where. It
- * knows no groups, no inheritance and no implied roles: its `effective` assignments are those that were made, and, as
+ * gives no roles to groups, knows no inheritance and no implied roles: its `effective` assignments are those that were made, and, as
  * the real one does, it leaves out the system's.
  */
+import { createHash } from 'node:crypto';
 import type { Directory, Domain, Target, User } from './directory.ts';
 import { Refusal } from './login.ts';
 
@@ -43,7 +44,8 @@ export function listed(directory: Directory, path: string, query: URLSearchParam
 function one({ users, domains }: Directory, kind: string, id: string, part: string | undefined) {
   const user = users.find((each) => each.id === id && !each.deleted);
   const domain = domains.find((each) => each.id === id);
-  if (kind === 'users' && user) return part === 'groups' ? page('groups', []) : { user: userFields(user) };
+  if (kind === 'users' && user)
+    return part === 'groups' ? page('groups', groupsOf(user)) : { user: userFields(user) };
   if (kind === 'domains' && domain) return { domain };
   if (kind === 'users' || kind === 'domains') throw new Refusal(404, `Could not find ${kind}: ${id}.`);
   return undefined;
@@ -51,6 +53,7 @@ function one({ users, domains }: Directory, kind: string, id: string, part: stri
 
 function assignments(directory: Directory, users: readonly User[], query: URLSearchParams): object[] {
   const id = query.get('user.id');
+  const place = query.get('scope.project.id') ?? query.get('scope.domain.id');
   const effective = query.has('effective');
   if (id !== null && !users.some((user) => user.id === id))
     throw new Refusal(404, `Could not find user: ${id}.`);
@@ -58,6 +61,7 @@ function assignments(directory: Directory, users: readonly User[], query: URLSea
     .filter(({ user, target }) => {
       if (id === null ? user.deleted : user.id !== id) return false;
       if ('project' in target && target.project.deleted) return false;
+      if (place !== null && idOf(target) !== place) return false;
       return 'system' in target ? !effective : !query.has('scope.system');
     })
     .map(({ user, role, target }) => ({
@@ -66,6 +70,11 @@ function assignments(directory: Directory, users: readonly User[], query: URLSea
       user: { id: user.id, name: user.name, domain: named(user.domain) },
       role: { id: role.id, name: role.name },
     }));
+}
+
+function idOf(target: Target): string | undefined {
+  if ('project' in target) return target.project.id;
+  return 'domain' in target ? target.domain.id : undefined;
 }
 
 function scopeFields(target: Target): object {
@@ -81,6 +90,14 @@ function named({ id, name }: Domain) {
 
 function userFields({ id, name, domain, enabled }: User) {
   return { id, name, domain_id: domain.id, enabled };
+}
+
+function groupsOf({ groups, domain }: User): object[] {
+  return groups.map((name) => {
+    const id = createHash('md5').update(`${domain.id} ${name}`).digest('hex');
+    const links = { self: `http://127.0.0.1/v3/groups/${id}` };
+    return { id, name, domain_id: domain.id, description: '', membership_expires_at: null, links };
+  });
 }
 
 function page(key: string, members: readonly object[]): object {

@@ -3,7 +3,8 @@
  */
 
 import type { Validated } from '../../../src/authentication/credential-cache.ts';
-import { createSharedCache, noSharedCache, type SharedCache } from '../../../src/cache/shared-cache.ts';
+import { createProcessCache } from '../../../src/cache/process-cache.ts';
+import { createSharedCache, type SharedCache } from '../../../src/cache/shared-cache.ts';
 import type { SharedStore } from '../../../src/cache/shared-store.ts';
 import { type CredentialCacheOptions, createCredentialCache } from '../../../src/cache/tiered.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
@@ -33,7 +34,7 @@ export function createReplica(options: ReplicaOptions) {
   const { clock, store, logger = silentLogger, telemetry = noTelemetry, random = systemRandom } = options;
   const shared: SharedCache =
     store === undefined
-      ? noSharedCache
+      ? createProcessCache({ clock, longestLife: TTL })
       : createSharedCache({
           store,
           sealingKeys: options.sealingKeys ?? [sealingKey(1)],

@@ -153,6 +153,11 @@ t.test('C163 an issuer cannot produce a reserved name, group or extra key', asyn
   }
 });
 
+t.test('an extra key of a domain of one’s own may mention another behind it', async (t) => {
+  for (const key of ['example.com/stonegate.dev', 'example.com/roles.k8s.io', 'mystonegate.dev/d'])
+    t.strictSame(map({ sub: 'carol', d: 'x' }, withExtra(key, 'd')).extra, { [key]: ['x'] });
+});
+
 t.test('names with control characters, blanks at an end or half a character are refused', async (t) => {
   for (const bad of ['a\nb', 'a\u0000', ' a', 'a ', '\u00a0a', 'a\u2028b', 'a\ud800', '\u0085']) {
     t.throws(() => map({ sub: bad }), { code: 'IdentityUnusable' });

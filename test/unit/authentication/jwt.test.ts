@@ -281,3 +281,14 @@ t.test('a token verified once is judged anew when its issuer’s keys have chang
   keys = { initialized: true, keys: async () => ({ keys: [] }) };
   await refused(t, token, by);
 });
+
+t.test('what a token’s claims come to is made once, a refusal too', async (t) => {
+  const strict = authenticatorWith({ claimValidationRules: [{ expression: 'claims.sub == "dave"' }] });
+  const carol = await issuer.sign(CAROL);
+  const refusals: unknown[] = [];
+  for (let time = 0; time < 2; time += 1)
+    await login(carol, strict).catch((error: unknown) => refusals.push(error));
+  t.match(refusals, [{ code: 'CredentialInvalid' }, { code: 'CredentialInvalid' }]);
+  t.equal(refusals[0], refusals[1]);
+  t.equal(await login(carol), await login(carol));
+});

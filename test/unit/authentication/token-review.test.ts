@@ -3,7 +3,7 @@ import type { UserInfo } from '../../../src/api/authentication-v1.ts';
 import type { Credential } from '../../../src/authentication/credential.ts';
 import { createTokenReviewAuthenticator } from '../../../src/authentication/token-review.ts';
 import { type VouchedTenantRules, vouchedUserCodec } from '../../../src/authentication/vouched-user.ts';
-import { noSharedCache } from '../../../src/cache/shared-cache.ts';
+import { createProcessCache } from '../../../src/cache/process-cache.ts';
 import { createCredentialCache } from '../../../src/cache/tiered.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
@@ -36,7 +36,7 @@ function scene(
       staleIfUnavailable: 0,
       maxEntries: 10,
       configurationDigest: 'd',
-      shared: noSharedCache,
+      shared: createProcessCache({ clock, longestLife: 60_000 }),
       codec: vouchedUserCodec,
       clock,
       random: systemRandom,

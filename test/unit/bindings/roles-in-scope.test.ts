@@ -1,5 +1,4 @@
 /** Which looked-up roles count for a request, and the identity they make. */
-import fc from 'fast-check';
 import t from 'tap';
 import type { Identity } from '../../../src/api/identity.ts';
 import { identityOf } from '../../../src/authentication/keystone-mapping.ts';
@@ -85,34 +84,6 @@ t.test('what is switched off gives no role: a project, or the domain with all it
   });
   t.same(shown(all, inWeb, off({ projectIDs: new Set(['p1']) })), [['domain', 'admin']]);
   t.same(shown(all, inWeb, off({ domainIDs: new Set(['d1']) })), []);
-});
-
-const anyScope: fc.Arbitrary<AssignmentScope> = fc.oneof(
-  fc
-    .record({ id: fc.string(), name: fc.string(), in: fc.constantFrom('d1', 'd2') })
-    .map((given) => project(given.id, given.name, { id: given.in, name: 'x' })),
-  fc.constantFrom('d1', 'd2').map(domain),
-  fc.constant(system),
-);
-
-t.test('no other domain, namespace or project ever counts, whatever things are called', async () => {
-  fc.assert(
-    fc.property(
-      fc.array(anyScope.map((scope) => held(scope, 'member'))),
-      fc.record({
-        domainID: fc.constantFrom('d1', 'd2', undefined),
-        namespace: fc.oneof(fc.constant(''), fc.string()),
-        cluster: fc.boolean(),
-      }),
-      (assignments, concern) =>
-        rolesInScope(assignments, concern, rules).every(({ scope }) => {
-          if (scope.kind === 'system') return concern.cluster;
-          if (scope.kind === 'domain') return scope.domain.id === concern.domainID;
-          const { name, domain } = scope.project;
-          return concern.namespace !== '' && name === concern.namespace && domain.id === concern.domainID;
-        }),
-    ),
-  );
 });
 
 t.test('the groups are those of a token scoped to the same place', async (t) => {

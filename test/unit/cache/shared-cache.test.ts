@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { drop } from '../../../src/cache/drop.ts';
-import { createSharedCache, noSharedCache } from '../../../src/cache/shared-cache.ts';
+import { createSharedCache } from '../../../src/cache/shared-cache.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
@@ -362,8 +362,29 @@ t.test('a sealing key of another length is refused, and so is none', (t) => {
   t.end();
 });
 
-t.test('without Redis there is nothing shared to drop', async (t) => {
-  await t.rejects(noSharedCache.drop(['user:alice']), { message: /no Redis is configured/ });
+t.test('what one replica has dropped the others know, also those that missed the message', async (t) => {
+  const { join } = setUp();
+  const [one, two] = [join(), join()];
+  two.connection.deaf = true;
+  t.equal(await two.shared.wasDropped('event:x'), false);
+  await one.shared.drop(['event:x']);
+  t.equal(await one.shared.wasDropped('event:x'), true);
+  t.equal(await two.shared.wasDropped('event:x'), true);
+  one.connection.away = true;
+  t.equal(await one.shared.wasDropped('event:x'), true);
+  t.equal(await one.shared.wasDropped('event:y'), false);
+});
+
+t.test('a drop that Redis does not take holds here all the same, and says that it failed', async (t) => {
+  for (const fault of ['away', 'full'] as const) {
+    const { backend, join } = setUp();
+    const one = join();
+    await one.lookup();
+    backend.answer = async () => 'alice without rights';
+    one.connection[fault] = true;
+    await t.rejects(one.shared.drop(['user:alice']), { message: /did not take the drop/ });
+    t.equal(await one.lookup(), 'alice without rights', fault);
+  }
 });
 
 t.test('an operator drops a user or a tenant by name', async (t) => {

@@ -194,3 +194,30 @@ t.test('token reviews are granted where they are configured, and nowhere else', 
   t.equal(await granted('reviews.yaml'), true);
   t.equal(await granted('plain.yaml'), false);
 });
+
+t.test(
+  'from a configuration: the ConfigMaps of the webhook may be read, by name, and nothing else',
+  async (t) => {
+    const tls = '{ certFile: c, keyFile: k, clientCAFile: a }';
+    const sources =
+      'policy: { configMap: { name: policy } }, sync: { configMap: { namespace: ops, name: sync } }';
+    const keystone = CONFIGURATION.replace(
+      'authentication:',
+      'authentication:\n  keystone: { url: "https://ks/v3" }',
+    );
+    const folder = t.testdir({ 'c.yaml': `${keystone}webhook: { tls: ${tls}, ${sources} }\n` });
+    const { objects, stderr } = await run('rbac', '--config', join(folder, 'c.yaml'));
+    t.equal(stderr, '');
+    t.match(
+      objects.filter(({ kind }) => kind === 'Role'),
+      [
+        {
+          metadata: { namespace: 'kube-system' },
+          rules: [{ resources: ['configmaps'], resourceNames: ['policy'], verbs: ['get'] }],
+        },
+        { metadata: { namespace: 'ops' }, rules: [{ resourceNames: ['sync'] }] },
+      ],
+    );
+    t.equal(objects.filter(({ kind }) => kind === 'RoleBinding').length, 2);
+  },
+);

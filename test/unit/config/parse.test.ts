@@ -118,6 +118,19 @@ authentication:
   tokenReview: { audiences: [kubernetes], tenant: acme, timeout: 8s, cacheTTL: 30s, negativeCacheTTL: 2s }
   anonymous: { enabled: true, paths: [/version] }
   impersonationExtraKeys: [scopes, example.com/reason]
+bindings:
+  provision: periodic
+  interval: 23s
+  credential: { tokenFile: /provisioner }
+  namespaceFormat: "p-%n-%i"
+  roles: { member: { role: editors } }
+  createRoles: false
+  storageClusterID: "7"
+  subjects: users
+  projects: { p1: { ignore: true, namespace: web, roles: { reader: view } } }
+  domains: { d1: { ignore: false, roles: { admin: { clusterRole: boss } } } }
+  ignore: { projectNames: [service], roles: [heat], users: [u1] }
+  maxDeletedShare: 0.5
 cache:
   maxEntries: 14
   redis:
@@ -263,6 +276,20 @@ log: { level: debug }
       anonymous: { enabled: true, paths: ['/version'] },
       impersonationExtraKeys: ['scopes', 'example.com/reason'],
       requireAllIssuers: true,
+    },
+    bindings: {
+      provision: 'periodic',
+      interval: 23_000,
+      credential: { tokenFile: '/provisioner' },
+      namespaceFormat: 'p-%n-%i',
+      roles: { member: { role: 'editors' } },
+      createRoles: false,
+      storageClusterID: '7',
+      subjects: 'users',
+      projects: { p1: { ignore: true, namespace: 'web', roles: { reader: { clusterRole: 'view' } } } },
+      domains: { d1: { ignore: false, roles: { admin: { clusterRole: 'boss' } } } },
+      ignore: { projectNames: ['service'], roles: ['heat'], users: ['u1'] },
+      maxDeletedShare: 0.5,
     },
     cache: {
       maxEntries: 14,
@@ -590,6 +617,27 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'a service with two credentials',
     MINIMAL.replace('/v3" }', '/v3", serviceCredential: {} }'),
     'authentication.keystone.serviceCredential (line 6): expected exactly one of applicationCredential and password',
+  ],
+  [
+    'a look-up of roles that nobody may ask for',
+    MINIMAL.replace('/v3" }', '/v3", roleAssignments: {} }'),
+    'authentication.keystone.serviceCredential (line 6): is required with roleAssignments',
+  ],
+  [
+    'anonymous requests in arktos mode',
+    withKey(
+      'authentication',
+      '{ keystone: { url: "https://keystone:5000/v3" }, anonymous: { enabled: true } }',
+    ),
+    'expected false: in arktos mode system:anonymous is a user of the system tenant',
+  ],
+  [
+    'paths for anonymous requests that are off',
+    withKey(
+      'authentication',
+      '{ keystone: { url: "https://keystone:5000/v3" }, anonymous: { paths: [/version] } }',
+    ),
+    'expected no paths where anonymous requests are not enabled',
   ],
 ];
 

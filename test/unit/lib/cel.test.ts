@@ -176,6 +176,16 @@ t.test('patterns are written out and are RE2’s', async (t) => {
   t.match(refusedAtLoad('[1].map(x, claims.a.matches("("))'), /RE2/);
 });
 
+t.test('two large numbers that would be read as one name nobody', async (t) => {
+  const claims: object = JSON.parse('{"id": 9007199254740993, "other": 1e400, "few": [9007199254740991]}');
+  for (const source of ['string(claims.id)', 'string(claims["other"])', 'claims.?id.orValue(0) == 0'])
+    t.match(
+      refusal(() => evaluate(source, claims)),
+      /too large to be exact by the claim "(id|other)"/,
+    );
+  t.equal(evaluate('string(claims.few[0])', claims), '9007199254740991', 'other claims do not matter');
+});
+
 t.test('what would run for long is refused', async (t) => {
   t.match(
     refusedAtLoad('claims.a.all(x, claims.a.all(y, claims.a.all(z, true)))'),
@@ -200,4 +210,46 @@ t.test('what would run for long is refused', async (t) => {
     refusal(() => evaluate('claims.a.split("").size()', { a: 'x'.repeat(1_001) })),
     /too many parts/,
   );
+});
+
+t.test('within two comprehensions lists are shorter, and texts are handled only so often', async (t) => {
+  const groups = Array.from({ length: 250 }, (_, index) => `group-${index}`);
+  const more = [...groups, 'one more'];
+  const each = 'claims.groups.all(g, claims.groups.exists(h, g == h))';
+  t.equal(evaluate(each, { groups }), true);
+  t.equal(evaluate('claims.groups.all(g, g in claims.groups)', { groups: more }), true);
+  t.match(
+    refusal(() => evaluate(each, { groups: more })),
+    /more than 250 members/,
+  );
+  const parts = 'claims.groups.map(g, claims.text.split("").map(x, x)).size()';
+  t.match(
+    refusal(() => evaluate(parts, { groups: [''], text: 'x'.repeat(251) })),
+    /too many parts/,
+  );
+  for (const worked of [
+    'claims.groups.join(",").size()',
+    'claims.text.split(",").size()',
+    'claims.text.matches("^x")',
+    'claims.text.trim()',
+    'claims.text.lowerAscii()',
+    'claims.text.upperAscii()',
+    'claims.text.charAt(0)',
+    'claims.text.replace("x", "xxx")',
+  ])
+    t.match(
+      refusal(() =>
+        evaluate(`claims.groups.map(g, claims.groups.map(h, ${worked}))`, { groups, text: 'x'.repeat(500) }),
+      ),
+      /too much text/,
+      worked,
+    );
+  const text = 'x'.repeat(20_000);
+  t.match(
+    refusal(() => evaluate('claims.text.replace("x", claims.text)', { text })),
+    /too much text/,
+  );
+  const expression = compileExpression('claims.text.trim().size()', 'claims');
+  for (let time = 0; time < 60; time += 1) expression.evaluate({ text });
+  t.equal(expression.evaluate({ text }), 20_000n, 'the next evaluation may do as much again');
 });

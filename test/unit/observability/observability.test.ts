@@ -43,6 +43,9 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   metrics.cacheLookup('memory', 'hit');
   metrics.backendCall('keystone', 'ok', 0.02);
   metrics.unknownCredentialLimited('source');
+  metrics.webhookReview('TokenReview', 'authenticated');
+  const changes = { create: 1, update: 0, delete: 0 };
+  metrics.provisioned({ trigger: 'periodic', result: 'ok', changes, refusals: 0, heldBack: 0 });
   metrics.reload('ok');
   metrics.auditEventLost();
   const text = await metrics.text();

@@ -31,12 +31,13 @@ interface Options {
   readonly extraKeys?: readonly string[];
   /** What the API server says to a question; yes without it. */
   readonly answer?: (resource: string) => SubjectAccessReviewStatus;
+  readonly limitTenant?: (tenant: string) => void;
 }
 
 /** As alice of acme. */
 async function act(headers: HeaderList, options: Options = {}) {
   const { mode = arktos, identity = keystoneIdentity('alice'), caller = alice, extraKeys = [] } = options;
-  const { answer = () => ({ allowed: true }) } = options;
+  const { answer = () => ({ allowed: true }), limitTenant = () => {} } = options;
   const asked: AccessAttributes[] = [];
   const tenant = toTenantName('acme');
   const target = '/api/v1/pods';
@@ -55,6 +56,7 @@ async function act(headers: HeaderList, options: Options = {}) {
   const acting = await actAs(scoped, {
     mode,
     extraKeys: new Set(extraKeys),
+    limitTenant,
     reviewer: {
       async review(user, attributes) {
         t.equal(user, caller, 'the caller’s right is asked for');
@@ -211,6 +213,22 @@ t.test('C027 where one review cannot be asked, nothing is carried out', async (t
   });
   t.equal(error.code, 'UpstreamUnavailable');
 });
+
+t.test(
+  'a tenant over its rate has nothing reviewed, and what nobody may ask for costs it nothing',
+  async (t) => {
+    const limited: string[] = [];
+    const limitTenant = (tenant: string): never => {
+      limited.push(tenant);
+      throw new StatusError('TenantRateExceeded', 'over its rate');
+    };
+    t.match(await refused([AS_BOB], { limitTenant }), { code: 'TenantRateExceeded' });
+    t.same(limited, ['acme']);
+    const reserved: HeaderField = ['Impersonate-Group', 'system:masters'];
+    t.match(await refused([AS_BOB, reserved], { limitTenant }), { code: 'ImpersonationForbidden' });
+    t.same(limited, ['acme']);
+  },
+);
 
 t.test('C061 more than 64 values are refused, and none is reviewed', async (t) => {
   const groups = Array.from({ length: 64 }, (_, i): HeaderField => ['Impersonate-Group', `g${i}`]);

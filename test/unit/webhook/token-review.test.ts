@@ -77,6 +77,12 @@ t.test('under legacy names Keystone’s groups count, and must be known', async 
   await t.rejects(reviewer(ALICE, { legacy: down }).review(), { code: 'KeystoneUnavailable' });
 });
 
+t.test('under legacy names a domain that is no tenant is no hindrance', async (t) => {
+  const identity = { ...keystoneIdentity('alice', { home: 'Default' }), scope: PROJECT };
+  t.match(await reviewer(identity).review(), { authenticated: false, error: /Default/ });
+  t.match(await reviewer(identity, { legacy: { of: async () => [] } }).review(), { authenticated: true });
+});
+
 t.test('C240 mappings apply in order, and what is made is made for the name that was answered', async (t) => {
   const roleMappings = [
     { role: 'member', username: 'first', groups: ['a'] },

@@ -43,6 +43,16 @@ t.test('a sync file that asks for objects needs a credential to make them with',
   t.same(filesProblems(sync, 'namespace-format: "%i"'), []);
 });
 
+t.test('in arktos mode nobody is mapped to a bare name, which holds no tenant', async (t) => {
+  const { configuration } = parsed('sync: { file: s }');
+  if (configuration === undefined) throw new Error('no configuration');
+  const arktos = { ...configuration, tenancy: { ...configuration.tenancy, mode: 'arktos' } } as const;
+  const problems = (mapping: string) =>
+    checkWebhookFiles(arktos, () => Buffer.from(`role-mappings: [{ keystone-role: r, ${mapping} }]`));
+  t.match(problems('username: u'), [{ message: /role-mappings: expected no username/ }]);
+  t.same(problems('groups: [g]'), []);
+});
+
 t.test('what is in a ConfigMap is no file', async (t) => {
   t.same(filesProblems('policy: { configMap: { name: p } }', 'nonsense'), []);
 });

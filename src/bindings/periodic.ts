@@ -1,0 +1,119 @@
+/**
+ * Brings the whole cluster up to Keystone again and again, also for those who never come: who has lost a role loses what
+ * was bound for it by the next run. Of several replicas the one with the lease does it. The lease is held between the
+ * runs too, else each replica would take its turn right after the other; when it is lost in a run's midst, the run ends
+ * before its next change. Changes carry what they were decided on, so that the one that is on its way then harms nobody.
+ */
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import type { ProvisioningResult, Telemetry } from '../lib/telemetry.ts';
+import type { Lease } from './lease.ts';
+import { numbersOf, type Provisioning, type RunOutcome, runOnce } from './run.ts';
+import { createRunLog } from './run-log.ts';
+
+/** How long a lease lasts that is not prolonged, in milliseconds: so long nobody provisions when its holder has crashed. */
+export const LEASE_TTL = 30_000;
+/** Milliseconds from one look at the lease to the next: two may fail. */
+const HEARTBEAT = 10_000;
+/** After a run that failed, in milliseconds; each further failure doubles it, up to the interval. */
+const FIRST_RETRY = 10_000;
+const LONGEST_RETRY = 60_000;
+const MAX_DOUBLINGS = 10;
+
+export interface PeriodicProvisioningOptions {
+  readonly provisioning: Provisioning;
+  readonly lease: Lease;
+  /** From the end of one run to the beginning of the next, in milliseconds, about. */
+  readonly interval: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+export interface PeriodicProvisioning {
+  start(): void;
+  /** Ends a run that is under way before its next change, and gives the lease back. */
+  stop(): Promise<void>;
+}
+
+export function createPeriodicProvisioning(options: PeriodicProvisioningOptions): PeriodicProvisioning {
+  const { provisioning, lease, interval, clock, random, logger, telemetry } = options;
+  const log = createRunLog(logger);
+  let running: { readonly ending: AbortController; readonly ended: Promise<void> } | undefined;
+  let beating: Promise<void> = Promise.resolve();
+  let timer: Timer | undefined;
+  let held: boolean | undefined;
+  let dueAt = clock.now();
+  let failures = 0;
+  let stopped = false;
+
+  function beat(): void {
+    beating = lookAtLease();
+  }
+
+  async function lookAtLease(): Promise<void> {
+    const holds = await lease.hold();
+    if (holds !== held) log.leaseChanged(holds);
+    held = holds;
+    if (stopped) return;
+    if (!holds) running?.ending.abort(new Error('another replica provisions now'));
+    else if (running === undefined && clock.now() >= dueAt) running = begin();
+    wait();
+  }
+
+  function wait(): void {
+    timer?.cancel();
+    const untilDue = running === undefined && held === true ? Math.max(0, dueAt - clock.now()) : HEARTBEAT;
+    timer = clock.after(Math.min(untilDue, HEARTBEAT), beat);
+  }
+
+  function begin() {
+    const ending = new AbortController();
+    const ended = run(ending.signal).then((result) => {
+      running = undefined;
+      failures = result === 'error' || result === 'incomplete' ? failures + 1 : 0;
+      // Replicas that were started together must not ask Keystone together.
+      dueAt = clock.now() + pauseAfter(failures) * (0.9 + 0.2 * random.fraction());
+      if (!stopped) wait();
+    });
+    return { ending, ended };
+  }
+
+  async function run(signal: AbortSignal): Promise<ProvisioningResult> {
+    let outcome: RunOutcome | undefined;
+    let failure: unknown;
+    try {
+      outcome = await runOnce(provisioning, signal);
+    } catch (error) {
+      failure = error;
+    }
+    const result = signal.aborted ? 'broken-off' : (outcome?.result ?? 'error');
+    if (signal.aborted) log.brokenOff(signal.reason);
+    else if (outcome === undefined) log.failed(failure);
+    else {
+      log.planned();
+      log.ended(outcome);
+    }
+    telemetry.provisioned({ trigger: 'periodic', result, ...(outcome && numbersOf(outcome)) });
+    return result;
+  }
+
+  function pauseAfter(failed: number): number {
+    if (failed === 0) return interval;
+    const first = Math.min(interval, FIRST_RETRY);
+    return Math.min(first * 2 ** Math.min(failed - 1, MAX_DOUBLINGS), Math.max(interval, LONGEST_RETRY));
+  }
+
+  return {
+    start: beat,
+    async stop() {
+      stopped = true;
+      timer?.cancel();
+      running?.ending.abort(new Error('provisioning ends'));
+      await Promise.all([running?.ended, beating]);
+      if (held === true) await lease.release();
+    },
+  };
+}

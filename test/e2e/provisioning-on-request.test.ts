@@ -1,0 +1,234 @@
+/** Provisioning when somebody comes: their first request finds their project made. */
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import type { Target, User } from '../support/keystone/directory.ts';
+import type { Mode } from '../support/landscape.ts';
+import { admitProvisioner } from '../support/provisioner.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+
+interface Options {
+  readonly mode?: Mode;
+  readonly bindings?: object;
+}
+
+async function setUp(t: Test, { mode = 'arktos', bindings = {} }: Options = {}) {
+  const stonegate = await startStonegate({ folder: t.testdir(), mode });
+  t.teardown(() => stonegate.close());
+  const { keystone, apiServer, app } = stonegate;
+  const { directory } = keystone;
+  for (const role of ['admin', 'member', 'reader']) directory.role(role);
+  const { configureBindings } = await admitProvisioner(stonegate, {
+    mode,
+    bindings: { provision: 'onRequest', ...bindings },
+  });
+  await app.reload();
+  const tenant = mode === 'arktos' ? 'acme' : '';
+  const bound = () =>
+    apiServer.cluster.store
+      .list({ group: RBAC, resource: 'rolebindings', tenant })
+      .filter(({ location }) => /^stonegate-[0-9a-f]{40}$/.test(location.name));
+  const statusOf = async (user: User, scope: Target | undefined, path: string) =>
+    (await stonegate.ask(keystone.issue(user, scope), path)).status;
+  /** What provisioning has asked the API server. */
+  const asked = () => apiServer.requests.filter(({ user }) => user?.username === 'provisioner');
+  const lab = directory.project('acme', 'lab');
+  const erin = directory.user('acme', 'erin');
+  directory.assign(erin, 'member', { project: lab });
+  const pods = `/api/v1/namespaces/${lab.id}/pods`;
+  return { ...stonegate, configureBindings, directory, bound, statusOf, asked, lab, erin, pods };
+}
+
+for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
+  t.test(`${mode}: the first request of a new project's member finds namespace and rights`, async (t) => {
+    const { statusOf, erin, lab, pods, bound, directory } = await setUp(t, { mode });
+    t.equal(await statusOf(erin, { project: lab }, pods), 200);
+    t.ok(
+      bound().every(({ location }) => location.namespace === lab.id),
+      'and nothing else was made',
+    );
+    const reader = directory.user('acme', 'frank');
+    directory.assign(reader, 'reader', { project: lab });
+    t.equal(await statusOf(reader, { project: lab }, pods), 200);
+    t.equal(await statusOf(reader, { project: lab }, pods.replace('pods', 'secrets')), 403);
+  });
+
+  t.test(`${mode}: a project is looked at once, however many of its people come at once`, async (t) => {
+    const { statusOf, erin, lab, pods, asked, directory } = await setUp(t, { mode });
+    const people = [erin, directory.user('acme', 'frank'), directory.user('acme', 'gina')];
+    for (const user of people) directory.assign(user, 'member', { project: lab });
+    const all = people.flatMap((user) => [user, user]).map((user) => statusOf(user, { project: lab }, pods));
+    t.same(new Set(await Promise.all(all)), new Set([200]));
+    const namespaces = asked().filter(({ method, url }) => method === 'POST' && url.endsWith('/namespaces'));
+    t.equal(namespaces.length, 1);
+    const before = asked().length;
+    t.equal(await statusOf(erin, { project: lab }, pods), 200);
+    t.equal(asked().length, before, 'and later requests ask nothing');
+  });
+
+  t.test(`${mode}: nobody is bound in a namespace that somebody else has made`, async (t) => {
+    const { statusOf, erin, lab, pods, bound, apiServer, logged } = await setUp(t, { mode });
+    apiServer.seed.namespace(lab.id, mode === 'arktos' ? { tenant: 'acme' } : {});
+    t.equal(await statusOf(erin, { project: lab }, pods), 403);
+    t.same(bound(), []);
+    t.ok(logged.some((line) => line.includes('Stonegate did not make it for this project')));
+  });
+
+  t.test(`${mode}: as users, whoever comes is bound, and a fellow who has left no more`, async (t) => {
+    const { statusOf, erin, lab, pods, bound, directory } = await setUp(t, {
+      mode,
+      bindings: { subjects: 'users' },
+    });
+    const frank = directory.user('acme', 'frank');
+    directory.assign(frank, 'member', { project: lab });
+    t.equal(await statusOf(frank, { project: lab }, pods), 200);
+    t.equal(bound().length, 2);
+    directory.unassign(frank, 'member', { project: lab });
+    t.equal(await statusOf(erin, { project: lab }, pods), 200);
+    t.equal(bound().length, 1);
+    directory.assign(erin, 'reader', { project: lab });
+    t.equal(await statusOf(erin, { project: lab }, pods), 200);
+    t.equal(bound().length, 2, 'a role that is new in somebody’s token is bound when they come with it');
+  });
+
+  t.test(`${mode}: one project's stale bindings go when its people come, another's stay`, async (t) => {
+    const { statusOf, erin, lab, pods, bound, directory, configureBindings, app } = await setUp(t, { mode });
+    const other = directory.project('acme', 'other');
+    directory.assign(erin, 'member', { project: other });
+    await statusOf(erin, { project: lab }, pods);
+    await statusOf(erin, { project: other }, pods);
+    const count = (id: string) => bound().filter(({ location }) => location.namespace === id).length;
+    const [inLab, inOther] = [count(lab.id), count(other.id)];
+    await configureBindings({
+      provision: 'onRequest',
+      ignore: { roles: ['reader'] },
+      maxDeletedShare: 0.5,
+    });
+    await app.reload();
+    await statusOf(erin, { project: lab }, pods);
+    t.ok(count(lab.id) < inLab);
+    t.equal(count(other.id), inOther);
+  });
+}
+
+t.test('of a project too, many removals at once wait for a person', async (t) => {
+  const { statusOf, erin, lab, pods, bound, logged, configureBindings, app } = await setUp(t);
+  await statusOf(erin, { project: lab }, pods);
+  const before = bound().length;
+  await configureBindings({ provision: 'onRequest', ignore: { roles: ['reader', 'admin'] } });
+  await app.reload();
+  await statusOf(erin, { project: lab }, pods);
+  t.equal(bound().length, before);
+  t.ok(logged.some((line) => line.includes('stonegate sync --force')));
+});
+
+t.test('arktos: a new domain gets its tenant with the first who comes', async (t) => {
+  const { statusOf, directory } = await setUp(t);
+  const project = directory.project('initech', 'core');
+  const hank = directory.user('initech', 'hank');
+  directory.assign(hank, 'member', { project });
+  t.equal(await statusOf(hank, { project }, `/api/v1/namespaces/${project.id}/pods`), 200);
+  t.equal(await statusOf(hank, { project }, '/api/v1/namespaces'), 403);
+});
+
+t.test('arktos: a token of a domain counts in all of its tenant', async (t) => {
+  const { statusOf, directory } = await setUp(t);
+  const boss = directory.user('initech', 'boss');
+  directory.assign(boss, 'admin', { domain: boss.domain });
+  t.equal(await statusOf(boss, { domain: boss.domain }, '/api/v1/namespaces'), 200);
+});
+
+t.test(
+  'shared: a token of a domain makes nothing by itself, and counts where people have come',
+  async (t) => {
+    const { statusOf, erin, lab, pods, directory, bound } = await setUp(t, { mode: 'shared' });
+    const boss = directory.user('acme', 'boss');
+    directory.assign(boss, 'admin', { domain: boss.domain });
+    t.equal(await statusOf(boss, { domain: boss.domain }, pods), 403);
+    t.same(bound(), []);
+    await statusOf(erin, { project: lab }, pods);
+    t.equal(await statusOf(boss, { domain: boss.domain }, pods), 200);
+  },
+);
+
+t.test('an unscoped token finds its project made too, where roles are looked up', async (t) => {
+  const stonegate = await setUp(t, { mode: 'shared' });
+  const { keystone, configure, app, statusOf, erin, pods, lab, bound, directory } = stonegate;
+  const password = {
+    userName: 'bridge',
+    userDomainName: 'Default',
+    password: { fromFile: 'bridge-password' },
+    scope: { system: true },
+  };
+  await configure({
+    authentication: {
+      keystone: {
+        url: keystone.url,
+        caFile: 'ca.crt',
+        serviceCredential: { password },
+        roleAssignments: { cacheTTL: '1m' },
+      },
+    },
+    bindings: { provision: 'onRequest', credential: { tokenFile: 'provisioner-token' } },
+  });
+  await app.reload();
+  const stranger = directory.user('acme', 'ivan');
+  t.equal(await statusOf(stranger, undefined, pods), 403);
+  t.same(bound(), [], 'nothing is made for whoever has no role there');
+  t.equal(await statusOf(erin, undefined, pods), 200);
+  t.ok(bound().every(({ location }) => location.namespace === lab.id));
+});
+
+t.test('a request waits a few seconds at most, and then the API server decides', async (t) => {
+  const { statusOf, erin, lab, pods, apiServer, asked } = await setUp(t);
+  apiServer.breakNext('hang', ({ headers }) => headers.authorization === 'Bearer provisioner-token');
+  t.equal(await statusOf(erin, { project: lab }, pods), 403);
+  t.equal(await statusOf(erin, { project: lab }, pods), 403);
+  t.ok(asked().length <= 10, 'nobody begins it a second time while it is under way');
+});
+
+t.test('a failure lets nobody in, is said once, and is not tried at each request', async (t) => {
+  const { statusOf, erin, lab, pods, apiServer, logged, asked } = await setUp(t, { mode: 'shared' });
+  apiServer.breakNext('403', ({ headers }) => headers.authorization === 'Bearer provisioner-token');
+  t.equal(await statusOf(erin, { project: lab }, pods), 403);
+  for (let index = 0; index < 5; index += 1) t.equal(await statusOf(erin, { project: lab }, pods), 403);
+  t.equal(asked().filter(({ url }) => url.endsWith('/stonegate:read')).length, 1);
+  t.equal(logged.filter((line) => /"level":"error".*provisioning failed/.test(line)).length, 1);
+});
+
+t.test('whoever is nobody, or of no project, makes nothing', async (t) => {
+  const { ask, statusOf, erin, provider, pods, bound, asked } = await setUp(t, { mode: 'shared' });
+  t.equal((await ask(undefined, pods)).status, 401);
+  t.equal((await ask('gAAAAABnobodys', pods)).status, 401);
+  t.equal(await statusOf(erin, undefined, pods), 403);
+  t.equal((await ask(await provider.idToken('carol'), pods)).status, 403);
+  t.same(bound(), []);
+  t.same(asked(), []);
+});
+
+t.test('explain says what would be, and makes nothing', async (t) => {
+  const { ask, keystone, erin, lab, pods, asked } = await setUp(t, { mode: 'shared' });
+  await ask(keystone.issue(erin), '/apis/stonegate.dev/v1alpha1/explanations', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      kind: 'Explanation',
+      apiVersion: 'stonegate.dev/v1alpha1',
+      spec: { request: { method: 'GET', path: pods }, token: keystone.issue(erin, { project: lab }) },
+    }),
+  });
+  t.same(asked(), []);
+});
+
+t.test('with none nothing is made, and a reload switches it on', async (t) => {
+  const { statusOf, erin, lab, pods, asked, configureBindings, app } = await setUp(t, {
+    bindings: { provision: 'none' },
+  });
+  t.equal(await statusOf(erin, { project: lab }, pods), 403);
+  t.same(asked(), []);
+  await configureBindings({ provision: 'onRequest' });
+  await app.reload();
+  await eventually(async () => (await statusOf(erin, { project: lab }, pods)) === 200);
+  t.ok(asked().length > 0);
+});

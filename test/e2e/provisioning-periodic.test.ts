@@ -1,0 +1,208 @@
+/** Provisioning in turns, in a serving Stonegate: what Keystone says becomes rights without anybody's doing. */
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import type { Project, User } from '../support/keystone/directory.ts';
+import type { Mode } from '../support/landscape.ts';
+import { admitProvisioner } from '../support/provisioner.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+const PERIODIC = { provision: 'periodic', interval: '50ms', maxDeletedShare: 1 };
+
+async function setUp(t: Test, mode: Mode, bindings: object = {}) {
+  const stonegate = await startStonegate({ folder: t.testdir(), mode });
+  t.teardown(() => stonegate.close());
+  const { keystone, apiServer, app } = stonegate;
+  const { directory } = keystone;
+  directory.role('admin');
+  directory.role('reader');
+  const { configureBindings } = await admitProvisioner(stonegate, { mode });
+  const configure = async (changes: object) => {
+    await configureBindings({ ...PERIODIC, ...bindings, ...changes });
+    await app.reload();
+  };
+  await configure({});
+  const tenant = mode === 'arktos' ? 'acme' : '';
+  const ours = () =>
+    apiServer.cluster.store
+      .list({ group: RBAC, resource: 'rolebindings', tenant })
+      .filter(({ location }) => /^stonegate-[0-9a-f]{40}$/.test(location.name));
+  const pods = async (user: User, project: Project) => {
+    const reply = await stonegate.ask(
+      keystone.issue(user, { project }),
+      `/api/v1/namespaces/${project.id}/pods`,
+    );
+    return reply.status;
+  };
+  const metric = async (series: string) =>
+    Number(
+      (await app.metrics.text())
+        .split('\n')
+        .find((line) => line.startsWith(series))
+        ?.split(' ')[1],
+    );
+  /** Everything is as it should be once. */
+  const settled = () =>
+    eventually(async () => (await metric('stonegate_bindings_last_success_timestamp_seconds')) > 0);
+  const web = directory.project('acme', 'web');
+  const [alice, erin] = [directory.user('acme', 'alice'), directory.user('acme', 'erin')];
+  return { ...stonegate, configure, directory, ours, pods, metric, settled, web, alice, erin };
+}
+
+for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
+  t.test(`${mode}: a project that is made is there for its people with the next run`, async (t) => {
+    const { directory, pods, erin } = await setUp(t, mode);
+    const lab = directory.project('acme', 'lab');
+    directory.assign(erin, 'member', { project: lab });
+    await eventually(async () => (await pods(erin, lab)) === 200);
+    t.equal(await pods(erin, lab), 200);
+  });
+
+  t.test(`${mode}: what somebody takes away is put back`, async (t) => {
+    const { ours, apiServer, settled } = await setUp(t, mode);
+    await settled();
+    const count = ours().length;
+    const [first] = ours();
+    if (first === undefined) throw new Error('nothing is bound');
+    apiServer.cluster.store.delete(first.location);
+    await eventually(() => ours().length === count);
+    t.equal(ours().length, count);
+  });
+
+  t.test(`${mode}: the bindings of a project that is switched off go, its namespace stays`, async (t) => {
+    const { ours, web, apiServer } = await setUp(t, mode);
+    const inWeb = () => ours().filter(({ location }) => location.namespace === web.id);
+    await eventually(() => inWeb().length > 0);
+    web.enabled = false;
+    await eventually(() => inWeb().length === 0);
+    const tenant = mode === 'arktos' ? 'acme' : '';
+    const namespaces = apiServer.cluster.store.list({ group: '', resource: 'namespaces', tenant });
+    t.ok(namespaces.some(({ location }) => location.name === web.id));
+  });
+
+  t.test(`${mode}: C239 as users, whoever has left is out without ever coming back`, async (t) => {
+    const { directory, ours, web, alice, erin, logged } = await setUp(t, mode, { subjects: 'users' });
+    directory.assign(erin, 'reader', { project: web });
+    const subjects = () => JSON.stringify(ours().map(({ object }) => object.subjects));
+    await eventually(() => subjects().includes('erin') && subjects().includes('alice'));
+    erin.deleted = true;
+    await eventually(() => !subjects().includes('erin'));
+    t.match(subjects(), /alice/);
+    directory.unassign(alice, 'member', { project: web });
+    await eventually(() => !subjects().includes('alice'));
+    t.ok(
+      logged.some((line) => line.includes('bindings.subjects is users')),
+      'and the log says what it means',
+    );
+  });
+}
+
+t.test('many removals at once wait for a person: the log and a metric say so', async (t) => {
+  const { ours, directory, logged, metric, settled } = await setUp(t, 'shared', { maxDeletedShare: 0.2 });
+  await settled();
+  const before = ours().length;
+  for (const project of directory.projects) project.enabled = false;
+  await eventually(async () => (await metric('stonegate_bindings_held_back')) === before);
+  t.equal(ours().length, before);
+  t.equal(logged.filter((line) => line.includes('stonegate sync --force')).length, 1, 'said once');
+  for (const project of directory.projects) project.enabled = true;
+  await eventually(async () => (await metric('stonegate_bindings_held_back')) === 0);
+});
+
+t.test('while Keystone is down nothing changes, and afterwards all goes on', async (t) => {
+  const { ours, keystone, directory, metric, logged, erin, pods, settled } = await setUp(t, 'shared');
+  await settled();
+  const before = ours().map(({ location }) => location.name);
+  keystone.fault = 'error';
+  const failed = 'stonegate_bindings_runs_total{trigger="periodic",result="error"}';
+  await eventually(async () => (await metric(failed)) > 1);
+  t.same(
+    ours().map(({ location }) => location.name),
+    before,
+  );
+  t.equal(logged.filter((line) => /"level":"error".*provisioning failed/.test(line)).length, 1, 'said once');
+  keystone.fault = undefined;
+  const lab = directory.project('acme', 'lab');
+  directory.assign(erin, 'member', { project: lab });
+  await eventually(async () => (await pods(erin, lab)) === 200);
+  await eventually(() => logged.some((line) => line.includes('provisioning works again')));
+});
+
+t.test('an API server that was away is provisioned when it is back', async (t) => {
+  const { ours, apiServer, metric, directory, web, settled } = await setUp(t, 'arktos');
+  await settled();
+  await apiServer.stop();
+  const failed = 'stonegate_bindings_runs_total{trigger="periodic",result="error"}';
+  await eventually(async () => (await metric(failed)) > 0);
+  const before = ours().length;
+  directory.role('ops');
+  const lab = directory.project(web.domain.name, 'lab');
+  await apiServer.start();
+  await eventually(() => ours().length > before);
+  t.ok(ours().some(({ location }) => location.namespace === lab.id));
+});
+
+t.test('what the API server does not allow is told and tried again, the rest is done', async (t) => {
+  const { ours, apiServer, directory, logged, settled } = await setUp(t, 'shared');
+  await settled();
+  apiServer.breakNext('403', ({ method, url = '' }) => method === 'POST' && url.endsWith('/namespaces'));
+  const lab = directory.project('acme', 'lab');
+  await eventually(() => ours().some(({ location }) => location.namespace === lab.id));
+  t.ok(logged.some((line) => line.includes('some objects could not be provisioned')));
+});
+
+t.test('what cannot be provisioned is said once, and counted', async (t) => {
+  const { logged, metric, directory, ours } = await setUp(t, 'shared', { namespaceFormat: '%n' });
+  directory.project('acme', 'My Project_1');
+  const refused = () => logged.filter((line) => line.includes('cannot be provisioned'));
+  await eventually(() => refused().some((line) => line.includes('My Project_1')));
+  const count = await metric('stonegate_bindings_runs_total{trigger="periodic",result="ok"}');
+  const runs = () => metric('stonegate_bindings_runs_total{trigger="periodic",result="ok"}');
+  await eventually(async () => (await runs()) > count + 2);
+  t.equal(refused().filter((line) => line.includes('My Project_1')).length, 1);
+  t.ok((await metric('stonegate_bindings_refusals')) > 0);
+  t.ok((await metric('stonegate_bindings_last_success_timestamp_seconds')) > 0);
+  t.equal(ours().length, 0, 'two projects called web share nothing');
+});
+
+t.test('provisioning is switched off and on again by a reload', async (t) => {
+  const { configure, directory, erin, pods, settled } = await setUp(t, 'shared');
+  await settled();
+  await configure({ provision: 'none' });
+  const lab = directory.project('acme', 'lab');
+  directory.assign(erin, 'member', { project: lab });
+  t.equal(await pods(erin, lab), 403);
+  await configure({ provision: 'periodic' });
+  await eventually(async () => (await pods(erin, lab)) === 200);
+  t.equal(await pods(erin, lab), 200);
+});
+
+t.test('a reload that changes nothing of it leaves the loop alone', async (t) => {
+  const { configure, app, keystone, settled } = await setUp(t, 'shared', { interval: '1h' });
+  await settled();
+  const listings = () => keystone.calls.filter((call) => call.endsWith('/projects')).length;
+  const before = listings();
+  await app.reload();
+  await configure({});
+  t.equal(listings(), before);
+  await configure({ namespaceFormat: 'p-%i' });
+  await eventually(() => listings() > before);
+  t.pass('and one that changes it begins it anew');
+});
+
+t.test('a shutdown in the midst of a run ends it before its next change', async (t) => {
+  const { apiServer, app, directory, configure, settled } = await setUp(t, 'shared');
+  await settled();
+  await configure({ provision: 'none' });
+  for (let index = 0; index < 20; index += 1) directory.project('acme', `lab-${index}`);
+  const isChange = (method: string | undefined) => method === 'POST';
+  apiServer.breakNext('hang', ({ method }) => isChange(method));
+  const arrived = apiServer.requests.length;
+  await configure({ provision: 'periodic' });
+  await apiServer.arrival(
+    (request) => isChange(request.method) && apiServer.requests.indexOf(request) >= arrived,
+  );
+  await app.close();
+  const changes = apiServer.requests.slice(arrived).filter(({ method }) => isChange(method)).length;
+  t.ok(changes < 20, `only ${changes}`);
+});

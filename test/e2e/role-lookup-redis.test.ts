@@ -1,0 +1,114 @@
+/** Two replicas that share a real Redis: looked-up roles, drops of them, and revocation events. */
+
+import t, { type Test } from 'tap';
+import { createApp } from '../../src/app.ts';
+import { loadConfiguration, systemSources } from '../../src/config/load.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { eventually } from '../support/eventually.ts';
+import { askOnce } from '../support/open-request.ts';
+import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
+import { type RoleSiteOptions, startRoleSite } from '../support/role-site.ts';
+import { runStonegate } from '../support/stonegate-process.ts';
+
+const IN_WEB = '/api/v1/namespaces/web/configmaps';
+
+const missing = redisMissing();
+if (missing !== undefined) t.plan(0, missing);
+else defineTests();
+
+async function setUp(t: Test, keystone: RoleSiteOptions['keystone']) {
+  const redis = await createRedisServer({ tcp: true });
+  t.teardown(() => redis.remove());
+  const cache = {
+    redis: { url: { fromEnv: 'STONEGATE_TEST_REDIS' }, timeout: '5s' },
+    sealingKeys: [{ fromFile: 'cache.key' }],
+  };
+  process.env.STONEGATE_TEST_REDIS = redis.url;
+  const site = await startRoleSite(t, { ...(keystone && { keystone }), configuration: { cache } });
+  const { configFile, authority } = site;
+  const result = await loadConfiguration(configFile, systemSources);
+  if (!result.ok) throw new Error('the configuration is bad');
+  const { loaded, watched } = result;
+  const logger = { ...silentLogger, setLevel() {} };
+  const app = await createApp({ file: configFile, loaded, watched, sources: systemSources, logger });
+  t.teardown(() => app.close());
+  const destination = { port: app.address.port, ca: authority.cert };
+  const calls = (what: string) => site.keystone.calls.filter((call) => call === `GET /v3/${what}`).length;
+  return {
+    ...site,
+    calls,
+    first: (token: string) => site.statusOf(token, IN_WEB),
+    second: async (token: string) => (await askOnce(destination, token, IN_WEB)).status,
+    drop: (...words: string[]) => runStonegate('cache', 'drop', ...words, '--config', configFile),
+    keys: async () => {
+      const names = await redis.command('KEYS', 'stonegate:entry:*');
+      return Array.isArray(names) ? names.length : 0;
+    },
+  };
+}
+
+function defineTests(): void {
+  t.test('whose roles one replica has learned the other knows', async (t) => {
+    const { keystone, erin, first, second, calls, keys } = await setUp(t, {
+      roleAssignments: { cacheTTL: '10m' },
+      revocationEvents: false,
+    });
+    const token = keystone.issue(erin);
+    t.equal(await first(token), 200);
+    await eventually(async () => (await keys()) === 3);
+    const before = calls('role_assignments');
+    t.equal(await second(token), 200);
+    t.equal(calls('role_assignments'), before);
+  });
+
+  t.test('`cache drop` of the user, by name or id, or of the tenant reaches the roles', async (t) => {
+    const { keystone, directory, erin, web, first, second, drop, keys } = await setUp(t, {
+      roleAssignments: { cacheTTL: '10m' },
+      revocationEvents: false,
+    });
+    const token = keystone.issue(erin);
+    t.equal(await first(token), 200);
+    await eventually(async () => (await keys()) === 3);
+    t.equal(await second(token), 200);
+    let held = true;
+    for (const words of [
+      ['--user', erin.id],
+      ['--user', 'acme:erin'],
+      ['--tenant', 'acme'],
+    ]) {
+      held = !held;
+      directory[held ? 'assign' : 'unassign'](erin, 'member', { project: web });
+      t.equal((await drop(...words)).code, 0);
+      await eventually(async () => (await first(token)) === (held ? 200 : 403));
+      await eventually(async () => (await second(token)) === (held ? 200 : 403));
+    }
+  });
+
+  t.test('an event ends an entry in both replicas, and what is learned after it stays', async (t) => {
+    const { keystone, erin, first, second, calls } = await setUp(t, {
+      cacheTTL: '1h',
+      roleAssignments: { cacheTTL: '1h' },
+      revocationEvents: { interval: '50ms' },
+    });
+    const old = keystone.issue(erin);
+    t.equal(await first(old), 200);
+    t.equal(await second(old), 200);
+    keystone.revokeAllOf(erin);
+    await eventually(async () => (await first(old)) === 401);
+    await eventually(async () => (await second(old)) === 401);
+    const polls = async (count: number) => {
+      const goal = calls('OS-REVOKE/events') + count;
+      await eventually(() => calls('OS-REVOKE/events') >= goal);
+    };
+    await polls(4);
+    const fresh = keystone.issue(erin);
+    t.equal(await first(fresh), 200);
+    t.equal(await second(fresh), 200);
+    const [validations, listings] = [calls('auth/tokens'), calls('role_assignments')];
+    await polls(8);
+    t.equal(await first(fresh), 200);
+    t.equal(await second(fresh), 200);
+    t.equal(calls('auth/tokens'), validations, 'the same event is carried out once, whoever sees it again');
+    t.equal(calls('role_assignments'), listings);
+  });
+}

@@ -1,0 +1,243 @@
+/** `stonegate sync` against a Keystone and an API server, and what people may do afterwards. */
+import t, { type Test } from 'tap';
+import type { Mode } from '../support/landscape.ts';
+import { admitProvisioner, type ProvisionerOptions } from '../support/provisioner.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+
+async function setUp(t: Test, options: ProvisionerOptions) {
+  const { mode } = options;
+  const stonegate = await startStonegate({ folder: t.testdir(), mode });
+  t.teardown(() => stonegate.close());
+  const { apiServer, keystone } = stonegate;
+  const { directory } = keystone;
+  const provisioner = await admitProvisioner(stonegate, options);
+  const web = directory.project('initech', 'web');
+  const alice = directory.user('initech', 'alice');
+  const dave = directory.user('initech', 'dave');
+  directory.assign(alice, 'member', { project: web });
+  directory.assign(alice, 'reader', { project: web });
+  directory.assign(dave, 'reader', { project: web });
+  // Keystone's own roles, which nobody holds yet.
+  directory.role('admin');
+  const list = (resource: string, group = RBAC, tenant = mode === 'arktos' ? 'initech' : '') =>
+    apiServer.cluster.store.list({ group, resource, tenant });
+  const statusOf = async (token: string, path: string) => (await stonegate.ask(token, path)).status;
+  const namesOf = (resource: string, group = RBAC) =>
+    list(resource, group).map(({ location }) => `${location.namespace}/${location.name}`);
+  const ours = () => namesOf('rolebindings').filter((name) => /\/stonegate-[0-9a-f]{40}$/.test(name));
+  return { ...stonegate, ...provisioner, directory, web, alice, dave, list, namesOf, ours, statusOf };
+}
+
+for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
+  t.test(`${mode}: a project's people work in its namespace with the role of their token`, async (t) => {
+    const { sync, keystone, directory, web, alice, dave, statusOf } = await setUp(t, { mode });
+    t.match(await sync(), { code: 0, stdout: /^\[1\/\d+\] create /, stderr: /domain Default .* tenant/ });
+    const inWeb = (resource: string) => `/api/v1/namespaces/${web.id}/${resource}`;
+    const member = keystone.issue(alice, { project: web });
+    const reader = keystone.issue(dave, { project: web });
+    t.equal(await statusOf(member, inWeb('secrets')), 200, 'a member changes all, secrets too');
+    t.equal(await statusOf(reader, inWeb('pods')), 200, 'a reader reads');
+    t.equal(await statusOf(reader, inWeb('secrets')), 403, 'but no secrets');
+    const erin = directory.user('hooli', 'erin');
+    const elsewhere = directory.project('hooli', 'web');
+    directory.assign(erin, 'member', { project: elsewhere });
+    const stranger = keystone.issue(erin, { project: elsewhere });
+    t.equal(await statusOf(stranger, inWeb('pods')), 403, 'and nobody of another project');
+    const delegated = directory.applicationCredential(alice, web, { roles: ['reader'] });
+    const methods = ['application_credential'];
+    const narrow = keystone.issue(alice, { project: web }, { methods, applicationCredential: delegated });
+    t.equal(await statusOf(narrow, inWeb('secrets')), 403, 'a narrower credential has no more than it says');
+  });
+
+  t.test(`${mode}: a second run finds nothing to do`, async (t) => {
+    const { sync } = await setUp(t, { mode });
+    await sync();
+    t.match(await sync(), { code: 0, stdout: /^0 done, 0 failed, [1-9]\d* as they should be/ });
+  });
+
+  t.test(`${mode}: a dry run says what would be done and does nothing`, async (t) => {
+    const { sync, apiServer, web } = await setUp(t, { mode });
+    const before = apiServer.cluster.store.revision;
+    const { code, stdout } = await sync('--dry-run');
+    t.equal(code, 0);
+    t.match(stdout, new RegExp(`create +Namespace +\\S+ +${web.id} +project web`));
+    t.match(stdout, /REFUSED +WHY\ndomain Default .* no tenant belongs/);
+    t.match(stdout, /\d+ to create, 0 to update, 0 to delete, 0 as they should be, \d refused/);
+    t.equal(apiServer.cluster.store.revision, before);
+  });
+
+  t.test(`${mode}: what somebody has changed of a binding is put right`, async (t) => {
+    const { sync, apiServer, list, web } = await setUp(t, { mode });
+    await sync();
+    const place = { namespace: web.id, ...(mode === 'arktos' && { tenant: 'initech' }) };
+    const [binding] = list('rolebindings').filter(({ location }) => location.namespace === web.id);
+    if (binding === undefined) throw new Error('nothing is bound');
+    const { name } = binding.location;
+    apiServer.seed.object(
+      `${RBAC}/v1/rolebindings`,
+      name,
+      { ...binding.object, subjects: [{ apiGroup: RBAC, kind: 'Group', name: 'system:authenticated' }] },
+      place,
+    );
+    t.match(await sync(), { code: 0, stdout: /update RoleBinding/ });
+    const after = list('rolebindings').find(({ location }) => location.name === name);
+    t.same(after?.object.subjects, binding.object.subjects);
+  });
+
+  t.test(`${mode}: nobody is bound in a namespace that somebody else has made`, async (t) => {
+    const { sync, apiServer, web, namesOf, ours } = await setUp(t, { mode });
+    apiServer.seed.namespace(web.id, mode === 'arktos' ? { tenant: 'initech' } : {});
+    const { code, stderr } = await sync();
+    t.equal(code, 0);
+    t.match(stderr, new RegExp(`refused: project web .*${web.id} is there, but Stonegate did not make it`));
+    t.notOk(ours().some((name) => name.startsWith(`${web.id}/`)));
+    t.ok(namesOf('namespaces', '').includes(`/${web.id}`));
+  });
+
+  t.test(`${mode}: C239 a user who has left a project has no binding there after the next run`, async (t) => {
+    const bindings = { subjects: 'users', maxDeletedShare: 1 };
+    const { sync, directory, keystone, web, alice, dave, ours, statusOf } = await setUp(t, {
+      mode,
+      bindings,
+    });
+    const first = await sync();
+    t.match(first, { code: 0, stderr: /warning: bindings.subjects is users/ });
+    const before = ours();
+    const member = keystone.issue(alice, { project: web });
+    t.equal(await statusOf(member, `/api/v1/namespaces/${web.id}/pods`), 200);
+    for (const role of ['member', 'reader']) directory.unassign(alice, role, { project: web });
+    t.match(await sync(), { code: 0, stdout: /delete RoleBinding/ });
+    t.equal(ours().length, before.length - 2, 'without their coming back');
+    t.equal(dave.enabled, true, 'and the others keep theirs');
+  });
+
+  t.test(`${mode}: C238 only the binding of the lost role goes`, async (t) => {
+    const bindings = { subjects: 'users', maxDeletedShare: 1 };
+    const { sync, apiServer, directory, web, alice, ours, namesOf } = await setUp(t, { mode, bindings });
+    await sync();
+    const place = { namespace: web.id, ...(mode === 'arktos' && { tenant: 'initech' }) };
+    for (const name of ['admin', `${alice.id}_member`, 'somebody_member'])
+      apiServer.seed.roleBinding(name, 'worker', ['user:x'], place);
+    const before = ours();
+    directory.unassign(alice, 'member', { project: web });
+    await sync();
+    t.equal(ours().length, before.length - 1);
+    const strangers = namesOf('rolebindings').filter((name) => !name.includes('/stonegate-'));
+    for (const name of ['admin', `${alice.id}_member`, 'somebody_member'])
+      t.ok(strangers.includes(`${web.id}/${name}`), name);
+  });
+
+  t.test(`${mode}: C237 a project whose name is no namespace's is refused visibly`, async (t) => {
+    const bindings = { namespaceFormat: '%n' };
+    const { sync, directory, namesOf } = await setUp(t, { mode, bindings });
+    directory.project('initech', 'My Project_1');
+    const { stderr } = await sync();
+    t.match(stderr, /refused: project My Project_1 .* "My Project_1", which is no DNS-1123 label/);
+    t.notOk(namesOf('namespaces', '').some((name) => /project/i.test(name)));
+  });
+
+  t.test(`${mode}: many removals at once wait for --force`, async (t) => {
+    const { sync, directory, ours } = await setUp(t, { mode });
+    await sync();
+    const before = ours();
+    for (const project of directory.projects) project.enabled = false;
+    t.match(await sync(), { code: 1, stderr: /nothing is removed without --force/ });
+    t.same(ours(), before);
+    t.match(await sync('--force'), { code: 0 });
+    t.same(ours(), []);
+  });
+
+  t.test(`${mode}: what the API server does not allow is told, and the rest is done`, async (t) => {
+    const { sync, apiServer, ours } = await setUp(t, { mode });
+    apiServer.breakNext('403', ({ method, url = '' }) => method === 'POST' && url.endsWith('/namespaces'));
+    const { code, stderr } = await sync();
+    t.equal(code, 1);
+    t.match(stderr, /create Namespace .*FAILED: .*does not let Stonegate provision this/);
+    t.ok(ours().length > 0);
+    t.match(await sync(), { code: 0 }, 'and a second run does what is left');
+  });
+}
+
+t.test('arktos: a new domain gets a tenant, whose people may ask what they may do', async (t) => {
+  const { sync, ask, keystone, directory, web, alice, statusOf, list } = await setUp(t, { mode: 'arktos' });
+  const boss = directory.user('initech', 'boss');
+  directory.assign(boss, 'admin', { domain: web.domain });
+  t.match(await sync(), { code: 0, stdout: /create Tenant - initech/ });
+  const member = keystone.issue(alice, { project: web });
+  t.equal(await statusOf(member, `/api/v1/namespaces/${web.id}/pods`), 200);
+  t.equal(await statusOf(member, '/api/v1/namespaces'), 403);
+  const admin = keystone.issue(boss, { domain: web.domain });
+  t.equal(
+    await statusOf(admin, '/api/v1/namespaces'),
+    200,
+    'a role on the domain counts in the whole tenant',
+  );
+  t.equal(
+    list('clusterrolebindings', RBAC, 'system').filter(({ location }) => /-[0-9a-f]{40}$/.test(location.name))
+      .length,
+    0,
+  );
+  const review = await ask(member, '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      kind: 'SelfSubjectAccessReview',
+      apiVersion: 'authorization.k8s.io/v1',
+      spec: { resourceAttributes: { namespace: web.id, verb: 'list', resource: 'pods' } },
+    }),
+  });
+  t.match(review.json().status, { allowed: true });
+});
+
+t.test('arktos: in a tenant that somebody else made, roles on the domain are not bound', async (t) => {
+  const { sync, keystone, directory, statusOf } = await setUp(t, { mode: 'arktos' });
+  const domain = directory.domain('acme');
+  const boss = directory.user('acme', 'boss');
+  directory.assign(boss, 'admin', { domain });
+  t.match(await sync(), { stderr: /refused: domain acme .*was not made by Stonegate/ });
+  t.equal(await statusOf(keystone.issue(boss, { domain }), '/api/v1/namespaces'), 403);
+});
+
+t.test("shared: a role on the domain counts in that domain's namespaces and nowhere else", async (t) => {
+  const { sync, keystone, directory, web, statusOf } = await setUp(t, { mode: 'shared' });
+  const boss = directory.user('initech', 'boss');
+  directory.assign(boss, 'admin', { domain: web.domain });
+  await sync();
+  const token = keystone.issue(boss, { domain: web.domain });
+  const other = directory.project('globex', 'web');
+  t.equal(await statusOf(token, `/api/v1/namespaces/${web.id}/secrets`), 200);
+  t.equal(await statusOf(token, `/api/v1/namespaces/${other.id}/pods`), 403);
+  t.equal(await statusOf(token, '/api/v1/namespaces'), 403);
+});
+
+t.test('shared: two projects that would have one namespace get none', async (t) => {
+  const { sync, namesOf } = await setUp(t, { mode: 'shared', bindings: { namespaceFormat: '%n' } });
+  const { stderr } = await sync();
+  t.equal(stderr.match(/which another project wants too/g)?.length, 3);
+  t.notOk(namesOf('namespaces', '').includes('/web'));
+});
+
+t.test('while Keystone is down nothing is changed', async (t) => {
+  const { sync, apiServer, keystone } = await setUp(t, { mode: 'shared' });
+  await sync();
+  const before = apiServer.cluster.store.revision;
+  keystone.fault = 'error';
+  t.match(await sync(), { code: 1, stderr: /^stonegate sync: .*Keystone/ });
+  t.equal(apiServer.cluster.store.revision, before);
+});
+
+t.test('a name from Keystone cannot steer the terminal', async (t) => {
+  const { sync, directory } = await setUp(t, { mode: 'shared' });
+  directory.project('initech', 'evil\u001b[2J\u0007');
+  const { stdout } = await sync('--dry-run');
+  t.match(stdout, /project evil\ufffd\[2J\ufffd/);
+  t.notMatch(stdout, /\p{Cc}(?<!\n)/u);
+});
+
+t.test('without a credential of its own it does not run', async (t) => {
+  const { sync, configureBindings } = await setUp(t, { mode: 'shared' });
+  await configureBindings({ credential: { tokenFile: 'apiserver-token' } });
+  t.match(await sync(), { code: 1, stderr: /bindings.credential.*expected a credential of its own/ });
+});

@@ -1,0 +1,58 @@
+/** Whatever projects, domains and namespaces are called: roles count where they are held and nowhere else. */
+import fc from 'fast-check';
+import t from 'tap';
+import type { AssignmentScope, RoleAssignment } from '../../src/bindings/keystone-directory.ts';
+import { rolesInScope } from '../../src/bindings/roles-in-scope.ts';
+
+const DOMAINS = ['d1', 'd2'];
+const domain = (id: string) => ({ id, name: id });
+const rules = {
+  disabled: { projectIDs: new Set(['off']), domainIDs: new Set<string>() },
+  namespaceOf: ({ name }: { name: string }) => name,
+};
+const name = fc.oneof(fc.constantFrom('web', 'api', ''), fc.string());
+
+const anyScope: fc.Arbitrary<AssignmentScope> = fc.oneof(
+  fc
+    .record({
+      id: fc.oneof(fc.constant('off'), fc.string()),
+      name,
+      domain: fc.constantFrom(...DOMAINS).map(domain),
+    })
+    .map((project): AssignmentScope => ({ kind: 'project', project })),
+  fc.constantFrom(...DOMAINS).map((id): AssignmentScope => ({ kind: 'domain', domain: domain(id) })),
+  fc.constant<AssignmentScope>({ kind: 'system' }),
+);
+const anyAssignment = fc.record({
+  user: fc.constant({ id: 'u', name: 'erin', domain: domain('d1') }),
+  role: fc.constant({ id: 'r', name: 'member' }),
+  scope: anyScope,
+}) satisfies fc.Arbitrary<RoleAssignment>;
+const anyConcern = fc.record({
+  domainID: fc.constantFrom(...DOMAINS, undefined),
+  namespace: name,
+  cluster: fc.boolean(),
+});
+
+t.test('no other domain, namespace or project ever counts, and every one that matches does', async () => {
+  fc.assert(
+    fc.property(fc.array(anyAssignment), anyConcern, (assignments, concern) => {
+      const counting = rolesInScope(assignments, concern, rules).map(({ scope }) => JSON.stringify(scope));
+      return assignments.every(
+        ({ scope }) => counting.includes(JSON.stringify(scope)) === matches(scope, concern),
+      );
+    }),
+  );
+});
+
+function matches(
+  scope: AssignmentScope,
+  concern: { domainID: string | undefined; namespace: string; cluster: boolean },
+) {
+  if (scope.kind === 'system') return concern.cluster;
+  if (scope.kind === 'domain') return scope.domain.id === concern.domainID;
+  const { id, name, domain } = scope.project;
+  return (
+    concern.namespace !== '' && name === concern.namespace && domain.id === concern.domainID && id !== 'off'
+  );
+}

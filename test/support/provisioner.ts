@@ -1,0 +1,77 @@
+/**
+ * Lets Stonegate provision in a landscape: with the rights that `stonegate manifests rbac --provisioner` prints and the
+ * service credential that Keystone's lists need; and runs `stonegate sync`.
+ */
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { RoleTarget } from '../../src/api/config-v1alpha1.ts';
+import { provisionerManifests } from '../../src/cli/provisioner-manifests.ts';
+import { syncCommand } from '../../src/sync.ts';
+import { isObject } from './apiserver/json.ts';
+import type { Landscape, Mode } from './landscape.ts';
+
+export interface Provisioner {
+  /** Runs `stonegate sync` with these arguments. */
+  sync(...argv: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>;
+  /** Writes what is under `bindings` anew. */
+  configureBindings(bindings: object): Promise<void>;
+}
+
+const TOKEN = 'provisioner-token';
+
+export interface ProvisionerOptions {
+  readonly mode: Mode;
+  readonly bindings?: object;
+  /** What the configuration's roles become. */
+  readonly targets?: readonly RoleTarget[];
+}
+
+export async function admitProvisioner(
+  { apiServer, keystone, configFile, configure }: Landscape,
+  { mode, bindings = {}, targets = [] }: ProvisionerOptions,
+): Promise<Provisioner> {
+  apiServer.seed.token(TOKEN, { username: 'provisioner' });
+  const needs = { mode, createRoles: true, targets };
+  const manifests = provisionerManifests(needs, { kind: 'User', name: 'provisioner' });
+  for (const document of parseAllDocuments(manifests)) {
+    const object: unknown = document.toJS();
+    if (!isObject(object) || !isObject(object.metadata)) throw new TypeError('a manifest is no object');
+    const { apiVersion, kind, metadata, ...body } = object;
+    apiServer.seed.object(`${apiVersion}/${String(kind).toLowerCase()}s`, String(metadata.name), body);
+  }
+  const bridge = keystone.directory.user('Default', 'bridge');
+  for (const role of ['reader', 'service']) keystone.directory.assign(bridge, role, { system: true });
+  const folder = dirname(configFile);
+  await writeFile(join(folder, 'provisioner-token'), TOKEN);
+  await writeFile(join(folder, 'bridge-password'), bridge.password);
+  const password = {
+    userName: 'bridge',
+    userDomainName: 'Default',
+    password: { fromFile: 'bridge-password' },
+    scope: { system: true },
+  };
+  const configureBindings = (given: object) =>
+    configure({
+      authentication: {
+        keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: { password } },
+      },
+      bindings: { credential: { tokenFile: 'provisioner-token' }, ...given },
+    });
+  await configureBindings(bindings);
+  return {
+    configureBindings,
+    async sync(...argv) {
+      const printed = { stdout: '', stderr: '' };
+      const code = await syncCommand(['--config', configFile, ...argv], {
+        stdout: (text) => {
+          printed.stdout += text;
+        },
+        stderr: (text) => {
+          printed.stderr += text;
+        },
+      });
+      return { code, ...printed };
+    },
+  };
+}

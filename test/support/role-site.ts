@@ -1,0 +1,77 @@
+/**
+ * Stonegate in a landscape where the projects `web` and `api` of acme have namespaces of their names, `erin` is a member of
+ * web, roles are looked up for a second, and the service user may ask everything.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import type { Mode } from './landscape.ts';
+import { startStonegate } from './stonegate.ts';
+
+const CONFIGMAPS = [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'] }];
+
+export interface RoleSiteOptions {
+  readonly mode?: Mode;
+  /** Of `authentication.keystone`. */
+  readonly keystone?: Record<string, unknown>;
+  /** Members of the configuration beside it. */
+  readonly configuration?: Record<string, object>;
+}
+
+export async function startRoleSite(
+  t: Test,
+  { mode = 'arktos', keystone: changes = {}, configuration = {} }: RoleSiteOptions = {},
+) {
+  const folder = t.testdir();
+  const stonegate = await startStonegate({ folder, mode });
+  t.teardown(() => stonegate.close());
+  const { keystone, apiServer, app, configure } = stonegate;
+  const { directory } = keystone;
+  const [web, api] = [directory.project('acme', 'web'), directory.project('acme', 'api')];
+  const erin = directory.user('acme', 'erin');
+  directory.assign(erin, 'member', { project: web });
+  const bridge = directory.user('Default', 'bridge');
+  for (const role of ['reader', 'service']) directory.assign(bridge, role, { system: true });
+  await writeFile(join(folder, 'bridge-password'), bridge.password);
+
+  const place = mode === 'arktos' ? { tenant: 'acme' } : {};
+  const { seed } = apiServer;
+  seed.clusterRole('configmaps', CONFIGMAPS, place);
+  for (const project of [web, api]) {
+    const namespace = project.name;
+    seed.namespace(namespace, place);
+    for (const group of [
+      `keystone:project:${project.id}:role:member`,
+      `keystone:domain:${web.domain.id}:role:admin`,
+    ])
+      seed.roleBinding(`of-${group.split(':')[1]}`, 'configmaps', [`group:${group}`], {
+        ...place,
+        namespace,
+      });
+  }
+  const serviceCredential = {
+    password: {
+      userName: 'bridge',
+      userDomainName: 'Default',
+      password: { fromFile: 'bridge-password' },
+      scope: { system: true },
+    },
+  };
+  await configure({
+    authentication: {
+      keystone: {
+        url: keystone.url,
+        caFile: 'ca.crt',
+        serviceCredential,
+        roleAssignments: { cacheTTL: '1s' },
+        ...changes,
+      },
+    },
+    bindings: { namespaceFormat: '%n' },
+    ...configuration,
+  });
+  await app.reload();
+  const statusOf = async (token: string, path: string) => (await stonegate.ask(token, path)).status;
+  const listings = () => keystone.calls.filter((call) => call.includes('role_assignments')).length;
+  return { ...stonegate, directory, web, api, erin, statusOf, listings };
+}

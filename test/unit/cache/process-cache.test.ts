@@ -1,0 +1,51 @@
+/** Dropping what is in memory, where there is no Redis. */
+import t from 'tap';
+import { createProcessCache } from '../../../src/cache/process-cache.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+
+function setUp() {
+  const clock = createFakeClock();
+  return { clock, cache: createProcessCache({ clock, longestLife: 60_000 }) };
+}
+
+t.test('an entry is worth nothing once one of its tags was dropped; others stay', async (t) => {
+  const { cache } = setUp();
+  const [alice, bob] = ['user:alice', 'user:bob'].map((tag) =>
+    cache.stamp([tag, 'tenant:acme'], cache.mark()),
+  );
+  if (alice === undefined || bob === undefined) throw new Error('nothing was dropped yet');
+  await cache.drop(['user:alice']);
+  t.equal(await cache.confirm(alice), false);
+  t.equal(await cache.confirm(bob), true);
+  await cache.drop(['tenant:acme']);
+  t.equal(await cache.confirm(bob), false);
+});
+
+t.test('facts that were asked for before a drop are not kept after it', async (t) => {
+  const { cache } = setUp();
+  const mark = cache.mark();
+  await cache.drop(['user:alice']);
+  t.equal(cache.stamp(['user:alice'], mark), undefined);
+  const later = cache.stamp(['user:alice'], cache.mark());
+  t.ok(later && (await cache.confirm(later)));
+});
+
+t.test('a second drop in the same millisecond counts too', async (t) => {
+  const { cache } = setUp();
+  await cache.drop(['user:alice']);
+  const stamp = cache.stamp(['user:alice'], cache.mark());
+  if (stamp === undefined) throw new Error('it was dropped before');
+  await cache.drop(['user:alice']);
+  t.equal(await cache.confirm(stamp), false);
+});
+
+t.test('it knows what was dropped, and finds nothing', async (t) => {
+  const { cache } = setUp();
+  t.equal(await cache.wasDropped('event:x'), false);
+  await cache.drop(['event:x']);
+  t.equal(await cache.wasDropped('event:x'), true);
+  const key = { cache: 'c', digest: 'd', configurationDigest: '' };
+  t.equal(await cache.find(key), undefined);
+  t.equal(await cache.remove(key), true);
+  cache.close();
+});

@@ -1,0 +1,87 @@
+import t from 'tap';
+import { parseAllDocuments } from 'yaml';
+import { CLUSTER_ROLES } from '../../../src/api/cluster-roles.ts';
+import { manifests } from '../../../src/cli/manifests.ts';
+import { provisionerManifests, provisionerRules } from '../../../src/cli/provisioner-manifests.ts';
+
+const shared = { mode: 'shared', createRoles: true, targets: [] } as const;
+
+const verbsOn = (rules: ReturnType<typeof provisionerRules>, resource: string) =>
+  rules.flatMap((rule) => (rule.resources?.includes(resource) ? rule.verbs : []));
+
+t.test('it holds every rule that it gives', async (t) => {
+  const held = provisionerRules(shared).map((rule) => JSON.stringify(rule));
+  for (const rules of CLUSTER_ROLES.values())
+    for (const rule of rules) t.ok(held.includes(JSON.stringify(rule)));
+});
+
+t.test('it can give nothing beyond: no escalation, no impersonation, no wildcard', async (t) => {
+  for (const mode of ['arktos', 'shared'] as const) {
+    const rules = provisionerRules({ ...shared, mode });
+    t.notOk(
+      rules.some(({ verbs }) =>
+        verbs.some((verb) => ['escalate', 'bind', 'impersonate', '*'].includes(verb)),
+      ),
+    );
+    t.notOk(rules.some(({ resources, apiGroups }) => [resources, apiGroups].flat().includes('*')));
+  }
+});
+
+t.test('it deletes neither namespaces nor tenants nor roles, and changes no namespace', async (t) => {
+  const rules = provisionerRules({ ...shared, mode: 'arktos' });
+  t.same(new Set(verbsOn(rules, 'tenants')), new Set(['get', 'list', 'create']));
+  t.notOk(verbsOn(rules, 'namespaces').some((verb) => /update|patch|delete/.test(verb)));
+  t.notOk(verbsOn(rules, 'clusterroles').includes('delete'));
+});
+
+t.test('in an ordinary cluster it binds nobody in all of it', async (t) => {
+  t.same(verbsOn(provisionerRules(shared), 'clusterrolebindings'), []);
+});
+
+t.test('roles of somebody else are bound by name alone', async (t) => {
+  const targets = [{ clusterRole: 'view' }, { clusterRole: 'stonegate:edit' }, { role: 'operators' }];
+  const bound = provisionerRules({ ...shared, targets }).filter(({ verbs }) => verbs.includes('bind'));
+  t.match(bound, [
+    { resources: ['clusterroles'], resourceNames: ['view'] },
+    { resources: ['roles'], resourceNames: ['operators'] },
+  ]);
+});
+
+t.test('where an administrator keeps the roles it only binds them', async (t) => {
+  const rules = provisionerRules({
+    ...shared,
+    createRoles: false,
+    targets: [{ clusterRole: 'stonegate:edit' }],
+  });
+  t.match(
+    rules.find(({ verbs }) => verbs.includes('bind')),
+    { resourceNames: ['stonegate:edit'] },
+  );
+  t.same(verbsOn(rules, 'secrets'), []);
+  t.same(verbsOn(rules, 'clusterroles').sort(), ['bind', 'get', 'list']);
+});
+
+t.test('whatever a role is called, the manifest is YAML of what was meant', async (t) => {
+  const targets = [{ clusterRole: 'a: "b"\n- c #' }];
+  const text = provisionerManifests({ ...shared, targets }, { kind: 'User', name: 'p' });
+  const role = parseAllDocuments(text).map((document) => document.toJS())[0];
+  t.same(role.rules, JSON.parse(JSON.stringify(provisionerRules({ ...shared, targets }))));
+});
+
+t.test('manifests rbac --provisioner prints it, under a name of its own', async (t) => {
+  const printed: string[] = [];
+  const io = { stdout: (text: string) => printed.push(text), stderr: () => {} };
+  t.equal(await manifests(['rbac', '--mode', 'shared', '--provisioner'], io), 0);
+  t.match(
+    parseAllDocuments(printed.join(''))
+      .map((document) => document.toJS())
+      .map(({ kind, metadata }) => [kind, metadata.name]),
+    [
+      ['Namespace', 'stonegate'],
+      ['ServiceAccount', 'stonegate-provisioner'],
+      ['Secret', 'stonegate-provisioner-token'],
+      ['ClusterRole', 'stonegate-provisioner'],
+      ['ClusterRoleBinding', 'stonegate-provisioner'],
+    ],
+  );
+});

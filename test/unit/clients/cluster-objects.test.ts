@@ -1,0 +1,167 @@
+import t from 'tap';
+import type { Binding } from '../../../src/api/kubernetes-object.ts';
+import { createClusterObjects } from '../../../src/clients/cluster-objects.ts';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import type { UpstreamFetcher } from '../../../src/pipeline/upstream.ts';
+
+type Fetched = Parameters<UpstreamFetcher['fetch']>[0];
+type Answer = { readonly status: number; readonly body: unknown };
+
+const { signal } = new AbortController();
+
+/** Answers in turn, and remembers what was asked. */
+function setUp(...answers: Answer[]) {
+  const asked: Fetched[] = [];
+  const objects = createClusterObjects({
+    async fetch(request) {
+      asked.push(request);
+      const answer = answers.shift();
+      if (answer === undefined) throw new Error('nothing more was expected');
+      const body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
+      return { status: answer.status, headers: [], body: Buffer.from(body) };
+    },
+  });
+  const targets = () => asked.map(({ method, target }) => `${method} ${target}`);
+  return { objects, asked, targets };
+}
+
+const binding: Binding = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'RoleBinding',
+  metadata: { name: 'b', namespace: 'web', uid: 'u1', resourceVersion: '7' },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'r' },
+  subjects: [],
+};
+const list = (items: unknown, next?: string) => ({
+  status: 200,
+  body: { kind: 'List', items, metadata: next === undefined ? {} : { continue: next } },
+});
+const status = (code: number, reason: string, message = 'no') => ({
+  status: code,
+  body: { kind: 'Status', code, reason, message },
+});
+
+t.test('each kind has its place, behind its tenant where there are tenants', async (t) => {
+  const places = [
+    ['Tenant', {}, '/api/v1/tenants'],
+    ['Namespace', {}, '/api/v1/namespaces'],
+    ['Namespace', { tenant: 'acme' }, '/api/v1/tenants/acme/namespaces'],
+    ['ClusterRole', { tenant: 'acme' }, '/apis/rbac.authorization.k8s.io/v1/tenants/acme/clusterroles'],
+    ['RoleBinding', {}, '/apis/rbac.authorization.k8s.io/v1/rolebindings'],
+    [
+      'RoleBinding',
+      { tenant: 'acme', namespace: 'web' },
+      '/apis/rbac.authorization.k8s.io/v1/tenants/acme/namespaces/web/rolebindings',
+    ],
+  ] as const;
+  for (const [kind, place, path] of places) {
+    const { objects, targets } = setUp(list([]));
+    await objects.list(kind, place, 'a=b', signal);
+    t.same(targets(), [`GET ${path}?limit=500&labelSelector=a%3Db`]);
+  }
+});
+
+t.test('no name leads elsewhere', async (t) => {
+  const { objects, targets } = setUp(status(404, 'NotFound'));
+  await objects.get({ kind: 'ClusterRole', name: 'stonegate:read/../x' }, signal);
+  t.same(targets(), ['GET /apis/rbac.authorization.k8s.io/v1/clusterroles/stonegate:read%2F..%2Fx']);
+  await t.rejects(objects.get({ kind: 'Namespace', name: '..' }, signal), RangeError);
+});
+
+t.test('a list is read to its last page, whose members do not say what they are', async (t) => {
+  const { objects, targets } = setUp(
+    list([{ metadata: { name: 'a' } }], 'next&page'),
+    list([{ metadata: { name: 'b' } }]),
+  );
+  const found = await objects.list('Namespace', {}, '', signal);
+  t.match(found, [
+    { kind: 'Namespace', apiVersion: 'v1', metadata: { name: 'a' } },
+    { kind: 'Namespace', metadata: { name: 'b' } },
+  ]);
+  t.match(targets()[1], /continue=next%26page$/);
+});
+
+t.test('a list whose revision is gone is begun anew, a few times', async (t) => {
+  const first = list([{ metadata: { name: 'a' } }], 'more');
+  const gone = status(410, 'Expired');
+  const again = setUp(first, gone, list([{ metadata: { name: 'c' } }]));
+  t.match(await again.objects.list('Namespace', {}, '', signal), [{ metadata: { name: 'c' } }]);
+  const never = setUp(first, gone, first, gone, first, gone);
+  await t.rejects(never.objects.list('Namespace', {}, '', signal), { code: 'UpstreamUnavailable' });
+});
+
+t.test('what is not known of an object stays on it', async (t) => {
+  const body = {
+    ...binding,
+    metadata: { ...binding.metadata, ownerReferences: [{ name: 'x' }] },
+    subjects: null,
+  };
+  const { objects } = setUp({ status: 200, body });
+  const found = await objects.get({ kind: 'RoleBinding', name: 'b', namespace: 'web' }, signal);
+  t.match(found, { metadata: { ownerReferences: [{ name: 'x' }] }, subjects: [] });
+});
+
+t.test('no answer that is not whole is taken for an empty cluster', async (t) => {
+  const answers: Answer[] = [
+    { status: 200, body: 'no JSON' },
+    { status: 200, body: [] },
+    { status: 200, body: { kind: 'List' } },
+    { status: 307, body: {} },
+    { status: 404, body: {} },
+    status(500, 'InternalError'),
+    list([{ metadata: {} }]),
+    list([{ metadata: { name: 'a', labels: { a: 1 } } }]),
+    list([{ kind: 'Pod', metadata: { name: 'a' } }]),
+    list(['a']),
+  ];
+  for (const answer of answers) {
+    const { objects } = setUp(answer);
+    await t.rejects(
+      objects.list('Namespace', {}, '', signal),
+      { code: 'UpstreamUnavailable' },
+      JSON.stringify(answer),
+    );
+  }
+  for (const broken of [{ roleRef: { name: 'x' } }, { subjects: [{ kind: 'User' }] }, { subjects: 'all' }]) {
+    const { objects } = setUp(list([{ ...binding, ...broken }]));
+    await t.rejects(objects.list('RoleBinding', {}, '', signal), { code: 'UpstreamUnavailable' });
+  }
+  const { objects } = setUp(list([{ metadata: { name: 'r' }, rules: [{ verbs: 'get' }] }]));
+  await t.rejects(objects.list('ClusterRole', {}, '', signal), { code: 'UpstreamUnavailable' });
+});
+
+t.test('what must not be is told to the operator, in the words of the API server', async (t) => {
+  const { objects } = setUp(status(403, 'Forbidden', 'attempt to grant extra privileges'));
+  const refused = objects.create(binding, { namespace: 'web' }, signal);
+  await t.rejects(refused, { code: 'ProvisioningForbidden', cause: { message: /attempt to grant/ } });
+});
+
+t.test('a name that is taken is no failure; another conflict is', async (t) => {
+  const { objects } = setUp(status(409, 'AlreadyExists'), status(409, 'Conflict'), {
+    status: 201,
+    body: binding,
+  });
+  t.equal(await objects.create(binding, { namespace: 'web' }, signal), 'exists');
+  await t.rejects(objects.create(binding, { namespace: 'web' }, signal), StatusError);
+  t.equal(await objects.create(binding, { namespace: 'web' }, signal), 'created');
+});
+
+t.test('updates and deletions know conflicts and what is gone', async (t) => {
+  const answers = () => [status(409, 'Conflict'), status(404, 'NotFound'), { status: 200, body: binding }];
+  const place = { namespace: 'web' };
+  const updating = setUp(...answers());
+  for (const outcome of ['conflict', 'gone', 'updated'])
+    t.equal(await updating.objects.update(binding, place, signal), outcome);
+  const deleting = setUp(...answers());
+  for (const outcome of ['conflict', 'gone', 'deleted'])
+    t.equal(await deleting.objects.delete(binding, place, signal), outcome);
+  t.match(JSON.parse(String(deleting.asked[0]?.body)), {
+    preconditions: { uid: 'u1', resourceVersion: '7' },
+  });
+});
+
+t.test('only what was read can be deleted', async (t) => {
+  const { objects } = setUp();
+  const unread = { ...binding, metadata: { name: 'b' } };
+  await t.rejects(objects.delete(unread, { namespace: 'web' }, signal), TypeError);
+});

@@ -1,0 +1,185 @@
+/** Following revocation events: what is asked, what is carried out once, and what happens when Keystone is not there. */
+import t from 'tap';
+import type { RevocationEvent } from '../../../src/api/keystone-v3.ts';
+import { keystoneUnavailable } from '../../../src/clients/keystone-http.ts';
+import { createRevocations } from '../../../src/clients/keystone-revocations.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+
+const START = Date.parse('2026-11-21T12:00:00Z');
+const INTERVAL = 5_000;
+
+interface Given {
+  /** Of Keystone's clock beside ours, in milliseconds; undefined: it tells no time. */
+  readonly skew?: number | undefined;
+  readonly reach?: number;
+}
+
+function setUp({ skew = 0, reach = 0, ...given }: Given = {}) {
+  const clock = createFakeClock(START);
+  const tellsTime = !('skew' in given) || skew !== undefined;
+  const asked: string[] = [];
+  const carriedOut: RevocationEvent[] = [];
+  const logged: string[] = [];
+  let answers: () => unknown = () => [];
+  let refuse: Error | undefined;
+  const say = (_: unknown, message: string) => void logged.push(message);
+  const revocations = createRevocations({
+    service: {
+      async get({ path }) {
+        asked.push(path.split('since=')[1] ?? path);
+        const events = answers();
+        if (events === undefined) return undefined;
+        const date = tellsTime ? clock.now() + skew : undefined;
+        return { status: 200, body: { events }, token: undefined, date };
+      },
+    },
+    interval: INTERVAL,
+    reach,
+    async revoked(event) {
+      if (refuse) throw refuse;
+      carriedOut.push(event);
+    },
+    clock,
+    random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
+    logger: { debug: say, info: say, warn: say, error: say },
+  });
+  /** Until the next question is waited for. */
+  const settled = () => eventually(() => clock.pending === 1);
+  return {
+    clock,
+    asked,
+    carriedOut,
+    logged,
+    revocations,
+    answer: (next: () => unknown) => {
+      answers = next;
+    },
+    refuseWith: (error: Error | undefined) => {
+      refuse = error;
+    },
+    async start() {
+      revocations.start();
+      await settled();
+    },
+    async next(pause = clock.untilNext) {
+      clock.advance(pause);
+      await settled();
+    },
+  };
+}
+
+const event = (fields: object = { user_id: 'u' }) => ({
+  issued_before: '2026-11-21T12:00:00.000000Z',
+  revoked_at: '2026-11-21T12:00:00.000000Z',
+  ...fields,
+});
+
+t.test('the first question reaches back as far as what was cached before', async (t) => {
+  const { start, asked } = setUp({ reach: 600_000 });
+  await start();
+  t.same(asked, ['2026-11-21T11:49:00Z']);
+});
+
+t.test('each further one overlaps the last by a minute, in Keystone’s own time', async (t) => {
+  const ahead = setUp({ skew: 600_000 });
+  await ahead.start();
+  await ahead.next();
+  t.equal(ahead.asked[1], '2026-11-21T12:09:00Z', "Keystone's clock is ten minutes ahead");
+  t.equal(ahead.clock.now() - START, INTERVAL);
+});
+
+t.test('every kind of id is read, and an event that is seen twice is carried out once', async (t) => {
+  const { start, next, answer, carriedOut } = setUp();
+  answer(() => [
+    event({ audit_id: 'a' }),
+    event({ audit_chain_id: 'c' }),
+    event({ 'OS-TRUST:trust_id': 't' }),
+    event({ user_id: 'u', project_id: 'p', domain_id: 'd' }),
+  ]);
+  await start();
+  await next();
+  t.match(carriedOut, [
+    { auditID: 'a' },
+    { auditChainID: 'c' },
+    { trustID: 't' },
+    { userID: 'u', projectID: 'p', domainID: 'd', revokedAt: START },
+  ]);
+  t.equal(carriedOut.length, 4);
+});
+
+t.test('what is not understood of an event widens it', async (t) => {
+  const { start, answer, carriedOut } = setUp();
+  answer(() => [event({ user_id: 7, role_id: 'r' })]);
+  await start();
+  t.match(carriedOut, [{ userID: undefined, auditID: undefined }]);
+});
+
+t.test('while Keystone is down the pauses grow, one line says so, and nothing is missed', async (t) => {
+  const { start, next, answer, carriedOut, asked, logged, clock } = setUp();
+  await start();
+  const before = asked.length;
+  answer(() => {
+    throw keystoneUnavailable(new Error('connection refused'));
+  });
+  const pauses: number[] = [];
+  for (let turn = 0; turn < 6; turn += 1) {
+    await next();
+    pauses.push(clock.untilNext);
+  }
+  t.same(pauses, [10_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
+  t.equal(logged.length, 1);
+  answer(() => [event()]);
+  await next();
+  t.equal(new Set(asked.slice(before)).size, 1, 'it asks for all since the last answer');
+  t.equal(carriedOut.length, 1);
+  t.match(logged[1], 'are followed again');
+  t.equal(clock.untilNext, INTERVAL);
+});
+
+t.test('an event that could not be carried out is tried again', async (t) => {
+  const { start, next, answer, carriedOut, refuseWith, asked } = setUp();
+  answer(() => [event()]);
+  refuseWith(new Error('Redis did not take the drop'));
+  await start();
+  t.equal(carriedOut.length, 0);
+  refuseWith(undefined);
+  await next();
+  t.equal(carriedOut.length, 1);
+  t.equal(asked[0], asked[1]);
+});
+
+t.test('garbage and a Keystone without such events are said once, and asked about again', async (t) => {
+  for (const bad of [{}, 'events', [7], [event({ revoked_at: 'yesterday' })], undefined]) {
+    const { start, next, answer, carriedOut, logged } = setUp();
+    answer(() => bad);
+    await start();
+    await next();
+    t.equal(logged.length, 1, JSON.stringify(bad));
+    t.equal(carriedOut.length, 0);
+  }
+});
+
+t.test('without a time of Keystone’s our own serves', async (t) => {
+  const { start, next, asked } = setUp({ skew: undefined });
+  await start();
+  await next();
+  t.equal(asked[1], '2026-11-21T11:59:00Z');
+});
+
+t.test('once it is stopped it asks no more, and says nothing of what fails then', async (t) => {
+  const { start, revocations, clock, asked } = setUp();
+  await start();
+  revocations.stop();
+  t.equal(clock.pending, 0);
+  clock.advance(600_000);
+  t.equal(asked.length, 1);
+  const late = setUp();
+  late.answer(() => {
+    late.revocations.stop();
+    throw keystoneUnavailable(new Error('closed'));
+  });
+  late.revocations.start();
+  await eventually(() => late.asked.length === 1);
+  t.same(late.logged, []);
+});

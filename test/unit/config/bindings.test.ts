@@ -1,0 +1,98 @@
+import t from 'tap';
+import { parseConfiguration } from '../../../src/config/parse.ts';
+import { formatProblem } from '../../../src/config/problem.ts';
+
+const HEAD = `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: tls.crt, keyFile: tls.key } }
+upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
+`;
+const SERVICE =
+  'password: { userName: u, userDomainName: d, password: { fromEnv: PW }, scope: { system: true } }';
+
+interface Written {
+  readonly mode?: string;
+  readonly service?: boolean;
+}
+
+function problemsOf(bindings: string, { mode = 'shared', service = true }: Written = {}): string[] {
+  const credential = service ? `, serviceCredential: { ${SERVICE} }` : '';
+  const text = `${HEAD}tenancy: { mode: ${mode} }
+authentication: { keystone: { url: "https://keystone:5000/v3"${credential} } }
+bindings: ${bindings}
+`;
+  return parseConfiguration(text, '/etc').problems.map(formatProblem);
+}
+
+t.test('what is written without anything particular is good', async (t) => {
+  t.same(problemsOf('{}', { service: false }), []);
+  t.same(problemsOf('{ provision: periodic, credential: { tokenFile: provisioner } }'), []);
+});
+
+t.test('C235 a format without id and name, or of what no namespace may hold, is refused', async (t) => {
+  const formats: readonly (readonly [string, RegExp])[] = [
+    ['projects', /bindings\.namespaceFormat.*expected %i or %n/],
+    ['%d', /expected %i or %n/],
+    ['!@#$%i', /which is|that is no DNS-1123 label/],
+    ['-%i', /that is no DNS-1123 label/],
+    ['%n-', /that is no DNS-1123 label/],
+    ['P-%i', /that is no DNS-1123 label/],
+    ['%i.%n', /that is no DNS-1123 label/],
+    ['%x-%i', /found "%x"/],
+    ['%i%', /found "%"/],
+    ['%%i', /found "%%"/],
+    ['kube-%i', /that is reserved/],
+    ['stonegate-%i', /that is reserved/],
+    [`${'a'.repeat(63)}%i`, /that is longer than 63/],
+  ];
+  for (const [format, problem] of formats)
+    t.match(problemsOf(`{ namespaceFormat: "${format}" }`), [problem], format);
+  for (const format of ['%i', '%n', 'p-%n-%d', '%n-%i'])
+    t.same(problemsOf(`{ namespaceFormat: "${format}" }`), []);
+});
+
+t.test('who provisions needs to be known to Keystone and to the API server', async (t) => {
+  for (const provision of ['periodic', 'onRequest']) {
+    const problems = problemsOf(`{ provision: ${provision} }`, { service: false });
+    t.match(problems, [
+      /authentication\.keystone\.serviceCredential.*is required/,
+      /bindings\.credential.*is required/,
+    ]);
+  }
+});
+
+t.test('what impersonates does not provision', async (t) => {
+  t.match(problemsOf('{ credential: { tokenFile: token } }'), [
+    /bindings\.credential.*expected a credential of its own/,
+  ]);
+});
+
+t.test('the namespace of one project is a namespace, and its own', async (t) => {
+  t.match(problemsOf('{ projects: { a: { namespace: kube-system }, b: { namespace: Web } } }'), [
+    /bindings\.projects\.a\.namespace.*is reserved/,
+    /bindings\.projects\.b\.namespace.*is no DNS-1123 label/,
+  ]);
+  const twins = '{ projects: { a: { namespace: web }, b: { namespace: web } } }';
+  t.match(problemsOf(twins), [/bindings\.projects\.b\.namespace.*"web", which another project has/]);
+  t.same(problemsOf(twins, { mode: 'arktos' }), [], 'two tenants may each have one');
+});
+
+t.test('a role that cannot be one is refused where it is written', async (t) => {
+  t.match(problemsOf('{ roles: { member: "stonegate:write" } }'), [
+    /bindings\.roles\.member.*stonegate:edit/,
+  ]);
+  t.match(problemsOf('{ roles: { member: { role: "a/b" } } }'), [/bindings\.roles\.member.*name of a role/]);
+  t.match(problemsOf('{ projects: { p: { roles: { member: ".." } } } }'), [
+    /bindings\.projects\.p\.roles\.member/,
+  ]);
+  t.match(problemsOf('{ domains: { d: { roles: { member: "a%2Fb" } } } }'), [
+    /bindings\.domains\.d\.roles\.member/,
+  ]);
+  t.same(problemsOf('{ roles: { member: view, ops: { role: operators } } }'), []);
+});
+
+t.test('a storage cluster is one of those there are', async (t) => {
+  for (const id of ['"64"', '"-1"', '1', '"01"'])
+    t.equal(problemsOf(`{ storageClusterID: ${id} }`).length, 1, id);
+  for (const id of ['"0"', '"9"', '"63"']) t.same(problemsOf(`{ storageClusterID: ${id} }`), [], id);
+});
