@@ -70,12 +70,13 @@ export function sharedOf(loaded: LoadedConfiguration, around: Surroundings): Sha
 export function sharedCacheOf(
   loaded: LoadedConfiguration,
   { keyPrefix }: RedisConfiguration,
-  store: SharedStore,
+  store: SharedStore & LeaseStore,
   around: Surroundings,
 ): SharedCache {
   return createSharedCache({
     ...around,
     store,
+    turns: store,
     sealingKeys: sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64')),
     keyPrefix,
     longestLife: longestLife(loaded),

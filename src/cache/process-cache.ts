@@ -28,6 +28,7 @@ export function createProcessCache({
       generation === known.generation && tags.every(({ ids, epoch }) => known.newest(ids) <= epoch),
     find: async () => undefined,
     save: async () => false,
+    takeTurn: async () => 'none',
     remove: async () => true,
     async drop(tags) {
       const now = clock.now();

@@ -15,7 +15,7 @@ const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
 
 /** What a name or a seal is for, so that nothing made for one purpose serves another. */
-export type Purpose = 'entry' | 'tag' | 'epoch' | 'portal';
+export type Purpose = 'entry' | 'turn' | 'tag' | 'epoch' | 'portal';
 
 export interface SealingKey {
   /** A name or proof for `parts`, base64url. */

@@ -8,13 +8,16 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { createEpochs, type Mark, type Stamp } from './epochs.ts';
+import type { TurnOrNot } from './in-turn.ts';
 import { parseSealedEntry, type SealedEntry } from './sealed-entry.ts';
 import { createSealingKey } from './sealing-key.ts';
-import type { SharedStore } from './shared-store.ts';
+import type { LeaseStore, SharedStore } from './shared-store.ts';
 
 /** A longer entry is not written: hundreds of groups fit many times. */
 const MAX_ENTRY_BYTES = 65_536;
 const WARN_INTERVAL = 60_000;
+/** After so many milliseconds a turn is anybody's, whoever has it: no question to a backend takes longer. */
+const LONGEST_TURN = 10_000;
 
 /** What an entry is found by. */
 export interface EntryKey {
@@ -41,6 +44,8 @@ export interface SharedCache {
   find(key: EntryKey): Promise<SharedEntry | undefined>;
   /** @returns whether it is kept */
   save(key: EntryKey, entry: SharedEntry): Promise<boolean>;
+  /** The turn to ask the backend for that entry. */
+  takeTurn(key: EntryKey): Promise<TurnOrNot>;
   /** @returns whether it is gone */
   remove(key: EntryKey): Promise<boolean>;
   /**
@@ -56,6 +61,8 @@ export interface SharedCache {
 
 export interface SharedCacheOptions {
   readonly store: SharedStore;
+  /** With what replicas agree on who asks a backend; without it each asks for itself. */
+  readonly turns?: LeaseStore;
   /** 32 bytes each: the first seals, all open. */
   readonly sealingKeys: readonly Buffer[];
   readonly keyPrefix: string;
@@ -69,7 +76,7 @@ export interface SharedCacheOptions {
 
 /** @throws RangeError without a sealing key, or for one that has not 32 bytes */
 export function createSharedCache(options: SharedCacheOptions): SharedCache {
-  const { store, keyPrefix, longestLife, clock, random, logger, telemetry } = options;
+  const { store, turns, keyPrefix, longestLife, clock, random, logger, telemetry } = options;
   const keys = options.sealingKeys.map((secret) => createSealingKey(secret, random));
   const [sealingKey] = keys;
   if (sealingKey === undefined) throw new RangeError('the shared cache needs a sealing key');
@@ -135,6 +142,14 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
       };
       const sealed = sealingKey.seal(JSON.stringify(entry), [name]);
       return sealed.length < MAX_ENTRY_BYTES && (await store.set(name, sealed, life));
+    },
+    async takeTurn({ cache, digest, configurationDigest }) {
+      if (turns === undefined) return 'none';
+      const name = `${keyPrefix}turn:${sealingKey.mac('turn', [cache, digest, configurationDigest])}`;
+      const owner = random.uuid();
+      if (await turns.takeLease(name, owner, LONGEST_TURN))
+        return { giveBack: () => void turns.giveBackLease(name, owner) };
+      return store.problem() === undefined ? 'others' : 'none';
     },
     remove: (key) => store.delete(namesOf(key)),
     drop: epochs.raise,

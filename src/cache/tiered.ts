@@ -4,17 +4,15 @@
  * seconds, in memory only, so that nobody can fill Redis with them.
  */
 import { hash } from 'node:crypto';
-import type { ForgettingCredentialCache, Validated } from '../authentication/credential-cache.ts';
+import type { Validated } from '../authentication/credential-cache.ts';
 import { StatusError } from '../errors/status-error.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Random } from '../lib/random.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
-import { type EntryTimes, entryTimes, type Lifetimes } from './entry.ts';
+import type { ClearableCredentialCache, CredentialCacheOptions } from './credential-cache-parts.ts';
+import { type EntryTimes, entryTimes } from './entry.ts';
 import type { Stamp } from './epochs.ts';
+import { inTurn } from './in-turn.ts';
 import { createMemoryTier } from './memory.ts';
-import type { EntryKey, SharedCache } from './shared-cache.ts';
+import type { EntryKey } from './shared-cache.ts';
 
 /** Refreshes under way at once: they must leave room in the backend for people who wait. */
 const MAX_REFRESHES = 4;
@@ -22,38 +20,6 @@ const MAX_REFRESHES = 4;
 const REST = 5_000;
 /** A drop during each of so many questions in a row: then the answer serves once and is not kept. */
 const MAX_ATTEMPTS = 3;
-
-export interface CredentialCacheOptions<V> extends Lifetimes {
-  /** Tells the entries of several caches in one Redis apart. */
-  readonly name: string;
-  /** How long a bad credential is remembered, in milliseconds; zero: not at all. */
-  readonly negativeTTL: number;
-  readonly maxEntries: number;
-  /** Of everything that decides what the facts mean; entries made under another are not found. */
-  readonly configurationDigest: string;
-  readonly shared: SharedCache;
-  readonly codec: Codec<V>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-}
-
-/** How facts are written into Redis. */
-export interface Codec<V> {
-  encode(value: V): string;
-  /** @returns undefined for what is no such value */
-  decode(text: string): V | undefined;
-}
-
-export interface ClearableCredentialCache<V> extends ForgettingCredentialCache<V> {
-  /** Forgets what is in memory; an answer under way is not kept either. */
-  clear(): void;
-  /** Entries in memory. */
-  readonly size: number;
-  /** Digests, as the entries in memory are found by. */
-  keys(): Iterable<string>;
-}
 
 interface Entry<V> extends EntryTimes {
   readonly value: V;
@@ -118,8 +84,33 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
     return entry;
   }
 
-  /** Asks the backend, and once more where a drop came in between: its answer may be older than the drop. */
-  async function ask(digest: string, load: Load<V>, reason: 'miss' | 'refresh'): Promise<V | undefined> {
+  /** Asks the backend when it is this replica's turn, unless another replica has asked in the meantime. */
+  function ask(digest: string, load: Load<V>, reason: 'miss' | 'refresh', newerThan: number) {
+    return inTurn({
+      clock,
+      takeTurn: () => shared.takeTurn(keyOf(digest)),
+      look: async () => {
+        const found = await recallShared(digest, newerThan);
+        return found !== undefined && clock.now() < found.expiresAt ? found.value : undefined;
+      },
+      ask: async (turn) => {
+        const saved: Promise<unknown>[] = [];
+        try {
+          return await askNow(digest, load, reason, saved);
+        } finally {
+          void Promise.all(saved).then(turn.giveBack);
+        }
+      },
+    });
+  }
+
+  /** Once more where a drop came in between: the answer may be older than the drop. */
+  async function askNow(
+    digest: string,
+    load: Load<V>,
+    reason: 'miss' | 'refresh',
+    saved: Promise<unknown>[],
+  ): Promise<V | undefined> {
     for (let attempt = 1; ; attempt += 1) {
       const began = generation;
       const mark = shared.mark();
@@ -132,14 +123,14 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       if (validated.expiresAt <= clock.now()) return undefined;
       const stamp = shared.stamp(validated.tags, mark);
       if (stamp !== undefined) {
-        if (began === generation) keep(digest, validated, storedAt, stamp);
+        if (began === generation) saved.push(keep(digest, validated, storedAt, stamp));
         return validated.value;
       }
       if (attempt === MAX_ATTEMPTS) return validated.value;
     }
   }
 
-  function keep(digest: string, validated: NonNullable<Validated<V>>, storedAt: number, stamp: Stamp): void {
+  function keep(digest: string, validated: NonNullable<Validated<V>>, storedAt: number, stamp: Stamp) {
     const entry = makeEntry(validated.value, storedAt, validated.expiresAt, stamp);
     memory.set(digest, entry, entry.discardAt);
     const content = {
@@ -148,7 +139,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       credentialExpiresAt: validated.expiresAt,
       discardAt: entry.discardAt,
     };
-    void shared.save(keyOf(digest), { content, stamp });
+    return shared.save(keyOf(digest), { content, stamp });
   }
 
   function forget(digest: string): void {
@@ -160,8 +151,11 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
   }
 
   async function find(digest: string, load: Load<V>, known: Entry<V> | undefined): Promise<V | undefined> {
-    const found = (await recallShared(digest, known?.storedAt ?? Number.NEGATIVE_INFINITY)) ?? known;
-    return found !== undefined && clock.now() < found.expiresAt ? found.value : ask(digest, load, 'miss');
+    const newerThan = known?.storedAt ?? Number.NEGATIVE_INFINITY;
+    const found = (await recallShared(digest, newerThan)) ?? known;
+    return found !== undefined && clock.now() < found.expiresAt
+      ? found.value
+      : ask(digest, load, 'miss', newerThan);
   }
 
   /** What is kept for the time the backend is down. Anything else it threw is thrown on. */
@@ -181,7 +175,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       const newer = await recallShared(digest, entry.storedAt);
       return newer !== undefined && clock.now() < newer.refreshAt
         ? newer.value
-        : ask(digest, load, 'refresh');
+        : ask(digest, load, 'refresh', entry.storedAt);
     };
     flight
       .do(flightKey(digest), work)

@@ -3,10 +3,11 @@
  */
 
 import type { Validated } from '../../../src/authentication/credential-cache.ts';
+import type { CredentialCacheOptions } from '../../../src/cache/credential-cache-parts.ts';
 import { createProcessCache } from '../../../src/cache/process-cache.ts';
 import { createSharedCache, type SharedCache } from '../../../src/cache/shared-cache.ts';
-import type { SharedStore } from '../../../src/cache/shared-store.ts';
-import { type CredentialCacheOptions, createCredentialCache } from '../../../src/cache/tiered.ts';
+import type { LeaseStore, SharedStore } from '../../../src/cache/shared-store.ts';
+import { createCredentialCache } from '../../../src/cache/tiered.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
@@ -25,6 +26,7 @@ export const TTL = 60_000;
 export interface ReplicaOptions extends Partial<CredentialCacheOptions<Facts>> {
   readonly clock: Clock;
   readonly store?: SharedStore;
+  readonly turns?: LeaseStore;
   readonly sealingKeys?: readonly Buffer[];
   readonly logger?: Logger;
   readonly telemetry?: Telemetry;
@@ -37,6 +39,7 @@ export function createReplica(options: ReplicaOptions) {
       ? createProcessCache({ clock, longestLife: TTL })
       : createSharedCache({
           store,
+          ...(options.turns && { turns: options.turns }),
           sealingKeys: options.sealingKeys ?? [sealingKey(1)],
           keyPrefix: 'stonegate:',
           longestLife: TTL + (options.staleIfUnavailable ?? 0),

@@ -1,0 +1,86 @@
+/** One question to the backend for all replicas, agreed on over a real Redis. */
+import t from 'tap';
+import { createRedisStore } from '../../src/cache/redis.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
+import { createBackend, createReplica } from '../support/redis/replica.ts';
+
+const missing = redisMissing();
+if (missing !== undefined) t.plan(0, missing);
+else defineTests();
+
+async function setUp(t: { teardown(action: () => unknown): void }) {
+  const server = await createRedisServer();
+  t.teardown(() => server.remove());
+  const backend = createBackend(systemClock);
+  /** The answers that nobody has been given yet. */
+  const pending: ((name: string | undefined) => void)[] = [];
+  backend.answer = () => new Promise((resolve) => pending.push(resolve));
+  const replicaOf = async () => {
+    const store = createRedisStore({
+      url: server.url,
+      timeout: 2_000,
+      keyPrefix: 'stonegate:',
+      sentinels: [],
+      cluster: false,
+      clock: systemClock,
+      logger: silentLogger,
+      telemetry: noTelemetry,
+    });
+    t.teardown(() => store.close());
+    await store.whenReady(10_000);
+    const { cache } = createReplica({ clock: systemClock, store, turns: store });
+    return { ask: async (token: string) => cache.lookup(token, backend.load), store };
+  };
+  const replicas = [await replicaOf(), await replicaOf(), await replicaOf()];
+  const answer = async (name: string | undefined) => {
+    while (pending.length === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    pending.shift()?.(name);
+  };
+  return { server, backend, replicas, answer };
+}
+
+function defineTests(): void {
+  t.test('replicas that are asked at the same moment ask the backend once', async (t) => {
+    const { backend, replicas, answer } = await setUp(t);
+    for (const token of ['one', 'two', 'three']) {
+      backend.asked = [];
+      const asked = Promise.all(replicas.map(({ ask }) => ask(token)));
+      await answer('alice');
+      t.match(await asked, [{ name: 'alice' }, { name: 'alice' }, { name: 'alice' }]);
+      t.equal(backend.asked.length, 1);
+    }
+  });
+
+  t.test('where the answer is no, the next one asks for itself, and does not wait for long', async (t) => {
+    const { backend, replicas, answer } = await setUp(t);
+    const asked = Promise.all(replicas.map(({ ask }) => ask('bad')));
+    for (const _ of replicas) await answer(undefined);
+    t.match(await asked, [undefined, undefined, undefined]);
+    t.equal(backend.asked.length, replicas.length);
+  });
+
+  t.test('a replica that dies with the turn holds nobody up for ever', async (t) => {
+    const { backend, replicas, answer } = await setUp(t);
+    const [first, second] = replicas;
+    // It never gets its answer.
+    void first?.ask('token');
+    while (backend.asked.length === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    const asked = second?.ask('token');
+    while (backend.asked.length === 1) await new Promise<void>((resolve) => setImmediate(resolve));
+    await answer(undefined);
+    await answer('alice');
+    t.match(await asked, { name: 'alice' });
+  });
+
+  t.test('without Redis everybody asks for themselves, at once', async (t) => {
+    const { server, backend, replicas, answer } = await setUp(t);
+    await server.remove();
+    const asked = Promise.all(replicas.map(({ ask }) => ask('token')));
+    for (const _ of replicas) await answer('alice');
+    t.match(await asked, [{ name: 'alice' }, { name: 'alice' }, { name: 'alice' }]);
+    t.equal(backend.asked.length, replicas.length);
+  });
+}
