@@ -1,14 +1,14 @@
 /**
  * Notices that files changed, by reading them. Mounted secrets change by a swap of the symlink `..data`, which
- * inotify on the file never sees; content is what counts, and a handful of small files a second costs nothing.
+ * inotify on the file never sees; content is what counts, and a handful of small files every few seconds costs nothing.
  * Time stamps are not asked: they stay equal where a file is replaced within their grain.
  * https://kubernetes.io/docs/concepts/configuration/secret/#mounted-secrets-are-updated-automatically
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 import { fingerprint, type Watched } from './load.ts';
 
-/** Milliseconds between looks; nothing here wakes an idle process more often. */
-const WATCH_INTERVAL = 1_000;
+/** Milliseconds between looks. A mounted secret takes a minute to arrive; an idle process wants to sleep. */
+const WATCH_INTERVAL = 2_000;
 
 export interface WatchOptions {
   readonly clock: Clock;

@@ -117,7 +117,8 @@ function createTLSServer({ tls, http2, timeouts, limits, logger }: ListenerOptio
     ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     handshakeTimeout: timeouts.header,
     headersTimeout: timeouts.header,
-    connectionsCheckingInterval: Math.max(10, Math.min(1_000, timeouts.header / 2)),
+    // Each look wakes an idle process; a head may be late by as much.
+    connectionsCheckingInterval: Math.max(10, Math.min(5_000, timeouts.header / 2)),
     // A body may take as long as it moves: whoever reads it decides.
     requestTimeout: 0,
     keepAliveTimeout: timeouts.idle,
