@@ -74,7 +74,7 @@ t.test('what is wrong in a line is said with its number, and its secret never', 
   ]);
   t.notMatch(problems.join(), /a secret|good-token/);
   const [broken = ''] = parseTokenFile(Buffer.from('hidden,"alice,1\n'), RULES).problems;
-  t.match(broken, /expected comma-separated values, found CSV_QUOTE_NOT_CLOSED by line 2/);
+  t.match(broken, /expected comma-separated values, found CSV_QUOTE_NOT_CLOSED by line 1/);
   t.notMatch(broken, /hidden/);
 });
 
