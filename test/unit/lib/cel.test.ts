@@ -134,6 +134,8 @@ t.test(
     t.equal(evaluate('claims.names.exists(n, n.lowerAscii() == "k")', claims), false);
     t.equal(evaluate('cel.bind(n, claims.name.lowerAscii(), n)', claims), 'k\u212a\u0130\u00dc');
     t.equal(evaluate('claims.name.trim()', { name: '\u0085x\ufeff' }), 'x\ufeff');
+    t.equal(evaluate('claims.name.trim()', { name: ' \t\n x \u2003y\u3000 ' }), 'x \u2003y');
+    t.equal(evaluate('claims.name.trim()', { name: '\u00a0 ' }), '');
   },
 );
 
