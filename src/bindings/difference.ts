@@ -44,7 +44,9 @@ export function differenceOf(desired: Desired, cluster: ClusterState, rules: Wis
       reason: 'nothing asks for it any more',
     }),
   );
-  return { changes: [...changes, ...deletions], refusals, existingBindings: ours.length, unchanged };
+  // What everybody of a tenant has always stays: it must not make the loss of all else look like a part.
+  const existingBindings = ours.filter(({ object }) => object.roleRef.name !== BASIC_USER_ROLE).length;
+  return { changes: [...changes, ...deletions], refusals, existingBindings, unchanged };
 }
 
 /** Equal for one object alone. */
