@@ -224,6 +224,11 @@ t.test('within two comprehensions lists are shorter, and texts are handled only 
     refusal(() => evaluate(each, { groups: more })),
     /more than 250 members/,
   );
+  t.match(
+    refusal(() => evaluate(each, { groups, text: 'x'.repeat(2_001) })),
+    /text of more than 2000 characters/,
+  );
+  t.equal(evaluate('claims.text.size() > 0', { text: 'x'.repeat(2_001) }), true);
   const parts = 'claims.groups.map(g, claims.text.split("").map(x, x)).size()';
   t.match(
     refusal(() => evaluate(parts, { groups: [''], text: 'x'.repeat(251) })),
