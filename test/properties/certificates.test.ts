@@ -105,7 +105,7 @@ for (const { mode, tenantInNames } of modes)
         }),
         { numRuns: 1_000 },
       );
-      t.ok(believed > 50, 'enough of them are somebody');
+      t.ok(believed > 10, 'enough of them are somebody');
     });
   }
 
