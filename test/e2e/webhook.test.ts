@@ -325,6 +325,17 @@ t.test('a policy file that is written anew', async (t) => {
   });
 });
 
+t.test('a webhook that is taken out of the configuration answers nothing any more', async (t) => {
+  const configMap = { namespace: 'kube-system', name: 'k8s-auth-policy' };
+  const { stonegate, client } = await start(t, { policy: { configMap } });
+  const rules = () => stonegate.app.readiness().filter(({ name }) => name.includes('k8s-auth-policy'));
+  t.equal(rules().length, 1);
+  await stonegate.configure({});
+  await stonegate.app.reload();
+  t.equal((await client.reviewToken(stonegate.keystoneToken('alice'))).status, 404);
+  t.same(rules(), [], 'Stonegate waits for its rules no more');
+});
+
 t.test('a policy in a ConfigMap', async (t) => {
   const configMap = { namespace: 'kube-system', name: 'k8s-auth-policy' };
   const started = await start(t, { policy: { configMap }, configMapInterval: '10ms' });
