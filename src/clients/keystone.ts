@@ -52,7 +52,7 @@ const DIRECTORY_CONNECTIONS = 8;
 export interface KeystoneClient extends KeystoneIdentity {
   /** Undefined without a service credential. */
   readonly directory: (KeystoneDirectory & AssignmentSource) | undefined;
-  /** For who says themselves that a question was refused; undefined without a service credential. */
+  /** Logs no refusal, for whoever asks again and again and says so once; undefined without a service credential. */
   readonly quietService: KeystoneService | undefined;
   /**
    * Whether Keystone answers and, with a service credential, takes it.
