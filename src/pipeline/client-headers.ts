@@ -102,7 +102,7 @@ export function cleanClientHeaders(
     if (!wishHeeded && canonical.startsWith('impersonate')) {
       throw new StatusError(
         'ImpersonationForbidden',
-        `acting as somebody else is not possible here: the request carries the header ${JSON.stringify(name.slice(0, 64))}`,
+        `acting as somebody else is refused: the request carries the header ${JSON.stringify(name.slice(0, 64))}`,
       );
     }
     if (DROPPED.has(canonical) || named.has(canonical) || isIdentityField(canonical)) continue;
