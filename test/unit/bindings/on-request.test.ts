@@ -11,7 +11,13 @@ import { createFakeClock } from '../../support/fake-clock.ts';
 import { alice } from '../../support/fake-pipeline.ts';
 
 const INTERVAL = 300_000;
-const NOTHING: Plan = { changes: [], refusals: [], existingBindings: 0, unchanged: 0 };
+const NOTHING: Plan = {
+  changes: [],
+  refusals: [],
+  existingBindings: 0,
+  existingByPlace: new Map(),
+  unchanged: 0,
+};
 const DONE: ApplyResult = { done: 0, failures: [], heldBack: [] };
 const domain = { id: 'd1', name: 'acme' };
 const web: IdentityScope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] };

@@ -10,7 +10,13 @@ import { noTelemetry, type ProvisioningRun } from '../../../src/lib/telemetry.ts
 import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
 
 const INTERVAL = 300_000;
-const NOTHING: Plan = { changes: [], refusals: [], existingBindings: 0, unchanged: 3 };
+const NOTHING: Plan = {
+  changes: [],
+  refusals: [],
+  existingBindings: 0,
+  existingByPlace: new Map(),
+  unchanged: 3,
+};
 const DONE: ApplyResult = { done: 0, failures: [], heldBack: [] };
 const DELETION = {
   action: 'delete',
