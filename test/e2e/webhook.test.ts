@@ -168,7 +168,7 @@ t.test('a token', async (t) => {
     t.equal(stonegate.keystone.calls.length, before);
   });
 
-  t.test('without a project is nobody’s, and the API server is told why', async (t) => {
+  t.test('C217 without a project is nobody’s, and the API server is told why', async (t) => {
     const { status, body } = await client.reviewToken(stonegate.keystone.issue(alice));
     t.equal(status, 200);
     t.match(body.status, { authenticated: false, error: /not scoped to a project/ });
