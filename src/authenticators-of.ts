@@ -2,7 +2,11 @@
  * The authenticators of a configuration in the order in which they are asked, and whether their sources were reached.
  */
 import type { Adapters } from './adapters.ts';
-import type { TokenReviewConfiguration } from './api/config-v1alpha1.ts';
+import type {
+  ClientCertificatesConfiguration,
+  KeystoneConfiguration,
+  TokenReviewConfiguration,
+} from './api/config-v1alpha1.ts';
 import type { KeystoneToken } from './api/keystone-v3.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import { createBasicAuthFileAuthenticator, MAX_HASHES } from './authentication/basic-auth-file.ts';
@@ -33,47 +37,57 @@ export function authenticatorsOf(
   surroundings: Surroundings,
   mode: TenancyMode,
 ): { authenticators: readonly Authenticator[]; readiness: ReadinessCheck } {
-  const { authentication, limits } = loaded.configuration;
-  const { clock, telemetry } = surroundings;
-  const authenticators: Authenticator[] = [];
-  const sources: ReadinessCheck[] = [];
-  const { keystone } = authentication;
-  if (keystone !== undefined) {
-    const { client, contact } = adapters.keystone(loaded, keystone);
-    sources.push(contact);
-    authenticators.push(
-      createKeystoneAuthenticator({
-        identity: client,
-        cache: adapters.tokens(loaded, keystone),
-        gate: createUnknownCredentialGate({ ...limits.unknownCredentials, clock, telemetry }),
-        tokenProvider: keystone.tokenProvider,
-        clock,
-        tagsOf: (token) => tagsOf(token, mode),
-      }),
-    );
-  }
-  if (authentication.jwt.length > 0) {
-    const issuers = authentication.jwt.map((configuration) => ({
-      configuration,
-      keys: adapters.issuer(loaded, configuration),
-    }));
-    sources.push(...issuers.map(({ keys }) => keys));
-    authenticators.push(createJWTAuthenticator({ issuers, clock }));
-  }
-  authenticators.push(...staticAuthenticators(loaded, surroundings));
-  const { clientCertificates } = authentication;
-  if (clientCertificates !== undefined) {
-    const { mode: modeName, systemTenant } = loaded.configuration.tenancy;
-    const tenantInNames = modeName === 'shared';
-    authenticators.push(
-      createX509Authenticator({ ...clientCertificates, tenantInNames, systemTenant, clock }),
-    );
-  }
-  // The last: it takes whatever the others have left.
-  if (authentication.tokenReview !== undefined)
-    authenticators.push(tokenReviewAuthenticator(loaded, authentication.tokenReview, adapters, surroundings));
-  const readiness = createAuthenticationReadiness(sources, authentication.requireAllIssuers);
-  return { authenticators, readiness };
+  const { authentication } = loaded.configuration;
+  const { keystone, clientCertificates, tokenReview, requireAllIssuers } = authentication;
+  const issuers = authentication.jwt.map((configuration) => ({
+    configuration,
+    keys: adapters.issuer(loaded, configuration),
+  }));
+  const authenticators = [
+    ...(keystone ? [keystoneAuthenticator(loaded, keystone, adapters, surroundings, mode)] : []),
+    ...(issuers.length > 0 ? [createJWTAuthenticator({ issuers, clock: surroundings.clock })] : []),
+    ...staticAuthenticators(loaded, surroundings),
+    ...(clientCertificates ? [x509Authenticator(loaded, clientCertificates, surroundings)] : []),
+    // The last: it takes whatever the others have left.
+    ...(tokenReview ? [tokenReviewAuthenticator(loaded, tokenReview, adapters, surroundings)] : []),
+  ];
+  const sources = [
+    ...(keystone ? [adapters.keystone(loaded, keystone).contact] : []),
+    ...issuers.map(({ keys }) => keys),
+  ];
+  return { authenticators, readiness: createAuthenticationReadiness(sources, requireAllIssuers) };
+}
+
+function keystoneAuthenticator(
+  loaded: LoadedConfiguration,
+  keystone: KeystoneConfiguration,
+  adapters: Adapters,
+  { clock, telemetry }: Surroundings,
+  mode: TenancyMode,
+): Authenticator {
+  const { limits } = loaded.configuration;
+  return createKeystoneAuthenticator({
+    identity: adapters.keystone(loaded, keystone).client,
+    cache: adapters.tokens(loaded, keystone),
+    gate: createUnknownCredentialGate({ ...limits.unknownCredentials, clock, telemetry }),
+    tokenProvider: keystone.tokenProvider,
+    clock,
+    tagsOf: (token) => tagsOf(token, mode),
+  });
+}
+
+function x509Authenticator(
+  { configuration }: LoadedConfiguration,
+  clientCertificates: ClientCertificatesConfiguration,
+  { clock }: Surroundings,
+): Authenticator {
+  const { mode, systemTenant } = configuration.tenancy;
+  return createX509Authenticator({
+    ...clientCertificates,
+    tenantInNames: mode === 'shared',
+    systemTenant,
+    clock,
+  });
 }
 
 function tokenReviewAuthenticator(

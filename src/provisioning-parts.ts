@@ -18,12 +18,16 @@ import type { UpstreamFetcher } from './pipeline/upstream.ts';
 import type { TenancyMode } from './tenancy/tenancy-mode.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
+/** `maxDeletedShare` in place of the configured one. */
+export type Applying = Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'> &
+  Partial<Pick<ApplyOptions, 'maxDeletedShare'>>;
+
 export interface Provisioning {
   /** @throws StatusError where either side cannot be read whole */
   plan(signal: AbortSignal): Promise<Plan>;
   /** For one project or domain alone. */
   planFor(claim: Claim, signal: AbortSignal): Promise<Plan>;
-  apply(plan: Plan, options: Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'>): Promise<ApplyResult>;
+  apply(plan: Plan, options: Applying): Promise<ApplyResult>;
 }
 
 export interface ProvisioningParts {

@@ -5,14 +5,11 @@
 import type { AddressInfo } from 'node:net';
 import type { Adapters } from './adapters.ts';
 import type { LoadedConfiguration } from './config/load.ts';
-import { StatusError } from './errors/status-error.ts';
-import { Usage } from './lib/usage.ts';
 import type { Surroundings } from './made-of.ts';
-import type { Exchange } from './pipeline/exchange.ts';
 import type { Stages } from './pipeline/stages.ts';
 import { PortalParts } from './portal-parts.ts';
-import { createListener } from './server/listener.ts';
 import type { TLSMaterial } from './server/tls-material.ts';
+import { createSideListener } from './side-listener.ts';
 
 export interface PortalService {
   readonly address: AddressInfo;
@@ -35,51 +32,29 @@ export async function startPortal(
   const { portal, server } = loaded.configuration;
   if (portal === undefined) return undefined;
   const parts = new PortalParts(around, adapters);
-  const inUse = new Usage<Exchange>();
-  let serve = parts.portal(loaded, portal, stages);
-  const listener = await createListener({
+  const listener = await createSideListener({
     ...around,
+    name: 'portal',
+    parts,
     bind: portal.bind,
     tls: tlsOf(loaded, portal.tls),
     http2: false,
     timeouts: server.timeouts,
     limits: server.limits,
-    async serve(exchange) {
-      inUse.enter(exchange);
-      try {
-        await serve(exchange);
-      } finally {
-        inUse.leave(exchange);
-      }
-    },
-  }).catch(async (error: unknown) => {
-    await parts.close();
-    throw error;
+    serve: parts.portal(loaded, portal, stages),
   });
   return {
     address: listener.address,
     apply(next, nextStages) {
       const configured = next.configuration.portal;
-      if (configured === undefined) {
-        serve = async () => {
-          throw new StatusError('NotFound', 'the portal is not configured any more');
-        };
-        return;
-      }
-      const built = parts.portal(next, configured, nextStages);
-      listener.setTLS(tlsOf(next, configured.tls));
-      serve = built;
-      void inUse
-        .ended()
-        .then(parts.former())
-        .catch((error: unknown) => {
-          around.logger.error({ error }, 'ending replaced parts of the portal failed');
-        });
+      listener.apply(
+        configured && {
+          serve: parts.portal(next, configured, nextStages),
+          tls: tlsOf(next, configured.tls),
+        },
+      );
     },
-    async close(grace) {
-      await listener.close(grace);
-      await parts.close();
-    },
+    close: (grace) => listener.close(grace),
   };
 }
 

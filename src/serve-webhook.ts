@@ -6,14 +6,11 @@ import type { AddressInfo } from 'node:net';
 import type { Adapters } from './adapters.ts';
 import type { WebhookConfiguration } from './api/config-v1alpha1.ts';
 import type { LoadedConfiguration } from './config/load.ts';
-import { StatusError } from './errors/status-error.ts';
 import type { ReadinessCheck } from './lib/readiness.ts';
-import { Usage } from './lib/usage.ts';
 import type { Surroundings } from './made-of.ts';
-import type { Exchange } from './pipeline/exchange.ts';
 import type { Stages } from './pipeline/stages.ts';
-import { createListener } from './server/listener.ts';
 import type { TLSMaterial } from './server/tls-material.ts';
+import { createSideListener } from './side-listener.ts';
 import { WebhookParts } from './webhook-parts.ts';
 
 export interface WebhookService {
@@ -41,26 +38,16 @@ export async function startWebhook(
   const { webhook, server } = loaded.configuration;
   if (webhook === undefined) return undefined;
   const parts = new WebhookParts(around, adapters, loaded);
-  const inUse = new Usage<Exchange>();
-  let serve = parts.webhook(loaded, webhook, mode);
-  const listener = await createListener({
+  const listener = await createSideListener({
     ...around,
+    name: 'webhook',
+    parts,
     bind: webhook.bind,
     tls: tlsOf(loaded, webhook.tls),
     http2: server.http2,
     timeouts: server.timeouts,
     limits: server.limits,
-    async serve(exchange) {
-      inUse.enter(exchange);
-      try {
-        await serve(exchange);
-      } finally {
-        inUse.leave(exchange);
-      }
-    },
-  }).catch(async (error: unknown) => {
-    await parts.close();
-    throw error;
+    serve: parts.webhook(loaded, webhook, mode),
   });
   sayWhatLegacyMeans(webhook, around);
   return {
@@ -71,26 +58,16 @@ export async function startWebhook(
     apply(next, stages) {
       const configured = next.configuration.webhook;
       if (configured === undefined) {
-        serve = async () => {
-          throw new StatusError('NotFound', 'the webhook is not configured any more');
-        };
+        parts.retire();
+        listener.apply(undefined);
         return;
       }
-      const built = parts.webhook(next, configured, stages.mode);
-      listener.setTLS(tlsOf(next, configured.tls));
-      serve = built;
-      void inUse
-        .ended()
-        .then(parts.former())
-        .catch((error: unknown) => {
-          around.logger.error({ error }, 'ending replaced parts of the webhook failed');
-        });
+      const serve = parts.webhook(next, configured, stages.mode);
+      listener.apply({ serve, tls: tlsOf(next, configured.tls) });
+      sayWhatLegacyMeans(configured, around);
     },
-    ended: () => inUse.ended(),
-    async close(grace) {
-      await listener.close(grace);
-      await parts.close();
-    },
+    ended: () => listener.ended(),
+    close: (grace) => listener.close(grace),
   };
 }
 

@@ -21,6 +21,12 @@ import type { Upstream } from './upstream/upstream.ts';
 /** One process has nobody to agree with. */
 const ALONE: Lease = { hold: async () => true, release: async () => {} };
 
+/**
+ * Among the few bindings of one project, one person's are soon a large share. Somebody of it is just coming, though: only
+ * that nothing at all should be left is not to be believed.
+ */
+const OF_ONE_PROJECT = 1;
+
 interface Loop {
   readonly madeOf: string;
   readonly directory: KeystoneDirectory;
@@ -52,7 +58,7 @@ export class ServedProvisioning {
       ...this.#around,
       provisioningFor: (claim) => ({
         plan: (signal) => provisioning.planFor(claim, signal),
-        apply: provisioning.apply,
+        apply: (plan, options) => provisioning.apply(plan, { ...options, maxDeletedShare: OF_ONE_PROJECT }),
       }),
       subjects: bindings.subjects,
       interval: bindings.interval,

@@ -21,10 +21,10 @@ import { createUnknownCredentialGate } from './flowcontrol/unknown-credential-ga
 import { createKept, type Kept } from './lib/kept.ts';
 import { oncePer } from './lib/once-per.ts';
 import type { ReadinessCheck } from './lib/readiness.ts';
-import { fingerprintOf, type Surroundings, upstreamCredential } from './made-of.ts';
+import { fingerprintOf, type Surroundings } from './made-of.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import type { Stages } from './pipeline/stages.ts';
-import { provisioningUpstream } from './provisioning-parts.ts';
+import { provisioningMadeOf, provisioningUpstream } from './provisioning-parts.ts';
 import type { Upstream } from './upstream/upstream.ts';
 import { createGroupNames } from './webhook/group-names.ts';
 import type {
@@ -109,11 +109,17 @@ export class WebhookParts {
     };
   }
 
+  /** From now on there is no webhook. */
+  retire(): void {
+    for (const kept of this.#all()) kept.retire();
+    this.#checks = [];
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#all().map((kept) => kept.end()));
   }
 
-  #all(): Pick<Kept<unknown>, 'former' | 'end'>[] {
+  #all(): Pick<Kept<unknown>, 'former' | 'end' | 'retire'>[] {
     return [this.#policies, this.#syncs, this.#groupNames, this.#projects];
   }
 
@@ -174,15 +180,12 @@ export class WebhookParts {
   /** Without a credential to provision with, the rules have been found to ask for nothing. */
   #sync(rules: Live<KeystoneSync> | undefined, mode: Stages['mode']): WebhookProjectSync {
     this.#syncRules = rules;
-    const { upstream, server, bindings } = this.#loaded.configuration;
-    if (bindings.credential === undefined || rules === undefined) {
+    if (this.#loaded.configuration.bindings.credential === undefined || rules === undefined) {
       this.#projects.retire();
       return { request() {} };
     }
-    const secret = upstreamCredential(this.#loaded, bindings.credential);
-    const ca = upstream.caFile === undefined ? '' : this.#loaded.file(upstream.caFile);
-    const madeOf = fingerprintOf(upstream, server.timeouts.body, server.limits.bodyBytes, secret, ca);
-    const { sync } = this.#projects.take(fingerprintOf(madeOf, mode.name), () => this.#projectSync(mode));
+    const madeOf = fingerprintOf(provisioningMadeOf(this.#loaded), mode.name);
+    const { sync } = this.#projects.take(madeOf, () => this.#projectSync(mode));
     return {
       // What is bound in the system tenant counts in every other.
       request(member) {

@@ -18,7 +18,7 @@ export interface BindingsException {
 
 export interface BindingsConfiguration {
   readonly provision: 'none' | 'onRequest' | 'periodic';
-  /** From the end of one periodic run to the next. */
+  /** From the end of one periodic run to the next; on request, until a project is looked at again. */
   readonly interval: Milliseconds;
   /** Of provisioning alone, never the impersonator's. Required unless `provision` is none and `sync` never runs. */
   readonly credential?: UpstreamCredential;

@@ -14,7 +14,7 @@ export interface SelfIdentity {
   readonly status: {
     readonly user: UserInfo;
     readonly tenant: string;
-    /** Which authenticator vouched: `keystone`, `jwt`. */
+    /** Which authenticator vouched: `keystone`, `jwt`, `x509`, … */
     readonly authenticator: string;
     /** What the credential is good for; absent where its source knows no scopes. */
     readonly scope?: {

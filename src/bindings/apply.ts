@@ -55,7 +55,12 @@ export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<Appl
       else for (const change of unit) await write(change);
     });
   }
-  if (held.length === 0) await bounded([...deletions], AT_ONCE, write);
+  const waiting = new Set(held);
+  await bounded(
+    [...deletions].filter((change) => !waiting.has(change)),
+    AT_ONCE,
+    write,
+  );
   return { done: tally.done(), failures: tally.failures, heldBack: held };
 }
 

@@ -9,16 +9,13 @@ export interface DisabledScopes {
   readonly domainIDs: ReadonlySet<string>;
 }
 
-export interface ScopeStates {
+export interface AssignmentSource {
   /**
    * Where nobody may do anything, whoever holds which role there.
    *
    * @throws StatusError KeystoneUnavailable
    */
   disabledScopes(): Promise<DisabledScopes>;
-}
-
-export interface AssignmentSource extends ScopeStates {
   /**
    * Of one user, on projects, domains and the system; empty for an unknown user.
    *

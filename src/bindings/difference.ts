@@ -44,7 +44,21 @@ export function differenceOf(desired: Desired, cluster: ClusterState, rules: Wis
       reason: 'nothing asks for it any more',
     }),
   );
-  return { changes: [...changes, ...deletions], refusals, existingBindings: ours.length, unchanged };
+  // What everybody of a tenant has always stays: it must not make the loss of all else look like a part.
+  const counted = ours.filter(({ object }) => object.roleRef.name !== BASIC_USER_ROLE);
+  const byPlace = Map.groupBy(counted, ({ place }) => placeKey(place));
+  return {
+    changes: [...changes, ...deletions],
+    refusals,
+    existingBindings: counted.length,
+    existingByPlace: new Map([...byPlace].map(([key, { length }]) => [key, length])),
+    unchanged,
+  };
+}
+
+/** Equal for one namespace, or one tenant, alone. */
+export function placeKey({ tenant, namespace }: Place): string {
+  return `${tenant ?? ''}/${namespace ?? ''}`;
 }
 
 /** Equal for one object alone. */

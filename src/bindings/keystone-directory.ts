@@ -1,6 +1,7 @@
 /**
- * The port to what Keystone knows of projects, domains and who holds which role where. Asked with the service
- * credential, which needs `reader` on the system. Implemented in `clients/keystone-directory.ts`.
+ * The port to what Keystone knows of projects, domains and who holds which role where, for provisioning; what decides
+ * about one person's request is asked through `assignment-source.ts`. Asked with the service credential, which needs
+ * `reader` on the system. Implemented in `clients/keystone-directory.ts`.
  * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
  */
 import type { RoleReference, Scope, UserReference } from '../api/keystone-v3.ts';
@@ -44,8 +45,6 @@ export interface KeystoneDirectory {
     readonly kind: 'project' | 'domain';
     readonly id: string;
   }): Promise<readonly RoleAssignment[]>;
-  /** Of one user, on projects, domains and the system; empty for an unknown user. */
-  roleAssignmentsOf(userID: string): Promise<readonly RoleAssignment[]>;
   /** Names of all roles that are of no domain. */
   roleNames(): Promise<readonly string[]>;
 }

@@ -26,16 +26,19 @@ export function namespaceOf(
   { namespaceFormat, projects }: NamespaceRules,
 ): NamespaceName {
   const configured = ownValue(projects, project.id)?.namespace;
-  const parts: Readonly<Record<string, string>> = {
-    '%n': project.name,
-    '%i': project.id,
-    '%d': project.domainID,
-  };
-  // In one pass: a project may be called `%i`.
-  const namespace =
-    configured ?? namespaceFormat.replace(PLACEHOLDER, (placeholder) => parts[placeholder] ?? '');
+  const namespace = configured ?? formatNamespace(namespaceFormat, project);
   const problem = namespaceProblem(namespace);
   return problem === undefined
     ? { namespace, configured: configured !== undefined }
     : { refused: `its namespace would be ${JSON.stringify(namespace)}, which ${problem}` };
+}
+
+/** What the format makes of a project, whether it can be a namespace or not. */
+export function formatNamespace(
+  format: string,
+  { id, name, domainID }: Pick<KeystoneProject, 'id' | 'name' | 'domainID'>,
+): string {
+  const parts: Readonly<Record<string, string>> = { '%n': name, '%i': id, '%d': domainID };
+  // In one pass: a project may be called `%i`.
+  return format.replace(PLACEHOLDER, (placeholder) => parts[placeholder] ?? '');
 }

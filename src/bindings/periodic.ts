@@ -14,8 +14,10 @@ import { createRunLog } from './run-log.ts';
 
 /** How long a lease lasts that is not prolonged, in milliseconds: so long nobody provisions when its holder has crashed. */
 export const LEASE_TTL = 30_000;
-/** Milliseconds from one look at the lease to the next: two may fail. */
+/** Milliseconds after which the holder prolongs the lease: twice it may fail. */
 const HEARTBEAT = 10_000;
+/** And after which everybody else looks whether it is free. */
+const STANDBY = 2_000;
 /** After a run that failed, in milliseconds; each further failure doubles it, up to the interval. */
 const FIRST_RETRY = 10_000;
 const LONGEST_RETRY = 60_000;
@@ -65,8 +67,12 @@ export function createPeriodicProvisioning(options: PeriodicProvisioningOptions)
 
   function wait(): void {
     timer?.cancel();
-    const untilDue = running === undefined && held === true ? Math.max(0, dueAt - clock.now()) : HEARTBEAT;
-    timer = clock.after(Math.min(untilDue, HEARTBEAT), beat);
+    timer = clock.after(untilNextLook(), beat);
+  }
+
+  function untilNextLook(): number {
+    if (held !== true) return STANDBY;
+    return running === undefined ? Math.min(Math.max(0, dueAt - clock.now()), HEARTBEAT) : HEARTBEAT;
   }
 
   function begin() {

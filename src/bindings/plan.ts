@@ -27,6 +27,8 @@ export interface Plan {
   readonly refusals: readonly Refusal[];
   /** Bindings of ours that are there, of which too many must not go at once. */
   readonly existingBindings: number;
+  /** How many of them are in one namespace or tenant, by `placeKey`. */
+  readonly existingByPlace: ReadonlyMap<string, number>;
   /** Objects that are as they should be. */
   readonly unchanged: number;
 }

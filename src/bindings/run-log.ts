@@ -54,7 +54,7 @@ export function createRunLog(logger: Logger): RunLog {
       if (isNew('heldBack', length === 0 ? '' : many) && length > 0)
         logger.warn(
           { ...about, heldBack: length, existing: plan.existingBindings },
-          'more bindings would be removed than bindings.maxDeletedShare allows: none is, until somebody runs stonegate sync --force',
+          'more bindings would be removed than bindings.maxDeletedShare allows: these are not, until somebody runs stonegate sync --force',
         );
     },
     planned() {

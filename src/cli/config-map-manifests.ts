@@ -3,7 +3,7 @@
  * and to read alone.
  */
 import type { ConfigMapReference } from '../api/config-webhook-v1alpha1.ts';
-import type { Impersonator } from './rbac-manifests.ts';
+import { type Impersonator, subjectOf } from './rbac-manifests.ts';
 
 /** @returns YAML documents */
 export function configMapManifests(
@@ -39,10 +39,4 @@ subjects:
 ${subjectOf(reader)}`,
     ];
   });
-}
-
-function subjectOf(reader: Impersonator): string {
-  return reader.kind === 'User'
-    ? `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: "${reader.name}"\n`
-    : `  - kind: ServiceAccount\n    namespace: "${reader.namespace}"\n    name: "${reader.name}"\n`;
 }

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import type { StonegateAddress } from '../clients/stonegate-api.ts';
 import { runExecPlugin } from './kubeconfig/exec-plugin.ts';
 import { kubeconfigFiles } from './kubeconfig/files.ts';
-import { type KubeContext, readContext, readToken } from './kubeconfig/read-context.ts';
+import { readContext, readToken, type UserProof } from './kubeconfig/read-context.ts';
 import { UsageError } from './usage.ts';
 
 export interface DestinationFlags {
@@ -27,14 +27,27 @@ export async function destinationOf(flags: DestinationFlags, env: Environment): 
   if (server !== undefined) {
     if (tokenFile === undefined) throw new UsageError('--server wants a token beside it');
     const ca = caFile === undefined ? undefined : await readFile(caFile, 'utf8');
-    return { url: server, ca, serverName: undefined, token: await readToken(tokenFile) };
+    const authorization = bearer(await readToken(tokenFile));
+    return { url: server, ca, serverName: undefined, authorization, certificate: undefined };
   }
   if (caFile !== undefined) throw new UsageError('--ca-file wants --server beside it');
-  const context = await readContext(kubeconfigFiles(flags.kubeconfig, env), flags.context);
-  const token = tokenFile === undefined ? await prove(context) : await readToken(tokenFile);
-  return { ...context.server, token };
+  const { server: address, user } = await readContext(kubeconfigFiles(flags.kubeconfig, env), flags.context);
+  if (tokenFile !== undefined)
+    return { ...address, authorization: bearer(await readToken(tokenFile)), certificate: undefined };
+  return { ...address, authorization: await authorizationOf(user.proof), certificate: user.certificate };
 }
 
-function prove({ user }: KubeContext): Promise<string> | string {
-  return user.kind === 'token' ? user.token : runExecPlugin(user.plugin);
+async function authorizationOf(proof: UserProof | undefined): Promise<string | undefined> {
+  switch (proof?.kind) {
+    case undefined:
+      return undefined;
+    case 'token':
+      return bearer(proof.token);
+    case 'password':
+      return `Basic ${Buffer.from(`${proof.userName}:${proof.password}`, 'utf8').toString('base64')}`;
+    case 'exec':
+      return bearer(await runExecPlugin(proof.plugin));
+  }
 }
+
+const bearer = (token: string): string => `Bearer ${token}`;

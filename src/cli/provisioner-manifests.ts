@@ -72,8 +72,12 @@ ${provisionerRules(needs).map(ruleText).join('')}`;
 
 /** JSON is YAML: whatever a role is called, it stays one string. */
 function ruleText({ apiGroups, resources, resourceNames, verbs }: PolicyRule): string {
-  const names = resourceNames === undefined ? '' : `    resourceNames: ${JSON.stringify(resourceNames)}\n`;
-  return `  - apiGroups: ${JSON.stringify(apiGroups)}\n    resources: ${JSON.stringify(resources)}\n${names}    verbs: ${JSON.stringify(verbs)}\n`;
+  const names = resourceNames === undefined ? '' : `    resourceNames: ${listText(resourceNames)}\n`;
+  return `  - apiGroups: ${listText(apiGroups)}\n    resources: ${listText(resources)}\n${names}    verbs: ${listText(verbs)}\n`;
+}
+
+function listText(texts: readonly string[] = []): string {
+  return `[${texts.map((text) => JSON.stringify(text)).join(', ')}]`;
 }
 
 function notes({ mode, createRoles }: ProvisionerNeeds, provisioner: Impersonator): string {

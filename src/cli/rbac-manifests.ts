@@ -94,10 +94,6 @@ ${NON_RESOURCE_URLS[needs.mode].map((url) => `      - "${url}"\n`).join('')}    
 
 /** @param role the ClusterRole's name, and the binding's */
 export function clusterRoleBinding(role: string, impersonator: Impersonator): string {
-  const subject =
-    impersonator.kind === 'User'
-      ? `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: "${impersonator.name}"\n`
-      : `  - kind: ServiceAccount\n    namespace: "${impersonator.namespace}"\n    name: "${impersonator.name}"\n`;
   return `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
@@ -107,7 +103,14 @@ roleRef:
   kind: ClusterRole
   name: ${role}
 subjects:
-${subject}`;
+${subjectOf(impersonator)}`;
+}
+
+/** As a member of a binding's `subjects`. */
+export function subjectOf(impersonator: Impersonator): string {
+  return impersonator.kind === 'User'
+    ? `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: "${impersonator.name}"\n`
+    : `  - kind: ServiceAccount\n    namespace: "${impersonator.namespace}"\n    name: "${impersonator.name}"\n`;
 }
 
 /** With its namespace and a token. */

@@ -114,7 +114,7 @@ async function run<Plan extends ShownPlan>(
 }
 
 function heldBackLine(count: number, { existingBindings }: ShownPlan): string {
-  return `${count} of ${existingBindings} bindings would be removed, which is more than bindings.maxDeletedShare allows: nothing is removed without --force\n`;
+  return `${count} of ${existingBindings} bindings would be removed, which is more than bindings.maxDeletedShare allows: of these nothing is removed without --force\n`;
 }
 
 function reasonOf(error: Error): string {

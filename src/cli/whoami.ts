@@ -4,6 +4,7 @@
 import { SELF_IDENTITY_PATH, type SelfIdentity } from '../api/self-identity-v1alpha1.ts';
 import { askStonegate } from '../clients/stonegate-api.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import { isLastInstant } from '../lib/timestamp.ts';
 import { destinationOf } from './destination.ts';
 import { isFields } from './kubeconfig/fields.ts';
 import { columns, outputFormat, print } from './output.ts';
@@ -18,7 +19,7 @@ Says who you are to Stonegate: user, tenant, project and roles, groups, how and 
   --kubeconfig FILE   instead of KUBECONFIG or ~/.kube/config
   --server URL        this Stonegate, whatever the kubeconfig says
   --ca-file FILE      the authority of its certificate; without it the system's
-  --token-file FILE   the token to show, instead of the context's
+  --token-file FILE   the token to show, instead of the context's credential
   -o, --output FORMAT table, json or yaml
   --help              this text
 
@@ -73,7 +74,7 @@ function isSelfIdentity(value: unknown): value is SelfIdentity {
 
 function tableOf({ status }: SelfIdentity, now: number): string {
   const { user, tenant, authenticator, scope, roles, expirationTimestamp } = status;
-  const left = Math.floor((Date.parse(expirationTimestamp) - now) / 60_000);
+  const end = Date.parse(expirationTimestamp);
   const facts: (readonly [string, readonly string[]])[] = [
     ['User', [user.username]],
     ['UID', [user.uid]],
@@ -88,7 +89,10 @@ function tableOf({ status }: SelfIdentity, now: number): string {
     ['Groups', user.groups],
     ['Extra', extraOf(user.extra)],
     ['Logged in by', [authenticator]],
-    ['Until', [`${expirationTimestamp} (${inWords(left)})`]],
+    [
+      'Until',
+      isLastInstant(end) ? [] : [`${expirationTimestamp} (${inWords(Math.floor((end - now) / 60_000))})`],
+    ],
   ];
   return columns(
     facts.flatMap(([name, values]) =>

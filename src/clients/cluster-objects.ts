@@ -9,11 +9,14 @@ import type { ClusterObjects, ObjectReference } from '../bindings/cluster-object
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { TooLarge } from '../lib/too-large.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
 import { isOfKind, readObject } from './cluster-object-fields.ts';
 import { collectionPath, objectPath } from './cluster-paths.ts';
 
 const PAGE = 500;
+/** A page that is too long is asked for again with so many times fewer: nobody may hide behind objects of a megabyte. */
+const FEWER = 8;
 const MAX_PAGES = 2_000;
 /** How often a list is begun anew. */
 const ATTEMPTS = 3;
@@ -49,13 +52,19 @@ export function createClusterObjects(fetcher: UpstreamFetcher): ClusterObjects {
   ): Promise<unknown[] | undefined> {
     const found: unknown[] = [];
     let next = '';
+    let limit = PAGE;
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const query = new URLSearchParams({
-        limit: String(PAGE),
+        limit: String(limit),
         ...(selector !== '' && { labelSelector: selector }),
         ...(next !== '' && { continue: next }),
       });
-      const answer = await ask('GET', `${path}?${query}`, signal);
+      const answer = await unlessTooLarge(ask('GET', `${path}?${query}`, signal), limit > 1);
+      if (answer === undefined) {
+        limit = Math.ceil(limit / FEWER);
+        continue;
+      }
+      limit = Math.min(PAGE, limit * 2);
       if (answer.status === 410) return undefined;
       if (answer.status !== 200) throw unexpected(answer, `list ${path}`);
       const list = objectIn(answer);
@@ -114,6 +123,19 @@ export function createClusterObjects(fetcher: UpstreamFetcher): ClusterObjects {
       throw unexpected(answer, `delete ${path}`);
     },
   };
+}
+
+/** @returns undefined for a page that is too long, where there may be a shorter one */
+async function unlessTooLarge(
+  page: Promise<UpstreamAnswer>,
+  divisible: boolean,
+): Promise<UpstreamAnswer | undefined> {
+  try {
+    return await page;
+  } catch (error) {
+    if (divisible && error instanceof StatusError && error.cause instanceof TooLarge) return undefined;
+    throw error;
+  }
 }
 
 function pathOf({ kind, name, ...place }: ObjectReference): string {

@@ -8,7 +8,7 @@
  * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
  */
 import type { RoleReference, UserReference } from '../api/keystone-v3.ts';
-import type { ScopeStates } from '../bindings/assignment-source.ts';
+import type { AssignmentSource } from '../bindings/assignment-source.ts';
 import type { AssignmentScope, KeystoneDirectory, RoleAssignment } from '../bindings/keystone-directory.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JSONObject } from '../lib/json-object.ts';
@@ -50,7 +50,7 @@ type Read<T> = (member: unknown) => T;
 export function createKeystoneDirectory({
   service,
   clock,
-}: KeystoneDirectoryOptions): KeystoneDirectory & ScopeStates {
+}: KeystoneDirectoryOptions): KeystoneDirectory & AssignmentSource {
   const flight = new SingleFlight<SystemRoles>();
   let remembered: SystemRoles | undefined;
 

@@ -32,7 +32,7 @@ export interface RevocationsOptions {
   /** How far the first question reaches back, in milliseconds: the longest life of what was cached before. */
   readonly reach: number;
   /**
-   * Carries an event out. What it throws is tried again with the next question.
+   * Carries an event out. What it throws is tried again with the next question, and holds up no other event.
    */
   readonly revoked: (event: RevocationEvent) => Promise<void>;
   readonly clock: Clock;
@@ -64,13 +64,24 @@ export function createRevocations(options: RevocationsOptions): Revocations {
       needs: 'the role service',
     });
     if (answer === undefined) throw keystoneUnavailable(new Error('this Keystone has no revocation events'));
-    for (const event of readEvents(answer.body, asked)) {
-      if (done.has(event.digest)) continue;
-      await options.revoked(event);
-      done.set(event.digest, event.revokedAt);
-    }
+    await carryOut(readEvents(answer.body, asked));
     since = (answer.date ?? asked) - OVERLAP;
     for (const [digest, revokedAt] of done) if (revokedAt < since - OVERLAP) done.delete(digest);
+  }
+
+  /** @throws what the first of those that failed threw, when all have been tried */
+  async function carryOut(events: readonly RevocationEvent[]): Promise<void> {
+    const failures: unknown[] = [];
+    for (const event of events) {
+      if (done.has(event.digest)) continue;
+      try {
+        await options.revoked(event);
+        done.set(event.digest, event.revokedAt);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
   }
 
   function succeeded(): void {

@@ -10,7 +10,7 @@
 import type { KeystoneServiceCredential, SecretSource } from '../api/config-v1alpha1.ts';
 import { type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
 import type { KeystoneIdentity } from '../authentication/keystone-identity.ts';
-import type { ScopeStates } from '../bindings/assignment-source.ts';
+import type { AssignmentSource } from '../bindings/assignment-source.ts';
 import type { KeystoneDirectory } from '../bindings/keystone-directory.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
@@ -51,8 +51,8 @@ const DIRECTORY_CONNECTIONS = 8;
 
 export interface KeystoneClient extends KeystoneIdentity {
   /** Undefined without a service credential. */
-  readonly directory: (KeystoneDirectory & ScopeStates) | undefined;
-  /** For who says themselves that a question was refused; undefined without a service credential. */
+  readonly directory: (KeystoneDirectory & AssignmentSource) | undefined;
+  /** Logs no refusal, for whoever asks again and again and says so once; undefined without a service credential. */
   readonly quietService: KeystoneService | undefined;
   /**
    * Whether Keystone answers and, with a service credential, takes it.

@@ -1,6 +1,6 @@
 /**
  * Stonegate's own API, asked as a client: for the commands that speak to a running one. Over TLS, plain HTTP only to
- * this very machine, since a token goes along; no redirect is followed.
+ * this very machine, since a credential goes along; no redirect is followed.
  */
 import { Pool } from 'undici';
 import { isLoopback } from '../lib/loopback.ts';
@@ -15,7 +15,10 @@ export interface StonegateAddress {
   readonly ca: string | undefined;
   /** In the certificate, where it is not the address. */
   readonly serverName: string | undefined;
-  readonly token: string;
+  /** The header's value; undefined where the certificate says who asks. */
+  readonly authorization: string | undefined;
+  /** Of the client; PEM. */
+  readonly certificate: { readonly cert: string; readonly key: string } | undefined;
 }
 
 /** Not reached, or a refusal in Stonegate's own words. */
@@ -29,12 +32,13 @@ class StonegateAPIError extends Error {}
  */
 export async function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
   const url = safeURL(address.url);
-  const { ca, serverName } = address;
+  const { ca, serverName, authorization, certificate } = address;
   const pool = new Pool(url.origin, {
     connect: {
       timeout: TIMEOUT,
       ...(ca !== undefined && { ca }),
       ...(serverName !== undefined && { servername: serverName }),
+      ...certificate,
     },
     headersTimeout: TIMEOUT,
     bodyTimeout: TIMEOUT,
@@ -46,7 +50,7 @@ export async function askStonegate(address: StonegateAddress, path: string, body
       path: `${url.pathname.replace(/\/+$/, '')}${path}`,
       headers: {
         accept: 'application/json',
-        authorization: `Bearer ${address.token}`,
+        ...(authorization !== undefined && { authorization }),
         'user-agent': 'stonegate',
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
@@ -66,7 +70,7 @@ function safeURL(text: string): URL {
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new StonegateAPIError(`${JSON.stringify(text)} is no address of a server`);
   if (url.protocol === 'http:' && !isLoopback(url))
-    throw new StonegateAPIError(`${url.origin} is not https: the token would travel in the clear`);
+    throw new StonegateAPIError(`${url.origin} is not https: the credential would travel in the clear`);
   return url;
 }
 

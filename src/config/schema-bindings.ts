@@ -40,7 +40,11 @@ export function bindingsSchema(file: FileField) {
       .describe(
         'Whether missing objects are made: never, when somebody of the project comes, or all in turns.',
       ),
-    interval: period.prefault('5m').describe('From the end of one periodic run to the next.'),
+    interval: period
+      .prefault('5m')
+      .describe(
+        'From the end of one periodic run to the next; on request, until a project is looked at again.',
+      ),
     credential: upstreamCredential(file)
       .exactOptional()
       .describe('What provisioning is known by at the API server: not what impersonates.'),

@@ -123,7 +123,8 @@ function linesOf(content: Buffer): Line[] | string {
     return lines;
   } catch (error) {
     // Its message would repeat a part of the line.
-    if (error instanceof CsvError) return `expected comma-separated values, found ${error.code}`;
+    if (error instanceof CsvError)
+      return `expected comma-separated values, found ${error.code} by line ${String(error.lines)}`;
     throw error;
   }
 }

@@ -26,7 +26,7 @@ export function storedPassword(text: string): StoredPassword | string {
   const scrypt = SCRYPT.exec(text);
   if (scrypt !== null) return scryptPassword(scrypt.slice(1));
   if (HASH.test(text)) {
-    return 'expected a password, a bcrypt hash ($2b$…) or a scrypt hash ($scrypt$ln=…,r=…,p=…$salt$hash), found a hash of another kind, or a broken one';
+    return 'expected a password, a bcrypt hash ($2b$…) or a scrypt hash ("$scrypt$ln=…,r=…,p=…$salt$hash", in quotation marks for its commas), found a hash of another kind, or a broken one';
   }
   return { kind: 'plain', password: text };
 }

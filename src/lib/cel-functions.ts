@@ -13,7 +13,7 @@ const REPLACED = new Set(['lowerAscii', 'upperAscii', 'trim', 'matches', 'split'
 /** Beyond CEL, and with it beyond what is bounded: `json` makes lists of any length out of a text. */
 const FOREIGN = new Set(['json', 'hex', 'base64', 'at']);
 /** What Unicode calls White_Space, as Go does; JavaScript counts U+FEFF in and U+0085 out. */
-const BLANKS = /^\p{White_Space}+|\p{White_Space}+$/gu;
+const BLANK = /^\p{White_Space}$/u;
 /** Some twenty times what the largest tokens hold. */
 const MAX_CHARACTERS = 1_000_000;
 
@@ -102,7 +102,7 @@ export function registerFunctions(
     .registerFunction('string.upperAscii_(): string', (text: string) =>
       read(text).replace(/[a-z]+/g, (letters) => letters.toUpperCase()),
     )
-    .registerFunction('string.trim_(): string', (text: string) => read(text).replace(BLANKS, ''))
+    .registerFunction('string.trim_(): string', (text: string) => trimmed(read(text)))
     .registerFunction('string.matches_(string): bool', matches)
     .registerFunction('matches_(string, string): bool', matches)
     .registerFunction('string.split_(string): list<string>', split)
@@ -117,6 +117,15 @@ export function registerFunctions(
     .registerFunction('string.charAt(int): string', (text: string, index: bigint) =>
       charAt(read(text), index),
     );
+}
+
+/** Character by character: a pattern for the blanks at the end would try each of those in the middle. */
+function trimmed(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && BLANK.test(text.charAt(start))) start += 1;
+  while (end > start && BLANK.test(text.charAt(end - 1))) end -= 1;
+  return text.slice(start, end);
 }
 
 /** By character, never by half of one; with a limit the last part is all that is left. */

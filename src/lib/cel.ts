@@ -46,9 +46,17 @@ export class ExpressionError extends Error {}
 /** In characters. */
 const MAX_LENGTH = 10_000;
 const MAX_COMPREHENSIONS = 2;
-/** Of any list and mapping in a token: Entra ID sends at most 200 groups. Where comprehensions are within each other, fewer. */
-const MAX_MEMBERS = 1_000;
-const MAX_MEMBERS_NESTED = 250;
+/** How much of what there may be in a token. */
+interface Bounds {
+  /** Of any list and mapping: Entra ID sends at most 200 groups. */
+  readonly members: number;
+  /** Of any text, in characters: what a function of the package's own may have to read each time. */
+  readonly text: number;
+}
+
+const BOUNDS: Bounds = { members: 1_000, text: 64 * 1024 };
+/** Where comprehensions are within each other. */
+const BOUNDS_NESTED: Bounds = { members: 250, text: 2_000 };
 const MAX_DEPTH = 32;
 const COMPREHENSIONS = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
 /** `user`, as kube-apiserver declares it. */
@@ -73,10 +81,10 @@ export function compileExpression(source: string, subject: Subject): Expression 
   else environment.registerVariable({ name: 'user', schema: USER });
   const run = saying(source, () => environment.parse(source));
   const claims = new Set<string>();
-  let maxMembers = MAX_MEMBERS;
+  let bounds = BOUNDS;
   saying(source, () =>
     prepare(run.ast, 0, (node, depth) => {
-      if (depth > 1) maxMembers = MAX_MEMBERS_NESTED;
+      if (depth > 1) bounds = BOUNDS_NESTED;
       const claim = claimRead(node);
       if (claim !== undefined) claims.add(claim);
       const found = node.op === 'call' || node.op === 'rcall' ? patternOf(node) : undefined;
@@ -89,9 +97,9 @@ export function compileExpression(source: string, subject: Subject): Expression 
     type,
     claims,
     evaluate(value) {
-      refuseExcess(value, maxMembers);
+      refuseExcess(value, bounds);
       if (subject === 'claims') for (const name of claims) refuseInexact(value, name);
-      allowance.renew(maxMembers);
+      allowance.renew(bounds.members);
       return saying(source, () => run({ [subject]: value }), unforeseen);
     },
   };
@@ -131,14 +139,15 @@ function claimRead(node: ASTNode): string | undefined {
   return member.op === 'value' && typeof member.args === 'string' ? member.args : undefined;
 }
 
-function refuseExcess(value: unknown, maxMembers: number, depth = 0): void {
+function refuseExcess(value: unknown, bounds: Bounds, depth = 0): void {
+  if (typeof value === 'string' && value.length > bounds.text)
+    throw new ExpressionError(`is given a text of more than ${bounds.text} characters`);
   if (typeof value !== 'object' || value === null) return;
   if (depth > MAX_DEPTH) throw new ExpressionError(`is given what is nested deeper than ${MAX_DEPTH} levels`);
   const members = Array.isArray(value) ? value : Object.values(value);
-  if (members.length > maxMembers) {
-    throw new ExpressionError(`is given a list or a mapping of more than ${maxMembers} members`);
-  }
-  for (const member of members) refuseExcess(member, maxMembers, depth + 1);
+  if (members.length > bounds.members)
+    throw new ExpressionError(`is given a list or a mapping of more than ${bounds.members} members`);
+  for (const member of members) refuseExcess(member, bounds, depth + 1);
 }
 
 /** Of two large numbers in JSON that differ in the last digit alone, one number was made: two people would be one. */

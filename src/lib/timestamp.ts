@@ -5,6 +5,11 @@
 /** What RFC 3339 can say at most. */
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59);
 
+/** Whether an instant is one at all: what has no end is written as the last one. */
+export function isLastInstant(milliseconds: number): boolean {
+  return milliseconds >= LAST_INSTANT;
+}
+
 /**
  * @param milliseconds since the epoch; what is finer than a second is cut off, so that nothing seems to live longer
  */

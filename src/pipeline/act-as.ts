@@ -81,7 +81,7 @@ function assertExtra(key: string, values: readonly string[], allowed: ReadonlySe
 }
 
 function impossible(why: string): StatusError {
-  return new StatusError('ImpersonationForbidden', `acting as somebody else is not possible here: ${why}`);
+  return new StatusError('ImpersonationForbidden', `acting as somebody else is refused: ${why}`);
 }
 
 function impersonatedBy(request: ImpersonationRequest, target: ImpersonationTarget): Impersonated[] {

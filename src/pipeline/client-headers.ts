@@ -125,7 +125,7 @@ export function cleanClientHeaders(
     if (!wishHeeded && impersonates) {
       throw new StatusError(
         'ImpersonationForbidden',
-        `acting as somebody else is not possible here: the request carries the header ${JSON.stringify(name.slice(0, 64))}`,
+        `acting as somebody else is refused: the request carries the header ${JSON.stringify(name.slice(0, 64))}`,
       );
     }
     if (dropped || named?.has(canonical)) continue;

@@ -9,7 +9,7 @@ import { readJWT, stringMember } from '../authentication/jwt-parts.ts';
 import { ROLES_ANNOTATION } from '../bindings/identity-with-roles.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import { timestamp } from '../lib/timestamp.ts';
+import { isLastInstant, timestamp } from '../lib/timestamp.ts';
 import type { Outgoing, Scoped } from './request-state.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);
@@ -70,7 +70,8 @@ export function identityWords({ authenticator, subject, scope, expiresAt }: Iden
       : '';
   const name = scope?.name === undefined ? '' : ` ${quoted(scope.name)}`;
   const where = scope === undefined ? '' : `, scope ${scope.kind}${name}`;
-  return `${authenticator} vouches for ${who}${delegated}${where}, until ${timestamp(expiresAt)}`;
+  const until = isLastInstant(expiresAt) ? '' : `, until ${timestamp(expiresAt)}`;
+  return `${authenticator} vouches for ${who}${delegated}${where}${until}`;
 }
 
 function subjectWords(subject: Identity['subject']): string {
@@ -94,7 +95,7 @@ export function tenantWords({ tenantOrigin, subject }: Identity, tenant: string,
       ? `the Keystone domain ${quoted(tenantOrigin.domain.name)}`
       : subject.kind === 'upstream'
         ? 'the token, its user or the configuration'
-        : "the issuer's configuration";
+        : 'the credential or its configuration';
   return `${origin} gives the tenant ${quoted(tenant)}; the API server is to know the user as ${quoted(userName)}`;
 }
 

@@ -69,7 +69,8 @@ export interface UpstreamFetcher {
   /**
    * Asks with the sender's credential; with Stonegate's, and Impersonate headers in `headers`, as somebody.
    *
-   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
+   * @throws StatusError UpstreamUnavailable, caused by `TooLarge` where the answer is longer than is taken;
+   *   UpstreamTimeout, UpstreamRefusedCredential
    */
   fetch(
     request: Omit<UpstreamRequest, 'longRunning' | 'endless' | 'proxied'> & {

@@ -20,7 +20,7 @@ import { serveHttp1 } from './http1.ts';
 import { serveHttp2 } from './http2.ts';
 import { listen } from './listen.ts';
 import type { ListenerTimeouts, ServeContext } from './serve-context.ts';
-import { certificateRequest, secureContextOptions, type TLSMaterial } from './tls-material.ts';
+import { authoritiesOf, certificateRequest, secureContextOptions, type TLSMaterial } from './tls-material.ts';
 
 export interface ListenerOptions {
   /** `host:port`. */
@@ -58,14 +58,13 @@ export interface Listener {
 export async function createListener(options: ListenerOptions): Promise<Listener> {
   const draining = new AbortController();
   const open = new OpenAnswers();
-  const { credentialCA } = options.tls;
+  const authorities = authoritiesOf(options.tls);
   const certificates =
-    credentialCA === undefined
-      ? undefined
-      : createClientCertificates({ ...options, authorities: credentialCA });
+    authorities === undefined ? undefined : createClientCertificates({ ...options, authorities });
+  const isCredential = options.tls.credentialCA !== undefined;
   const context: ServeContext = {
     ...options,
-    certificateOf: (socket) => certificates?.of(socket),
+    certificateOf: (socket) => (isCredential ? certificates?.of(socket) : undefined),
     headerBytes: options.limits.headerBytes,
     draining: draining.signal,
     open,
@@ -88,9 +87,10 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       const { requestCert, rejectUnauthorized } = certificateRequest(material);
       if (requestCert !== asked.requestCert || rejectUnauthorized !== asked.rejectUnauthorized)
         throw new Error('how clients are asked for a certificate can only be changed by a restart');
-      const authorities = material.credentialCA && readAuthorities(material.credentialCA);
+      const renewed = authoritiesOf(material);
+      const trusted = renewed === undefined ? undefined : readAuthorities(renewed);
       server.setSecureContext(secureContextOptions(material));
-      if (authorities) certificates?.trust(authorities);
+      if (trusted !== undefined) certificates?.trust(trusted);
     },
     async close(grace) {
       draining.abort();

@@ -35,28 +35,28 @@ const JUDGED_ONCE = constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATI
  * @returns what `tls.createServer` and `setSecureContext` take
  * @throws Error where certificate and key are no pair, or any of it is not PEM; its message holds no secret
  */
-export function secureContextOptions({
-  cert,
-  key,
-  clientCA,
-  credentialCA,
-}: TLSMaterial): SecureContextOptions {
-  const ca = credentialCA ?? clientCA;
+export function secureContextOptions(material: TLSMaterial): SecureContextOptions {
+  const { cert, key } = material;
+  const ca = authoritiesOf(material);
   const options: SecureContextOptions = {
     cert,
     key,
     minVersion: 'TLSv1.2',
-    ...(ca === undefined ? {} : { ca }),
-    ...(credentialCA === undefined ? {} : { secureOptions: JUDGED_ONCE }),
+    ...(ca === undefined ? {} : { ca, secureOptions: JUDGED_ONCE }),
   };
   createSecureContext(options);
   return options;
 }
 
+/** PEM: by whom clients' certificates are judged, whatever for; undefined where none is asked for. */
+export function authoritiesOf({ clientCA, credentialCA }: TLSMaterial): string | Buffer | undefined {
+  return credentialCA ?? clientCA;
+}
+
 /** Whether clients are asked for a certificate; what a server is created with and keeps. */
-export function certificateRequest({ clientCA, credentialCA }: TLSMaterial) {
+export function certificateRequest(material: TLSMaterial) {
   return {
-    requestCert: (credentialCA ?? clientCA) !== undefined,
-    rejectUnauthorized: clientCA !== undefined,
+    requestCert: authoritiesOf(material) !== undefined,
+    rejectUnauthorized: material.clientCA !== undefined,
   };
 }

@@ -4,6 +4,7 @@
  * asked, since a tenant's administrator may impersonate everybody as far as its rules are concerned.
  */
 import type { Extra } from '../api/authentication-v1.ts';
+import { reservedPrefixOf } from '../api/reserved-names.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { assertUsable } from './user-name.ts';
 
@@ -33,15 +34,15 @@ const SERVICE_ACCOUNT = new RegExp(`^system:serviceaccount:(${LABEL}):(${LABEL}(
  * @param prefix which all names of the tenant begin with and no other's, with the colon at its end
  * @param systemUser true for a prefix under `system:` that the tenancy mode itself has chosen
  * @returns the whole name
- * @throws StatusError ImpersonationForbidden for the cluster's own users, IdentityUnusable for what would arrive as
- *   another name
+ * @throws StatusError ImpersonationForbidden for what is the cluster's, Keystone's or Stonegate's to name,
+ *   IdentityUnusable for what would arrive as another name
  */
 export function nameBelow(prefix: string, wanted: string, systemUser = false): string {
   const own = wanted.startsWith(prefix) ? wanted.slice(prefix.length) : wanted;
-  if (own.startsWith(SYSTEM) || (prefix.startsWith(SYSTEM) && !systemUser))
+  if (reservedPrefixOf(own) !== undefined || (prefix.startsWith(SYSTEM) && !systemUser))
     throw new StatusError(
       'ImpersonationForbidden',
-      `acting as somebody else is not possible here: the user name ${JSON.stringify(wanted)} is reserved`,
+      `acting as somebody else is refused: the user name ${JSON.stringify(wanted)} is reserved`,
     );
   assertUsable(own, 'the name of the user to impersonate');
   return `${prefix}${own}`;

@@ -27,7 +27,7 @@ export const NO_TENANT: TenantName = unlabelled(NOBODY);
 
 function unlabelled(name: string): TenantName {
   if (standsForNobody(name)) return name;
-  throw new Error('this stands for nobody');
+  throw new Error(`${JSON.stringify(name)} does not stand for nobody`);
 }
 
 function standsForNobody(name: string): name is TenantName {

@@ -4,6 +4,7 @@
  */
 import type { HeaderField } from '../lib/header-list.ts';
 import { leavingOf } from '../lib/leaving.ts';
+import { TooLarge } from '../lib/too-large.ts';
 import type { UpstreamFetcher } from '../pipeline/upstream.ts';
 import { callUpstream } from './call.ts';
 import type { DepartureOf } from './departures.ts';
@@ -25,6 +26,7 @@ export function createFetcher({ departureOf, patience }: FetcherOptions): Upstre
       const { brief, token } = departureOf(sender);
       const chunks: Buffer[] = [];
       let bytes = 0;
+      let tooLarge: TooLarge | undefined;
       let head: { status: number; headers: HeaderField[] } | undefined;
       const { aborted } = await callUpstream(
         brief,
@@ -43,14 +45,18 @@ export function createFetcher({ departureOf, patience }: FetcherOptions): Upstre
           },
           data(chunk) {
             bytes += chunk.length;
-            if (bytes > MAX_ANSWER_BYTES) throw new Error(`the answer is over ${MAX_ANSWER_BYTES} bytes`);
+            if (bytes > MAX_ANSWER_BYTES) {
+              tooLarge = new TooLarge(`the answer is over ${MAX_ANSWER_BYTES} bytes`);
+              throw tooLarge;
+            }
             chunks.push(chunk);
           },
           end() {},
         },
       );
       if (aborted || head === undefined) {
-        throw unavailable(signal.aborted ? signal.reason : `the answer to ${method} ${target} broke off`);
+        const brokenOff = tooLarge ?? `the answer to ${method} ${target} broke off`;
+        throw unavailable(signal.aborted ? signal.reason : brokenOff);
       }
       return { ...head, body: Buffer.concat(chunks) };
     },

@@ -138,7 +138,7 @@ async function refusals(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
   await refused(
     alice,
     ['get', 'pods', '--as', 'acme:bob', '--as-group', 'system:masters'],
-    'acting as somebody else is not possible here: the group "system:masters" is reserved',
+    'acting as somebody else is refused: the group "system:masters" is reserved',
   );
   await refused(
     nina,

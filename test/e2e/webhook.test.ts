@@ -168,7 +168,7 @@ t.test('a token', async (t) => {
     t.equal(stonegate.keystone.calls.length, before);
   });
 
-  t.test('without a project is nobody’s, and the API server is told why', async (t) => {
+  t.test('C217 without a project is nobody’s, and the API server is told why', async (t) => {
     const { status, body } = await client.reviewToken(stonegate.keystone.issue(alice));
     t.equal(status, 200);
     t.match(body.status, { authenticated: false, error: /not scoped to a project/ });
@@ -323,6 +323,17 @@ t.test('a policy file that is written anew', async (t) => {
     t.match((await wants()).body.status, { allowed: true });
     t.ok(stonegate.logged.some((line) => line.includes('[0].resource.version')));
   });
+});
+
+t.test('a webhook that is taken out of the configuration answers nothing any more', async (t) => {
+  const configMap = { namespace: 'kube-system', name: 'k8s-auth-policy' };
+  const { stonegate, client } = await start(t, { policy: { configMap } });
+  const rules = () => stonegate.app.readiness().filter(({ name }) => name.includes('k8s-auth-policy'));
+  t.equal(rules().length, 1);
+  await stonegate.configure({});
+  await stonegate.app.reload();
+  t.equal((await client.reviewToken(stonegate.keystoneToken('alice'))).status, 404);
+  t.same(rules(), [], 'Stonegate waits for its rules no more');
 });
 
 t.test('a policy in a ConfigMap', async (t) => {

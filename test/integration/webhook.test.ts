@@ -1,8 +1,10 @@
 /**
- * The webhook with a real Keystone behind it: roles that come and go, groups by their names, tokens that are revoked.
+ * The webhook with a real Keystone behind it: groups by their names, roles that come and go in each way there is, and
+ * tokens that die with a project or a user. Nothing is cached here, so that each review shows what Keystone says.
  */
-import t from 'tap';
+import t, { type Test } from 'tap';
 import {
+  idOf,
   missingKeystone,
   passwordOf,
   type RealKeystone,
@@ -12,24 +14,33 @@ import { startStonegate } from '../support/stonegate.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 import { createWebhookClient } from '../support/webhook.ts';
 
+const NOBODY = { authenticated: false };
+
 /** alice of acme, a member of the project web by a group of hers. */
 async function seed(keystone: RealKeystone) {
   const acme = await keystone.make('domains', { name: 'acme' });
   const web = await keystone.make('projects', { name: 'web', domain_id: acme });
   const alice = await keystone.make('users', { name: 'alice', domain_id: acme, password: 'alice-pass' });
   const developers = await keystone.make('groups', { name: 'developers', domain_id: acme });
-  const { body } = await keystone.call('GET', '/roles?name=member');
-  const [role] = Array.isArray(body.roles) ? body.roles : [];
+  const roleID = async (name: string): Promise<string> => {
+    const { body } = await keystone.call('GET', `/roles?name=${name}`);
+    return idOf(Array.isArray(body.roles) ? body.roles[0] : undefined);
+  };
+  const [member, reader] = [await roleID('member'), await roleID('reader')];
   await keystone.call('PUT', `/groups/${developers}/users/${alice}`);
-  await keystone.call('PUT', `/projects/${web}/groups/${developers}/roles/${role?.id}`);
-  const login = () => keystone.login(passwordOf('alice', 'acme', 'alice-pass'), { project: { id: web } });
-  return { acme, web, alice, developers, login };
+  await keystone.call('PUT', `/projects/${web}/groups/${developers}/roles/${member}`);
+  const login = (name: string) =>
+    keystone.login(passwordOf(name, 'acme', `${name}-pass`), { project: { id: web } });
+  const user = (name: string) => keystone.make('users', { name, domain_id: acme, password: `${name}-pass` });
+  return { acme, web, alice, developers, member, reader, login, user };
 }
 
 t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
   const keystone = await startRealKeystone();
   t.teardown(() => keystone.stop());
-  const { acme, web, alice, developers, login } = await seed(keystone);
+  const { acme, web, alice, developers, member, reader, login, user } = await seed(keystone);
+  const put = (path: string) => keystone.call('PUT', path);
+  const remove = (path: string) => keystone.call('DELETE', path);
   const authority = await createAuthority('API servers');
   const folder = t.testdir({ 'hook-ca.crt': authority.cert });
   const tls = { certFile: 'tls.crt', keyFile: 'tls.key', clientCAFile: 'hook-ca.crt' };
@@ -37,7 +48,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     folder,
     mode: 'shared',
     configuration: {
-      authentication: { keystone: { url: keystone.url, cacheTTL: '1ms' } },
+      authentication: { keystone: { url: keystone.url, cacheTTL: '1ms', negativeCacheTTL: '1ms' } },
       webhook: { bind: '127.0.0.1:0', usernames: 'legacy', tls },
     },
   });
@@ -50,7 +61,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
   t.teardown(() => client.close());
 
   await t.test('C216 name, id, groups by name, project and the five attributes', async (t) => {
-    const { status, body } = await client.reviewToken(await login());
+    const { status, body } = await client.reviewToken(await login('alice'));
     t.equal(status, 200);
     const identity = 'alpha.kubernetes.io/identity';
     t.match(body.status, {
@@ -71,9 +82,55 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
   });
 
   await t.test('who leaves the group is nobody on the project any more', async (t) => {
-    const token = await login();
+    const token = await login('alice');
     t.match((await client.reviewToken(token)).body.status, { authenticated: true });
-    await keystone.call('DELETE', `/groups/${developers}/users/${alice}`);
-    t.same((await client.reviewToken(token)).body.status, { authenticated: false });
+    await remove(`/groups/${developers}/users/${alice}`);
+    t.same((await client.reviewToken(token)).body.status, NOBODY);
+  });
+
+  async function isReader(t: Test, token: string): Promise<void> {
+    const { status } = (await client.reviewToken(token)).body;
+    t.match(status, { authenticated: true });
+    t.match(JSON.stringify(status), '"reader"');
+  }
+  async function isNobody(t: Test, token: string): Promise<void> {
+    t.same((await client.reviewToken(token)).body.status, NOBODY);
+  }
+
+  const ways: Readonly<Record<string, (id: string) => string>> = {
+    'assigned on the project': (id) => `/projects/${web}/users/${id}/roles/${reader}`,
+    'implied by another': (id) => `/projects/${web}/users/${id}/roles/${member}`,
+    'inherited from the domain': (id) =>
+      `/OS-INHERIT/domains/${acme}/users/${id}/roles/${reader}/inherited_to_projects`,
+  };
+  for (const [index, [how, assignment]] of Object.entries(ways).entries()) {
+    await t.test(`a role that is ${how} counts, and with it withdrawn the token is nobody’s`, async (t) => {
+      const name = `erin${index}`;
+      const path = assignment(await user(name));
+      await put(path);
+      const token = await login(name);
+      await isReader(t, token);
+      await remove(path);
+      await isNobody(t, token);
+    });
+  }
+
+  await t.test('while the project is disabled its tokens are nobody’s', async (t) => {
+    await put(`/projects/${web}/users/${await user('frank')}/roles/${reader}`);
+    const token = await login('frank');
+    const enable = (enabled: boolean) => keystone.call('PATCH', `/projects/${web}`, { project: { enabled } });
+    await enable(false);
+    await isNobody(t, token);
+    await enable(true);
+    await isReader(t, token);
+  });
+
+  await t.test('a user who is deleted is nobody', async (t) => {
+    const grace = await user('grace');
+    await put(`/projects/${web}/users/${grace}/roles/${reader}`);
+    const token = await login('grace');
+    await isReader(t, token);
+    await remove(`/users/${grace}`);
+    await isNobody(t, token);
   });
 });

@@ -71,7 +71,6 @@ export function directoryOf({ domains, projects, holders }: KeystoneState): Keys
           (kind === 'domain' && scope.kind === kind && scope.domain.id === id),
       ),
     disabledUserIDs: async () => (people.kind === 'users' ? people.disabledUserIDs : new Set()),
-    roleAssignmentsOf: async (userID) => all.filter(({ user }) => user.id === userID),
   };
 }
 

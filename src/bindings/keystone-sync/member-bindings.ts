@@ -6,10 +6,10 @@
 
 import type { KeystoneSync, ProjectMember } from '../../api/keystone-sync.ts';
 import type { Binding, RBACSubject } from '../../api/kubernetes-object.ts';
-import { namespaceProblem } from '../../api/namespace-label.ts';
+import { MAX_LABEL_LENGTH, namespaceProblem } from '../../api/namespace-label.ts';
+import { formatNamespace } from '../namespace-name.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
-const MAX_NAMESPACE = 63;
 /** Up to the first `_` of a binding's name it is the user. */
 const USER_ID = /^[A-Za-z0-9.-]+$/;
 /** What can be an object's name, and is none of the cluster's own roles. */
@@ -30,14 +30,8 @@ export function memberNamespace(
   { project, userDomainID }: ProjectMember,
   { namespaceFormat }: KeystoneSync,
 ): { readonly namespace: string } | { readonly refused: string } {
-  const parts: Readonly<Record<string, string>> = {
-    '%i': project.id,
-    '%n': project.name,
-    '%d': userDomainID,
-  };
-  // In one pass: a project may be called `%i`.
-  const formatted = namespaceFormat.replace(/%[ind]/g, (placeholder) => parts[placeholder] ?? '');
-  const namespace = formatted.length > MAX_NAMESPACE ? project.id : formatted;
+  const formatted = formatNamespace(namespaceFormat, { ...project, domainID: userDomainID });
+  const namespace = formatted.length > MAX_LABEL_LENGTH ? project.id : formatted;
   const problem = namespaceProblem(namespace);
   return problem === undefined ? { namespace } : { refused: `${JSON.stringify(namespace)} ${problem}` };
 }

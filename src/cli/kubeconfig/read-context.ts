@@ -21,14 +21,27 @@ export interface Server {
   readonly serverName: string | undefined;
 }
 
+/** Of the TLS connection; PEM. */
+export interface ClientCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
 export type UserProof =
   | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'password'; readonly userName: string; readonly password: string }
   | { readonly kind: 'exec'; readonly plugin: ExecPlugin };
+
+export interface KubeUser {
+  readonly certificate: ClientCertificate | undefined;
+  /** Undefined where the certificate is all there is. Both at once go to the server as kubectl would send them. */
+  readonly proof: UserProof | undefined;
+}
 
 export interface KubeContext {
   readonly name: string;
   readonly server: Server;
-  readonly user: UserProof;
+  readonly user: KubeUser;
 }
 
 interface Entry {
@@ -48,7 +61,7 @@ export async function readContext(files: readonly string[], wanted?: string): Pr
   const context = entryOf(documents, 'contexts', 'context', name);
   const cluster = entryOf(documents, 'clusters', 'cluster', optionalText(context.fields, 'cluster') ?? '');
   const user = entryOf(documents, 'users', 'user', optionalText(context.fields, 'user') ?? '');
-  return { name, server: await serverOf(cluster), user: await proofOf(user) };
+  return { name, server: await serverOf(cluster), user: await userOf(user) };
 }
 
 async function readDocument(file: string): Promise<Entry | undefined> {
@@ -84,24 +97,44 @@ async function serverOf({ fields, folder }: Entry): Promise<Server> {
     throw new KubeconfigError(
       'the cluster says proxy-url, which is not supported here: use kubectl get --raw',
     );
-  const data = optionalText(fields, 'certificate-authority-data');
-  const file = optionalText(fields, 'certificate-authority');
-  const ca =
-    data === undefined
-      ? file && (await readFile(resolve(folder, file), 'utf8'))
-      : Buffer.from(data, 'base64').toString('utf8');
-  return { url, ca: ca || undefined, serverName: optionalText(fields, 'tls-server-name') };
+  const ca = await contentOf('certificate-authority', { fields, folder });
+  return { url, ca, serverName: optionalText(fields, 'tls-server-name') };
 }
 
-async function proofOf({ fields, folder }: Entry): Promise<UserProof> {
+/** What stands in the kubeconfig itself goes before the file that it names. */
+async function contentOf(member: string, { fields, folder }: Entry): Promise<string | undefined> {
+  const data = optionalText(fields, `${member}-data`);
+  if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8') || undefined;
+  const file = optionalText(fields, member);
+  return file === undefined ? undefined : (await readFile(resolve(folder, file), 'utf8')) || undefined;
+}
+
+async function userOf(entry: Entry): Promise<KubeUser> {
+  const [cert, key, proof] = await Promise.all([
+    contentOf('client-certificate', entry),
+    contentOf('client-key', entry),
+    proofOf(entry),
+  ]);
+  if ((cert === undefined) !== (key === undefined))
+    throw new KubeconfigError('client-certificate and client-key go together, and the user has one of them');
+  const certificate = cert === undefined || key === undefined ? undefined : { cert, key };
+  if (certificate === undefined && proof === undefined)
+    throw new KubeconfigError(
+      'the user of the context has no token, tokenFile, exec, client-certificate or username',
+    );
+  return { certificate, proof };
+}
+
+async function proofOf({ fields, folder }: Entry): Promise<UserProof | undefined> {
   const file = optionalText(fields, 'tokenFile');
   if (file !== undefined) return { kind: 'token', token: await readToken(resolve(folder, file)) };
   const token = optionalText(fields, 'token');
   if (token !== undefined) return { kind: 'token', token };
+  const userName = optionalText(fields, 'username');
+  if (userName !== undefined)
+    return { kind: 'password', userName, password: optionalText(fields, 'password') ?? '' };
   if (isFields(fields.exec)) return { kind: 'exec', plugin: readExecPlugin(fields.exec, folder) };
-  throw new KubeconfigError(
-    'the user of the context has no token, tokenFile or exec, and Stonegate takes no other credential',
-  );
+  return undefined;
 }
 
 /** @throws Error where it cannot be read */

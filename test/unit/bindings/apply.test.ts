@@ -3,7 +3,16 @@ import type { KubernetesObject } from '../../../src/api/kubernetes-object.ts';
 import { applyPlan } from '../../../src/bindings/apply.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { createMemoryCluster, type MemoryCluster } from '../../support/memory-cluster.ts';
-import { bindingRules, carryOut, planFor, smallKeystone, web } from '../../support/provisioning.ts';
+import {
+  alice,
+  asUsers,
+  bindingRules,
+  carryOut,
+  onWeb,
+  planFor,
+  smallKeystone,
+  web,
+} from '../../support/provisioning.ts';
 
 const shared = { mode: 'shared' } as const;
 
@@ -154,6 +163,35 @@ t.test('many removals are held back, and what is missing is made all the same', 
   t.same([heldBack.length, failures.length], [6, 0]);
   t.ok(cluster.objects.has('Namespace///p-2'));
   t.equal(bindingsIn(cluster).length, 12);
+});
+
+t.test('who makes look-alikes in one namespace keeps nothing in force in another', async (t) => {
+  const cluster = createMemoryCluster();
+  const people = Array.from({ length: 10 }, (_, at) => ({ ...alice, id: `u-${at}`, name: `user${at}` }));
+  const keystoneOf = (members: typeof people) => {
+    const holders = asUsers(members.map((user) => onWeb('member', user)));
+    return smallKeystone({ projects: [web, { ...web, id: 'p-2', name: 'shop' }], holders });
+  };
+  await carryOut(cluster, await planFor(cluster, keystoneOf(people), shared));
+  t.equal(bindingsIn(cluster).length, 10);
+  for (let at = 0; at < 40; at += 1) {
+    const name = `stonegate-${at.toString(16).padStart(40, '0')}`;
+    const labels = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/project-id': 'p-2' };
+    cluster.put(
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        metadata: { name, namespace: 'p-2', labels },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'stonegate:read' },
+        subjects: [],
+      },
+      { namespace: 'p-2' },
+    );
+  }
+  const plan = await planFor(cluster, keystoneOf(people.slice(1)), shared);
+  const { heldBack } = await carryOut(cluster, plan, false);
+  t.equal(heldBack.length, 40);
+  t.equal(bindingsIn(cluster).filter(({ place }) => place.namespace === web.id).length, 9);
 });
 
 t.test('one removal of several is no crowd', async (t) => {

@@ -2,6 +2,7 @@ import t from 'tap';
 import type { Binding } from '../../../src/api/kubernetes-object.ts';
 import { createClusterObjects } from '../../../src/clients/cluster-objects.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
+import { TooLarge } from '../../../src/lib/too-large.ts';
 import type { UpstreamFetcher } from '../../../src/pipeline/upstream.ts';
 
 type Fetched = Parameters<UpstreamFetcher['fetch']>[0];
@@ -79,6 +80,44 @@ t.test('a list is read to its last page, whose members do not say what they are'
     { kind: 'Namespace', metadata: { name: 'b' } },
   ]);
   t.match(targets()[1], /continue=next%26page$/);
+});
+
+t.test('whoever makes objects so large that a page of them is too much hides nothing', async (t) => {
+  const sizes = Array.from({ length: 60 }, (_, at) => (at > 20 && at < 40 ? 900 : 1));
+  const pages: number[] = [];
+  const objects = createClusterObjects({
+    async fetch({ target }) {
+      const query = new URLSearchParams(target.split('?')[1]);
+      const limit = Number(query.get('limit'));
+      const from = Number(query.get('continue') ?? '0');
+      const page = sizes.slice(from, from + limit);
+      if (page.reduce((sum, size) => sum + size, 0) > 2_000)
+        throw new StatusError('UpstreamUnavailable', 'no', { cause: new TooLarge() });
+      pages.push(limit);
+      const items = page.map((_, at) => ({ metadata: { name: `n${from + at}` } }));
+      const end = from + limit;
+      const metadata = end < sizes.length ? { continue: String(end) } : {};
+      return { status: 200, headers: [], body: Buffer.from(JSON.stringify({ items, metadata })) };
+    },
+  });
+  const found = await objects.list('Namespace', {}, '', signal);
+  t.same(
+    found.map(({ metadata }) => metadata.name),
+    sizes.map((_, at) => `n${at}`),
+  );
+  t.ok(pages.some((limit) => limit <= 2) && (pages.at(-1) ?? 0) > 2, 'behind them pages grow again');
+});
+
+t.test('one object that is too large by itself is no empty list', async (t) => {
+  let asked = 0;
+  const objects = createClusterObjects({
+    async fetch() {
+      asked += 1;
+      throw new StatusError('UpstreamUnavailable', 'no', { cause: new TooLarge() });
+    },
+  });
+  await t.rejects(objects.list('Namespace', {}, '', signal), { code: 'UpstreamUnavailable' });
+  t.ok(asked < 10);
 });
 
 t.test('a list whose revision is gone is begun anew, a few times', async (t) => {

@@ -23,6 +23,7 @@ function setUp({ skew = 0, reach = 0, ...given }: Given = {}) {
   const logged: string[] = [];
   let answers: () => unknown = () => [];
   let refuse: Error | undefined;
+  let refusedUser: string | undefined;
   const say = (_: unknown, message: string) => void logged.push(message);
   const revocations = createRevocations({
     service: {
@@ -37,7 +38,7 @@ function setUp({ skew = 0, reach = 0, ...given }: Given = {}) {
     interval: INTERVAL,
     reach,
     async revoked(event) {
-      if (refuse) throw refuse;
+      if (refuse && (refusedUser ?? event.userID) === event.userID) throw refuse;
       carriedOut.push(event);
     },
     clock,
@@ -55,8 +56,10 @@ function setUp({ skew = 0, reach = 0, ...given }: Given = {}) {
     answer: (next: () => unknown) => {
       answers = next;
     },
-    refuseWith: (error: Error | undefined) => {
+    /** @param userID of the one event that is refused; all without it */
+    refuseWith: (error: Error | undefined, userID?: string) => {
       refuse = error;
+      refusedUser = userID;
     },
     async start() {
       revocations.start();
@@ -146,6 +149,18 @@ t.test('an event that could not be carried out is tried again', async (t) => {
   refuseWith(undefined);
   await next();
   t.equal(carriedOut.length, 1);
+  t.equal(asked[0], asked[1]);
+});
+
+t.test('an event that cannot be carried out holds up no other', async (t) => {
+  const { start, next, answer, carriedOut, refuseWith, asked } = setUp();
+  answer(() => ['u', 'v', 'w'].map((user_id) => event({ user_id })));
+  refuseWith(new Error('Redis did not take the drop'), 'u');
+  await start();
+  t.match(carriedOut, [{ userID: 'v' }, { userID: 'w' }]);
+  refuseWith(undefined);
+  await next();
+  t.match(carriedOut, [{ userID: 'v' }, { userID: 'w' }, { userID: 'u' }]);
   t.equal(asked[0], asked[1]);
 });
 

@@ -24,7 +24,7 @@ async function serverThat(t: Test, status: number, body: string) {
   return { asked, url: `http://127.0.0.1:${port}` };
 }
 
-const nothing = { ca: undefined, serverName: undefined, token: 'tok' };
+const nothing = { ca: undefined, serverName: undefined, authorization: 'Bearer tok', certificate: undefined };
 
 t.test('it asks with the token, below the path of the address', async (t) => {
   const { url, asked } = await serverThat(t, 200, '{"a":1}');

@@ -4,23 +4,30 @@ import { formatProblem } from '../../../src/config/problem.ts';
 
 const HEAD = `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
-server: { tls: { certFile: tls.crt, keyFile: tls.key } }
 upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
 `;
+const SERVER = '{ tls: { certFile: tls.crt, keyFile: tls.key } }';
 const SERVICE =
   'password: { userName: u, userDomainName: d, password: { fromEnv: PW }, scope: { system: true } }';
 
 interface Written {
   readonly mode?: string;
   readonly service?: boolean;
+  readonly server?: string;
+  /** More of the configuration. */
+  readonly more?: string;
 }
 
-function problemsOf(bindings: string, { mode = 'shared', service = true }: Written = {}): string[] {
+function problemsOf(
+  bindings: string,
+  { mode = 'shared', service = true, server = SERVER, more = '' }: Written = {},
+): string[] {
   const credential = service ? `, serviceCredential: { ${SERVICE} }` : '';
-  const text = `${HEAD}tenancy: { mode: ${mode} }
+  const text = `${HEAD}server: ${server}
+tenancy: { mode: ${mode} }
 authentication: { keystone: { url: "https://keystone:5000/v3"${credential} } }
 bindings: ${bindings}
-`;
+${more}`;
   return parseConfiguration(text, '/etc').problems.map(formatProblem);
 }
 
@@ -59,6 +66,20 @@ t.test('who provisions needs to be known to Keystone and to the API server', asy
       /bindings\.credential.*is required/,
     ]);
   }
+});
+
+t.test('workers that cannot agree on who provisions are refused', async (t) => {
+  const tls = 'tls: { certFile: tls.crt, keyFile: tls.key }';
+  const periodic = '{ provision: periodic, credential: { tokenFile: provisioner } }';
+  const onRequest = '{ provision: onRequest, credential: { tokenFile: provisioner } }';
+  const redis = 'cache: { redis: { url: { fromEnv: REDIS } }, sealingKeys: [{ fromEnv: KEY }] }\n';
+  const withServer = (workers: string, bindings: string, cache = '') =>
+    problemsOf(bindings, { server: `{ ${tls}, workers: ${workers} }`, more: cache });
+  for (const workers of ['2', 'auto'])
+    t.match(withServer(workers, periodic), [/cache\.redis.*could not agree on who provisions/]);
+  t.same(withServer('2', periodic, redis), []);
+  t.same(withServer('1', periodic), []);
+  t.same(withServer('2', onRequest), [], 'on request nobody has to agree');
 });
 
 t.test('what impersonates does not provision', async (t) => {

@@ -74,7 +74,7 @@ t.test('what is wrong in a line is said with its number, and its secret never', 
   ]);
   t.notMatch(problems.join(), /a secret|good-token/);
   const [broken = ''] = parseTokenFile(Buffer.from('hidden,"alice,1\n'), RULES).problems;
-  t.match(broken, /expected comma-separated values, found CSV_QUOTE_NOT_CLOSED/);
+  t.match(broken, /expected comma-separated values, found CSV_QUOTE_NOT_CLOSED by line 1/);
   t.notMatch(broken, /hidden/);
 });
 
@@ -115,6 +115,8 @@ t.test(
     }
     t.match(kindOf('$scrypt$ln=30,r=8,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA'), /256 MiB/);
     t.match(kindOf(''), /found none/);
+    const unquoted = parseBasicAuthFile(Buffer.from(`${scrypt},alice,1,,acme\n`), RULES);
+    t.match(unquoted.problems, [/in quotation marks for its commas/]);
   },
 );
 

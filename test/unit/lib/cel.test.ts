@@ -134,6 +134,8 @@ t.test(
     t.equal(evaluate('claims.names.exists(n, n.lowerAscii() == "k")', claims), false);
     t.equal(evaluate('cel.bind(n, claims.name.lowerAscii(), n)', claims), 'k\u212a\u0130\u00dc');
     t.equal(evaluate('claims.name.trim()', { name: '\u0085x\ufeff' }), 'x\ufeff');
+    t.equal(evaluate('claims.name.trim()', { name: ' \t\n x \u2003y\u3000 ' }), 'x \u2003y');
+    t.equal(evaluate('claims.name.trim()', { name: '\u00a0 ' }), '');
   },
 );
 
@@ -222,6 +224,11 @@ t.test('within two comprehensions lists are shorter, and texts are handled only 
     refusal(() => evaluate(each, { groups: more })),
     /more than 250 members/,
   );
+  t.match(
+    refusal(() => evaluate(each, { groups, text: 'x'.repeat(2_001) })),
+    /text of more than 2000 characters/,
+  );
+  t.equal(evaluate('claims.text.size() > 0', { text: 'x'.repeat(2_001) }), true);
   const parts = 'claims.groups.map(g, claims.text.split("").map(x, x)).size()';
   t.match(
     refusal(() => evaluate(parts, { groups: [''], text: 'x'.repeat(251) })),

@@ -317,3 +317,28 @@ t.test('C010 an empty X-Forwarded-For does no harm', async (t) => {
   await serveRequest(exchange, fakePipeline());
   t.equal(exchange.response.status, 200);
 });
+
+t.test('what a project needs is made before the API server is asked about its people', async (t) => {
+  const order: string[] = [];
+  const pipeline = fakePipeline({
+    provisioning: {
+      async ensure({ uid }) {
+        await new Promise((resolve) => setImmediate(resolve));
+        order.push(`made for ${uid}`);
+      },
+      close: async () => {},
+    },
+    authorizers: [
+      {
+        name: 'noting',
+        async authorize() {
+          order.push('authorized');
+        },
+      },
+    ],
+  });
+  await serveRequest(fakeExchange({ headers: bearer }), pipeline);
+  t.same(order, ['made for u1', 'authorized']);
+  await serveRequest(fakeExchange(), pipeline);
+  t.equal(order.length, 2, 'and nothing is made for whom nobody knows');
+});

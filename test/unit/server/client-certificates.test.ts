@@ -386,6 +386,39 @@ t.test('a client cannot become another in the middle of a connection', async (t)
   socket.destroy();
 });
 
+t.test('where a certificate is demanded, its verdict lasts no longer either', async (t) => {
+  const soon = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + HOUR);
+  const brief = company.issue(BOB, { notAfter: soon });
+  const clock = createFakeClock();
+  const shown: unknown[] = [];
+  const serve = async ({ response, clientCertificate }: Exchange): Promise<void> => {
+    shown.push(clientCertificate);
+    response.writeHead(200, []);
+    response.end('SERVED');
+  };
+  const { listener, socket, close } = await startListener(serve, {
+    tls: { ...certificate, clientCA: company.cert },
+    clock,
+  });
+  t.teardown(close);
+  const begun = async (credential: ConnectionOptions) => {
+    const connection = await socket(credential);
+    connection.on('error', () => connection.destroy());
+    connection.write(GET);
+    t.match(await readSome(connection), /SERVED/);
+    return closeOf(connection);
+  };
+
+  const [bob, short] = [begun(company.issue(BOB)), begun(brief)];
+  await eventually(() => shown.length === 2);
+  t.same(shown, [undefined, undefined], 'it is nobody’s credential');
+  clock.advance(soon.getTime() - clock.now());
+  t.ok(await short, 'it has run out');
+  await eventually(() => listener.activeConnections === 1);
+  listener.setTLS({ ...certificate, clientCA: stranger.cert });
+  t.ok(await bob, 'its authority is no longer believed');
+});
+
 t.test('whether and why clients are asked for certificates needs a restart to change', async (t) => {
   const { listener } = await setUp(t);
   t.throws(() => listener.setTLS(certificate), /restart/);

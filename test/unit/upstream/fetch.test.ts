@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap';
+import { TooLarge } from '../../../src/lib/too-large.ts';
 import { eventually } from '../../support/eventually.ts';
 import { codeOf, type Relay, startRelay, TIMEOUTS } from '../../support/raw-http/relay.ts';
 
@@ -68,6 +69,17 @@ t.test('fetching as ourselves', async (t) => {
       t.equal(codeOf(await fetched), code);
     });
   }
+
+  t.test('an answer of more than 16 MiB is told from one that broke off', async (t) => {
+    const relay = await relayFor(t);
+    const fetched = relay.adapter.fetch(VERSION, live);
+    const connection = await relay.upstream.next();
+    connection.send(`HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(17 * 1024 * 1024)}`);
+    await t.rejects(fetched, {
+      code: 'UpstreamUnavailable',
+      cause: { constructor: TooLarge, message: /over 16777216 bytes/ },
+    });
+  });
 
   t.test('is refused with UpstreamUnavailable for half an answer', async (t) => {
     const relay = await relayFor(t);

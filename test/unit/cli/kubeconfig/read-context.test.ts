@@ -24,7 +24,7 @@ t.test('the current context says where and as whom', async (t) => {
   t.strictSame(await read(t.testdir({ config: config({ token: 'tok' }, cluster) })), {
     name: 'here',
     server: { url: 'https://s:1', ca: 'PEM', serverName: 'stonegate' },
-    user: { kind: 'token', token: 'tok' },
+    user: { certificate: undefined, proof: { kind: 'token', token: 'tok' } },
   });
 });
 
@@ -36,8 +36,30 @@ t.test('files are found from the kubeconfig that names them, and a token file be
       token: 'from-file\n',
     },
   });
-  t.match(await read(folder, 'sub/config'), { server: { ca: 'PEM' }, user: { token: 'from-file' } });
+  t.match(await read(folder, 'sub/config'), {
+    server: { ca: 'PEM' },
+    user: { proof: { token: 'from-file' } },
+  });
 });
+
+t.test(
+  'a user may be a certificate, a name with a password, and what kubectl would send beside it',
+  async (t) => {
+    const data = Buffer.from('CERT').toString('base64');
+    const pair = { 'client-certificate-data': data, 'client-key': 'key' };
+    const folder = t.testdir({
+      key: 'KEY',
+      alone: config(pair),
+      both: config({ ...pair, token: 'tok' }),
+      password: config({ username: 'erin', password: 'p' }),
+    });
+    const certificate = { cert: 'CERT', key: 'KEY' };
+    t.strictSame((await read(folder, 'alone')).user, { certificate, proof: undefined });
+    t.strictSame((await read(folder, 'both')).user, { certificate, proof: { kind: 'token', token: 'tok' } });
+    const proof = { kind: 'password', userName: 'erin', password: 'p' };
+    t.strictSame((await read(folder, 'password')).user, { certificate: undefined, proof });
+  },
+);
 
 t.test('of several files the first to name a thing counts, and missing ones do not matter', async (t) => {
   const folder = t.testdir({
@@ -45,7 +67,7 @@ t.test('of several files the first to name a thing counts, and missing ones do n
     b: config({ token: 'second' }),
     empty: '',
   });
-  t.match(await read(folder, 'none', 'empty', 'a', 'b'), { user: { token: 'first' } });
+  t.match(await read(folder, 'none', 'empty', 'a', 'b'), { user: { proof: { token: 'first' } } });
 });
 
 t.test('another context by its name', async (t) => {
@@ -64,7 +86,8 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ['without a server', config({ token: 't' }, { server: '' }), /has no server/],
   ['insecure', config({ token: 't' }, { 'insecure-skip-tls-verify': true }), /insecure-skip-tls-verify/],
   ['with a proxy', config({ token: 't' }, { 'proxy-url': 'http://p' }), /proxy-url/],
-  ['with a client certificate', config({ 'client-certificate-data': 'x' }), /no other credential/],
+  ['with nobody', config({}), /has no token, tokenFile, exec, client-certificate or username/],
+  ['with a certificate without its key', config({ 'client-certificate-data': 'eA==' }), /go together/],
   ['with an empty token file', config({ tokenFile: 'token' }), /is empty/],
 ];
 for (const [what, text, message] of WRONG) {
@@ -80,8 +103,8 @@ async function runPlugin(t: Test, script: string, exec: object = {}) {
   const folder = t.testdir({ config: config(user), plugin: `#!/bin/sh\n${script}\n` });
   chmodSync(join(folder, 'plugin'), 0o755);
   const context = await read(folder);
-  if (context.user.kind !== 'exec') throw new Error('no plugin was read');
-  return runExecPlugin(context.user.plugin);
+  if (context.user.proof?.kind !== 'exec') throw new Error('no plugin was read');
+  return runExecPlugin(context.user.proof.plugin);
 }
 
 const credential = (status: object, apiVersion = 'client.authentication.k8s.io/v1') =>

@@ -1,0 +1,206 @@
+/**
+ * A whole Stonegate that provisions for a real Keystone: each way in which somebody gains or loses a role is seen in what
+ * they may do through Stonegate, by a token of the project and by an unscoped one, without anybody's doing.
+ */
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import {
+  idOf,
+  missingKeystone,
+  passwordOf,
+  type RealKeystone,
+  startRealKeystone,
+} from '../support/keystone/real-keystone.ts';
+import { admitProvisioner } from '../support/provisioner.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+const PASSWORD = {
+  userName: 'bridge',
+  userDomainName: 'Default',
+  password: { fromFile: 'bridge-password' },
+  scope: { system: true },
+} as const;
+
+async function roleNamed(keystone: RealKeystone, name: string): Promise<string> {
+  const { body } = await keystone.call('GET', `/roles?name=${name}`);
+  const [found] = Array.isArray(body.roles) ? body.roles : [];
+  return found === undefined ? keystone.make('roles', { name }) : idOf(found);
+}
+
+async function roles(keystone: RealKeystone) {
+  const bridge = await keystone.make('users', {
+    name: 'bridge',
+    domain_id: 'default',
+    password: 'bridge-pass',
+  });
+  const [member, reader, service, lead, guest] = [
+    await roleNamed(keystone, 'member'),
+    await roleNamed(keystone, 'reader'),
+    await roleNamed(keystone, 'service'),
+    await roleNamed(keystone, 'lead'),
+    await roleNamed(keystone, 'guest'),
+  ];
+  for (const each of [reader, service]) await keystone.call('PUT', `/system/users/${bridge}/roles/${each}`);
+  await keystone.call('PUT', `/roles/${lead}/implies/${member}`);
+  return { member, lead, guest };
+}
+
+interface Site {
+  readonly keystone: RealKeystone;
+  /** The domain. */
+  readonly called: string;
+  /** The role's id. */
+  readonly member: string;
+  readonly bindings: object;
+}
+
+/** A Stonegate for this Keystone, and a project in a domain of its own. */
+async function setUp(t: Test, { keystone, called, member, bindings }: Site) {
+  const stonegate = await startStonegate({ folder: t.testdir(), mode: 'shared' });
+  t.teardown(() => stonegate.close());
+  await admitProvisioner(stonegate, { mode: 'shared' });
+  await stonegate.configure({
+    authentication: {
+      keystone: {
+        url: keystone.url,
+        serviceCredential: { password: PASSWORD },
+        timeout: '30s',
+        cacheTTL: '1s',
+        negativeCacheTTL: '1s',
+        roleAssignments: { cacheTTL: '1s' },
+      },
+    },
+    bindings: { credential: { tokenFile: 'provisioner-token' }, ...bindings },
+  });
+  await stonegate.app.reload();
+  const domain = await keystone.make('domains', { name: called });
+  const web = await keystone.make('projects', { name: 'web', domain_id: domain });
+  const user = (name: string) =>
+    keystone.make('users', { name, domain_id: domain, password: `${name}-pass` });
+  // Somebody who keeps a role elsewhere: all bindings there are would never go by themselves.
+  const other = await keystone.make('projects', { name: 'other', domain_id: domain });
+  await keystone.call('PUT', `/projects/${other}/users/${await user('keeper')}/roles/${member}`);
+  const login = (name: string, scope: unknown) =>
+    keystone.login(passwordOf(name, called, `${name}-pass`), scope);
+  const inWeb = () =>
+    stonegate.apiServer.cluster.store
+      .list({ group: RBAC, resource: 'rolebindings', tenant: '' })
+      .filter(({ location: { name, namespace } }) => namespace === web && /^stonegate-/.test(name));
+  const secrets = `/api/v1/namespaces/${web}/secrets`;
+  const becomes = async (t: Test, token: string, status: number, why: string) => {
+    await eventually(async () => (await stonegate.ask(token, secrets)).status === status);
+    t.pass(why);
+  };
+  return { ...stonegate, domain, web, user, login, inWeb, becomes, secrets };
+}
+
+t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
+  const keystone = await startRealKeystone();
+  t.teardown(() => keystone.stop());
+  const { call, make } = keystone;
+  const { member, lead, guest } = await roles(keystone);
+
+  for (const subjects of ['groups', 'users'] as const) {
+    await t.test(`in turns, bound as ${subjects}`, async (t) => {
+      const called = `acme-${subjects}`;
+      const bindings = { provision: 'periodic', interval: '200ms', subjects, maxDeletedShare: 1 };
+      const site = await setUp(t, { keystone, called, member, bindings });
+      const { domain, web, user, login, inWeb } = site;
+      const alice = await user('alice');
+      // A role that means nothing, so that a token can be had and stays good.
+      await call('PUT', `/projects/${web}/users/${alice}/roles/${guest}`);
+      const tokens = [
+        await login('alice', { project: { id: web } }),
+        await login('alice', 'unscoped'),
+      ] as const;
+      const [scoped, unscoped] = tokens;
+      const both = async (status: number, why: string) => {
+        await site.becomes(t, scoped, status, `${why}, with a token of the project`);
+        await site.becomes(t, unscoped, status, `${why}, with an unscoped one`);
+      };
+      await both(403, 'at first');
+
+      const onWeb = `/projects/${web}/users/${alice}/roles`;
+      await call('PUT', `${onWeb}/${member}`);
+      await both(200, 'assigned');
+      await call('DELETE', `${onWeb}/${member}`);
+      await both(403, 'taken away');
+
+      const group = await make('groups', { name: `developers-${subjects}`, domain_id: domain });
+      await call('PUT', `/projects/${web}/groups/${group}/roles/${member}`);
+      await call('PUT', `/groups/${group}/users/${alice}`);
+      await both(200, 'through a group');
+      await call('DELETE', `/projects/${web}/groups/${group}/roles/${member}`);
+      await both(403, 'the group has lost it');
+
+      const inherited = `/OS-INHERIT/domains/${domain}/users/${alice}/roles/${member}/inherited_to_projects`;
+      await call('PUT', inherited);
+      await both(200, 'inherited from the domain');
+      await call('DELETE', inherited);
+      await both(403, 'no longer inherited');
+
+      await call('PUT', `${onWeb}/${lead}`);
+      await both(200, 'implied by another role');
+
+      const bound = inWeb().length;
+      t.ok(bound > 0);
+      await call('PATCH', `/projects/${web}`, { project: { enabled: false } });
+      await site.becomes(t, scoped, 401, 'the project is switched off: its tokens are bad');
+      await eventually(() => inWeb().length === 0);
+      t.pass('and nobody is bound there');
+      await site.becomes(t, unscoped, 403, 'nor may anybody come otherwise');
+      await call('PATCH', `/projects/${web}`, { project: { enabled: true } });
+      await eventually(() => inWeb().length === bound);
+
+      const again = await login('alice', { project: { id: web } });
+      await site.becomes(t, again, 200, 'switched on again');
+      await call('DELETE', `/users/${alice}`);
+      await site.becomes(t, again, 401, 'the user is gone');
+      if (subjects === 'users') await eventually(() => inWeb().length === 0);
+      t.notMatch(JSON.stringify(inWeb().map(({ object }) => object.subjects)), /alice/);
+    });
+  }
+
+  await t.test('when somebody comes', async (t) => {
+    const site = await setUp(t, {
+      keystone,
+      called: 'initech',
+      member,
+      bindings: { provision: 'onRequest' },
+    });
+    const { web, user, login, inWeb } = site;
+    const erin = await user('erin');
+    const frank = await user('frank');
+    await call('PUT', `/projects/${web}/users/${erin}/roles/${member}`);
+    await call('PUT', `/projects/${web}/users/${frank}/roles/${lead}`);
+    const stranger = await user('stranger');
+    t.ok(stranger);
+    const unscoped = await login('stranger', 'unscoped');
+    t.equal((await site.ask(unscoped, site.secrets)).status, 403);
+    t.same(inWeb(), [], 'nothing is made for whoever has no role there');
+    const first = await site.ask(await login('erin', { project: { id: web } }), site.secrets);
+    t.equal(first.status, 200, 'the first request finds everything made');
+    const second = await site.ask(await login('frank', 'unscoped'), site.secrets);
+    t.equal(second.status, 200, 'and so does a token without a scope');
+  });
+
+  await t.test('as users, the first request of each finds them bound', async (t) => {
+    const site = await setUp(t, {
+      keystone,
+      called: 'hooli',
+      member,
+      bindings: { provision: 'onRequest', subjects: 'users' },
+    });
+    const { web, user, login, inWeb } = site;
+    const [erin, frank] = [await user('erin'), await user('frank')];
+    for (const each of [erin, frank]) await call('PUT', `/projects/${web}/users/${each}/roles/${member}`);
+    t.equal((await site.ask(await login('erin', { project: { id: web } }), site.secrets)).status, 200);
+    const before = inWeb().length;
+    await call('DELETE', `/users/${frank}`);
+    await call('PUT', `/projects/${web}/users/${erin}/roles/${lead}`);
+    const again = await login('erin', { project: { id: web } });
+    t.equal((await site.ask(again, site.secrets)).status, 200);
+    t.ok(inWeb().length < before, 'and a fellow who is gone is bound no more');
+  });
+});

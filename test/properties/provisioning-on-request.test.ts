@@ -1,0 +1,158 @@
+/**
+ * Whatever the cluster holds: what is made when a project's people come is what a run for all would make for it, and
+ * nobody else's objects are touched.
+ */
+import fc from 'fast-check';
+import t from 'tap';
+import { applyPlan } from '../../src/bindings/apply.ts';
+import type { KeystoneState } from '../../src/bindings/desired.ts';
+import { isOurs } from '../../src/bindings/managed-object.ts';
+import { makeProjectPlan } from '../../src/bindings/project-plan.ts';
+import { createMemoryCluster, type MemoryCluster } from '../support/memory-cluster.ts';
+import {
+  asUsers,
+  bindingRules,
+  carryOut,
+  directoryOf,
+  factsOf,
+  type Mode,
+  planFor,
+} from '../support/provisioning.ts';
+
+const RUNS = { numRuns: 150 };
+const { signal } = new AbortController();
+const roleName = fc.constantFrom('admin', 'member', 'reader', '__proto__');
+const held = fc.array(
+  fc.record({ user: fc.nat({ max: 2 }), role: roleName, project: fc.nat({ max: 3 }), domain: fc.boolean() }),
+  { minLength: 1, maxLength: 6 },
+);
+const name = fc.constantFrom('web', 'shop', 'kube-system', 'My Project_1', '%i');
+const mode = fc.constantFrom<Mode>('arktos', 'shared');
+const format = fc.constantFrom('%i', '%n', '%n-%d');
+
+const keystone = fc
+  .record({ names: fc.array(name, { minLength: 1, maxLength: 4 }), held, users: fc.boolean() })
+  .map(({ names, held: roles, users }): KeystoneState => {
+    const domains = ['acme', 'globex'].map((called) => ({ id: `d-${called}`, name: called, enabled: true }));
+    const [first = { id: 'd', name: 'd', enabled: true }] = domains;
+    const domainAt = (at: number) => domains[at % 2] ?? first;
+    const projects = names.map((called, at) => ({
+      id: `p-${at}`,
+      name: called,
+      domainID: domainAt(at).id,
+      enabled: true,
+    }));
+    const assignments = roles.map(({ user, role, project: at, domain }) => {
+      const project = projects[at % projects.length];
+      const home = domainAt(at % projects.length);
+      const scope =
+        domain || project === undefined
+          ? ({ kind: 'domain', domain: home } as const)
+          : ({ kind: 'project', project: { ...project, domain: home } } as const);
+      return {
+        user: { id: `u-${user}`, name: `user${user}`, domain: home },
+        role: { id: role, name: role },
+        scope,
+      };
+    });
+    const holders = users
+      ? asUsers(assignments, ['u-2'])
+      : ({ kind: 'groups', roleNames: ['member', ...roles.map(({ role }) => role)] } as const);
+    return { domains, projects, holders };
+  });
+
+interface Coming {
+  readonly cluster: MemoryCluster;
+  readonly state: KeystoneState;
+  readonly mode: Mode;
+  readonly format: string;
+}
+
+/** Somebody of the first project comes. */
+async function come({ cluster, state, mode: of, format: namespaceFormat }: Coming) {
+  const [project] = state.projects;
+  const domain = state.domains.find(({ id }) => id === project?.domainID);
+  if (project === undefined || domain === undefined) throw new Error('nobody can come');
+  const rules = { ...bindingRules({ namespaceFormat }), subjects: state.holders.kind };
+  const { id, name: called } = project;
+  const plan = await makeProjectPlan(
+    { domain: { id: domain.id, name: domain.name }, project: { id, name: called } },
+    { directory: directoryOf(state), objects: cluster, rules, facts: factsOf(of), signal },
+  );
+  const applied = await applyPlan(plan, { objects: cluster, maxDeletedShare: 1, force: true, signal });
+  if (applied.failures.length > 0) throw new Error(JSON.stringify(applied.failures));
+  return { project, domain, plan };
+}
+
+const state = (cluster: MemoryCluster) =>
+  new Map([...cluster.objects].map(([key, { object }]) => [key, object.metadata.resourceVersion]));
+
+t.test("nobody else's objects are made, changed or taken away", async () => {
+  await fc.assert(
+    fc.asyncProperty(keystone, keystone, mode, format, async (before, after, of, namespaceFormat) => {
+      const cluster = createMemoryCluster();
+      await carryOut(
+        cluster,
+        await planFor(cluster, before, { mode: of, rules: bindingRules({ namespaceFormat }) }),
+      );
+      const [was, objects] = [state(cluster), new Map(cluster.objects)];
+      const { project, domain } = await come({ cluster, state: after, mode: of, format: namespaceFormat });
+      const is = state(cluster);
+      const touched = new Set([...was.keys(), ...is.keys()].filter((key) => was.get(key) !== is.get(key)));
+      return [...touched].every((key) => {
+        const { metadata, kind } = (cluster.objects.get(key) ?? objects.get(key))?.object ?? {};
+        const labels = metadata?.labels ?? {};
+        const its = labels['stonegate.dev/project-id'];
+        if (kind === 'ClusterRole') return its === undefined;
+        return its === undefined ? labels['stonegate.dev/domain-id'] === domain.id : its === project.id;
+      });
+    }),
+    RUNS,
+  );
+});
+
+t.test('a run for all finds nothing left to do for that project', async () => {
+  await fc.assert(
+    fc.asyncProperty(keystone, mode, async (given, of) => {
+      const cluster = createMemoryCluster();
+      const { project } = await come({ cluster, state: given, mode: of, format: '%i' });
+      const plan = await planFor(cluster, given, { mode: of });
+      return plan.changes.every(
+        ({ object }) => object.metadata.labels?.['stonegate.dev/project-id'] !== project.id,
+      );
+    }),
+    RUNS,
+  );
+});
+
+t.test('who comes a second time finds nothing left to do', async () => {
+  await fc.assert(
+    fc.asyncProperty(keystone, mode, format, async (given, of, namespaceFormat) => {
+      const cluster = createMemoryCluster();
+      const coming = { cluster, state: given, mode: of, format: namespaceFormat };
+      await come(coming);
+      return (await come(coming)).plan.changes.length === 0;
+    }),
+    RUNS,
+  );
+});
+
+t.test('nobody is bound where another project has the namespace', async () => {
+  await fc.assert(
+    fc.asyncProperty(keystone, mode, fc.boolean(), async (given, of, labelled) => {
+      const cluster = createMemoryCluster();
+      const [project] = given.projects;
+      const domain = given.domains.find(({ id }) => id === project?.domainID);
+      const marks = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/project-id': 'p-other' };
+      const place = of === 'arktos' && domain !== undefined ? { tenant: domain.name } : {};
+      const metadata = { name: project?.id ?? '', ...(labelled && { labels: marks }) };
+      cluster.put({ apiVersion: 'v1', kind: 'Namespace', metadata }, place);
+      const { plan } = await come({ cluster, state: given, mode: of, format: '%i' });
+      const bound = [...cluster.objects.values()].some(
+        ({ object }) => object.kind === 'RoleBinding' && isOurs(object),
+      );
+      return !bound && plan.refusals.length > 0;
+    }),
+    RUNS,
+  );
+});

@@ -1,0 +1,259 @@
+import t from 'tap';
+import type { ApplyResult } from '../../../src/bindings/apply.ts';
+import type { Lease } from '../../../src/bindings/lease.ts';
+import { createPeriodicProvisioning } from '../../../src/bindings/periodic.ts';
+import type { Plan } from '../../../src/bindings/plan.ts';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { systemRandom } from '../../../src/lib/random.ts';
+import { noTelemetry, type ProvisioningRun } from '../../../src/lib/telemetry.ts';
+import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
+
+const INTERVAL = 300_000;
+const NOTHING: Plan = {
+  changes: [],
+  refusals: [],
+  existingBindings: 0,
+  existingByPlace: new Map(),
+  unchanged: 3,
+};
+const DONE: ApplyResult = { done: 0, failures: [], heldBack: [] };
+const DELETION = {
+  action: 'delete',
+  object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } },
+  place: {},
+  reason: 'for the test',
+} as const;
+
+/** A lease that several replicas may share: whoever holds it keeps it. */
+function sharedLease() {
+  const state = { holder: '', away: false, released: 0 };
+  const leaseOf = (name: string): Lease => ({
+    async hold() {
+      if (state.away) return false;
+      if (state.holder === '') state.holder = name;
+      return state.holder === name;
+    },
+    async release() {
+      state.released += 1;
+      if (state.holder === name) state.holder = '';
+    },
+  });
+  return { state, leaseOf };
+}
+
+interface Scripted {
+  /** What planning does, run by run; the last goes on. */
+  readonly plans?: readonly (() => Promise<Plan>)[];
+  readonly result?: ApplyResult;
+  readonly clock?: FakeClock;
+  readonly lease?: Lease;
+}
+
+function setUp({ plans = [async () => NOTHING], result = DONE, ...given }: Scripted = {}) {
+  const clock = given.clock ?? createFakeClock();
+  const runs: ProvisioningRun[] = [];
+  const signals: AbortSignal[] = [];
+  const applied: { readonly force: boolean; readonly signal: AbortSignal }[] = [];
+  const logged: string[] = [];
+  const say = (_fields: object, message: string) => void logged.push(message);
+  const periodic = createPeriodicProvisioning({
+    provisioning: {
+      plan(signal) {
+        const plan = plans[Math.min(signals.length, plans.length - 1)];
+        signals.push(signal);
+        return plan === undefined ? Promise.resolve(NOTHING) : plan();
+      },
+      async apply(_plan, options) {
+        applied.push(options);
+        return result;
+      },
+    },
+    lease: given.lease ?? sharedLease().leaseOf('only'),
+    interval: INTERVAL,
+    clock,
+    random: { ...systemRandom, fraction: () => 0.5 },
+    logger: { ...silentLogger, info: say, warn: say, error: say },
+    telemetry: { ...noTelemetry, provisioned: (run) => runs.push(run) },
+  });
+  return { periodic, clock, runs, signals, applied, logged };
+}
+
+/** Lets everything happen that waits for no timer. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Turns the hands as far as they have to go, heartbeat by heartbeat. */
+async function pass(clock: FakeClock, milliseconds: number): Promise<void> {
+  await settle();
+  for (let left = milliseconds; left > 0; ) {
+    const step = Math.min(left, Math.max(1, clock.untilNext));
+    clock.advance(step);
+    left -= step;
+    await settle();
+  }
+}
+
+t.test('it runs at once, and then an interval after the end of each run', async (t) => {
+  const { periodic, clock, runs } = setUp();
+  periodic.start();
+  await settle();
+  t.equal(runs.length, 1);
+  await pass(clock, INTERVAL - 1);
+  t.equal(runs.length, 1);
+  await pass(clock, 1);
+  t.equal(runs.length, 2);
+  t.same(
+    runs.map(({ result }) => result),
+    ['ok', 'ok'],
+  );
+});
+
+t.test(
+  'the interval begins with the end of a run, and no second one begins while one is under way',
+  async (t) => {
+    const slow = Promise.withResolvers<Plan>();
+    const { periodic, clock, signals } = setUp({ plans: [() => slow.promise, async () => NOTHING] });
+    periodic.start();
+    await pass(clock, 3 * INTERVAL);
+    t.equal(signals.length, 1);
+    slow.resolve(NOTHING);
+    await settle();
+    await pass(clock, INTERVAL - 1);
+    t.equal(signals.length, 1);
+    await pass(clock, 1);
+    t.equal(signals.length, 2);
+  },
+);
+
+t.test('of two replicas only one ever runs', async (t) => {
+  const clock = createFakeClock();
+  const { leaseOf } = sharedLease();
+  const [one, other] = [setUp({ clock, lease: leaseOf('one') }), setUp({ clock, lease: leaseOf('other') })];
+  one.periodic.start();
+  other.periodic.start();
+  await pass(clock, 5 * INTERVAL);
+  t.ok(one.runs.length >= 5);
+  t.equal(other.runs.length, 0);
+});
+
+t.test('when the holder ends in good order another goes on at once', async (t) => {
+  const clock = createFakeClock();
+  const { leaseOf } = sharedLease();
+  const [one, other] = [setUp({ clock, lease: leaseOf('one') }), setUp({ clock, lease: leaseOf('other') })];
+  one.periodic.start();
+  other.periodic.start();
+  await settle();
+  await one.periodic.stop();
+  await pass(clock, 10_000);
+  t.equal(other.runs.length, 1);
+});
+
+t.test('a lease that is lost in the midst of a run ends the run', async (t) => {
+  const { state, leaseOf } = sharedLease();
+  const plans = [() => new Promise<Plan>(() => {}), async () => NOTHING];
+  const { periodic, clock, signals, applied, runs } = setUp({ plans, lease: leaseOf('one') });
+  periodic.start();
+  await settle();
+  state.holder = 'somebody else';
+  await pass(clock, 10_000);
+  t.equal(signals[0]?.aborted, true);
+  t.match(runs, [{ result: 'broken-off' }]);
+  t.equal(applied.length, 0, 'and nothing was changed');
+  await pass(clock, INTERVAL);
+  t.equal(signals.length, 1);
+  state.holder = '';
+  await pass(clock, INTERVAL);
+  t.ok(signals.length > 1, 'until the lease is its own again');
+});
+
+t.test('while nobody can be asked for the lease, nobody provisions', async (t) => {
+  const { state, leaseOf } = sharedLease();
+  state.away = true;
+  const { periodic, clock, runs } = setUp({ lease: leaseOf('one') });
+  periodic.start();
+  await pass(clock, 2 * INTERVAL);
+  t.equal(runs.length, 0);
+  state.away = false;
+  await pass(clock, 10_000);
+  t.equal(runs.length, 1);
+});
+
+t.test('a run that fails is tried again soon, then less and less often', async (t) => {
+  const plan = () => Promise.reject(new StatusError('KeystoneUnavailable', 'Service Unavailable: gone'));
+  const { periodic, clock, runs, logged } = setUp({ plans: [plan] });
+  periodic.start();
+  await settle();
+  const at: number[] = [];
+  for (let passed = 0; passed < 3 * INTERVAL; passed += 1_000) {
+    const before = runs.length;
+    await pass(clock, 1_000);
+    if (runs.length > before) at.push(passed + 1_000);
+  }
+  t.same(at.slice(0, 4), [10_000, 30_000, 70_000, 150_000]);
+  t.equal(runs.length, 7, 'and no less often than the interval');
+  t.equal(logged.filter((message) => message.includes('provisioning failed')).length, 1);
+});
+
+t.test('a mistake of our own does not end the loop', async (t) => {
+  const plans = [() => Promise.reject(new TypeError('no')), async () => NOTHING];
+  const { periodic, clock, runs } = setUp({ plans });
+  periodic.start();
+  await pass(clock, 10_000);
+  t.match(runs, [{ result: 'error' }, { result: 'ok' }]);
+});
+
+t.test('nothing is ever forced, and what is held back is told', async (t) => {
+  const plan: Plan = { ...NOTHING, changes: [DELETION, DELETION], existingBindings: 3 };
+  const { periodic, clock, runs, applied, logged } = setUp({
+    plans: [async () => plan],
+    result: { ...DONE, heldBack: plan.changes },
+  });
+  periodic.start();
+  await pass(clock, 2 * INTERVAL);
+  t.ok(applied.every(({ force }) => !force));
+  t.match(runs[0], { result: 'held-back', heldBack: 2, changes: { delete: 0 } });
+  t.equal(logged.filter((message) => message.includes('stonegate sync --force')).length, 1);
+});
+
+t.test('what failed of a run counts as not done', async (t) => {
+  const plan: Plan = { ...NOTHING, changes: [DELETION, { ...DELETION, action: 'create' }] };
+  const result = { ...DONE, failures: [{ change: DELETION, reason: 'no' }] };
+  const { periodic, runs } = setUp({ plans: [async () => plan], result });
+  periodic.start();
+  await settle();
+  t.match(runs, [{ result: 'incomplete', changes: { create: 1, update: 0, delete: 0 } }]);
+});
+
+t.test('stopping ends a run, waits for nothing that is only read, and gives the lease back', async (t) => {
+  const { state, leaseOf } = sharedLease();
+  const { periodic, clock, runs } = setUp({
+    plans: [() => new Promise<Plan>(() => {})],
+    lease: leaseOf('one'),
+  });
+  periodic.start();
+  await settle();
+  await periodic.stop();
+  t.match(runs, [{ result: 'broken-off' }]);
+  t.equal(state.holder, '');
+  t.equal(clock.pending, 0, 'and nothing is left to happen');
+});
+
+t.test('stopping while the lease is being asked for begins nothing, and keeps no lease', async (t) => {
+  const { state, leaseOf } = sharedLease();
+  const { periodic, clock, signals } = setUp({ lease: leaseOf('one') });
+  periodic.start();
+  await periodic.stop();
+  t.equal(signals.length, 0);
+  t.equal(state.holder, '');
+  t.equal(clock.pending, 0);
+});
+
+t.test('who never held the lease gives nothing back', async (t) => {
+  const { state, leaseOf } = sharedLease();
+  state.holder = 'somebody else';
+  const { periodic } = setUp({ lease: leaseOf('one') });
+  periodic.start();
+  await settle();
+  await periodic.stop();
+  t.equal(state.released, 0);
+});
