@@ -72,7 +72,8 @@ async function createScene(
     tagsOf: (token) => [`user:${token.user.name}`],
   });
   const bearer = async (token: string) => authenticator.authenticate({ kind: 'bearer', token }, CONTEXT);
-  const xAuthToken = async (token: string) => authenticator.authenticate({ kind: 'x-auth-token', token }, CONTEXT);
+  const xAuthToken = async (token: string) =>
+    authenticator.authenticate({ kind: 'x-auth-token', token }, CONTEXT);
   const token = keystone.issue(alice, web);
   return { clock, keystone, directory, web, alice, entered, entries, refreshing, bearer, xAuthToken, token };
 }
@@ -201,7 +202,9 @@ t.test('a gate that refuses is heard, and Keystone is not asked', async (t) => {
     tagsOf: () => [],
   });
   const credential: Credential = { kind: 'bearer', token };
-  await t.rejects(async () => authenticator.authenticate(credential, CONTEXT), { code: 'CredentialRateExceeded' });
+  await t.rejects(async () => authenticator.authenticate(credential, CONTEXT), {
+    code: 'CredentialRateExceeded',
+  });
 });
 
 t.test('what is cached is the token with its end and its tags', async (t) => {
