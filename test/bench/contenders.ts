@@ -34,7 +34,8 @@ export interface Contender {
   start(options: StartOptions): Promise<Serving>;
 }
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+/** As the package has it: what strips types at the start of `src/` takes some 70 MB. `npm run bench` builds it. */
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 export interface StonegateOptions {
   readonly site: Site;

@@ -77,10 +77,15 @@ async function callsWithRedis(site: Site): Promise<number | string> {
     await startStonegate({ site, upstream: 'plain', name: 'replica-2', changes }),
   ];
   try {
+    const askBoth = async (tokens: readonly string[]) => {
+      for (const token of tokens)
+        await Promise.all(replicas.map(({ port }) => sendAll(port, Array(25).fill(token))));
+    };
+    // A process that still compiles itself takes Redis' answer for late, and asks Keystone without it.
+    await askBoth(Array.from({ length: 5 }, (_, n) => keystoneToken({ user: `warm-${n}` })));
     const before = await site.keystoneCalls();
     const tokens = Array.from({ length: 20 }, (_, n) => keystoneToken({ user: `shared-${n}` }));
-    for (const token of tokens)
-      await Promise.all(replicas.map(({ port }) => sendAll(port, Array(25).fill(token))));
+    await askBoth(tokens);
     return ((await site.keystoneCalls()) - before) / tokens.length;
   } finally {
     for (const replica of replicas) await replica.stop();
