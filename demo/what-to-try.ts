@@ -10,6 +10,7 @@ const TRIES: readonly (readonly [string, string])[] = [
   ['two tenants', 'kubectl --context globex-bob get configmap settings -o jsonpath=\'{.data.owner}{"\\n"}\''],
   ['refused (403)', 'kubectl get --raw /api/v1/tenants/globex/namespaces/default/pods'],
   ['may I?', 'kubectl auth can-i delete pods; kubectl auth can-i list nodes'],
+  ['as another', 'kubectl auth whoami --as reader; kubectl get pods --as reader   # 403'],
   ['exec', 'kubectl exec web -- echo hello; kubectl exec -it web -- sh   # echo, env, hostname, cat, exit'],
   ['logs', 'kubectl logs -f web --tail 3'],
   ['copy', 'kubectl cp README.md web:/tmp/readme.md && kubectl exec web -- cat /tmp/readme.md'],

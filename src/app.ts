@@ -75,26 +75,27 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
   /** When no request is undecided in a pipeline that was replaced. */
   let former: Promise<unknown> = Promise.resolve();
 
+  const giveUp = () => Promise.all([provisioning.close(), adapters.close(), audit.close()]);
   const listener = await createListener({
     ...surroundings,
     ...configuration.server,
     tls: tlsOf(loaded),
     serve: (exchange) => current.serve(exchange),
   }).catch(async (error: unknown) => {
-    await Promise.all([adapters.close(), audit.close()]);
+    await giveUp();
     throw error;
   });
   const portal = await startPortal(loaded, current.stages, adapters, surroundings).catch(
     async (error: unknown) => {
       await listener.close(0);
-      await Promise.all([adapters.close(), audit.close()]);
+      await giveUp();
       throw error;
     },
   );
   const webhook = await startWebhook(loaded, current.stages, adapters, surroundings).catch(
     async (error: unknown) => {
       await Promise.all([listener.close(0), portal?.close(0)]);
-      await Promise.all([adapters.close(), audit.close()]);
+      await giveUp();
       throw error;
     },
   );

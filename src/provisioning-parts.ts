@@ -10,6 +10,7 @@ import type { KeystoneDirectory } from './bindings/keystone-directory.ts';
 import { makePlan } from './bindings/make-plan.ts';
 import type { Plan } from './bindings/plan.ts';
 import { type Claim, makeProjectPlan } from './bindings/project-plan.ts';
+import type { Provisioning } from './bindings/run.ts';
 import { createClusterObjects } from './clients/cluster-objects.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { StatusError } from './errors/status-error.ts';
@@ -19,12 +20,11 @@ import type { TenancyMode } from './tenancy/tenancy-mode.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
 /** `maxDeletedShare` in place of the configured one. */
-export type Applying = Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'> &
+type Applying = Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'> &
   Partial<Pick<ApplyOptions, 'maxDeletedShare'>>;
 
-export interface Provisioning {
-  /** @throws StatusError where either side cannot be read whole */
-  plan(signal: AbortSignal): Promise<Plan>;
+/** Of the whole cluster. */
+export interface ClusterProvisioning extends Provisioning {
   /** For one project or domain alone. */
   planFor(claim: Claim, signal: AbortSignal): Promise<Plan>;
   apply(plan: Plan, options: Applying): Promise<ApplyResult>;
@@ -40,7 +40,7 @@ export interface ProvisioningParts {
 export function createProvisioning(
   { configuration }: LoadedConfiguration,
   { directory, fetcher, mode }: ProvisioningParts,
-): Provisioning {
+): ClusterProvisioning {
   const { bindings: rules, tenancy } = configuration;
   const objects = createClusterObjects(fetcher);
   const facts = tenancyFacts(mode);

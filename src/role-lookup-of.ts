@@ -12,6 +12,7 @@ import {
   domainTag,
   EVERYTHING_TAG,
   projectTag,
+  SWITCHED_OFF_TAG,
   tenantTag,
   userTag,
 } from './lib/drop-tags.ts';
@@ -40,7 +41,7 @@ export function roleLookupOf(
       return 'namespace' in name ? name.namespace : undefined;
     },
     tagsOf: (identity, assignments) => tagsOf(identity, assignments, mode),
-    disabledTags: [EVERYTHING_TAG],
+    disabledTags: [EVERYTHING_TAG, SWITCHED_OFF_TAG],
   });
 }
 

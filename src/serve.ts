@@ -84,7 +84,7 @@ async function runAlone(started: Started): Promise<void> {
     await app.close();
     throw error;
   });
-  logger.info({ address: app.address, admin: admin.address }, 'serving');
+  logger.info({ ...addressesOf(app), admin: admin.address }, 'serving');
   await untilStopped(app, logger);
   await admin.close();
 }
@@ -94,12 +94,20 @@ async function runAsWorker(started: Started): Promise<void> {
   try {
     const app = await createApp({ ...started, sources: systemSources });
     answerPrimary(process, { readiness: () => app.readiness(), metrics: () => app.metrics.json() }, logger);
-    logger.info({ address: app.address, worker: cluster.worker?.id }, 'serving');
+    logger.info({ ...addressesOf(app), worker: cluster.worker?.id }, 'serving');
     await untilStopped(app, logger);
   } finally {
     // The channel to the primary would hold the process. Closed by the worker itself, it leaves the exit code alone.
     cluster.worker?.disconnect();
   }
+}
+
+function addressesOf({ address, portalAddress, webhookAddress }: App): object {
+  return {
+    address,
+    ...(portalAddress && { portal: portalAddress }),
+    ...(webhookAddress && { webhook: webhookAddress }),
+  };
 }
 
 async function runAsPrimary({ loaded, logger }: Started, workers: number | 'auto'): Promise<void> {

@@ -1,6 +1,7 @@
 /**
- * Keys of a user's extra attributes: which may come from outside, and which Stonegate itself sets. Upper case is lost on the way, since the API server
- * lower-cases header names, and the domains of Kubernetes and of Stonegate are theirs alone to speak in.
+ * Keys of a user's extra attributes: which may come from outside, and which Stonegate itself sets. Upper case is lost
+ * on the way, since the API server lower-cases header names, and the domains of Kubernetes and of Stonegate are theirs
+ * alone to speak in.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 

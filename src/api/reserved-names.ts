@@ -1,6 +1,6 @@
 /**
- * What names and groups of the cluster's, of Keystone's and of Stonegate's own begin with. No other source may give such a
- * name, and nobody may ask for one.
+ * What names and groups of the cluster's, of Keystone's and of Stonegate's own begin with. No other source may give
+ * such a name, and nobody may ask for one.
  */
 
 export const RESERVED_PREFIXES = ['system:', 'keystone:', 'stonegate:'] as const;

@@ -41,7 +41,7 @@ export function differenceOf(desired: Desired, cluster: ClusterState, rules: Wis
       action: 'delete',
       object,
       place,
-      reason: 'nothing asks for it any more',
+      reason: staleReason(object),
     }),
   );
   // What everybody of a tenant has always stays: it must not make the loss of all else look like a part.
@@ -54,6 +54,13 @@ export function differenceOf(desired: Desired, cluster: ClusterState, rules: Wis
     existingByPlace: new Map([...byPlace].map(([key, { length }]) => [key, length])),
     unchanged,
   };
+}
+
+/** By what the binding gives, not by its marks, which whoever may write rolebindings there may have changed. */
+function staleReason({ roleRef, subjects }: Binding): string {
+  const [first = 'nobody', ...others] = subjects.map(({ name }) => name);
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `nothing asks any more for ${roleRef.name} of ${first}${more}`;
 }
 
 /** Equal for one namespace, or one tenant, alone. */

@@ -2,7 +2,7 @@
  * Dropping what is cached of a user or a tenant, in all replicas: for an operator who took a right away and does
  * not want to wait for the entries to end.
  */
-import { tenantTag, userTag } from '../lib/drop-tags.ts';
+import { SWITCHED_OFF_TAG, tenantTag, userTag } from '../lib/drop-tags.ts';
 import type { SharedCache } from './shared-cache.ts';
 
 /** Exactly one of them. */
@@ -13,5 +13,5 @@ export type DropTarget = { readonly user: string } | { readonly tenant: string }
  * @throws Error where Redis does not take it; its message is for the operator
  */
 export function drop(shared: SharedCache, target: DropTarget): Promise<void> {
-  return shared.drop(['user' in target ? userTag(target.user) : tenantTag(target.tenant)]);
+  return shared.drop(['user' in target ? userTag(target.user) : tenantTag(target.tenant), SWITCHED_OFF_TAG]);
 }

@@ -96,6 +96,7 @@ async function run<Plan extends ShownPlan>(
   { stdout, stderr }: CommandIO,
 ): Promise<number> {
   for (const warning of warnings) stderr(`warning: ${warning}\n`);
+  // Who breaks it off ends the process: each change stands for itself.
   const { signal } = new AbortController();
   const plan = await makePlan(signal);
   const held = force ? [] : heldBack(plan);

@@ -62,11 +62,9 @@ export interface KeystoneHTTP {
 
 /** @param cause for the log: names no secret and quotes nothing that Keystone said */
 export function keystoneUnavailable(cause: unknown): StatusError {
-  return new StatusError(
-    'KeystoneUnavailable',
-    'Service Unavailable: Keystone cannot be asked about the credential right now',
-    { cause },
-  );
+  return new StatusError('KeystoneUnavailable', 'Service Unavailable: Keystone cannot be asked right now', {
+    cause,
+  });
 }
 
 export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {

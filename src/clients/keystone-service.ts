@@ -2,7 +2,8 @@
  * Asks Keystone as Stonegate itself, and knows which refusals to believe, for they are ambiguous. A 404 says that there
  * is no such thing, or that our own user is gone or its project disabled: believed unchecked, one disabled service
  * project would log everybody out. So our own token is checked before a 404 is believed. A 401 is about our own
- * token: log in again, ask again, once. A 403 says that our user lost its role.
+ * token: log in again, ask again, once. A 403 says that our user lost its role: told once, and not with each request,
+ * until it has the role again.
  * https://docs.openstack.org/api-ref/identity/v3/#authentication-and-token-management
  */
 import { isJSONObject } from '../lib/json-object.ts';
@@ -49,6 +50,9 @@ export function createKeystoneService({ http, session, logger }: KeystoneService
     throw unexpected(answer.status);
   });
 
+  /** What our user may not do, as far as has been told. */
+  const told = new Set<string>();
+
   return {
     async get({ to, needs, headers, ...question }) {
       for (const last of [false, true]) {
@@ -59,10 +63,14 @@ export function createKeystoneService({ http, session, logger }: KeystoneService
           headers: { ...headers, 'x-auth-token': own },
           refusals: [401, 403],
         });
-        if (answer.status === 200) return answer;
+        if (answer.status === 200) {
+          told.delete(to);
+          return answer;
+        }
         if (answer.status === 403) {
           const message = `Keystone does not let Stonegate ${to}: its user needs ${needs}`;
-          logger.error({}, message);
+          if (!told.has(to)) logger.error({}, message);
+          told.add(to);
           throw keystoneUnavailable(new Error(message));
         }
         if (!isRefusal(answer, [401, 404])) throw unexpected(answer.status);

@@ -17,5 +17,7 @@ export const ANY_PROJECT_TAG = 'projects';
 export const domainTag = (domainID: string): string => `domain:${domainID}`;
 /** What Keystone has said of a person: a drop of it asks about everybody again. */
 export const EVERYTHING_TAG = 'keystone';
+/** What is switched off. It is learned for all at once, so that whoever drops anything drops it too. */
+export const SWITCHED_OFF_TAG = 'switched-off';
 /** That an event was carried out, so that no other replica does it again. */
 export const eventTag = (digest: string): string => `event:${digest}`;

@@ -1,8 +1,9 @@
 /**
  * Client certificates, as a credential or as what a listener demands, looked at once for each connection, when its
- * handshake is done. A verdict lasts no longer than what it rests on: a connection is closed when its certificate runs out and when the authorities have
- * changed so that they would refuse it, whatever it is doing; a handshake that began before the change is judged by
- * what came after. No connection inherits an earlier one's verdict: sessions are not resumed (`tls-material.ts`).
+ * handshake is done. A verdict lasts no longer than what it rests on: a connection is closed when its certificate runs
+ * out and when the authorities have changed so that they would refuse it, whatever it is doing; a handshake that began
+ * before the change is judged by what came after. No connection inherits an earlier one's verdict: sessions are not
+ * resumed (`tls-material.ts`).
  */
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';

@@ -204,8 +204,11 @@ t.test('whoever is nobody, or of no project, makes nothing', async (t) => {
 });
 
 t.test('explain says what would be, and makes nothing', async (t) => {
-  const { ask, keystone, erin, lab, pods, asked } = await setUp(t, { mode: 'shared' });
-  await ask(keystone.issue(erin), '/apis/stonegate.dev/v1alpha1/explanations', {
+  const { ask, keystone, apiServer, erin, lab, pods, asked } = await setUp(t, { mode: 'shared' });
+  const rules = [{ verbs: ['create'], apiGroups: ['stonegate.dev'], resources: ['explanations'] }];
+  apiServer.seed.clusterRole('explainer', rules);
+  apiServer.seed.clusterRoleBinding('explainers', 'explainer', ['user:acme:erin']);
+  const reply = await ask(keystone.issue(erin), '/apis/stonegate.dev/v1alpha1/explanations', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
@@ -214,6 +217,7 @@ t.test('explain says what would be, and makes nothing', async (t) => {
       spec: { request: { method: 'GET', path: pods }, token: keystone.issue(erin, { project: lab }) },
     }),
   });
+  t.match(JSON.stringify(reply.json()), `keystone:project:${lab.id}:role:member`, 'it is explained');
   t.same(asked(), []);
 });
 

@@ -84,6 +84,21 @@ function defineTests(): void {
     }
   });
 
+  t.test('after `cache drop` of anybody, a project that was switched off counts for nobody', async (t) => {
+    const { keystone, erin, web, first, second, drop, keys } = await setUp(t, {
+      roleAssignments: { cacheTTL: '10m' },
+      revocationEvents: false,
+    });
+    const token = keystone.issue(erin);
+    t.equal(await first(token), 200);
+    await eventually(async () => (await keys()) === 3);
+    t.equal(await second(token), 200);
+    web.enabled = false;
+    t.equal((await drop('--tenant', 'acme')).code, 0);
+    await eventually(async () => (await first(token)) === 403);
+    await eventually(async () => (await second(token)) === 403);
+  });
+
   t.test('an event ends an entry in both replicas, and what is learned after it stays', async (t) => {
     const { keystone, erin, first, second, calls } = await setUp(t, {
       cacheTTL: '1h',

@@ -42,17 +42,10 @@ async function seed(keystone: RealKeystone) {
     await user('bob', acme),
     await user('bridge', 'default'),
   ];
-  // Bootstrap made these.
-  const { body } = await keystone.call('GET', '/roles');
-  const existing = Array.isArray(body.roles) ? body.roles : [];
-  const role = async (name: string) => {
-    const found: unknown = existing.find((each: { name?: unknown }) => each.name === name);
-    return found === undefined ? keystone.make('roles', { name }) : idOf(found);
-  };
   const roles = {
-    member: await role('member'),
-    reader: await role('reader'),
-    service: await role('service'),
+    member: await keystone.role('member'),
+    reader: await keystone.role('reader'),
+    service: await keystone.role('service'),
   };
   const grant = (place: string, who: string, what: string) =>
     keystone.call('PUT', `${place}/users/${who}/roles/${what}`);

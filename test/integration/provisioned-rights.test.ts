@@ -5,7 +5,6 @@
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import {
-  idOf,
   missingKeystone,
   passwordOf,
   type RealKeystone,
@@ -22,12 +21,6 @@ const PASSWORD = {
   scope: { system: true },
 } as const;
 
-async function roleNamed(keystone: RealKeystone, name: string): Promise<string> {
-  const { body } = await keystone.call('GET', `/roles?name=${name}`);
-  const [found] = Array.isArray(body.roles) ? body.roles : [];
-  return found === undefined ? keystone.make('roles', { name }) : idOf(found);
-}
-
 async function roles(keystone: RealKeystone) {
   const bridge = await keystone.make('users', {
     name: 'bridge',
@@ -35,11 +28,11 @@ async function roles(keystone: RealKeystone) {
     password: 'bridge-pass',
   });
   const [member, reader, service, lead, guest] = [
-    await roleNamed(keystone, 'member'),
-    await roleNamed(keystone, 'reader'),
-    await roleNamed(keystone, 'service'),
-    await roleNamed(keystone, 'lead'),
-    await roleNamed(keystone, 'guest'),
+    await keystone.role('member'),
+    await keystone.role('reader'),
+    await keystone.role('service'),
+    await keystone.role('lead'),
+    await keystone.role('guest'),
   ];
   for (const each of [reader, service]) await keystone.call('PUT', `/system/users/${bridge}/roles/${each}`);
   await keystone.call('PUT', `/roles/${lead}/implies/${member}`);

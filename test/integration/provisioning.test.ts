@@ -9,22 +9,11 @@ import { createKeystoneClient } from '../../src/clients/keystone.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
-import {
-  idOf,
-  missingKeystone,
-  type RealKeystone,
-  startRealKeystone,
-} from '../support/keystone/real-keystone.ts';
+import { missingKeystone, type RealKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
 import { createMemoryCluster } from '../support/memory-cluster.ts';
 import { bindingRules, factsOf } from '../support/provisioning.ts';
 
 const { signal } = new AbortController();
-
-async function roleNamed(keystone: RealKeystone, name: string): Promise<string> {
-  const { body } = await keystone.call('GET', `/roles?name=${name}`);
-  const [found] = Array.isArray(body.roles) ? body.roles : [];
-  return found === undefined ? keystone.make('roles', { name }) : idOf(found);
-}
 
 function directoryOf(keystone: RealKeystone) {
   const client = createKeystoneClient({
@@ -56,9 +45,9 @@ t.test(
     t.teardown(() => keystone.stop());
     const { call, make } = keystone;
     const [member, reader, lead] = [
-      await roleNamed(keystone, 'member'),
-      await roleNamed(keystone, 'reader'),
-      await roleNamed(keystone, 'lead'),
+      await keystone.role('member'),
+      await keystone.role('reader'),
+      await keystone.role('lead'),
     ];
     await call('PUT', `/roles/${lead}/implies/${member}`);
     const acme = await make('domains', { name: 'acme' });

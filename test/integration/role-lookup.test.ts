@@ -12,7 +12,6 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { eventually } from '../support/eventually.ts';
 import {
-  idOf,
   missingKeystone,
   passwordOf,
   type RealKeystone,
@@ -31,17 +30,11 @@ const PASSWORD = {
 const BRIDGE: KeystoneServiceCredential = { password: PASSWORD };
 
 async function seed(keystone: RealKeystone) {
-  const { body } = await keystone.call('GET', '/roles');
-  const existing = Array.isArray(body.roles) ? body.roles : [];
-  const role = async (name: string) => {
-    const found: unknown = existing.find((each: { name?: unknown }) => each.name === name);
-    return found === undefined ? keystone.make('roles', { name }) : idOf(found);
-  };
   const [member, reader, service, lead] = [
-    await role('member'),
-    await role('reader'),
-    await role('service'),
-    await role('lead'),
+    await keystone.role('member'),
+    await keystone.role('reader'),
+    await keystone.role('service'),
+    await keystone.role('lead'),
   ];
   await keystone.call('PUT', `/roles/${lead}/implies/${member}`);
   const acme = await keystone.make('domains', { name: 'acme' });

@@ -4,7 +4,6 @@
  */
 import t, { type Test } from 'tap';
 import {
-  idOf,
   missingKeystone,
   passwordOf,
   type RealKeystone,
@@ -22,11 +21,7 @@ async function seed(keystone: RealKeystone) {
   const web = await keystone.make('projects', { name: 'web', domain_id: acme });
   const alice = await keystone.make('users', { name: 'alice', domain_id: acme, password: 'alice-pass' });
   const developers = await keystone.make('groups', { name: 'developers', domain_id: acme });
-  const roleID = async (name: string): Promise<string> => {
-    const { body } = await keystone.call('GET', `/roles?name=${name}`);
-    return idOf(Array.isArray(body.roles) ? body.roles[0] : undefined);
-  };
-  const [member, reader] = [await roleID('member'), await roleID('reader')];
+  const [member, reader] = [await keystone.role('member'), await keystone.role('reader')];
   await keystone.call('PUT', `/groups/${developers}/users/${alice}`);
   await keystone.call('PUT', `/projects/${web}/groups/${developers}/roles/${member}`);
   const login = (name: string) =>

@@ -27,6 +27,8 @@ export interface RealKeystone {
   call(method: string, path: string, body?: unknown, headers?: Fields): Promise<KeystoneReply>;
   /** Makes one of `projects`, `users`, …; returns its id. */
   make(kind: string, fields: Fields): Promise<string>;
+  /** The id of the role, which is made where there is none. */
+  role(name: string): Promise<string>;
   login(identity: Fields, scope?: unknown): Promise<string>;
   stop(): Promise<void>;
 }
@@ -69,16 +71,23 @@ export async function startRealKeystone(): Promise<RealKeystone> {
     return (await expectSuccess('login', reply)).token;
   }
 
+  async function make(kind: string, fields: Fields): Promise<string> {
+    const one = kind.slice(0, -1);
+    const { body } = await expectSuccess(kind, await call('POST', `/${kind}`, { [one]: fields }));
+    return idOf(body[one]);
+  }
+
   const scope = { project: { name: 'admin', domain: { name: 'Default' } } };
   admin = await login(passwordOf('admin', 'Default', 'admin-pass'), scope);
   return {
     url,
     call: async (method, path, body, headers) =>
       expectSuccess(`${method} ${path}`, await call(method, path, body, headers)),
-    async make(kind, fields) {
-      const one = kind.slice(0, -1);
-      const { body } = await expectSuccess(kind, await call('POST', `/${kind}`, { [one]: fields }));
-      return idOf(body[one]);
+    make,
+    async role(name) {
+      const { body } = await expectSuccess('roles', await call('GET', `/roles?name=${name}`));
+      const [found] = Array.isArray(body.roles) ? body.roles : [];
+      return found === undefined ? make('roles', { name }) : idOf(found);
     },
     login,
     async stop() {

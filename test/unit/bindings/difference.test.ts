@@ -194,6 +194,18 @@ t.test("a namespace of another project's, or of nobody's, is refused", async (t)
   }
 });
 
+t.test('a removal says which right goes, and whose', async (t) => {
+  const cluster = await synchronised(smallKeystone(), shared);
+  const { changes } = await planFor(
+    cluster,
+    smallKeystone({ projects: [{ ...web, enabled: false }] }),
+    shared,
+  );
+  const reasons = changes.filter(({ action }) => action === 'delete').map(({ reason }) => reason);
+  t.match(reasons, [/^nothing asks any more for stonegate:\w+ of keystone:(?:project|domain):\S+$/]);
+  t.ok(reasons.includes('nothing asks any more for stonegate:edit of keystone:project:p-web:role:member'));
+});
+
 t.test('a namespace that is being deleted is left to go', async (t) => {
   const cluster = await synchronised(smallKeystone(), shared);
   const found = cluster.objects.get('Namespace///p-web');

@@ -305,6 +305,22 @@ t.test('a service user that lost its role is a 503 and a loud log line', async (
   t.equal(counted.at(-1), 'keystone refused');
 });
 
+t.test('a role that our user lacks is told once, and again when it was there meanwhile', async (t) => {
+  const { client, token, directory, bridge, service, logged } = await createScene(t, { credential: BRIDGE });
+  directory.assign(bridge, 'reader', service);
+  const told = () => logged.filter((line) => line.includes('does not let Stonegate')).length;
+  const refused = async () => {
+    directory.unassign(bridge, 'service', service);
+    for (const _ of [1, 2, 3]) await t.rejects(client.validate(token), unavailable);
+  };
+  await refused();
+  t.equal(told(), 1);
+  directory.assign(bridge, 'service', service);
+  await client.validate(token);
+  await refused();
+  t.equal(told(), 2);
+});
+
 t.test('a wrong password of ours is a 503 and a loud log line', async (t) => {
   const { client, token, logged, counted } = await createScene(t, { credential: BRIDGE, secret: 'wrong' });
   await t.rejects(client.validate(token), unavailable);
