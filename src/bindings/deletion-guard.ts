@@ -15,6 +15,11 @@ export function deletionsOf({ changes }: Plan): readonly Change[] {
   );
 }
 
+/** The bindings of ours that are there. */
+export function existingBindings({ existingByPlace }: Pick<Plan, 'existingByPlace'>): number {
+  return [...existingByPlace.values()].reduce((sum, ofPlace) => sum + ofPlace, 0);
+}
+
 /**
  * One binding is never many; all of several always are. Where they are too many, a namespace that loses no more than the
  * share of its own is not held up by the others: who may write rolebindings in one namespace can make any number that
@@ -27,7 +32,8 @@ export function heldBack(plan: Plan, maxDeletedShare: number): readonly Change[]
   const tooMany = (going: number, there: number) =>
     going > 1 && (going > there * maxDeletedShare || going >= there);
   const deletions = deletionsOf(plan);
-  if (!tooMany(deletions.length, plan.existingBindings)) return [];
+  const existing = existingBindings(plan);
+  if (!tooMany(deletions.length, existing)) return [];
   const places = [...Map.groupBy(deletions, ({ place }) => placeKey(place))].map(([key, ofPlace]) => ({
     ofPlace,
     there: plan.existingByPlace.get(key) ?? 0,
@@ -35,7 +41,7 @@ export function heldBack(plan: Plan, maxDeletedShare: number): readonly Change[]
   const heavy = places.filter(({ ofPlace, there }) => tooMany(ofPlace.length, there));
   const held = new Set(heavy.flatMap(({ ofPlace }) => ofPlace));
   const others = deletions.length - held.size;
-  const left = plan.existingBindings - heavy.reduce((sum, { there }) => sum + there, 0);
+  const left = existing - heavy.reduce((sum, { there }) => sum + there, 0);
   const all = tooMany(others, left) || others >= left;
   return all ? deletions : deletions.filter((change) => held.has(change));
 }

@@ -50,7 +50,6 @@ export function differenceOf(desired: Desired, cluster: ClusterState, rules: Wis
   return {
     changes: [...changes, ...deletions],
     refusals,
-    existingBindings: counted.length,
     existingByPlace: new Map([...byPlace].map(([key, { length }]) => [key, length])),
     unchanged,
   };

@@ -25,9 +25,7 @@ export interface Plan {
   /** In the order in which they can be carried out: tenants, namespaces, roles, bindings; deletions last. */
   readonly changes: readonly Change[];
   readonly refusals: readonly Refusal[];
-  /** Bindings of ours that are there, of which too many must not go at once. */
-  readonly existingBindings: number;
-  /** How many of them are in one namespace or tenant, by `placeKey`. */
+  /** How many bindings of ours are in each namespace or tenant, by `placeKey`: too many must not go at once. */
   readonly existingByPlace: ReadonlyMap<string, number>;
   /** Objects that are as they should be. */
   readonly unchanged: number;

@@ -2,6 +2,7 @@
  * What runs of provisioning leave in the log. What stays as it was from one run to the next is said once.
  */
 import type { Logger } from '../lib/logger.ts';
+import { existingBindings } from './deletion-guard.ts';
 import type { RunOutcome } from './run.ts';
 
 export interface RunLog {
@@ -50,10 +51,11 @@ export function createRunLog(logger: Logger): RunLog {
       }));
       tell('failures', failures, about, 'some objects could not be provisioned');
       const { length } = applied.heldBack;
-      const many = `${length} of ${plan.existingBindings} bindings`;
+      const existing = existingBindings(plan);
+      const many = `${length} of ${existing} bindings`;
       if (isNew('heldBack', length === 0 ? '' : many) && length > 0)
         logger.warn(
-          { ...about, heldBack: length, existing: plan.existingBindings },
+          { ...about, heldBack: length, existing },
           'more bindings would be removed than bindings.maxDeletedShare allows: these are not, until somebody runs stonegate sync --force',
         );
     },

@@ -114,8 +114,9 @@ async function run<Plan extends ShownPlan>(
   return failures.length > 0 || held.length > 0 ? EXIT.failed : EXIT.fine;
 }
 
-function heldBackLine(count: number, { existingBindings }: ShownPlan): string {
-  return `${count} of ${existingBindings} bindings would be removed, which is more than bindings.maxDeletedShare allows: of these nothing is removed without --force\n`;
+function heldBackLine(count: number, { existingByPlace }: ShownPlan): string {
+  const existing = [...existingByPlace.values()].reduce((sum, ofPlace) => sum + ofPlace, 0);
+  return `${count} of ${existing} bindings would be removed, which is more than bindings.maxDeletedShare allows: of these nothing is removed without --force\n`;
 }
 
 function reasonOf(error: Error): string {

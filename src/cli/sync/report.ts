@@ -14,7 +14,7 @@ export interface ShownChange {
 export interface ShownPlan {
   readonly changes: readonly ShownChange[];
   readonly refusals: readonly { readonly subject: string; readonly reason: string }[];
-  readonly existingBindings: number;
+  readonly existingByPlace: ReadonlyMap<string, number>;
   readonly unchanged: number;
 }
 

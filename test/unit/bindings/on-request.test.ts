@@ -14,7 +14,6 @@ const INTERVAL = 300_000;
 const NOTHING: Plan = {
   changes: [],
   refusals: [],
-  existingBindings: 0,
   existingByPlace: new Map(),
   unchanged: 0,
 };

@@ -13,7 +13,6 @@ const INTERVAL = 300_000;
 const NOTHING: Plan = {
   changes: [],
   refusals: [],
-  existingBindings: 0,
   existingByPlace: new Map(),
   unchanged: 3,
 };
@@ -203,7 +202,7 @@ t.test('a mistake of our own does not end the loop', async (t) => {
 });
 
 t.test('nothing is ever forced, and what is held back is told', async (t) => {
-  const plan: Plan = { ...NOTHING, changes: [DELETION, DELETION], existingBindings: 3 };
+  const plan: Plan = { ...NOTHING, changes: [DELETION, DELETION], existingByPlace: new Map([['/', 3]]) };
   const { periodic, clock, runs, applied, logged } = setUp({
     plans: [async () => plan],
     result: { ...DONE, heldBack: plan.changes },
