@@ -3,7 +3,7 @@
  * Keystone and the API server are asked directly; nothing of a running Stonegate is needed.
  */
 
-import { heldBack } from './bindings/deletion-guard.ts';
+import { heldBack, lossesOf } from './bindings/deletion-guard.ts';
 import { USERS_WARNING } from './bindings/grants.ts';
 import { type SyncParts, sync } from './cli/sync.ts';
 import type { CommandIO } from './cli/usage.ts';
@@ -46,7 +46,7 @@ const withProvisioning: SyncParts['withProvisioning'] = async (loaded, run) => {
     });
     return await run({
       warnings: bindings.subjects === 'users' ? [USERS_WARNING] : [],
-      heldBack: (plan) => heldBack(plan, bindings.maxDeletedShare),
+      heldBack: (plan) => lossesOf(heldBack(plan, bindings.maxDeletedShare), plan),
       ...provisioning,
     });
   } finally {

@@ -2,7 +2,7 @@
  * What runs of provisioning leave in the log. What stays as it was from one run to the next is said once.
  */
 import type { Logger } from '../lib/logger.ts';
-import { existingBindings } from './deletion-guard.ts';
+import { lossesOf } from './deletion-guard.ts';
 import type { RunOutcome } from './run.ts';
 
 export interface RunLog {
@@ -50,12 +50,19 @@ export function createRunLog(logger: Logger): RunLog {
         reason,
       }));
       tell('failures', failures, about, 'some objects could not be provisioned');
-      const { length } = applied.heldBack;
-      const existing = existingBindings(plan);
-      const many = `${length} of ${existing} bindings`;
-      if (isNew('heldBack', length === 0 ? '' : many) && length > 0)
+      const losses = lossesOf(applied.heldBack, plan).map(({ place, going, there }) => ({
+        ...place,
+        going,
+        there,
+      }));
+      if (isNew('heldBack', JSON.stringify(losses)) && losses.length > 0)
         logger.warn(
-          { ...about, heldBack: length, existing },
+          {
+            ...about,
+            heldBack: applied.heldBack.length,
+            places: losses.length,
+            losses: losses.slice(0, SHOWN),
+          },
           'more bindings would be removed than bindings.maxDeletedShare allows: these are not, until somebody runs stonegate sync --force',
         );
     },

@@ -4,7 +4,15 @@
 import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { columns } from './output.ts';
-import { changeLine, planTables, type ShownChange, type ShownPlan, totalsLine } from './sync/report.ts';
+import {
+  changeLine,
+  heldBackLine,
+  planTables,
+  type ShownChange,
+  type ShownLoss,
+  type ShownPlan,
+  totalsLine,
+} from './sync/report.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
 
 const USAGE = `Usage: stonegate sync --config FILE [--dry-run] [--force]
@@ -39,8 +47,8 @@ export interface SyncProvisioning<Plan extends ShownPlan> {
   /** What the operator has to know of this configuration. */
   readonly warnings: readonly string[];
   readonly plan: (signal: AbortSignal) => Promise<Plan>;
-  /** The deletions that wait for `--force`. */
-  readonly heldBack: (plan: Plan) => readonly ShownChange[];
+  /** Where deletions wait for `--force`, the largest loss first. */
+  readonly heldBack: (plan: Plan) => readonly ShownLoss[];
   readonly apply: (
     plan: Plan,
     options: {
@@ -102,7 +110,7 @@ async function run<Plan extends ShownPlan>(
   const held = force ? [] : heldBack(plan);
   if (dryRun) {
     stdout(planTables(plan));
-    if (held.length > 0) stderr(heldBackLine(held.length, plan));
+    if (held.length > 0) stderr(heldBackLine(held));
     return EXIT.fine;
   }
   const onProgress = ({ change, failure, finished, total }: SyncProgress) =>
@@ -110,13 +118,8 @@ async function run<Plan extends ShownPlan>(
   const { done, failures } = await apply(plan, { force, onProgress, signal });
   for (const { subject, reason } of plan.refusals) stderr(columns([[`refused: ${subject}: ${reason}`]]));
   stdout(totalsLine(plan, done, failures.length));
-  if (held.length > 0) stderr(heldBackLine(held.length, plan));
+  if (held.length > 0) stderr(heldBackLine(held));
   return failures.length > 0 || held.length > 0 ? EXIT.failed : EXIT.fine;
-}
-
-function heldBackLine(count: number, { existingByPlace }: ShownPlan): string {
-  const existing = [...existingByPlace.values()].reduce((sum, ofPlace) => sum + ofPlace, 0);
-  return `${count} of ${existing} bindings would be removed, which is more than bindings.maxDeletedShare allows: of these nothing is removed without --force\n`;
 }
 
 function reasonOf(error: Error): string {

@@ -143,7 +143,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     await sync();
     const before = ours();
     for (const project of directory.projects) project.enabled = false;
-    t.match(await sync(), { code: 1, stderr: /nothing is removed without --force/ });
+    t.match(await sync(), { code: 1, stderr: /\d removals .* wait for --force, .*\((\d) of \1\), / });
     t.same(ours(), before);
     t.match(await sync('--force'), { code: 0 });
     t.same(ours(), []);

@@ -14,9 +14,18 @@ export interface ShownChange {
 export interface ShownPlan {
   readonly changes: readonly ShownChange[];
   readonly refusals: readonly { readonly subject: string; readonly reason: string }[];
-  readonly existingByPlace: ReadonlyMap<string, number>;
   readonly unchanged: number;
 }
+
+/** What a namespace or tenant would lose, of how many bindings. */
+export interface ShownLoss {
+  readonly place: ShownChange['place'];
+  readonly going: number;
+  readonly there: number;
+}
+
+/** Of many places so many are named; `--dry-run` shows every binding. */
+const NAMED = 5;
 
 /** Everything that would be done. */
 export function planTables(plan: ShownPlan): string {
@@ -40,9 +49,27 @@ export function totalsLine(plan: ShownPlan, done: number, failed: number): strin
   return `${done} done, ${failed} failed, ${unchanged} as they should be, ${refusals.length} refused\n`;
 }
 
+/** @param losses of the places where nothing is removed, the largest first */
+export function heldBackLine(losses: readonly ShownLoss[]): string {
+  const count = losses.reduce((sum, { going }) => sum + going, 0);
+  const named = losses
+    .slice(0, NAMED)
+    .map(({ place, going, there }) => `${whereOf(place)} (${going} of ${there})`);
+  const more = losses.length > NAMED ? `, and ${losses.length - NAMED} more` : '';
+  return columns([
+    [
+      `${count} removals are more than bindings.maxDeletedShare allows and wait for --force, of the bindings in: ${named.join(', ')}${more}`,
+    ],
+  ]);
+}
+
 function cellsOf({ object, place }: ShownChange): [string, string, string] {
-  const where = [place.tenant, place.namespace].filter((part) => part !== undefined).join('/');
-  return [object.kind, where === '' ? '-' : where, object.metadata.name];
+  return [object.kind, whereOf(place), object.metadata.name];
+}
+
+function whereOf({ tenant, namespace }: ShownChange['place']): string {
+  const where = [tenant, namespace].filter((part) => part !== undefined).join('/');
+  return where === '' ? '-' : where;
 }
 
 function countsOf({ changes }: ShownPlan): string {

@@ -4,7 +4,7 @@ import type { Lease } from '../../../src/bindings/lease.ts';
 import { createPeriodicProvisioning } from '../../../src/bindings/periodic.ts';
 import type { Plan } from '../../../src/bindings/plan.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { silentLogger } from '../../../src/lib/logger.ts';
+import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { noTelemetry, type ProvisioningRun } from '../../../src/lib/telemetry.ts';
 import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
@@ -55,7 +55,11 @@ function setUp({ plans = [async () => NOTHING], result = DONE, ...given }: Scrip
   const signals: AbortSignal[] = [];
   const applied: { readonly force: boolean; readonly signal: AbortSignal }[] = [];
   const logged: string[] = [];
-  const say = (_fields: object, message: string) => void logged.push(message);
+  const told: LogFields[] = [];
+  const say = (fields: LogFields, message: string) => {
+    told.push(fields);
+    logged.push(message);
+  };
   const periodic = createPeriodicProvisioning({
     provisioning: {
       plan(signal) {
@@ -75,7 +79,7 @@ function setUp({ plans = [async () => NOTHING], result = DONE, ...given }: Scrip
     logger: { ...silentLogger, info: say, warn: say, error: say },
     telemetry: { ...noTelemetry, provisioned: (run) => runs.push(run) },
   });
-  return { periodic, clock, runs, signals, applied, logged };
+  return { periodic, clock, runs, signals, applied, logged, told };
 }
 
 /** Lets everything happen that waits for no timer. */
@@ -201,9 +205,17 @@ t.test('a mistake of our own does not end the loop', async (t) => {
   t.match(runs, [{ result: 'error' }, { result: 'ok' }]);
 });
 
-t.test('nothing is ever forced, and what is held back is told', async (t) => {
-  const plan: Plan = { ...NOTHING, changes: [DELETION, DELETION], existingByPlace: new Map([['/', 3]]) };
-  const { periodic, clock, runs, applied, logged } = setUp({
+t.test('nothing is ever forced, and what is held back is told, with where', async (t) => {
+  const inWeb = { ...DELETION, place: { namespace: 'web' } };
+  const plan: Plan = {
+    ...NOTHING,
+    changes: [inWeb, inWeb],
+    existingByPlace: new Map([
+      ['/', 3],
+      ['/web', 7],
+    ]),
+  };
+  const { periodic, clock, runs, applied, logged, told } = setUp({
     plans: [async () => plan],
     result: { ...DONE, heldBack: plan.changes },
   });
@@ -212,6 +224,8 @@ t.test('nothing is ever forced, and what is held back is told', async (t) => {
   t.ok(applied.every(({ force }) => !force));
   t.match(runs[0], { result: 'held-back', heldBack: 2, changes: { delete: 0 } });
   t.equal(logged.filter((message) => message.includes('stonegate sync --force')).length, 1);
+  const waiting = told.filter((fields) => 'losses' in fields);
+  t.match(waiting, [{ heldBack: 2, places: 1, losses: [{ namespace: 'web', going: 2, there: 7 }] }]);
 });
 
 t.test('what failed of a run counts as not done', async (t) => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import t from 'tap';
+import { heldBackLine } from '../../../src/cli/sync/report.ts';
 import { sync } from '../../../src/cli/sync.ts';
 
 async function run(...argv: readonly string[]) {
@@ -29,4 +30,26 @@ t.test('--help says how it is used', async (t) => {
 t.test('a configuration that is not good is a 1 with its problems', async (t) => {
   const folder = t.testdir({ 'stonegate.yaml': 'kind: Other\n' });
   t.match(await run('--config', join(folder, 'stonegate.yaml')), { code: 1, stderr: /^kind.*expected/m });
+});
+
+t.test(
+  'removals that wait are told with the places that are the reason, each with its own numbers',
+  async (t) => {
+    const losses = [
+      { place: { tenant: 'acme', namespace: 'web' }, going: 40, there: 50 },
+      { place: { tenant: 'acme' }, going: 2, there: 2 },
+    ];
+    t.match(heldBackLine(losses), /^42 removals .*: acme\/web \(40 of 50\), acme \(2 of 2\)\n$/);
+  },
+);
+
+t.test('of many places where removals wait a few are named', async (t) => {
+  const losses = Array.from({ length: 8 }, (_, at) => ({
+    place: { namespace: `p${at}` },
+    going: 2,
+    there: 2,
+  }));
+  const line = heldBackLine(losses);
+  t.match(line, /p4 \(2 of 2\), and 3 more\n$/);
+  t.notMatch(line, 'p5');
 });
