@@ -2,7 +2,7 @@
  * Counts what was done and what was not, and tells it as it goes. Refusals of the API server are counted; a mistake of
  * our own ends the run.
  */
-import { StatusError } from '../errors/status-error.ts';
+import { reasonOf, StatusError } from '../errors/status-error.ts';
 import type { Change } from './plan.ts';
 import { NotOurs } from './write-object.ts';
 
@@ -67,7 +67,6 @@ async function failureOf(work: () => Promise<void>): Promise<string | undefined>
   } catch (error) {
     if (error instanceof NotOurs) return error.message;
     if (!(error instanceof StatusError)) throw error;
-    const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
-    return `${error.message}${cause}`;
+    return reasonOf(error);
   }
 }

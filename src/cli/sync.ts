@@ -3,6 +3,7 @@
  */
 import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
+import { reasonOf } from '../errors/status-error.ts';
 import { columns } from './output.ts';
 import {
   changeLine,
@@ -120,8 +121,4 @@ async function run<Plan extends ShownPlan>(
   stdout(totalsLine(plan, done, failures.length));
   if (held.length > 0) stderr(heldBackLine(held));
   return failures.length > 0 || held.length > 0 ? EXIT.failed : EXIT.fine;
-}
-
-function reasonOf(error: Error): string {
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }

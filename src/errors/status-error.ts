@@ -28,6 +28,11 @@ export class StatusError extends Error {
   }
 }
 
+/** What went wrong with what lies behind it, for the operator alone: on one line, without a stack. */
+export function reasonOf({ message, cause }: Error): string {
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+}
+
 /**
  * 401 in the API server's own, bare word: why a credential failed is nobody's business but the operator's.
  *

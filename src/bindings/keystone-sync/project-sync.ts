@@ -9,6 +9,7 @@
 
 import type { KeystoneSync, ProjectMember } from '../../api/keystone-sync.ts';
 import type { Namespace } from '../../api/kubernetes-object.ts';
+import { reasonOf, StatusError } from '../../errors/status-error.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { ClusterObjects, Place } from '../cluster-objects.ts';
 import { isMadeFor, marksOf } from '../managed-object.ts';
@@ -56,7 +57,8 @@ export function createProjectSync({ objects, rules, placeOf, logger }: ProjectSy
     try {
       await bring(member, fields);
     } catch (error) {
-      if (!signal.aborted) logger.warn({ ...fields, error }, 'webhook: a project could not be synchronised');
+      const why = error instanceof StatusError ? { reason: reasonOf(error) } : { error };
+      if (!signal.aborted) logger.warn({ ...fields, ...why }, 'webhook: a project could not be synchronised');
     }
     running.delete(member.project.id);
     if (!signal.aborted) begin();
@@ -116,10 +118,24 @@ export function createProjectSync({ objects, rules, placeOf, logger }: ProjectSy
       logger.warn({ ...fields, roles: refused }, 'webhook: these roles can be no rolebindings');
     }
     // What is withdrawn goes first.
-    for (const binding of obsolete) await objects.delete(binding, within, signal);
-    for (const binding of changed) await objects.update(binding, within, signal);
-    for (const binding of missing) await objects.create(binding, within, signal);
-    const count = missing.length + changed.length + obsolete.length;
+    const writes = [
+      ...obsolete.map((binding) => ({ binding, write: () => objects.delete(binding, within, signal) })),
+      ...changed.map((binding) => ({ binding, write: () => objects.update(binding, within, signal) })),
+      ...missing.map((binding) => ({ binding, write: () => objects.create(binding, within, signal) })),
+    ];
+    let count = 0;
+    for (const { binding, write } of writes) {
+      const failure = await refusalOf(write);
+      if (signal.aborted) return;
+      if (failure === undefined) count += 1;
+      else {
+        const role = binding.roleRef.name;
+        logger.warn(
+          { ...fields, namespace, role, reason: failure },
+          'webhook: a role could not be synchronised',
+        );
+      }
+    }
     if (count > 0) logger.info({ ...fields, namespace, bindings: count }, 'webhook: synchronised a project');
   }
 
@@ -145,6 +161,17 @@ export function createProjectSync({ objects, rules, placeOf, logger }: ProjectSy
       await settled();
     },
   };
+}
+
+/** One role's refusal is not another's: who may not give the rights of one may give those of the next. */
+async function refusalOf(write: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await write();
+    return undefined;
+  } catch (error) {
+    if (error instanceof StatusError) return reasonOf(error);
+    throw error;
+  }
 }
 
 function isIgnored({ project }: ProjectMember, sync: KeystoneSync): boolean {

@@ -3,6 +3,7 @@ import type { KeystoneSync, ProjectMember } from '../../../../src/api/keystone-s
 import type { Binding, Namespace } from '../../../../src/api/kubernetes-object.ts';
 import { createProjectSync } from '../../../../src/bindings/keystone-sync/project-sync.ts';
 import { marksOf } from '../../../../src/bindings/managed-object.ts';
+import { StatusError } from '../../../../src/errors/status-error.ts';
 import { type LogFields, silentLogger } from '../../../../src/lib/logger.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -170,6 +171,33 @@ t.test('a failure is logged, and the next review tries again', async (t) => {
   await settled(ALICE);
   t.same(bindings(), ['alice-id_member → acme:alice']);
 });
+
+t.test(
+  'a role that may not be bound, or unbound, keeps no other from it, and is told in a line',
+  async (t) => {
+    const { settled, cluster, warned, bindings } = start();
+    cluster.put(namespace('p1', 'p1'), {});
+    cluster.put(binding('alice-id_former', 'former', 'acme:alice'), { namespace: 'p1' });
+    cluster.before = (_verb, { name }) => {
+      if (!/_(admin|former)$/.test(name)) return;
+      throw new StatusError('ProvisioningForbidden', 'not allowed', { cause: new Error('attempt to grant') });
+    };
+    await settled({ ...ALICE, roles: ['admin', 'member', 'reader'] });
+    t.same(bindings(), [
+      'alice-id_former → acme:alice',
+      'alice-id_member → acme:alice',
+      'alice-id_reader → acme:alice',
+    ]);
+    t.same(
+      warned.map(({ role, reason, error }) => ({ role, reason, error })),
+      ['former', 'admin'].map((role) => ({
+        role,
+        reason: 'not allowed: attempt to grant',
+        error: undefined,
+      })),
+    );
+  },
+);
 
 t.test('while one is under way, of a user’s further reviews only the newest counts', async (t) => {
   const { sync, cluster, bindings } = start();
