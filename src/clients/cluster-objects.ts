@@ -198,7 +198,7 @@ function messageOf(answer: UpstreamAnswer): string {
 function forbidden(answer: UpstreamAnswer, what: string): StatusError {
   return new StatusError(
     'ProvisioningForbidden',
-    'Service Unavailable: the API server does not let Stonegate provision this',
+    'Service Unavailable: the API server does not let Stonegate provision this; its operator applies what `stonegate manifests rbac --config FILE --provisioner` prints',
     { cause: new Error(`${what}: ${messageOf(answer)}`) },
   );
 }

@@ -53,7 +53,7 @@ export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): 
       if (answer.status === 403) {
         throw new StatusError(
           'UpstreamRefusedCredential',
-          'the API server does not let Stonegate create subjectaccessreviews; its operator must grant that',
+          'the API server does not let Stonegate create subjectaccessreviews; its operator applies what `stonegate manifests rbac --config FILE` prints',
         );
       }
       return statusOf(answer, 'SubjectAccessReview');

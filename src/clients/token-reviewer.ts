@@ -63,7 +63,7 @@ function statusOf({ status: http, body }: UpstreamAnswer): JSONObject {
   if (http === 403) {
     throw new StatusError(
       'UpstreamRefusedCredential',
-      'the API server does not let Stonegate create tokenreviews; its operator must grant that',
+      'the API server does not let Stonegate create tokenreviews; its operator applies what `stonegate manifests rbac --config FILE` prints',
     );
   }
   if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);

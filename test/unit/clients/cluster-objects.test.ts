@@ -172,7 +172,11 @@ t.test('no answer that is not whole is taken for an empty cluster', async (t) =>
 t.test('what must not be is told to the operator, in the words of the API server', async (t) => {
   const { objects } = setUp(status(403, 'Forbidden', 'attempt to grant extra privileges'));
   const refused = objects.create(binding, { namespace: 'web' }, signal);
-  await t.rejects(refused, { code: 'ProvisioningForbidden', cause: { message: /attempt to grant/ } });
+  await t.rejects(refused, {
+    code: 'ProvisioningForbidden',
+    message: /`stonegate manifests rbac --config FILE --provisioner`/,
+    cause: { message: /attempt to grant/ },
+  });
 });
 
 t.test('a name that is taken is no failure; another conflict is', async (t) => {

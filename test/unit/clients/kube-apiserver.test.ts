@@ -96,7 +96,7 @@ t.test('an access review', async (t) => {
     const { reviewer } = reviewerOf(answer(403, { kind: 'Status' }));
     await t.rejects(reviewer.review(ALICE, LIST_PODS, SIGNAL), {
       code: 'UpstreamRefusedCredential',
-      message: /create subjectaccessreviews/,
+      message: /create subjectaccessreviews; .*`stonegate manifests rbac --config FILE`/,
     });
   });
 

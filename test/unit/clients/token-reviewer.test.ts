@@ -99,7 +99,10 @@ for (const [what, answer] of [
 
 t.test('Stonegate without the right to ask says so', async (t) => {
   const { outcome } = await ask({ status: 403, body: { kind: 'Status' } });
-  t.match(outcome, { code: 'UpstreamRefusedCredential', message: /create tokenreviews/ });
+  t.match(outcome, {
+    code: 'UpstreamRefusedCredential',
+    message: /create tokenreviews; .*`stonegate manifests rbac --config FILE`/,
+  });
 });
 
 t.test('a review that takes too long is given up', async (t) => {
