@@ -111,12 +111,14 @@ function unended({ path, value }: Prefix): Finding[] {
   ];
 }
 
+/** An empty one, which begins every other, has been told as `unended`. */
 function overlaps(prefixes: readonly Prefix[]): Finding[] {
-  return prefixes.flatMap(({ path, value }, index) => {
-    const twin = prefixes.findIndex(
+  const given = prefixes.filter(({ value }) => value !== '');
+  return given.flatMap(({ path, value }, index) => {
+    const twin = given.findIndex(
       (other, at) => at < index && (other.value.startsWith(value) || value.startsWith(other.value)),
     );
-    const other = prefixes[twin];
+    const other = given[twin];
     if (other === undefined) return [];
     const message = `expected a prefix that neither begins another's nor the other way round, found ${JSON.stringify(value)} beside ${JSON.stringify(other.value)}`;
     return [{ path, message: `${message}: two people could get one name` }];

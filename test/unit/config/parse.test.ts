@@ -701,3 +701,15 @@ t.test(
     }
   },
 );
+
+t.test('a prefix that is missing is one problem, at its own place', async (t) => {
+  const text = twoIssuers(
+    jwt('https://a', '', '{ value: a }'),
+    jwt('https://b', 'b:', '{ value: b }').replace(
+      'username:',
+      'groups: { claim: g, prefix: "b:" }, username:',
+    ),
+  );
+  t.match(problemsOf(text), [/^authentication\.jwt\[0\].*prefix that ends in ":".*found none$/]);
+  t.equal(problemsOf(text).length, 1);
+});
