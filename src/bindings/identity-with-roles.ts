@@ -11,6 +11,9 @@ import { type HeldRoles, scopeKey } from './roles-in-scope.ts';
 /** On what the roles were looked up, for the audit log: `project 3f…: member, reader; domain …`. */
 export const ROLES_ANNOTATION = 'keystone.stonegate.dev/roles';
 
+/** A role's name that cannot be read as several roles or places; any other is quoted. */
+const PLAIN = /^[\p{L}\p{N}_.-]+$/u;
+
 /**
  * @param held the narrowest scope first
  * @returns the identity itself where no roles count
@@ -33,7 +36,8 @@ export function withRoles(identity: Identity, held: readonly HeldRoles[]): Ident
 }
 
 function inWords({ scope, roles }: HeldRoles): string {
-  return `${scopeKey(scope)}: ${roles.map(({ name }) => name).join(', ')}`;
+  const names = roles.map(({ name }) => (PLAIN.test(name) ? name : JSON.stringify(name)));
+  return `${scopeKey(scope)}: ${names.join(', ')}`;
 }
 
 function refuseUnusable({ scope, roles }: HeldRoles): void {

@@ -94,7 +94,18 @@ t.test('the groups are those of a token scoped to the same place', async (t) => 
   t.same(new Set(made.groups), new Set(scoped.groups));
   t.same(made.extra, scoped.extra);
   t.same(made.scope, scoped.scope);
-  t.match(made.auditAnnotations, { 'keystone.stonegate.dev/roles': 'project p1: a role: %' });
+  t.match(made.auditAnnotations, { 'keystone.stonegate.dev/roles': 'project p1: "a role: %"' });
+});
+
+t.test('what the audit log says of roles has one reading, whatever they are called', async (t) => {
+  const said = (...names: string[]) => {
+    const roles = names.map((name) => ({ id: name, name }));
+    return withRoles(erin, [{ scope: domain('d1'), roles }]).auditAnnotations['keystone.stonegate.dev/roles'];
+  };
+  t.equal(said('member', 'Größe_2.x'), 'domain d1: member, Größe_2.x');
+  t.equal(said('x; domain d: admin'), 'domain d1: "x; domain d: admin"');
+  t.equal(said('a, b'), 'domain d1: "a, b"');
+  t.equal(said('a", "b'), String.raw`domain d1: "a\", \"b"`);
 });
 
 t.test('extra and the scope that is shown are of the narrowest place, the groups of all', async (t) => {
