@@ -12,6 +12,7 @@ const LAST_PAUSE = 60_000;
 
 export interface FirstContact extends ReadinessCheck {
   start(): void;
+  /** Asks and says nothing any more. */
   stop(): void;
 }
 
@@ -31,16 +32,18 @@ export function createFirstContact({ name, contact, clock, logger }: FirstContac
   let timer: Timer | undefined;
 
   function failed(error: unknown): void {
+    // What is under way at the end is broken off by us, and says nothing of the backend.
+    if (stopped) return;
     const said = reason;
     reason = error instanceof Error ? error.message : String(error);
     if (reason !== said) logger.warn({ backend: name, error }, 'a backend is not reached yet');
-    if (stopped) return;
     timer = clock.after(pause, start);
     pause = Math.min(pause * 2, LAST_PAUSE);
   }
 
   function start(): void {
     contact().then(() => {
+      if (stopped) return;
       reason = undefined;
       logger.info({ backend: name }, 'the backend was reached');
     }, failed);

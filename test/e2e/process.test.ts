@@ -241,8 +241,9 @@ for (const listener of ['server', 'admin'] as const) {
           server: { workers, ...(listener === 'server' && bind) },
           admin: listener === 'admin' ? bind : {},
         });
-        const { code, stderr } = await runStonegate('serve', '--config', configFile);
+        const { code, stdout, stderr } = await runStonegate('serve', '--config', configFile);
         t.equal(code, 1);
+        t.notMatch(stdout + stderr, /is not reached yet|ClientDestroyedError/, 'what is not the cause');
         t.match(stderr, new RegExp(`EADDRINUSE.* 127\\.0\\.0\\.1:${port}`));
       },
     );
