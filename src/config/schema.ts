@@ -133,7 +133,7 @@ const limitsSchema = z.strictObject({
     })
     .prefault({})
     .describe(
-      'Stands between a flood of unknown credentials and whoever would be asked: Keystone, the API server.',
+      'Stands between a flood of unknown credentials and whoever would be asked: Keystone, the API server. Each source of identities (Keystone, TokenReview, the basic-auth file, the webhook) counts for itself.',
     ),
   perTenant: rate.exactOptional().describe('Requests of one tenant; without it unlimited.'),
 });
