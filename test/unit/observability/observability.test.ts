@@ -1,4 +1,5 @@
-import { readFile, rename } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
@@ -12,6 +13,7 @@ import { createRequestLog } from '../../../src/observability/request-log.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
 import type { Outcome, RequestRecord } from '../../../src/pipeline/request-observer.ts';
 import { eventually } from '../../support/eventually.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import { alice } from '../../support/fake-pipeline.ts';
 
 function record(target: string, outcome: Outcome, method = 'GET'): RequestRecord {
@@ -212,3 +214,30 @@ t.test('audit events that are lost are counted one by one, and said once', async
   t.equal((await readFile(file, 'utf8')).split('\n').length - 1 + lost, 70);
   t.equal(lines.filter((line) => /audit events are lost/.test(JSON.stringify(line))).length, 1);
 });
+
+t.test(
+  'audit lines that wait for somebody who does not read hold no more memory than they are long',
+  async (t) => {
+    const pipe = `${t.testdir({})}/audit`;
+    execFileSync('mkfifo', [pipe]);
+    const reader = await open(pipe, 'r+');
+    const clock = createFakeClock();
+    const audit = await createAuditFile({
+      file: pipe,
+      clock,
+      logger: silentLogger,
+      lost: () => t.fail('lost'),
+    });
+    const before = process.memoryUsage().arrayBuffers;
+    const line = 'x'.repeat(700);
+    for (let written = 0; written < 2_000; written += 1) {
+      audit.write(line);
+      clock.advance(1_000);
+    }
+    t.ok(process.memoryUsage().arrayBuffers - before < 16_000_000);
+    const closed = audit.close();
+    for (let left = 2_000 * 701; left > 0; ) left -= (await reader.read(Buffer.alloc(65_536))).bytesRead;
+    await closed;
+    await reader.close();
+  },
+);
