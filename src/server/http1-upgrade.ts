@@ -74,6 +74,8 @@ function accept(
     socket.destroy();
     return undefined;
   }
+  // It may still watch an earlier answer; a tunnel may be as slow as it likes.
+  connection.guard.stop();
   const response = new ServerResponse(request);
   const state = new AnswerState(context.open, context.draining.aborted);
   connection.owe(state, response);

@@ -32,8 +32,10 @@ export class StallGuard {
     this.#wait();
   }
 
+  /** Until it is told of a write again. */
   stop(): void {
     this.#timer?.cancel();
+    this.#timer = undefined;
   }
 
   #wait(): void {

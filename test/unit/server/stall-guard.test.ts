@@ -1,6 +1,6 @@
 /** How long an answer may stand still because its client takes nothing of it, in both protocols. */
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import t from 'tap';
 import { StallGuard } from '../../../src/server/stall-guard.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -182,4 +182,38 @@ t.test('a watch that has nothing to send lives on', async (t) => {
   t.equal(listening.listener.activeConnections, 2);
   session.destroy();
   socket.destroy();
+});
+
+t.test('a tunnel is not held to the pace of an answer that came before it', async (t) => {
+  const clock = createFakeClock();
+  let tunnel: Duplex | undefined;
+  const listening = await startListener(
+    async ({ response, upgrade, signal }) => {
+      tunnel = upgrade?.socket;
+      if (tunnel === undefined) {
+        response.writeHead(200, [['Content-Length', '2']]);
+        response.end('ok');
+        return;
+      }
+      tunnel.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+      tunnel.write(BODY);
+      await once(signal, 'abort');
+    },
+    { clock, timeouts: TIMEOUTS },
+  );
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.on('error', () => socket.destroy());
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(socket, 'data');
+  socket.pause();
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+  await eventually(() => tunnel !== undefined && socket.readableLength > 0);
+  for (let look = 0; look < 10; look += 1) {
+    clock.advance(STALL);
+    await new Promise(setImmediate);
+  }
+  t.equal(tunnel?.destroyed, false);
+  socket.destroy();
+  await eventually(() => tunnel?.destroyed === true);
 });
