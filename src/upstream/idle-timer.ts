@@ -52,9 +52,9 @@ export class IdleTimers {
     this.#timer = undefined;
     const now = this.#clock.now();
     let least = this.#milliseconds;
-    // A list of them first: whoever is called may leave.
+    // A list of them first: whoever is called may leave, and may make others leave, who are not called then.
     for (const wait of [...this.#waits.others()]) {
-      if (!(wait instanceof Wait)) continue;
+      if (!(wait instanceof Wait) || wait.alone) continue;
       const left = wait.held ? this.#milliseconds : wait.last + this.#milliseconds - now;
       if (left > 0) least = Math.min(least, left);
       else wait.end();

@@ -50,4 +50,17 @@ t.test('an idle timer', async (t) => {
     timer.stop();
     t.equal(clock.pending, 0);
   });
+
+  t.test('is not called once stopped, be it by another that was silent as long', async (t) => {
+    const clock = createFakeClock(0);
+    const timers = new IdleTimers(clock, 100);
+    let calls = 0;
+    timers.start(() => second.stop());
+    const second = timers.start(() => {
+      calls += 1;
+    });
+    clock.advance(100);
+    t.equal(calls, 0);
+    t.equal(clock.pending, 0);
+  });
 });
