@@ -35,7 +35,10 @@ export async function inTurn<V>({ clock, takeTurn, look, ask }: InTurnOptions<V>
     const turn = await takeTurn();
     if (turn === 'none') return ask(NO_TURN);
     // With the turn too: it may have been given back, with the answer, since the last look.
-    const found = await look();
+    const found = await look().catch((error: unknown) => {
+      if (turn !== 'others') turn.giveBack();
+      throw error;
+    });
     if (turn !== 'others') {
       if (found === undefined) return ask(turn);
       turn.giveBack();
