@@ -1,12 +1,9 @@
 /** Who provisions, agreed on by replicas over a real Redis. */
 import t from 'tap';
-import { createRedisStore } from '../../src/cache/redis.ts';
 import { createRedisLease } from '../../src/cache/redis-lease.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { eventually } from '../support/eventually.ts';
+import { connectedStore } from '../support/redis/connected-store.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 
 const NAME = 'stonegate:lease:provisioning';
@@ -20,18 +17,7 @@ async function setUp(t: { teardown(action: () => unknown): void }) {
 
   /** One more replica, connected. */
   async function replica(ttl = 60_000) {
-    const store = createRedisStore({
-      url: server.url,
-      timeout: 2_000,
-      keyPrefix: 'stonegate:',
-      sentinels: [],
-      cluster: false,
-      clock: systemClock,
-      logger: silentLogger,
-      telemetry: noTelemetry,
-    });
-    t.teardown(() => store.close());
-    await store.whenReady(10_000);
+    const store = await connectedStore(t, server.url);
     const lease = createRedisLease({ store, name: NAME, ttl, random: systemRandom });
     return { ...lease, crash: () => store.close() };
   }

@@ -1,9 +1,7 @@
 /** One question to the backend for all replicas, agreed on over a real Redis. */
 import t from 'tap';
-import { createRedisStore } from '../../src/cache/redis.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { connectedStore } from '../support/redis/connected-store.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { createBackend, createReplica } from '../support/redis/replica.ts';
 
@@ -19,18 +17,7 @@ async function setUp(t: { teardown(action: () => unknown): void }) {
   const pending: ((name: string | undefined) => void)[] = [];
   backend.answer = () => new Promise((resolve) => pending.push(resolve));
   const replicaOf = async () => {
-    const store = createRedisStore({
-      url: server.url,
-      timeout: 2_000,
-      keyPrefix: 'stonegate:',
-      sentinels: [],
-      cluster: false,
-      clock: systemClock,
-      logger: silentLogger,
-      telemetry: noTelemetry,
-    });
-    t.teardown(() => store.close());
-    await store.whenReady(10_000);
+    const store = await connectedStore(t, server.url);
     const { cache } = createReplica({ clock: systemClock, store, turns: store });
     return { ask: async (token: string) => cache.lookup(token, backend.load), store };
   };
