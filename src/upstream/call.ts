@@ -1,27 +1,29 @@
 /**
- * One request to the API server through undici's dispatcher, which hands over chunks without a stream in
- * between. Here are its time limits, the client's leaving, the one retry, and what a 401 means; what becomes of
- * the answer is the sink's business.
- * https://undici.nodejs.org/#/docs/api/Dispatcher?id=dispatcherdispatchoptions-handler
+ * One request to the API server: its time limits, the client's leaving, the one retry, and what a 401 means. What becomes
+ * of the answer is the sink's business, what stands on the wire the connection's.
  */
-import type { Dispatcher } from 'undici';
+import type { Readable } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { Leaving } from '../lib/leaving.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { answerFault } from './answer-fault.ts';
-import { callResultOf, isConnectionLoss, timedOut, unavailable, upstreamFailure } from './failure.ts';
+import type { ConnectionPool, Errand } from './connection-pool.ts';
+import { callResultOf, isConnectionLoss, timedOut, upstreamFailure } from './failure.ts';
 import type { IdleTimer, IdleTimers } from './idle-timer.ts';
-import type { RequestBody } from './request-body.ts';
+import type { Framing } from './outgoing-headers.ts';
+import type { AnswerHandler } from './pooled-connection.ts';
+import { requestHead } from './request-head.ts';
 
 export interface CallRequest {
   readonly method: string;
   readonly target: string;
-  /** Names and values in turn. */
-  readonly headers: string[];
-  /** At hand, or made when it is needed, given what to tell when it cannot go on. */
-  readonly body?: Buffer | ((onFault: (fault: Error) => void) => RequestBody);
+  /** Names and values in turn, without framing. */
+  readonly headers: readonly string[];
+  readonly framing: Framing;
+  /** At hand, or made when it is needed, given what to tell when it cannot go on. Absent where the framing is `none`. */
+  readonly body?: Buffer | ((onFault: (fault: Error) => void) => Readable);
   /** Whether a 401 is the client's own: a workload answers, or the client's token was refused. */
   readonly refusalIsTheirs: boolean;
   /** For the answer's head, and between its chunks; without it there is no limit. */
@@ -49,7 +51,9 @@ export interface CallResult {
 }
 
 export interface CallContext {
-  readonly dispatcher: Dispatcher;
+  readonly pool: ConnectionPool;
+  /** As the Host field says it. */
+  readonly authority: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
@@ -60,122 +64,119 @@ export interface CallContext {
  * @throws StatusError for what failed before
  */
 export function callUpstream(context: CallContext, request: CallRequest, sink: Sink): Promise<CallResult> {
-  const first = new Attempt(context, request, sink);
-  return first.result
-    .catch((error: unknown) => {
-      if (!first.mayBeRepeated(error)) throw error;
-      return new Attempt(context, request, sink).result;
-    })
-    .catch((error: unknown) => {
-      throw upstreamFailure(error);
-    });
+  return new Call(context, request, sink).result;
 }
 
-class Attempt implements Dispatcher.DispatchHandler {
+class Call implements AnswerHandler, Flow {
   readonly #outcome = Promise.withResolvers<CallResult>();
   readonly #context: CallContext;
   readonly #request: CallRequest;
   readonly #sink: Sink;
-  readonly #startedAt: number;
-  #body: RequestBody | undefined;
-  #controller: Dispatcher.DispatchController | undefined;
+  #head = '';
+  #startedAt = 0;
+  #body: Readable | undefined;
+  #errand: Errand | undefined;
   #idle: IdleTimer | undefined;
   #status = 0;
-  #answered = false;
+  #repeated = false;
+  #answering = false;
   #settled = false;
 
   constructor(context: CallContext, request: CallRequest, sink: Sink) {
     this.#context = context;
     this.#request = request;
     this.#sink = sink;
-    this.#startedAt = context.clock.now();
-    request.leaving.onLeave(this.#onLeave);
-    if (request.leaving.left) this.#onLeave();
-    else this.#dispatch();
+    const { method, target, headers, framing, leaving } = request;
+    leaving.onLeave(this.#onLeave);
+    if (leaving.left) {
+      this.#onLeave();
+      return;
+    }
+    try {
+      this.#head = requestHead(method, target, context.authority, headers, framing);
+      this.#send();
+    } catch (error) {
+      this.#fail(upstreamFailure(error));
+    }
   }
 
   get result(): Promise<CallResult> {
     return this.#outcome.promise;
   }
 
-  #dispatch(): void {
-    const { method, target, headers, body } = this.#request;
+  #send(): void {
+    const { method, framing, body } = this.#request;
+    this.#startedAt = this.#context.clock.now();
     if (typeof body === 'function') this.#body = body((fault) => this.#fail(fault));
-    // `reset: false` keeps the connection after HEAD and after a DELETE with a body, which undici would close.
-    this.#context.dispatcher.dispatch(
-      {
-        method,
-        path: target,
-        headers,
-        body: (typeof body === 'function' ? this.#body : body) ?? null,
-        reset: false,
-      },
-      this,
-    );
+    const content = typeof body === 'function' ? this.#body : body;
+    const request = { method, head: this.#head, framing, ...(content && { body: content }) };
+    const errand = this.#context.pool.send(request, this);
+    // What failed at once has ended already.
+    if (this.#settled) errand.abandon();
+    this.#errand = errand;
   }
 
-  /** Only what changes nothing, had no body, got not one byte of answer, and lost its connection. */
-  mayBeRepeated(error: unknown): boolean {
-    const { method, body, leaving } = this.#request;
-    const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
-    return safe && body === undefined && !this.#answered && !leaving.left && isConnectionLoss(error);
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#settled) controller.abort(new Error('the call has ended before it was connected'));
-    else this.#controller = controller;
-  }
-
-  onRequestSent(): void {
+  onSent(): void {
     this.#watch();
   }
 
-  onResponseStarted(): void {
-    this.#answered = true;
+  onAnswering(): void {
+    this.#answering = true;
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
-    if (this.#settled || isInformational(status)) return;
+  onHead(status: number, fields: HeaderField[]): void {
     const fault = answerFault(status, this.#request.refusalIsTheirs, this.#context.logger);
     if (fault !== undefined) {
       this.#fail(fault);
       return;
     }
-    const headers = fieldsOf(controller.rawHeaders);
     this.#watch();
     this.#idle?.touch();
-    this.#sink.head(status, headers, {
-      pause: () => {
-        controller.pause();
-        this.#idle?.hold();
-      },
-      resume: () => {
-        this.#idle?.release();
-        if (!this.#settled) controller.resume();
-      },
-    });
+    this.#sink.head(status, fields, this);
     this.#status = status;
     this.#count('ok');
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // A resumed parser begins with nothing.
-    if (this.#settled || chunk.length === 0) return;
+  onData(chunk: Buffer): void {
     this.#idle?.touch();
     this.#sink.data(chunk);
   }
 
-  onResponseEnd(): void {
-    if (this.#settled) return;
+  onEnd(): void {
     this.#sink.end();
     this.#disarm();
-    // With a body, the answer may be complete before the request is.
-    if (this.#body !== undefined) this.#tearOff();
     this.#outcome.resolve({ status: this.#status, aborted: false });
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(error);
+  onFailure(error: Error): void {
+    if (!this.#mayBeRepeated(error)) {
+      this.#fail(error);
+      return;
+    }
+    this.#repeated = true;
+    this.#count('error');
+    this.#idle?.stop();
+    this.#idle = undefined;
+    this.#send();
+  }
+
+  pause(): void {
+    this.#errand?.pause();
+    this.#idle?.hold();
+  }
+
+  resume(): void {
+    if (this.#settled) return;
+    this.#idle?.release();
+    this.#errand?.resume();
+  }
+
+  /** Only what changes nothing, had no body, got not one byte of answer, and lost its connection. */
+  #mayBeRepeated(error: unknown): boolean {
+    const { method, body, leaving } = this.#request;
+    const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+    const unanswered = !this.#repeated && !this.#answering && !leaving.left;
+    return safe && body === undefined && unanswered && isConnectionLoss(error);
   }
 
   readonly #onLeave = (): void => {
@@ -188,8 +189,9 @@ class Attempt implements Dispatcher.DispatchHandler {
     if (this.#settled) return;
     this.#settle();
     if (this.#status === 0) {
-      this.#count(callResultOf(upstreamFailure(error)));
-      this.#outcome.reject(error);
+      const failure = upstreamFailure(error);
+      this.#count(callResultOf(failure));
+      this.#outcome.reject(failure);
       return;
     }
     this.#context.logger.warn({ error, status: this.#status }, "the API server's answer broke off");
@@ -198,7 +200,7 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   #settle(): void {
     this.#disarm();
-    this.#tearOff();
+    this.#errand?.abandon();
   }
 
   /** Nothing can fire any more. */
@@ -207,11 +209,6 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#request.leaving.offLeave(this.#onLeave);
     this.#idle?.stop();
     this.#body?.destroy();
-  }
-
-  /** An unfinished request leaves its connection. Not for those that are whole: an Error costs more than all else here. */
-  #tearOff(): void {
-    this.#controller?.abort(new Error('the call has ended'));
   }
 
   #watch(): void {
@@ -227,20 +224,4 @@ class Attempt implements Dispatcher.DispatchHandler {
     const seconds = (this.#context.clock.now() - this.#startedAt) / 1000;
     this.#context.telemetry.backendCall('upstream', result, seconds);
   }
-}
-
-function isInformational(status: number): boolean {
-  return status >= 100 && status < 200;
-}
-
-function fieldsOf(raw: Dispatcher.DispatchController['rawHeaders']): HeaderField[] {
-  if (!Array.isArray(raw)) throw unavailable('undici gave no raw headers');
-  const fields: HeaderField[] = [];
-  for (let i = 0; i + 1 < raw.length; i += 2) fields.push([text(raw[i]), text(raw[i + 1])]);
-  return fields;
-}
-
-/** Field values are bytes; as code units they survive the way through. */
-function text(bytes: Buffer | string | undefined): string {
-  return Buffer.isBuffer(bytes) ? bytes.toString('latin1') : (bytes ?? '');
 }

@@ -3,9 +3,7 @@
  * its certificate is never off, and the name it must bear is the one in the configured URL.
  */
 import net from 'node:net';
-import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
-import { Pool } from 'undici';
 
 export type UpstreamCredential =
   | { readonly token: string }
@@ -26,29 +24,6 @@ export interface ConnectionOptions {
 export const MAX_HEADER_BYTES = 64 * 1024;
 
 const KEEP_ALIVE_PROBE = 30_000;
-/** Below the 90 s after which a Kubernetes API server closes an idle connection. */
-const POOLED_IDLE = 60_000;
-
-/**
- * One connection per request under way, kept for the next. HTTP/1.1, since a watch must not share its window.
- *
- * @param connections at most; further requests wait for one that becomes free. Null: as many as there are requests
- */
-export function createPool(options: ConnectionOptions, connections: number | null): Pool {
-  return new Pool(origin(options.server), {
-    connections,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: POOLED_IDLE,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    // The calls bring their own limits, which know a client that reads slowly from a server that is silent.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connectTimeout: options.connectTimeout,
-    connect: { ...tlsOptions(options), keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE },
-  });
-}
-
 export interface Address {
   readonly secure: boolean;
   readonly host: string;
@@ -68,17 +43,25 @@ export function addressOf(server: string): Address {
   };
 }
 
-/**
- * A connection of its own, for a tunnel. May be half closed, since each direction of a tunnel ends by itself.
- *
- * @param onReady called when the first byte may be sent
- */
-export function connect(options: ConnectionOptions, onReady: () => void): Duplex {
+export interface Ends {
+  /** Whether one direction may end before the other, as those of a tunnel do. */
+  readonly allowHalfOpen: boolean;
+  /** Of an earlier connection with the same options. */
+  readonly session?: Buffer | undefined;
+}
+
+/** @param onReady called when the first byte may be sent */
+export function connect(
+  options: ConnectionOptions,
+  { allowHalfOpen, session }: Ends,
+  onReady: () => void,
+): net.Socket {
   const { secure, host, port } = addressOf(options.server);
-  const plain = { host, port, allowHalfOpen: true };
+  const plain = { host, port, allowHalfOpen };
   const secured = {
     ...plain,
     ...(net.isIP(host) === 0 ? { servername: host } : {}),
+    ...(session === undefined ? {} : { session }),
     ALPNProtocols: ['http/1.1'],
     ...tlsOptions(options),
   };
@@ -103,8 +86,4 @@ function tlsOptions({ ca, certificate }: ConnectionOptions): TLSOptions {
     ...(ca === undefined ? {} : { ca }),
     ...(certificate === undefined ? {} : { cert: certificate.cert, key: certificate.key }),
   };
-}
-
-function origin(server: string): string {
-  return new URL(server).origin;
 }

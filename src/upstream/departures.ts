@@ -8,7 +8,9 @@
 import type { Sender } from '../api/sender.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { CallContext } from './call.ts';
-import { type ConnectionOptions, createPool, type UpstreamCredential } from './connection.ts';
+import { addressOf, type ConnectionOptions, type UpstreamCredential } from './connection.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import { createConnector } from './connector.ts';
 
 export interface Departure {
   /** For requests that end by themselves. */
@@ -28,7 +30,7 @@ export interface DepartureOptions {
   readonly credential: UpstreamCredential;
   /** Whether requests with a client's own token occur. */
   readonly passThrough: boolean;
-  readonly context: Omit<CallContext, 'dispatcher'>;
+  readonly context: Omit<CallContext, 'pool' | 'authority'>;
 }
 
 export interface Departures {
@@ -52,10 +54,7 @@ export function createDepartures(options: DepartureOptions): Departures {
   };
   // Where nothing but our token speaks for us, a connection is nobody's.
   const clients = !passThrough || anonymous ? own : { ...lanes(connection, context), token: undefined };
-  const dispatchers = [...new Set([own, clients])].flatMap(({ brief, lasting }) => [
-    brief.dispatcher,
-    lasting.dispatcher,
-  ]);
+  const pools = [...new Set([own, clients])].flatMap(({ brief, lasting }) => [brief.pool, lasting.pool]);
 
   return {
     of(sender) {
@@ -69,22 +68,25 @@ export function createDepartures(options: DepartureOptions): Departures {
       return { ...clients, token: sender.token };
     },
     async close() {
-      await Promise.all(dispatchers.map((dispatcher) => dispatcher.close()));
+      await Promise.all(pools.map((pool) => pool.close()));
     },
     async destroy() {
-      await Promise.all(dispatchers.map((dispatcher) => dispatcher.destroy()));
+      await Promise.all(pools.map((pool) => pool.destroy()));
     },
   };
 }
 
-/** Two pools, since undici looks for a free connection one by one: hundreds of open watches are not in its way. */
+/** Two pools, so that those who open thousands of watches do not take the connections of short requests. */
 function lanes(
   connection: ConnectionOptions,
   context: DepartureOptions['context'],
 ): Omit<Departure, 'token'> {
+  const { authority } = addressOf(connection.server);
+  const pool = (max: number) =>
+    new ConnectionPool(createConnector(connection, context.clock), max, context.clock);
   return {
-    brief: { ...context, dispatcher: createPool(connection, MAX_BRIEF) },
-    lasting: { ...context, dispatcher: createPool(connection, null) },
+    brief: { ...context, authority, pool: pool(MAX_BRIEF) },
+    lasting: { ...context, authority, pool: pool(Number.POSITIVE_INFINITY) },
     connection,
   };
 }

@@ -1,5 +1,5 @@
 /**
- * What the errors of sockets, TLS and undici mean to a client. Their own words stay in the log: they hold
+ * What the errors of sockets, TLS and malformed answers mean to a client. Their own words stay in the log: they hold
  * addresses and certificates that are nobody's business.
  */
 import { StatusError } from '../errors/status-error.ts';
@@ -22,22 +22,21 @@ export function refusedCredential(): StatusError {
   );
 }
 
+/** What HTTP cannot say is not sent; how it came so far is a fault of ours. */
+export function unspeakable(cause?: unknown): StatusError {
+  return new StatusError('InvariantBroken', 'Internal error occurred: the request cannot be sent on', {
+    cause,
+  });
+}
+
 /** @returns the error itself where it is a refusal already */
 export function upstreamFailure(error: unknown): StatusError {
   if (error instanceof StatusError) return error;
   switch (codeOf(error)) {
-    case 'UND_ERR_INVALID_ARG':
-    case 'UND_ERR_NOT_SUPPORTED':
     case 'ERR_INVALID_CHAR':
     case 'ERR_INVALID_HTTP_TOKEN':
     case 'ERR_UNESCAPED_CHARACTERS':
-      return new StatusError('InvariantBroken', 'Internal error occurred: the request cannot be sent on', {
-        cause: error,
-      });
-    case 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH':
-      return new StatusError('RequestMalformed', 'the request body is not as long as Content-Length says', {
-        cause: error,
-      });
+      return unspeakable(error);
     default:
       return unavailable(error);
   }
@@ -52,7 +51,7 @@ export function callResultOf({ code }: StatusError): 'error' | 'timeout' | 'refu
 /** The connection went away; whether the request ever arrived is for the caller to know. */
 export function isConnectionLoss(error: unknown): boolean {
   const code = codeOf(error);
-  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+  return code === 'CONNECTION_LOST' || code === 'ECONNRESET' || code === 'EPIPE';
 }
 
 function codeOf(error: unknown): unknown {

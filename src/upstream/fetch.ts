@@ -24,6 +24,7 @@ export function createFetcher({ departureOf, patience }: FetcherOptions): Upstre
   return {
     async fetch({ sender, method, target, headers, body }, signal) {
       const { brief, token } = departureOf(sender);
+      const content = body === undefined ? undefined : Buffer.from(body);
       const chunks: Buffer[] = [];
       let bytes = 0;
       let tooLarge: TooLarge | undefined;
@@ -34,7 +35,8 @@ export function createFetcher({ departureOf, patience }: FetcherOptions): Upstre
           method,
           target,
           headers: outgoingHeaders(headers, token),
-          ...(body === undefined ? {} : { body: Buffer.from(body) }),
+          framing: content?.length ?? 'none',
+          ...(content && { body: content }),
           refusalIsTheirs: sender.kind === 'client',
           patience,
           leaving: leavingOf(signal),

@@ -7,7 +7,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { firstOf, type Leaving, leavingOf } from '../lib/leaving.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Forwarder, RelayHooks, RelayResult } from '../pipeline/upstream.ts';
-import { type CallResult, callUpstream, type Sink } from './call.ts';
+import { type CallResult, callUpstream, type Flow, type Sink } from './call.ts';
 import type { DepartureOf } from './departures.ts';
 import type { IdleTimers } from './idle-timer.ts';
 import { framingOf, outgoingHeaders } from './outgoing-headers.ts';
@@ -30,7 +30,6 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       const context = longRunning ? lasting : brief;
       const framing = framingOf(exchange);
       const headers = outgoingHeaders(request.headers, token);
-      if (typeof framing === 'number') headers.push('Content-Length', String(framing));
       const body = (onFault: (fault: Error) => void): RequestBody =>
         new RequestBody(exchange.body, {
           clock: context.clock,
@@ -47,6 +46,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           method: request.method,
           target: request.target,
           headers,
+          framing,
           ...(framing === 'none' ? {} : { body }),
           refusalIsTheirs: request.proxied || sender.kind === 'client',
           ...(longRunning ? {} : { patience: options.patience }),
@@ -85,14 +85,22 @@ function breakOff(result: CallResult, exchange: Exchange, endless: boolean): Rel
 }
 
 function toClient({ response }: Exchange, hooks: RelayHooks): Sink {
-  let slowDown: () => void = () => {};
+  let flow: Flow | undefined;
+  let waiting = false;
   let empty = false;
+  /** Once, though what had arrived by then is still written. */
+  const slowDown = (): void => {
+    if (waiting) return;
+    waiting = true;
+    flow?.pause();
+    response.onDrain(() => {
+      waiting = false;
+      flow?.resume();
+    });
+  };
   return {
-    head(status, headers, flow) {
-      slowDown = () => {
-        flow.pause();
-        response.onDrain(() => flow.resume());
-      };
+    head(status, headers, flowOfAnswer) {
+      flow = flowOfAnswer;
       empty = isWithoutContent(status);
       response.writeHead(status, responseHeaders(status, headers));
       hooks.onHead(status);

@@ -62,7 +62,7 @@ export async function openUpgrade(
   const startedAt = clock.now();
   const { promise, resolve, reject } = Promise.withResolvers<Opened>();
   let settled = false;
-  const outgoing = start(request, headers, () => connect(connection, onConnected));
+  const outgoing = start(request, headers, () => connect(connection, { allowHalfOpen: true }, onConnected));
   let timer = clock.after(connection.connectTimeout, () => fail(unavailable('connecting took too long')));
   signal.addEventListener('abort', onLeave, { once: true });
   const unwatch = watchForLeaving(upgrade.socket, onLeave);

@@ -35,7 +35,7 @@ const WITHOUT_CONTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 
 /**
  * @param headers complete but for the credential
  * @param token the sender's; undefined where our client certificate speaks for us
- * @returns names and values in turn, as Node and undici take them
+ * @returns names and values in turn, as Node takes them
  * @throws StatusError InvariantBroken where somebody's Authorization is still there: it must never leave beside,
  *   or instead of, the sender's
  */

@@ -67,7 +67,7 @@ export class RequestBody extends Readable {
     this.#source.resume();
   }
 
-  /** An error is told, not emitted: undici may hand one back when nobody listens any more. */
+  /** An error is told, not emitted: nobody listens for one any more once the call has ended. */
   override _destroy(error: Error | null, done: (error: null) => void): void {
     this.#timer?.cancel();
     this.#source.pause();

@@ -33,8 +33,8 @@ t.test('with a certificate of ours, what a client sends has no connection in com
   t.same(own.connection.certificate, CERTIFICATE);
   t.equal(theirs.token, 'theirs');
   t.equal(theirs.connection.certificate, undefined);
-  t.not(own.brief.dispatcher, theirs.brief.dispatcher);
-  t.not(own.lasting.dispatcher, theirs.lasting.dispatcher);
+  t.not(own.brief.pool, theirs.brief.pool);
+  t.not(own.lasting.pool, theirs.lasting.pool);
 });
 
 t.test('where nobody goes through, a client’s token is sent nowhere', async (t) => {

@@ -1,0 +1,156 @@
+/**
+ * The head of an answer, read strictly. What could be read in two ways is no answer: where one ends decides which bytes
+ * belong to the next request's, and that is somebody else's.
+ * RFC 9112 §2.2, §4, §5, §6.3.
+ */
+import type { HeaderField } from '../lib/header-list.ts';
+import { remembered } from '../lib/remembered.ts';
+
+/** How the answer's content ends: at once, after so many bytes, with its last chunk, or with the connection. */
+export type AnswerFraming = number | 'chunked' | 'until-close';
+
+export interface AnswerHead {
+  readonly status: number;
+  readonly fields: HeaderField[];
+  readonly framing: AnswerFraming;
+  /** Whether another request may follow on the connection. */
+  readonly persistent: boolean;
+  /** Seconds for which the server promises to keep it. */
+  readonly keptFor: number | undefined;
+}
+
+/** What was received is no HTTP/1.1 answer, or more than one. */
+export class MalformedAnswer extends Error {
+  readonly code = 'MALFORMED_ANSWER';
+}
+
+const STATUS_LINE = /^HTTP\/1\.([01]) (\d{3})(?: [^\r\n\0]*)?$/;
+/** Line ends that are none to some readers, and bytes that no field holds (RFC 9110 §5.5). */
+const AMBIGUOUS = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/;
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const LENGTH = /^\d{1,15}$/;
+const BLANKS_AROUND = /^[ \t]+|[ \t]+$/g;
+
+type Concern = 'content-length' | 'transfer-encoding' | 'connection' | 'keep-alive' | 'none' | 'invalid';
+
+/** What the name of a field has to do with framing. */
+const concernOf = remembered((name: string): Concern => {
+  if (!TOKEN.test(name)) return 'invalid';
+  switch (name.toLowerCase()) {
+    case 'content-length':
+      return 'content-length';
+    case 'transfer-encoding':
+      return 'transfer-encoding';
+    case 'connection':
+      return 'connection';
+    case 'keep-alive':
+      return 'keep-alive';
+    default:
+      return 'none';
+  }
+});
+
+/** What the fields say of framing, each at most once but `Connection`. */
+interface Framed {
+  length: string | undefined;
+  coding: string | undefined;
+  connection: string;
+  keepAlive: string;
+}
+
+/**
+ * @param text in latin1, without the empty line at its end
+ * @param method of the request it answers
+ * @throws MalformedAnswer
+ */
+export function parseAnswerHead(text: string, method: string): AnswerHead {
+  if (AMBIGUOUS.test(text)) throw new MalformedAnswer('a head with control characters or bare line ends');
+  const lineEnd = endOfLine(text, 0);
+  const line = STATUS_LINE.exec(text.slice(0, lineEnd));
+  if (line === null) throw new MalformedAnswer('no status line of HTTP/1.1');
+  const status = Number(line[2]);
+  const framed: Framed = { length: undefined, coding: undefined, connection: '', keepAlive: '' };
+  const fields: HeaderField[] = [];
+  for (let at = lineEnd + 2; at < text.length; ) {
+    const end = endOfLine(text, at);
+    fields.push(readField(text, at, end, framed));
+    at = end + 2;
+  }
+  const framing = framingOf(framed, status, method, line[1] === '1');
+  return {
+    status,
+    fields,
+    framing,
+    persistent: framing !== 'until-close' && isPersistent(framed.connection, line[1] === '1'),
+    keptFor: framed.keepAlive === '' ? undefined : keptFor(framed.keepAlive),
+  };
+}
+
+function endOfLine(text: string, at: number): number {
+  const end = text.indexOf('\r\n', at);
+  return end === -1 ? text.length : end;
+}
+
+function readField(text: string, at: number, end: number, framed: Framed): HeaderField {
+  const colon = text.indexOf(':', at);
+  if (colon === -1 || colon >= end) throw new MalformedAnswer('a field without a colon');
+  const name = text.slice(at, colon);
+  const value = withoutBlanks(text, colon + 1, end);
+  switch (concernOf(name)) {
+    case 'invalid':
+      throw new MalformedAnswer("a field's name is none");
+    case 'content-length':
+      if (framed.length !== undefined) throw new MalformedAnswer('two lengths');
+      framed.length = value;
+      break;
+    case 'transfer-encoding':
+      if (framed.coding !== undefined) throw new MalformedAnswer('two transfer codings');
+      framed.coding = value;
+      break;
+    case 'connection':
+      framed.connection += `,${value}`;
+      break;
+    case 'keep-alive':
+      framed.keepAlive = value;
+      break;
+    case 'none':
+  }
+  return [name, value];
+}
+
+/** A value as servers write it has one blank before it and none behind. */
+function withoutBlanks(text: string, at: number, end: number): string {
+  const value = text.slice(text.charCodeAt(at) === 0x20 ? at + 1 : at, end);
+  return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1))
+    ? value.replace(BLANKS_AROUND, '')
+    : value;
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
+
+function framingOf(framed: Framed, status: number, method: string, isHTTP11: boolean): AnswerFraming {
+  const { length, coding } = framed;
+  if (coding !== undefined) {
+    if (length !== undefined) throw new MalformedAnswer('both a length and a transfer coding');
+    if (!isHTTP11 || coding.toLowerCase() !== 'chunked')
+      throw new MalformedAnswer('a transfer coding other than chunked');
+  }
+  if (length !== undefined && !LENGTH.test(length)) throw new MalformedAnswer('a length that is no number');
+  if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return 0;
+  if (coding !== undefined) return 'chunked';
+  return length === undefined ? 'until-close' : Number(length);
+}
+
+function isPersistent(connection: string, isHTTP11: boolean): boolean {
+  if (connection === '') return isHTTP11;
+  const options = connection.split(',').map((option) => option.trim().toLowerCase());
+  return !options.includes('close') && (isHTTP11 || options.includes('keep-alive'));
+}
+
+/** https://www.rfc-editor.org/rfc/rfc2068#section-19.7.1.1 */
+function keptFor(keepAlive: string): number | undefined {
+  const timeout = /(?:^|[,; ])timeout\s?=\s?"?(\d{1,9})/i.exec(keepAlive);
+  return timeout === null ? undefined : Number(timeout[1]);
+}

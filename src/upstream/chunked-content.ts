@@ -1,0 +1,123 @@
+/**
+ * Takes the chunked transfer coding off an answer's content, byte by byte where framing stands and in whole slices where
+ * content does. Extensions and trailers are read over: nobody behind us asked for any.
+ * RFC 9112 §7.1.
+ */
+import { MalformedAnswer } from './answer-head.ts';
+
+type Step =
+  | 'size'
+  | 'extension'
+  | 'size-lf'
+  | 'content'
+  | 'content-cr'
+  | 'content-lf'
+  | 'trailer'
+  | 'in-trailer'
+  | 'trailer-lf'
+  | 'last-lf';
+
+const CR = 0x0d;
+const LF = 0x0a;
+const SEMICOLON = 0x3b;
+/** Far beyond any chunk, far below what a number counts exactly. */
+const MAX_SIZE_DIGITS = 12;
+/** Of one chunk's extensions, or of all trailers, in bytes. */
+const MAX_UNREAD = 16 * 1024;
+
+export class ChunkedContent {
+  #step: Step = 'size';
+  #digits = 0;
+  /** Of the chunk under way. */
+  #left = 0;
+  /** Bytes read over since the last chunk. */
+  #unread = 0;
+
+  /**
+   * @param onData called with each piece of content
+   * @returns where in the bytes the content has ended; undefined where it goes on
+   * @throws MalformedAnswer
+   */
+  read(bytes: Buffer, onData: (data: Buffer) => void): number | undefined {
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#step === 'content') {
+        const end = Math.min(bytes.length, at + this.#left);
+        this.#left -= end - at;
+        if (this.#left === 0) this.#step = 'content-cr';
+        onData(bytes.subarray(at, end));
+        at = end;
+        continue;
+      }
+      const byte = bytes[at] ?? 0;
+      at += 1;
+      if (this.#step === 'last-lf') {
+        expect(byte, LF);
+        return at;
+      }
+      this.#step = this.#next(byte);
+    }
+    return undefined;
+  }
+
+  #next(byte: number): Step {
+    switch (this.#step) {
+      case 'size':
+        return this.#readSize(byte);
+      case 'extension':
+        return byte === CR ? 'size-lf' : this.#readOver(byte, 'extension');
+      case 'size-lf':
+        expect(byte, LF);
+        this.#unread = 0;
+        this.#digits = 0;
+        return this.#left === 0 ? 'trailer' : 'content';
+      case 'content-cr':
+        expect(byte, CR);
+        return 'content-lf';
+      case 'content-lf':
+        expect(byte, LF);
+        return 'size';
+      case 'trailer':
+        return byte === CR ? 'last-lf' : this.#readOver(byte, 'in-trailer');
+      case 'in-trailer':
+        return byte === CR ? 'trailer-lf' : this.#readOver(byte, 'in-trailer');
+      case 'trailer-lf':
+        expect(byte, LF);
+        return 'trailer';
+      case 'content':
+      case 'last-lf':
+        return this.#step;
+    }
+  }
+
+  #readSize(byte: number): Step {
+    const digit = hexDigit(byte);
+    if (digit !== undefined) {
+      this.#digits += 1;
+      if (this.#digits > MAX_SIZE_DIGITS) throw new MalformedAnswer('a chunk of an impossible size');
+      this.#left = this.#left * 16 + digit;
+      return 'size';
+    }
+    if (this.#digits === 0) throw new MalformedAnswer('a chunk without a size');
+    if (byte === SEMICOLON) return 'extension';
+    expect(byte, CR);
+    return 'size-lf';
+  }
+
+  #readOver(byte: number, step: Step): Step {
+    this.#unread += 1;
+    if (byte === LF) throw new MalformedAnswer('a bare LF between chunks');
+    if (this.#unread > MAX_UNREAD) throw new MalformedAnswer('more between chunks than is read');
+    return step;
+  }
+}
+
+function expect(byte: number, wanted: number): void {
+  if (byte !== wanted) throw new MalformedAnswer('a chunk that does not end where it said');
+}
+
+function hexDigit(byte: number): number | undefined {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : undefined;
+}

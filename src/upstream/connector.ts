@@ -1,0 +1,48 @@
+/**
+ * Opens the connections of a pool. TLS sessions are taken up again, within the pool alone: a session remembers the client
+ * certificate it was made with.
+ * RFC 8446 §2.2.
+ */
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { Clock } from '../lib/clock.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+
+export interface Opening {
+  /** Ends it with this error, unless it has ended. */
+  giveUp(error: Error): void;
+}
+
+/** @param onOpened called once, with an error or when the first byte may be sent; never before it has returned */
+export type Connector = (onOpened: (opened: Socket | Error) => void) => Opening;
+
+export class ConnectTimeout extends Error {
+  readonly code = 'CONNECT_TIMEOUT';
+}
+
+export function createConnector(options: ConnectionOptions, clock: Clock): Connector {
+  let session: Buffer | undefined;
+  return (onOpened) => {
+    let done = false;
+    const socket = connect(options, { allowHalfOpen: false, session }, () => settle(socket));
+    const timer = clock.after(options.connectTimeout, () =>
+      settle(new ConnectTimeout('connecting took too long')),
+    );
+    function settle(opened: Socket | Error): void {
+      if (done) return;
+      done = true;
+      timer.cancel();
+      if (opened instanceof Error) socket.destroy();
+      onOpened(opened);
+    }
+    // The error listener stays: without one a later error would end the process.
+    socket
+      .on('error', settle)
+      .once('close', () => settle(new Error('the connection was closed before it was made')));
+    if (socket instanceof TLSSocket)
+      socket.on('session', (renewed: Buffer) => {
+        session = renewed;
+      });
+    return { giveUp: settle };
+  };
+}

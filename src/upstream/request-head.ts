@@ -1,0 +1,46 @@
+/**
+ * A request's head as it is written, and the last look at it: nothing in a field may end the field, since what stands
+ * behind would be another one, sent in the name of Stonegate.
+ * RFC 9112 §3, §5; RFC 9110 §5.5, §5.6.2, §8.6.
+ */
+import { remembered } from '../lib/remembered.ts';
+import { unspeakable } from './failure.ts';
+import type { Framing } from './outgoing-headers.ts';
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const TARGET = /^[\x21-\x7e]+$/;
+const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+/** Methods that have content as a rule: without any, they say so. */
+const WITH_CONTENT: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+const isToken = remembered((name: string) => TOKEN.test(name));
+
+/**
+ * @param authority the server's, as the Host field says it
+ * @param headers names and values in turn
+ * @returns to be sent in latin1
+ * @throws StatusError InvariantBroken for what HTTP cannot say
+ */
+export function requestHead(
+  method: string,
+  target: string,
+  authority: string,
+  headers: readonly string[],
+  framing: Framing,
+): string {
+  if (!isToken(method) || !TARGET.test(target)) throw unspeakable();
+  let head = `${method} ${target} HTTP/1.1\r\nhost: ${authority}\r\nconnection: keep-alive\r\n`;
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    const value = headers[at + 1] ?? '';
+    if (!isToken(name) || NO_VALUE.test(value)) throw unspeakable();
+    head += `${name}: ${value}\r\n`;
+  }
+  return `${head}${framingField(method, framing)}\r\n`;
+}
+
+function framingField(method: string, framing: Framing): string {
+  if (framing === 'chunked') return 'transfer-encoding: chunked\r\n';
+  if (framing !== 'none') return `content-length: ${framing}\r\n`;
+  return WITH_CONTENT.has(method) ? 'content-length: 0\r\n' : '';
+}
