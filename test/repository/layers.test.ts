@@ -51,7 +51,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@node-rs/bcrypt': ['authentication/password.ts'],
   'csv-parse': ['config/static-users.ts'],
   'openid-client': ['clients/oidc'],
-  undici: ['upstream/', 'clients/'],
+  undici: ['clients/'],
   pino: ['observability/'],
   'prom-client': ['observability/'],
   'sonic-boom': ['observability/'],
