@@ -100,13 +100,15 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
     losing = false;
   });
   return {
-    write(line) {
-      if (bytes + line.length + 1 > GATHER_BYTES) flush();
-      if (line.length + 1 > GATHER_BYTES) {
-        send(Buffer.from(`${line}\n`, 'latin1'), 1);
+    write(...parts) {
+      let length = 1;
+      for (const part of parts) length += part.length;
+      if (bytes + length > GATHER_BYTES) flush();
+      if (length > GATHER_BYTES) {
+        send(Buffer.from(`${parts.join('')}\n`, 'latin1'), 1);
         return;
       }
-      bytes += gathered.write(line, bytes, 'latin1');
+      for (const part of parts) if (part !== '') bytes += gathered.write(part, bytes, 'latin1');
       gathered[bytes] = LINE_FEED;
       bytes += 1;
       lines += 1;
