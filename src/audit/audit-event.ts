@@ -53,7 +53,14 @@ export function sharedText({
   const agent = userAgent === undefined ? '' : `,"userAgent":"${foreignJSON(userAgent)}"`;
   const reference = info?.isResourceRequest ? objectReference(info) : '';
   const verb = info === undefined ? name(method.toLowerCase()) : name(info.verb);
-  return `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"${name(auditID)}","requestURI":"${foreignJSON(target)}","verb":"${verb}","sourceIPs":${text(sourceIPs)}${agent}${reference},"requestReceivedTimestamp":"${microTime(receivedAt)}"`;
+  return `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"${name(auditID)}","requestURI":"${foreignJSON(target)}","verb":"${verb}","sourceIPs":[${addresses(sourceIPs)}]${agent}${reference},"requestReceivedTimestamp":"${microTime(receivedAt)}"`;
+}
+
+/** Mostly one. */
+function addresses(sourceIPs: readonly string[]): string {
+  let list = '';
+  for (const address of sourceIPs) list += list === '' ? `"${name(address)}"` : `,"${name(address)}"`;
+  return list;
 }
 
 /** Once for the person: with many groups it is most of a line. */
