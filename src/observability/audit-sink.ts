@@ -35,8 +35,8 @@ export interface AuditFileOptions {
 
 /** Lines waiting for a slow disk, in bytes; beyond it they are lost. */
 const MAX_PENDING = 64 * 1024 * 1024;
-/** How long a line waits for others, in milliseconds, and how many bytes may wait. */
 const LINE_FEED = 0x0a;
+/** How long a line waits for others, in milliseconds, and how many bytes may wait. */
 const GATHER_MS = 5;
 const GATHER_BYTES = 256 * 1024;
 
