@@ -1,16 +1,14 @@
 /**
- * What is known of a request, as an `audit.k8s.io/v1` Event at level Metadata. `user` is who the person is to
- * the API server; `impersonatedUser` is whom they act as (`kubectl --as`), else themselves where the API server was asked
- * as that user, not as Stonegate.
+ * What is known of a request, as the texts of which a line with an `audit.k8s.io/v1` Event at level Metadata is made: JSON
+ * in ASCII. `audit-log.ts` puts them in their order.
  * https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event
  */
-import type { AuditEvent, AuditStage, ObjectReference } from '../api/audit-v1.ts';
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { oncePer } from '../lib/once-per.ts';
-import { asciiJSON, foreignText } from '../lib/redact.ts';
+import { asciiJSON, foreignJSON, foreignText } from '../lib/redact.ts';
 
 /** What the event is made of; the pipeline's record has this shape. */
 export interface AuditedRequest {
@@ -32,56 +30,41 @@ export interface AuditedRequest {
     readonly message?: string;
     readonly aborted: boolean;
   };
-  /** What its lines begin with, once one was written. */
+  /** What its lines begin with, once one was made. */
   auditText?: string;
 }
 
 /** No name in Kubernetes is longer than 253 characters; what is, need not be repeated whole. */
 const MAX_NAME = 512;
 
-/**
- * The event as one line of JSON, in ASCII. What its stages share is written once for the request, and who somebody is
- * once for the person: with many groups that is most of the line.
- *
- * @param request of which user and target do not change any more; keeps the shared beginning
- * @param at of the stage, in milliseconds since the epoch
- * @param status of a response that has begun but not ended
- */
-export function auditLine(request: AuditedRequest, stage: AuditStage, at: number, status?: number): string {
-  const { user, outcome, actsAs, impersonated } = request;
-  request.auditText ??= sharedText(request);
-  const code = outcome?.status ?? status;
-  const seen = user === undefined ? '{}' : userText(user);
-  const acting = actsAs === undefined ? (impersonated ? seen : undefined) : userText(actsAs);
-  const impersonation = acting === undefined ? '' : `,"impersonatedUser":${acting}`;
-  const response = code === undefined ? '' : `,"responseStatus":${responseText(code, outcome)}`;
-  const rest = `${impersonation}${response},"stageTimestamp":"${microTime(at)}","annotations":${annotationsText(request)}}`;
-  return `${request.auditText},"stage":"${stage}","user":${seen}${rest}`;
-}
-
 const text = (value: unknown): string => asciiJSON(JSON.stringify(value));
 
-/** What all stages of a request have in common, without its closing brace. */
-function sharedText(request: AuditedRequest): string {
-  const { info } = request;
-  const userAgent = headerValue(request.headers, 'user-agent');
-  const reference = info?.isResourceRequest ? objectReference(info) : undefined;
-  const shared: Omit<AuditEvent, 'stage' | 'stageTimestamp' | 'user'> = {
-    kind: 'Event',
-    apiVersion: 'audit.k8s.io/v1',
-    level: 'Metadata',
-    auditID: request.auditID,
-    requestURI: foreignText(request.target),
-    verb: info?.verb ?? name(request.method.toLowerCase()),
-    sourceIPs: request.sourceIPs,
-    ...(userAgent === undefined ? {} : { userAgent: foreignText(userAgent) }),
-    ...(reference === undefined ? {} : { objectRef: reference }),
-    requestReceivedTimestamp: microTime(request.receivedAt),
-  };
-  return text(shared).slice(0, -1);
+/** What all stages of a request have in common, from its opening brace on. No object is made just to be written out. */
+export function sharedText({
+  auditID,
+  target,
+  info,
+  method,
+  sourceIPs,
+  headers,
+  receivedAt,
+}: AuditedRequest): string {
+  const userAgent = headerValue(headers, 'user-agent');
+  const agent = userAgent === undefined ? '' : `,"userAgent":"${foreignJSON(userAgent)}"`;
+  const reference = info?.isResourceRequest ? objectReference(info) : '';
+  const verb = info === undefined ? name(method.toLowerCase()) : name(info.verb);
+  return `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"${name(auditID)}","requestURI":"${foreignJSON(target)}","verb":"${verb}","sourceIPs":[${addresses(sourceIPs)}]${agent}${reference},"requestReceivedTimestamp":"${microTime(receivedAt)}"`;
 }
 
-const userText = oncePer((user: UserInfo): string => text(shown(user)));
+/** Mostly one. */
+function addresses(sourceIPs: readonly string[]): string {
+  let list = '';
+  for (const address of sourceIPs) list += list === '' ? `"${name(address)}"` : `,"${name(address)}"`;
+  return list;
+}
+
+/** Once for the person: with many groups it is most of a line. */
+export const userText = oncePer((user: UserInfo): string => text(shown(user)));
 
 function shown(user: UserInfo): Partial<UserInfo> {
   return {
@@ -92,51 +75,67 @@ function shown(user: UserInfo): Partial<UserInfo> {
   };
 }
 
-function objectReference(info: Extract<RequestInfo, { isResourceRequest: true }>): ObjectReference {
-  return {
-    resource: name(info.resource),
-    ...(info.namespace === '' ? {} : { namespace: name(info.namespace) }),
-    ...(info.name === '' ? {} : { name: name(info.name) }),
-    ...(info.apiGroup === '' ? {} : { apiGroup: name(info.apiGroup) }),
-    apiVersion: name(info.apiVersion),
-    ...(info.subresource === '' ? {} : { subresource: name(info.subresource) }),
-  };
+function objectReference(info: Extract<RequestInfo, { isResourceRequest: true }>): string {
+  const namespace = info.namespace === '' ? '' : `,"namespace":"${name(info.namespace)}"`;
+  const called = info.name === '' ? '' : `,"name":"${name(info.name)}"`;
+  const group = info.apiGroup === '' ? '' : `,"apiGroup":"${name(info.apiGroup)}"`;
+  const subresource = info.subresource === '' ? '' : `,"subresource":"${name(info.subresource)}"`;
+  return `,"objectRef":{"resource":"${name(info.resource)}"${namespace}${called}${group},"apiVersion":"${name(info.apiVersion)}"${subresource}}`;
 }
 
-function responseText(code: number, outcome: AuditedRequest['outcome']): string {
-  if (outcome?.code === undefined && outcome?.message === undefined) return `{"code":${code}}`;
-  const status: NonNullable<AuditEvent['responseStatus']> = {
-    code,
-    ...(outcome.code === undefined ? {} : { reason: outcome.code }),
-    ...(outcome.message === undefined ? {} : { message: foreignText(outcome.message) }),
-  };
-  return text(status);
+/** From the code on, without the closing brace. */
+export function responseText(code: number, outcome: AuditedRequest['outcome']): string {
+  const reason = outcome?.code === undefined ? '' : `,"reason":${text(outcome.code)}`;
+  const message = outcome?.message === undefined ? '' : `,"message":"${foreignJSON(outcome.message)}"`;
+  return `${code}${reason}${message}`;
 }
 
-function annotationsText({ identity, tenant, outcome }: AuditedRequest): string {
-  const pairs: string[] = [];
-  if (identity !== undefined) pairs.push(identityAnnotations(identity));
-  if (tenant !== undefined) pairs.push(`"stonegate.dev/tenant":${text(tenant)}`);
-  if (outcome?.aborted) pairs.push('"stonegate.dev/aborted":"true"');
-  return `{${pairs.join()}}`;
+/** The end of a line, from the quote behind its time on. */
+export function annotationsText({ identity, tenant, outcome }: AuditedRequest): string {
+  if (identity === undefined || outcome?.aborted) return annotations(identity, tenant, outcome?.aborted);
+  const kept = keptAnnotations(identity);
+  if (kept.text === '' || kept.tenant !== tenant) {
+    kept.tenant = tenant;
+    kept.text = annotations(identity, tenant, false);
+  }
+  return kept.text;
 }
 
-/** As members of an object. */
-const identityAnnotations = oncePer(({ auditAnnotations, authenticator }: Identity): string => {
-  const given = Object.entries(auditAnnotations).map(([key, value]) => [key, name(value)]);
-  return text({ ...Object.fromEntries(given), 'stonegate.dev/authenticator': authenticator }).slice(1, -1);
-});
+/** With the tenant they were made for: an identity is of one. */
+const keptAnnotations = oncePer((_: Identity): { tenant: string | undefined; text: string } => ({
+  tenant: undefined,
+  text: '',
+}));
 
-const name = (value: string): string => foreignText(value, MAX_NAME);
+function annotations(
+  identity: Identity | undefined,
+  tenant: string | undefined,
+  aborted: boolean | undefined,
+): string {
+  const given = Object.entries(identity?.auditAnnotations ?? {}).map(
+    ([key, value]) => [key, foreignText(value, MAX_NAME)] as const,
+  );
+  const pairs = text({
+    ...Object.fromEntries(given),
+    ...(identity === undefined ? {} : { 'stonegate.dev/authenticator': identity.authenticator }),
+    ...(tenant === undefined ? {} : { 'stonegate.dev/tenant': tenant }),
+    ...(aborted ? { 'stonegate.dev/aborted': 'true' } : {}),
+  });
+  return `","annotations":${pairs}}`;
+}
 
-/** The second written last, up to its point: many events are of one. */
-let written = { second: Number.NaN, text: '' };
+const name = (value: string): string => foreignJSON(value, MAX_NAME);
+
+/** What was written last: many events are of one second, and several of one millisecond. */
+let second = { at: Number.NaN, text: '' };
+let millisecond = { at: Number.NaN, text: '' };
 
 /** metav1.MicroTime; the clock knows milliseconds. */
-function microTime(milliseconds: number): string {
-  const second = Math.floor(milliseconds / 1_000);
-  if (written.second !== second)
-    written = { second, text: new Date(second * 1_000).toISOString().slice(0, -4) };
-  const rest = String(Math.floor(milliseconds - second * 1_000)).padStart(3, '0');
-  return `${written.text}${rest}000Z`;
+export function microTime(at: number): string {
+  if (millisecond.at === at) return millisecond.text;
+  const begun = Math.floor(at / 1_000);
+  if (second.at !== begun) second = { at: begun, text: new Date(begun * 1_000).toISOString().slice(0, -4) };
+  const rest = String(Math.floor(at - begun * 1_000)).padStart(3, '0');
+  millisecond = { at, text: `${second.text}${rest}000Z` };
+  return millisecond.text;
 }

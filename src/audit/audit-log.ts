@@ -4,12 +4,23 @@
  * https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
  */
 import type { Clock } from '../lib/clock.ts';
-import { type AuditedRequest, auditLine } from './audit-event.ts';
+import {
+  type AuditedRequest,
+  annotationsText,
+  microTime,
+  responseText,
+  sharedText,
+  userText,
+} from './audit-event.ts';
 
 /** The port to where the lines go. Implemented in `observability/audit-sink.ts`. */
 export interface AuditSink {
-  /** @param line in ASCII, without its line feed */
-  write(line: string): void;
+  /**
+   * Writes one line. A text put together from its parts would be laid out twice, once to be a text and once as bytes.
+   *
+   * @param parts in their order, in ASCII, without the line feed
+   */
+  write(...parts: readonly string[]): void;
 }
 
 export interface AuditLog {
@@ -21,13 +32,48 @@ export interface AuditLog {
 export function createAuditLog({ sink, clock }: { sink: AuditSink; clock: Clock }): AuditLog {
   return {
     requestReceived(request) {
-      sink.write(auditLine(request, 'RequestReceived', request.receivedAt));
+      writeLine(sink, request, STAGES.RequestReceived, request.receivedAt);
     },
     responseStarted(request, status) {
-      sink.write(auditLine(request, 'ResponseStarted', clock.now(), status));
+      writeLine(sink, request, STAGES.ResponseStarted, clock.now(), status);
     },
     responseComplete(request) {
-      sink.write(auditLine(request, 'ResponseComplete', clock.now()));
+      writeLine(sink, request, STAGES.ResponseComplete, clock.now());
     },
   };
+}
+
+/** What stands between the shared beginning and the user. */
+const STAGES = {
+  RequestReceived: ',"stage":"RequestReceived","user":',
+  ResponseStarted: ',"stage":"ResponseStarted","user":',
+  ResponseComplete: ',"stage":"ResponseComplete","user":',
+};
+
+/**
+ * What the stages of a request share is made once. `user` is who the person is to the API server; `impersonatedUser` is
+ * whom they act as (`kubectl --as`), else themselves where the API server was asked as that user, not as Stonegate.
+ *
+ * @param request of which user and target do not change any more; keeps the shared beginning
+ * @param at of the stage, in milliseconds since the epoch
+ * @param status of a response that has begun but not ended
+ */
+function writeLine(sink: AuditSink, request: AuditedRequest, stage: string, at: number, status?: number) {
+  const { user, outcome, actsAs, impersonated } = request;
+  request.auditText ??= sharedText(request);
+  const code = outcome?.status ?? status;
+  const seen = user === undefined ? '{}' : userText(user);
+  const acting = actsAs === undefined ? (impersonated ? seen : undefined) : userText(actsAs);
+  sink.write(
+    request.auditText,
+    stage,
+    seen,
+    acting === undefined ? '' : ',"impersonatedUser":',
+    acting ?? '',
+    code === undefined ? '' : ',"responseStatus":{"code":',
+    code === undefined ? '' : responseText(code, outcome),
+    code === undefined ? ',"stageTimestamp":"' : '},"stageTimestamp":"',
+    microTime(at),
+    annotationsText(request),
+  );
 }

@@ -10,6 +10,8 @@
 const TOKENS = /gAAAAA[A-Za-z0-9_=-]{20,}|eyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){0,2}/g;
 /** Query parameters by which other software carries credentials. */
 const PARAMETERS = /([?&;](?:access_token|id_token|refresh_token|token|password|secret)=)[^&;#]*/gi;
+/** What may begin a token or an escape, and what JSON in ASCII writes otherwise. */
+const UNPLAIN = /[^ !#$&-[\]-~]|gAAAAA|eyJ/;
 const ESCAPE = /%([0-7][0-9A-Fa-f])/g;
 const REDACTED = '[redacted]';
 
@@ -34,6 +36,12 @@ export function foreignText(text: string, limit: number = MAX_TEXT): string {
   return redact(text.length > limit ? `${text.slice(0, limit)}…` : text);
 }
 
+/** `foreignText` as it stands between the quotes of JSON in ASCII. Most texts need no more than a look. */
+export function foreignJSON(text: string, limit: number = MAX_TEXT): string {
+  if (text.length <= limit && !UNPLAIN.test(text)) return withoutParameters(text);
+  return asciiJSON(JSON.stringify(foreignText(text, limit))).slice(1, -1);
+}
+
 /**
  * JSON in ASCII alone: characters that turn writing around or do not show are escaped, and mean the same to whoever
  * parses it.
@@ -47,5 +55,9 @@ export function asciiJSON(json: string): string {
 /** Most texts hold nothing that either pattern could begin or end with, which is quickly seen. */
 function withoutTokens(text: string): string {
   const tokenless = text.includes('gAAAAA') || text.includes('eyJ') ? text.replace(TOKENS, REDACTED) : text;
-  return tokenless.includes('=') ? tokenless.replace(PARAMETERS, `$1${REDACTED}`) : tokenless;
+  return withoutParameters(tokenless);
+}
+
+function withoutParameters(text: string): string {
+  return text.includes('=') ? text.replace(PARAMETERS, `$1${REDACTED}`) : text;
 }

@@ -35,10 +35,10 @@ export interface AuditFileOptions {
 
 /** Lines waiting for a slow disk, in bytes; beyond it they are lost. */
 const MAX_PENDING = 64 * 1024 * 1024;
-/** How long a line waits for others, in milliseconds, and how many bytes may wait. */
 const LINE_FEED = 0x0a;
+/** How long a line waits for others, in milliseconds, and how many bytes may wait. */
 const GATHER_MS = 5;
-const GATHER_BYTES = 64 * 1024;
+const GATHER_BYTES = 256 * 1024;
 
 /** @throws Error where the file cannot be opened: nothing is served that nobody would know of */
 export async function createAuditFile({ file, clock, logger, lost }: AuditFileOptions): Promise<AuditFile> {
@@ -56,7 +56,10 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
   let failing = false;
   let losing = false;
   // Bytes from the start: one long text would be laid out anew, in fresh memory, each time it is written.
-  const gathered = Buffer.allocUnsafeSlow(GATHER_BYTES);
+  // Two by turns: one gathers while the other is written.
+  let gathered = Buffer.allocUnsafeSlow(GATHER_BYTES);
+  let written = Buffer.allocUnsafeSlow(GATHER_BYTES);
+  let writing = false;
   let bytes = 0;
   let lines = 0;
   let timer: Timer | undefined;
@@ -71,12 +74,18 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
     timer?.cancel();
     timer = undefined;
     if (lines === 0) return;
-    // A copy: a piece would hold on to all of the buffer while it waits for a slow disk, and be counted as a piece.
-    const chunk = Buffer.from(gathered.subarray(0, bytes));
+    const gone = gathered.subarray(0, bytes);
     const events = lines;
     bytes = 0;
     lines = 0;
-    send(chunk, events);
+    // A copy of what has to wait for a slow disk: it holds no more memory than it is counted as.
+    if (writing) {
+      send(Buffer.from(gone), events);
+      return;
+    }
+    writing = true;
+    [gathered, written] = [written, gathered];
+    send(gone, events);
   }
 
   function send(chunk: Buffer, events: number): void {
@@ -96,17 +105,21 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
     lose(linesIn(dropped), 'the audit log is slower than the requests');
   });
   stream.on('drain', () => {
+    // Nothing is left to be written, the other buffer neither.
+    writing = false;
     failing = false;
     losing = false;
   });
   return {
-    write(line) {
-      if (bytes + line.length + 1 > GATHER_BYTES) flush();
-      if (line.length + 1 > GATHER_BYTES) {
-        send(Buffer.from(`${line}\n`, 'latin1'), 1);
+    write(...parts) {
+      let length = 1;
+      for (const part of parts) length += part.length;
+      if (bytes + length > GATHER_BYTES) flush();
+      if (length > GATHER_BYTES) {
+        send(Buffer.from(`${parts.join('')}\n`, 'latin1'), 1);
         return;
       }
-      bytes += gathered.write(line, bytes, 'latin1');
+      for (const part of parts) if (part !== '') bytes += gathered.write(part, bytes, 'latin1');
       gathered[bytes] = LINE_FEED;
       bytes += 1;
       lines += 1;

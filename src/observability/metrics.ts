@@ -10,12 +10,16 @@ import type { ErrorCode } from '../errors/codes.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { RequestObserver, RequestRecord } from '../pipeline/request-observer.ts';
 import { createProvisioningMetrics } from './provisioning-metrics.ts';
-import { Histogram, joined, Numbers } from './series.ts';
+import { Histogram, Numbers } from './series.ts';
 
 const VERBS: ReadonlySet<string> = new Set([
   ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'proxy'],
   ...['post', 'put', 'head', 'options'],
 ]);
+/** Those of HTTP, and 0 where there was none, as text. */
+const STATUSES: ReadonlyMap<number, string> = new Map(
+  ['0', ...Object.keys(STATUS_CODES)].map((status) => [Number(status), status]),
+);
 /** The event loop's delay is sampled by a timer: an idle process is not to be woken more than once a second. */
 const LOOP_SAMPLING_MS = 5_000;
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -102,21 +106,20 @@ export function createMetrics(now: () => number): Metrics {
   });
 
   return {
-    requestReceived: (record) => active.add(kindOf(record.info), 1),
+    requestReceived: (record) => active.add(1, kindOf(record.info)),
     responseStarted() {},
     responseComplete(record) {
-      active.add(kindOf(record.info), -1);
+      active.add(-1, kindOf(record.info));
       const verb = verbOf(record);
-      const authenticator = record.identity?.authenticator ?? 'none';
-      requests.add(joined(verb, authenticator, statusOf(record)), 1);
+      requests.add(1, verb, record.identity?.authenticator ?? 'none', statusOf(record));
       const code: ErrorCode | undefined = record.outcome?.code;
       if (code !== undefined) refusals.inc({ code });
       if (record.info?.longRunning === undefined) {
-        duration.observe(verb, Math.max(0, now() - record.receivedAt) / 1000);
+        duration.observe(Math.max(0, now() - record.receivedAt) / 1000, verb);
       }
     },
-    cacheLookup: (tier, result) => cache.add(joined(tier, result), 1),
-    backendCall: (name, result, seconds) => backend.observe(joined(name, result), seconds),
+    cacheLookup: (tier, result) => cache.add(1, tier, result),
+    backendCall: (name, result, seconds) => backend.observe(seconds, name, result),
     unknownCredentialLimited: (reason) => limited.inc({ reason }),
     webhookReview: (kind, result) => reviews.inc({ kind, result }),
     provisioned: provisioning,
@@ -142,8 +145,7 @@ function verbOf({ info, method }: RequestRecord): string {
 
 /** What a workload behind the API server answers is no closed set. */
 function statusOf({ outcome }: RequestRecord): string {
-  const status = String(outcome?.status ?? 0);
-  return status === '0' || status in STATUS_CODES ? status : 'other';
+  return STATUSES.get(outcome?.status ?? 0) ?? 'other';
 }
 
 function kindOf(info: RequestInfo | undefined): string {

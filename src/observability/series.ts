@@ -1,7 +1,7 @@
 /**
  * Counters and histograms that every request touches. prom-client sorts, checks and hashes labels at each event, which
- * costs a request more than its authentication; here a series is found by its joined label values. What is counted is
- * handed out as documents of prom-client's own form, which it writes and adds up.
+ * costs a request more than its authentication; here a series is found by its labels' values, one after the other. What
+ * is counted is handed out as documents of prom-client's own form, which it writes and adds up.
  * https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
  */
 
@@ -27,25 +27,63 @@ export interface MetricDocument {
   readonly values: readonly Sample[];
 }
 
-/** In no label's values. */
-const SEPARATOR = '\n';
+/**
+ * One thing for each series of a metric of up to three labels. There is no key of all values: it would be a new text at
+ * each event, to be put together and hashed, while the hash of each value is known.
+ */
+class Labelled<V> {
+  readonly #names: readonly string[];
+  readonly #make: () => V;
+  readonly #series = new Map<string, Map<string, Map<string, V>>>();
+
+  constructor(names: readonly string[], make: () => V) {
+    this.#names = names;
+    this.#make = make;
+  }
+
+  of(first: string, second: string, third: string): V {
+    const found = this.#series.get(first)?.get(second)?.get(third);
+    return found ?? this.#add(first, second, third);
+  }
+
+  #add(first: string, second: string, third: string): V {
+    const made = this.#make();
+    const seconds = this.#series.get(first) ?? new Map<string, Map<string, V>>();
+    const thirds = seconds.get(second) ?? new Map<string, V>();
+    this.#series.set(first, seconds.set(second, thirds.set(third, made)));
+    return made;
+  }
+
+  /** Each series' labels with what it has. */
+  all(): [labels: Record<string, string>, has: V][] {
+    return [...this.#series].flatMap(([first, seconds]) =>
+      [...seconds].flatMap(([second, thirds]) =>
+        [...thirds].map(([third, has]): [Record<string, string>, V] => {
+          const values = [first, second, third];
+          return [Object.fromEntries(this.#names.map((name, at) => [name, values[at] ?? ''])), has];
+        }),
+      ),
+    );
+  }
+}
 
 export class Numbers {
   readonly #description: Description & { readonly type: 'counter' | 'gauge' };
-  readonly #values = new Map<string, number>();
+  readonly #numbers: Labelled<{ value: number }>;
 
   constructor(description: Description & { readonly type: 'counter' | 'gauge' }) {
     this.#description = description;
+    this.#numbers = new Labelled(description.labels, () => ({ value: 0 }));
   }
 
-  /** @param labelled the labels' values in their order, joined by `joined` where there are several */
-  add(labelled: string, amount: number): void {
-    this.#values.set(labelled, (this.#values.get(labelled) ?? 0) + amount);
+  /** The labels' values come in their order. */
+  add(amount: number, first: string, second = '', third = ''): void {
+    this.#numbers.of(first, second, third).value += amount;
   }
 
   document(): MetricDocument {
-    const { name, help, type, labels } = this.#description;
-    const values = [...this.#values].map(([key, value]) => ({ labels: labelsOf(labels, key), value }));
+    const { name, help, type } = this.#description;
+    const values = this.#numbers.all().map(([labels, { value }]) => ({ labels, value }));
     return { name, help, type, aggregator: 'sum', values };
   }
 }
@@ -60,21 +98,22 @@ interface Observed {
 export class Histogram {
   readonly #description: Description;
   readonly #bounds: readonly number[];
-  readonly #series = new Map<string, Observed>();
+  readonly #series: Labelled<Observed>;
 
   /** @param bounds of the buckets, ascending */
   constructor(description: Description, bounds: readonly number[]) {
     this.#description = description;
     this.#bounds = bounds;
+    this.#series = new Labelled(description.labels, () => ({
+      buckets: Array(bounds.length + 1).fill(0),
+      sum: 0,
+      count: 0,
+    }));
   }
 
-  /** @param labelled as `Numbers.add` takes them */
-  observe(labelled: string, value: number): void {
-    let series = this.#series.get(labelled);
-    if (series === undefined) {
-      series = { buckets: Array(this.#bounds.length + 1).fill(0), sum: 0, count: 0 };
-      this.#series.set(labelled, series);
-    }
+  /** The labels' values come in their order. */
+  observe(value: number, first: string, second = ''): void {
+    const series = this.#series.of(first, second, '');
     let at = 0;
     while (at < this.#bounds.length && value > (this.#bounds[at] ?? 0)) at += 1;
     series.buckets[at] = (series.buckets[at] ?? 0) + 1;
@@ -83,9 +122,8 @@ export class Histogram {
   }
 
   document(): MetricDocument {
-    const { name, help, labels: names } = this.#description;
-    const values = [...this.#series].flatMap(([key, { buckets, sum, count }]) => {
-      const labels = labelsOf(names, key);
+    const { name, help } = this.#description;
+    const values = this.#series.all().flatMap(([labels, { buckets, sum, count }]) => {
       let below = 0;
       const cumulative = buckets.map((inside, at): Sample => {
         below += inside;
@@ -103,14 +141,4 @@ export class Histogram {
     });
     return { name, help, type: 'histogram', aggregator: 'sum', values };
   }
-}
-
-/** The key of a series with several labels. */
-export function joined(...values: readonly string[]): string {
-  return values.join(SEPARATOR);
-}
-
-function labelsOf(names: readonly string[], key: string): Record<string, string> {
-  const values = key.split(SEPARATOR);
-  return Object.fromEntries(names.map((name, at) => [name, values[at] ?? '']));
 }

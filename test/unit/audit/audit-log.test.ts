@@ -24,7 +24,7 @@ const known: AuditedRequest = {
 function written(request: AuditedRequest, stage: 'requestReceived' | 'responseComplete'): AuditEvent {
   const lines: string[] = [];
   const log = createAuditLog({
-    sink: { write: (line) => lines.push(line) },
+    sink: { write: (...parts) => lines.push(parts.join('')) },
     clock: { now: () => Date.UTC(2026, 0, 2, 3, 4, 6), after: () => ({ cancel() {} }) },
   });
   log[stage](request);
@@ -135,7 +135,10 @@ t.test(
     const headers = [['User-Agent', long]] as const;
     t.ok(JSON.stringify(written({ ...known, target, info, headers }, 'requestReceived')).length < 16_384);
     const lines: string[] = [];
-    const log = createAuditLog({ sink: { write: (line) => lines.push(line) }, clock: systemClock });
+    const log = createAuditLog({
+      sink: { write: (...parts) => lines.push(parts.join('')) },
+      clock: systemClock,
+    });
     const name = 'x\u202ey\u2028ö';
     log.requestReceived({ ...known, user: { username: name, uid: '', groups: [], extra: {} } });
     t.match(lines[0], /^[\x20-\x7e]*$/);

@@ -241,3 +241,33 @@ t.test(
     await reader.close();
   },
 );
+
+t.test('audit lines keep their words and their order however slowly they are read', async (t) => {
+  const pipe = `${t.testdir({})}/audit`;
+  execFileSync('mkfifo', [pipe]);
+  const reader = await open(pipe, 'r+');
+  const clock = createFakeClock();
+  const audit = await createAuditFile({
+    file: pipe,
+    clock,
+    logger: silentLogger,
+    lost: () => t.fail('lost'),
+  });
+  const lines = Array.from({ length: 3_000 }, (_, at) => `line ${at} ${'y'.repeat(at % 400)}`);
+  const expected = `${lines.join('\n')}\n`;
+  let seen = '';
+  const read = async () => {
+    const { buffer, bytesRead } = await reader.read(Buffer.alloc(65_536));
+    seen += buffer.toString('latin1', 0, bytesRead);
+  };
+  for (const [at, line] of lines.entries()) {
+    audit.write(line.slice(0, 3), '', line.slice(3));
+    if (at % 7 === 0) clock.advance(5);
+    if (at % 100 === 99) await read();
+  }
+  const closed = audit.close();
+  while (seen.length < expected.length) await read();
+  await closed;
+  await reader.close();
+  t.ok(seen === expected);
+});
