@@ -12,7 +12,7 @@ import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { createKeystoneStandIn } from '../../support/keystone/standin.ts';
 
-const CONTEXT: AuthenticationContext = { source: '192.0.2.1', signal: new AbortController().signal };
+const CONTEXT: AuthenticationContext = { source: '192.0.2.1' };
 
 /** Remembers for good; the real ones are `cache/`'s. */
 function createCache() {
