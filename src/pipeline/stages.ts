@@ -89,7 +89,7 @@ export function authenticateRequest(
   { authenticators, anonymousAccess }: Stages,
 ): Promise<Authenticated> | Authenticated {
   const { exchange, sourceIPs } = identified;
-  const credential = credentialOf(exchange.headers, exchange.clientCertificate);
+  const credential = credentialOf(exchange.headers, exchange.clientCertificate, exchange.connection);
   const nobody = credential === undefined ? anonymousAccess(identified.info.rawPath) : undefined;
   const found = nobody ?? authenticate(authenticators, credential, { source: sourceIPs[0] });
   return found instanceof Promise

@@ -20,8 +20,9 @@ function createCache() {
   let reason: 'miss' | 'refresh' = 'miss';
   const cache: CredentialCache<KeystoneToken> = {
     async lookup(credential, load) {
-      if (!entries.has(credential) || reason === 'refresh') entries.set(credential, await load(reason));
-      return entries.get(credential)?.value;
+      const token = typeof credential === 'string' ? credential : credential.token;
+      if (!entries.has(token) || reason === 'refresh') entries.set(token, await load(reason));
+      return entries.get(token)?.value;
     },
   };
   return {
