@@ -38,7 +38,6 @@ import { tenancyModeOf } from './tenancy-mode-of.ts';
 
 export interface BuiltPipeline {
   serve(exchange: Exchange): Promise<void>;
-  /** Requests that may still ask what the pipeline is made of: those not yet handed to the API server. */
   readonly undecided: Usage<Exchange>;
   readonly authentication: ReadinessCheck;
   /** Without the last: for whoever only wants to know what would happen. */
@@ -87,7 +86,6 @@ export function pipelineOf(
     telemetry,
   });
   const bodyTimeout = server.timeouts.body;
-  const undecided = new Usage<Exchange>();
   const stages: Stages = {
     clock,
     random,
@@ -125,32 +123,14 @@ export function pipelineOf(
       selfIdentityAnswerer,
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ],
-    forwarder: {
-      forward(request, exchange, hooks) {
-        const relayed = upstream.forward(request, exchange, hooks);
-        undecided.leave(exchange);
-        return relayed;
-      },
-    },
-    tunneller: {
-      tunnel(request, exchange, upgrade, hooks) {
-        const relayed = upstream.tunnel(request, exchange, upgrade, hooks);
-        undecided.leave(exchange);
-        return relayed;
-      },
-    },
+    forwarder: upstream,
+    tunneller: upstream,
+    undecided: new Usage(),
     writeStatus,
   };
   return {
-    async serve(exchange) {
-      undecided.enter(exchange);
-      try {
-        await serveRequest(exchange, pipeline);
-      } finally {
-        undecided.leave(exchange);
-      }
-    },
-    undecided,
+    serve: (exchange) => serveRequest(exchange, pipeline),
+    undecided: pipeline.undecided,
     authentication: readiness,
     stages,
     explain,

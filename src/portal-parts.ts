@@ -145,8 +145,7 @@ export class PortalParts {
 
 function identitiesOf({ authenticators, mode }: Identification): IdentitySource {
   return {
-    authenticate: async (credential, source, signal) =>
-      authenticate(authenticators, credential, { source, signal }),
+    authenticate: async (credential, source) => authenticate(authenticators, credential, { source }),
     describe(identity) {
       const tenant = mode.tenantOf(identity);
       return { tenant, user: mode.userOf(identity, tenant) };

@@ -168,8 +168,8 @@ export class WebhookParts {
       tagsOf: (token) => tagsOf(token, mode),
     });
     return {
-      authenticate: async (token, source, signal) =>
-        authenticate([authenticator], { kind: 'bearer', token }, { source, signal }),
+      authenticate: async (token, source) =>
+        authenticate([authenticator], { kind: 'bearer', token }, { source }),
       describe(identity) {
         const tenant = mode.tenantOf(identity);
         return { tenant, user: mode.userOf(identity, tenant) };

@@ -11,8 +11,6 @@ import type { Credential } from './credential.ts';
 export interface AuthenticationContext {
   /** The client's address, by which floods of unknown credentials are slowed. */
   readonly source: string;
-  /** Aborted when the client leaves. */
-  readonly signal: AbortSignal;
 }
 
 export interface Authenticator {
@@ -36,23 +34,23 @@ export interface AsyncAuthenticator extends Authenticator {
 /**
  * Asks the authenticators in order; the first that knows the kind of credential decides.
  *
+ * @param from the first that has not been asked yet
  * @throws StatusError CredentialMissing without a credential, CredentialInvalid where nobody knows it
  */
 export function authenticate(
   authenticators: readonly Authenticator[],
   credential: Credential | undefined,
   context: AuthenticationContext,
+  from = 0,
 ): Promise<Identity> | Identity {
   if (credential === undefined)
     throw new StatusError('CredentialMissing', 'Unauthorized', {
       cause: 'the request carries no credential',
     });
-  for (const [at, authenticator] of authenticators.entries()) {
-    const identity = authenticator.authenticate(credential, context);
+  for (let at = from; at < authenticators.length; at += 1) {
+    const identity = authenticators[at]?.authenticate(credential, context);
     if (identity instanceof Promise)
-      return identity.then(
-        (found) => found ?? authenticate(authenticators.slice(at + 1), credential, context),
-      );
+      return identity.then((found) => found ?? authenticate(authenticators, credential, context, at + 1));
     if (identity !== undefined) return identity;
   }
   throw unauthorized('no authenticator is responsible for this kind of credential');

@@ -3,6 +3,8 @@
  * is given to it, and never stored by it. Implemented in `cache/`.
  */
 
+import type { Digestible } from '../lib/credential-digest.ts';
+
 /** What a backend found out; `undefined` means that the credential is bad. */
 export type Validated<V> =
   | {
@@ -24,12 +26,12 @@ export interface CredentialCache<V> {
    * @returns undefined for a bad credential; no promise where the answer is at hand
    */
   lookup(
-    credential: string,
+    credential: Digestible,
     load: (reason: 'miss' | 'refresh') => Promise<Validated<V>>,
   ): Promise<V | undefined> | V | undefined;
 }
 
 export interface ForgettingCredentialCache<V> extends CredentialCache<V> {
   /** Forgets the entry: the next who asks hears the backend's word of that moment. */
-  forget(credential: string): void;
+  forget(credential: Digestible): void;
 }

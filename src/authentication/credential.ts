@@ -8,7 +8,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { ClientCertificate } from '../api/client-certificate.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
-import { type HeaderList, headerValues } from '../lib/header-list.ts';
+import { type HeaderList, headerValue, headerValues } from '../lib/header-list.ts';
 
 export type Credential =
   | TokenCredential
@@ -26,27 +26,31 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
  * @param certificate what the client has shown, where the listener asks for one as a credential
+ * @param connection by which a token that it carried before is the same object again
  * @throws StatusError CredentialInvalid for an Authorization field that is no bearer token or a subprotocol that
  *   carries none, CredentialAmbiguous for more than one credential
  */
-export function credentialOf(headers: HeaderList, certificate?: ClientCertificate): Credential | undefined {
-  const authorization = headerValues(headers, 'authorization');
-  const keystone = headerValues(headers, 'x-auth-token');
+export function credentialOf(
+  headers: HeaderList,
+  certificate?: ClientCertificate,
+  connection?: object,
+): Credential | undefined {
+  const authorization = soleValue(headers, 'authorization');
+  const keystone = soleValue(headers, 'x-auth-token');
   const subprotocols = offeredSubprotocols(headers);
-  const carriers = subprotocols.filter(carriesToken);
-  const inHeaders = authorization.length + keystone.length + carriers.length;
-  if (inHeaders + (certificate === undefined ? 0 : 1) > 1) {
-    throw new StatusError(
-      'CredentialAmbiguous',
-      'Unauthorized: the request carries more than one credential',
-    );
-  }
+  const carrier = soleCarrier(subprotocols);
+  const given =
+    Number(authorization !== undefined) +
+    Number(keystone !== undefined) +
+    Number(carrier !== undefined) +
+    Number(certificate !== undefined);
+  if (given > 1) throw ambiguous();
   if (certificate !== undefined) return { kind: 'certificate', certificate };
-  if (keystone[0] !== undefined) return { kind: 'x-auth-token', token: nonEmpty(keystone[0].trim()) };
-  if (authorization[0] !== undefined) return authorizationCredential(authorization[0]);
-  if (carriers[0] === undefined) return undefined;
+  if (keystone !== undefined) return fieldCredential('x-auth-token', keystone, connection);
+  if (authorization !== undefined) return fieldCredential('authorization', authorization, connection);
+  if (carrier === undefined) return undefined;
   if (subprotocols.length < 2) throw unauthorized('the token is the only WebSocket subprotocol offered');
-  return { kind: 'bearer', token: subprotocolToken(carriers[0]) };
+  return { kind: 'bearer', token: subprotocolToken(carrier) };
 }
 
 /** The WebSocket subprotocols a client offers without the one that carries its token: that one goes nowhere. */
@@ -54,6 +58,56 @@ export function withoutTokenSubprotocol(value: string): string {
   return splitList(value)
     .filter((subprotocol) => !carriesToken(subprotocol))
     .join(', ');
+}
+
+function ambiguous(): StatusError {
+  return new StatusError('CredentialAmbiguous', 'Unauthorized: the request carries more than one credential');
+}
+
+/** @throws StatusError CredentialAmbiguous where the field is there twice */
+function soleValue(headers: HeaderList, name: string): string | undefined {
+  let sole: string | undefined;
+  for (const field of headers) {
+    if (field[0].length !== name.length || field[0].toLowerCase() !== name) continue;
+    if (sole !== undefined) throw ambiguous();
+    sole = field[1];
+  }
+  return sole;
+}
+
+function soleCarrier(subprotocols: readonly string[]): string | undefined {
+  let sole: string | undefined;
+  for (const subprotocol of subprotocols) {
+    if (!carriesToken(subprotocol)) continue;
+    if (sole !== undefined) throw ambiguous();
+    sole = subprotocol;
+  }
+  return sole;
+}
+
+type TokenField = 'authorization' | 'x-auth-token';
+
+/**
+ * The last token of each connection, which brings the same with nearly every request: what is derived from it can then be
+ * remembered with the object. It is kept no longer than its connection.
+ */
+const lastTokens = new WeakMap<
+  object,
+  { readonly field: TokenField; readonly value: string; readonly credential: TokenCredential }
+>();
+
+/** @param value the whole of the field: in nothing may it differ from the one that is remembered */
+function fieldCredential(field: TokenField, value: string, connection: object | undefined): Credential {
+  const last = connection && lastTokens.get(connection);
+  if (last !== undefined && last.field === field && last.value === value) return last.credential;
+  const credential = field === 'authorization' ? authorizationCredential(value) : xAuthToken(value);
+  if (connection !== undefined && (credential.kind === 'bearer' || credential.kind === 'x-auth-token'))
+    lastTokens.set(connection, { field, value, credential });
+  return credential;
+}
+
+function xAuthToken(value: string): TokenCredential {
+  return { kind: 'x-auth-token', token: nonEmpty(value.trim()) };
 }
 
 function authorizationCredential(authorization: string): Credential {
@@ -83,7 +137,10 @@ function subprotocolToken(carrier: string): string {
   return nonEmpty(Buffer.from(encoded, 'base64url').toString('utf8'));
 }
 
-function offeredSubprotocols(headers: HeaderList): string[] {
+const NONE: readonly string[] = [];
+
+function offeredSubprotocols(headers: HeaderList): readonly string[] {
+  if (headerValue(headers, 'sec-websocket-protocol') === undefined) return NONE;
   return headerValues(headers, 'sec-websocket-protocol').flatMap(splitList);
 }
 

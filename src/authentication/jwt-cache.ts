@@ -3,15 +3,15 @@
  * with a small request. What is remembered are the verified claims, never the token (a digest is the key). Bounded; the
  * token used longest ago goes first.
  */
-import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
+import { type Digestible, digestOf } from '../lib/credential-digest.ts';
 
 const MAX_AGE = 60_000;
 
 export interface VerifiedTokens<V> {
-  get(token: string): V | undefined;
+  get(token: Digestible): V | undefined;
   /** @param expiresAt the token's own end, in milliseconds since the epoch */
-  set(token: string, value: V, expiresAt: number): void;
+  set(token: Digestible, value: V, expiresAt: number): void;
 }
 
 export function createVerifiedTokens<V>(options: {
@@ -22,7 +22,7 @@ export function createVerifiedTokens<V>(options: {
   const entries = new Map<string, { readonly value: V; readonly until: number }>();
   return {
     get(token) {
-      const key = hash('sha256', token, 'base64');
+      const key = digestOf(token);
       const entry = entries.get(key);
       if (entry === undefined) return undefined;
       entries.delete(key);
@@ -31,7 +31,7 @@ export function createVerifiedTokens<V>(options: {
       return entry.value;
     },
     set(token, value, expiresAt) {
-      entries.set(hash('sha256', token, 'base64'), {
+      entries.set(digestOf(token), {
         value,
         until: Math.min(clock.now() + MAX_AGE, expiresAt),
       });

@@ -9,6 +9,7 @@ import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { oncePer } from '../lib/once-per.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
+import type { TokenCredential } from './credential.ts';
 import type { IssuerKeys, KeySet } from './issuer-keys.ts';
 import { createVerifiedTokens } from './jwt-cache.ts';
 import { identityOfClaims } from './jwt-mapping.ts';
@@ -56,12 +57,12 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
     return outcome.identity;
   };
 
-  async function verify(token: string, parts: JWTParts, issuer: Issuer): Promise<Verdict> {
+  async function verify(credential: TokenCredential, parts: JWTParts, issuer: Issuer): Promise<Verdict> {
     const kid = stringMember(parts.header, 'kid');
     const keys = await issuer.keys.keys(kid);
-    const verified = await issuer.verify(token, parts, keys);
+    const verified = await issuer.verify(credential.token, parts, keys);
     const verdict = { issuer, verified, keys, kid };
-    verdicts.set(token, verdict, verified.expiresAt);
+    verdicts.set(credential, verdict, verified.expiresAt);
     return verdict;
   }
 
@@ -70,15 +71,14 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
     takes: `JWTs of ${[...issuers.keys()].join(', ')}`,
     async authenticate(credential) {
       if (credential.kind !== 'bearer') return undefined;
-      const { token } = credential;
-      const known = verdicts.get(token);
+      const known = verdicts.get(credential);
       if (known !== undefined && (await known.issuer.keys.keys(known.kid)) === known.keys) {
         return identityOf(known);
       }
-      const parts = readJWT(token);
+      const parts = readJWT(credential.token);
       const issuer = parts && issuers.get(stringMember(parts.payload, 'iss') ?? '');
       if (parts === undefined || issuer === undefined) return undefined;
-      return identityOf(await verify(token, parts, issuer));
+      return identityOf(await verify(credential, parts, issuer));
     },
   };
 }

@@ -9,7 +9,8 @@ import { type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { oncePer } from '../lib/once-per.ts';
-import type { Authenticator } from './authenticator.ts';
+import type { AuthenticationContext, Authenticator } from './authenticator.ts';
+import type { TokenCredential } from './credential.ts';
 import type { CredentialCache, Validated } from './credential-cache.ts';
 import { classifyCredential } from './keystone-credential.ts';
 import type { KeystoneIdentity } from './keystone-identity.ts';
@@ -33,6 +34,11 @@ export interface KeystoneAuthenticatorOptions {
 export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOptions): Authenticator {
   const { identity, cache, gate, tokenProvider, clock, tagsOf } = options;
   const identityOfToken = oncePer(identityOf);
+  /** Once for a credential that comes with every request of a connection. */
+  const judge = oncePer((credential: TokenCredential) => {
+    const kind = classifyCredential(credential, tokenProvider);
+    return kind === 'keystone' && !TOKEN_SPELLING.test(credential.token) ? 'misspelt' : kind;
+  });
 
   // Without the client's signal: others may wait for the same answer.
   async function validate(credential: string): Promise<Validated<KeystoneToken>> {
@@ -46,24 +52,33 @@ export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOption
     return identityOfToken(token);
   }
 
+  function lookup(
+    credential: TokenCredential,
+    { source }: AuthenticationContext,
+  ): Promise<Identity> | Identity {
+    const token = cache.lookup(credential, (reason) =>
+      reason === 'refresh'
+        ? validate(credential.token)
+        : gate.enter(source, () => validate(credential.token)),
+    );
+    return token instanceof Promise ? token.then(identityOfValid) : identityOfValid(token);
+  }
+
   return {
     name: 'keystone',
     takes: tokenProvider === 'jws' ? 'Keystone tokens, Fernet and JWS' : 'Keystone tokens, Fernet',
     authenticate(credential, context) {
       if (credential.kind !== 'bearer' && credential.kind !== 'x-auth-token') return undefined;
-      const kind = classifyCredential(credential, tokenProvider);
-      if (kind === 'foreign') return undefined;
-      if (kind === 'refused')
-        throw unauthorized('the X-Auth-Token is a JWT that this Keystone did not issue');
-      if (!TOKEN_SPELLING.test(credential.token)) {
-        throw unauthorized('the Keystone token is too long, or has characters that none has');
+      switch (judge(credential)) {
+        case 'foreign':
+          return undefined;
+        case 'refused':
+          throw unauthorized('the X-Auth-Token is a JWT that this Keystone did not issue');
+        case 'misspelt':
+          throw unauthorized('the Keystone token is too long, or has characters that none has');
+        case 'keystone':
+          return lookup(credential, context);
       }
-      const token = cache.lookup(credential.token, (reason) =>
-        reason === 'refresh'
-          ? validate(credential.token)
-          : gate.enter(context.source, () => validate(credential.token)),
-      );
-      return token instanceof Promise ? token.then(identityOfValid) : identityOfValid(token);
     },
   };
 }

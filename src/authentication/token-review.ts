@@ -53,7 +53,7 @@ export function createTokenReviewAuthenticator(options: TokenReviewAuthenticator
       const { token } = credential;
       if (token.length > MAX_LENGTH || !TOKEN.test(token))
         throw unauthorized('the bearer token is too long, or has characters that none has');
-      const vouched = await cache.lookup(token, (reason) =>
+      const vouched = await cache.lookup(credential, (reason) =>
         reason === 'refresh' ? validate(token) : gate.enter(context.source, () => validate(token)),
       );
       if (vouched === undefined) throw unauthorized('the API server does not vouch for the token');

@@ -8,14 +8,20 @@ import type { RequestInfo } from '../api/request-info.ts';
 import type { Sender } from '../api/sender.ts';
 
 export interface AuthorizationAttributes {
+  /** The request as it came. */
+  readonly exchange: AskedExchange;
   readonly info: RequestInfo;
-  readonly method: string;
   readonly user: UserInfo;
   readonly tenant: TenantName;
   /** With whose credential the request would go on. */
   readonly sender: Sender;
-  /** The protocol the client wants to upgrade to, lower-cased: `spdy/3.1`, `websocket`. */
-  readonly upgrade: string | undefined;
+}
+
+export interface AskedExchange {
+  readonly method: string;
+  /** Present where the client wants to upgrade to this protocol, lower-cased: `spdy/3.1`, `websocket`. */
+  readonly upgrade?: { readonly protocol: string };
+  /** Aborted when the client leaves; made when it is read, so only by whoever asks somebody. */
   readonly signal: AbortSignal;
 }
 
@@ -28,14 +34,19 @@ export interface Authorizer {
   authorize(attributes: AuthorizationAttributes): Promise<void> | undefined;
 }
 
-/** Every authorizer must be content; the first refusal ends it. */
+/**
+ * Every authorizer must be content; the first refusal ends it.
+ *
+ * @param from the first that has not been asked yet
+ */
 export function authorize(
   authorizers: readonly Authorizer[],
   attributes: AuthorizationAttributes,
+  from = 0,
 ): Promise<void> | undefined {
-  for (const [at, authorizer] of authorizers.entries()) {
-    const asked = authorizer.authorize(attributes);
-    if (asked !== undefined) return asked.then(() => authorize(authorizers.slice(at + 1), attributes));
+  for (let at = from; at < authorizers.length; at += 1) {
+    const asked = authorizers[at]?.authorize(attributes);
+    if (asked !== undefined) return asked.then(() => authorize(authorizers, attributes, at + 1));
   }
   return undefined;
 }

@@ -20,11 +20,16 @@ export interface ConnectCreateOptions {
 const CONNECTIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
 
 export function createConnectCreate({ reviewer, reviewTenant }: ConnectCreateOptions): Authorizer {
-  async function review(info: ResourceRequest, { user, tenant, sender, signal }: AuthorizationAttributes) {
+  async function review(info: ResourceRequest, { user, tenant, sender, exchange }: AuthorizationAttributes) {
     const home = reviewTenant(tenant);
     const resourceAttributes = attributesOf(info, info.tenant === '' ? home : info.tenant);
     const subject = { user, sender, home };
-    const { allowed, denied = false } = await reviewOf(reviewer, subject, { resourceAttributes }, signal);
+    const { allowed, denied = false } = await reviewOf(
+      reviewer,
+      subject,
+      { resourceAttributes },
+      exchange.signal,
+    );
     if (allowed && !denied) return;
     throw forbidden('AccessDenied', { ...info, verb: 'create' }, user.username, resourceAttributes.tenant);
   }
@@ -32,8 +37,9 @@ export function createConnectCreate({ reviewer, reviewTenant }: ConnectCreateOpt
   return {
     name: 'connect-create',
     authorize(attributes) {
-      const { info, method, upgrade } = attributes;
-      if (method === 'POST' || upgrade === undefined || !isPodConnection(info)) return undefined;
+      const { info, exchange } = attributes;
+      if (exchange.upgrade === undefined || exchange.method === 'POST' || !isPodConnection(info))
+        return undefined;
       return review(info, attributes);
     },
   };

@@ -18,7 +18,7 @@ export interface ExplanationsOptions {
 
 export function createExplanationsAuthorizer(options: ExplanationsOptions): Authorizer {
   const { reviewer, reviewTenant, isSystem } = options;
-  async function review(info: ResourceRequest, { user, tenant, sender, signal }: AuthorizationAttributes) {
+  async function review(info: ResourceRequest, { user, tenant, sender, exchange }: AuthorizationAttributes) {
     const { apiGroup: group, apiVersion: version, resource, verb } = info;
     const home = reviewTenant(tenant);
     const place = isSystem(tenant) ? home : undefined;
@@ -30,7 +30,12 @@ export function createExplanationsAuthorizer(options: ExplanationsOptions): Auth
       ...(place === undefined ? {} : { tenant: place }),
     };
     const subject = { user, sender, home };
-    const { allowed, denied = false } = await reviewOf(reviewer, subject, { resourceAttributes }, signal);
+    const { allowed, denied = false } = await reviewOf(
+      reviewer,
+      subject,
+      { resourceAttributes },
+      exchange.signal,
+    );
     if (!allowed || denied) throw forbidden('AccessDenied', info, user.username, undefined);
   }
 

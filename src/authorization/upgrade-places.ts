@@ -23,11 +23,11 @@ const LOG: ReadonlySet<string> = new Set(['pods/log']);
 export function createUpgradePlaces(): Authorizer {
   return {
     name: 'upgrade-places',
-    authorize({ info, method, upgrade }) {
-      if (upgrade === undefined || mayUpgrade(info, method, upgrade)) return undefined;
+    authorize({ info, exchange: { method, upgrade } }) {
+      if (upgrade === undefined || mayUpgrade(info, method, upgrade.protocol)) return undefined;
       throw new StatusError(
         'RequestMalformed',
-        `the connection cannot be upgraded to ${JSON.stringify(upgrade.slice(0, 64))} here`,
+        `the connection cannot be upgraded to ${JSON.stringify(upgrade.protocol.slice(0, 64))} here`,
       );
     },
   };

@@ -11,7 +11,7 @@
  */
 import type { Clock } from '../lib/clock.ts';
 import { type Epoch, formatEpoch, MAX_RECORD_BYTES, parseEpoch } from './epoch-record.ts';
-import { createKnownEpochs } from './known-epochs.ts';
+import { createKnownEpochs, type StampedEpochs } from './known-epochs.ts';
 import type { SealingKey } from './sealing-key.ts';
 import type { SharedStore } from './shared-store.ts';
 
@@ -34,9 +34,8 @@ export interface StampedTag {
 }
 
 /** The epochs of an entry's tags at its mark. */
-export interface Stamp {
+export interface Stamp extends StampedEpochs {
   readonly tags: readonly StampedTag[];
-  readonly generation: number;
   /** How many gaps in the messages there had been when its epochs were last read. */
   gaps: number;
 }
@@ -86,8 +85,7 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
 
   const idsOf = (tag: string): string[] => keys.map((key) => key.mac('tag', [tag]));
   const nameOf = (id: string): string => `${keyPrefix}epoch:${id}`;
-  const isCurrent = ({ generation, tags }: Stamp): boolean =>
-    generation === known.generation && tags.every(({ ids, epoch }) => known.newest(ids) <= epoch);
+  const { isCurrent } = known;
 
   function keysAndIds(tags: readonly StampedTag[]): { key: SealingKey; id: string }[] {
     return tags.flatMap(({ ids }) =>
@@ -173,7 +171,8 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
       return stamp;
     },
     confirm(stamp) {
-      if (!isCurrent(stamp) || stamp.gaps === gaps) return isCurrent(stamp);
+      if (!isCurrent(stamp)) return false;
+      if (stamp.gaps === gaps) return true;
       // Without an answer the entry lives on: Redis being gone must not end what is in memory.
       return reconfirm(stamp).then(() => isCurrent(stamp));
     },

@@ -5,6 +5,14 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Epoch } from './epoch-record.ts';
 
+/** The epochs that an entry was made under. */
+export interface StampedEpochs {
+  readonly tags: readonly { readonly ids: readonly string[]; readonly epoch: number }[];
+  readonly generation: number;
+  /** As `learned` stood when it was last found current. */
+  currentAt?: number;
+}
+
 export interface KnownEpochs {
   get(id: string): Epoch | undefined;
   /** The newest of them; zero where none was ever dropped. */
@@ -15,6 +23,8 @@ export interface KnownEpochs {
   readonly learned: number;
   /** Whether any of them was learned after `learned` stood at this. */
   changedSince(ids: readonly string[], learned: number): boolean;
+  /** Whether nothing of an entry was dropped, as far as is known here. */
+  isCurrent(stamp: StampedEpochs): boolean;
   /** Changes when all entries made so far are worth nothing. */
   readonly generation: number;
 }
@@ -32,12 +42,22 @@ export function createKnownEpochs(clock: Clock, maxTags: number): KnownEpochs {
     generation += 1;
   }
 
+  function newest(ids: readonly string[]): number {
+    let value = 0;
+    for (const id of ids) value = Math.max(value, known.get(id)?.epoch.value ?? 0);
+    return value;
+  }
+
   return {
     get: (id) => known.get(id)?.epoch,
-    newest(ids) {
-      let newest = 0;
-      for (const id of ids) newest = Math.max(newest, known.get(id)?.epoch.value ?? 0);
-      return newest;
+    newest,
+    isCurrent(stamp) {
+      if (stamp.generation !== generation) return false;
+      // An epoch rises by being learned, and in no other way.
+      if (stamp.currentAt === learned) return true;
+      if (stamp.tags.some(({ ids, epoch }) => newest(ids) > epoch)) return false;
+      stamp.currentAt = learned;
+      return true;
     },
     learn(id, epoch) {
       if (epoch.value <= (known.get(id)?.epoch.value ?? 0)) return;

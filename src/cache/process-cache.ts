@@ -24,8 +24,7 @@ export function createProcessCache({
       const stamped = tags.map((tag) => ({ tag, ids: [tag], epoch: known.newest([tag]) }));
       return { tags: stamped, generation: known.generation, gaps: 0 };
     },
-    confirm: ({ generation, tags }) =>
-      generation === known.generation && tags.every(({ ids, epoch }) => known.newest(ids) <= epoch),
+    confirm: known.isCurrent,
     find: async () => undefined,
     save: async () => false,
     takeTurn: async () => 'none',

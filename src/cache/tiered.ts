@@ -3,9 +3,9 @@
  * are the backend's facts, never the credential: the key is a digest of it. Bad credentials are remembered for
  * seconds, in memory only, so that nobody can fill Redis with them.
  */
-import { hash } from 'node:crypto';
 import type { Validated } from '../authentication/credential-cache.ts';
 import { StatusError } from '../errors/status-error.ts';
+import { digestOf } from '../lib/credential-digest.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
 import type { ClearableCredentialCache, CredentialCacheOptions } from './credential-cache-parts.ts';
 import { type EntryTimes, entryTimes } from './entry.ts';
@@ -213,7 +213,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
 
   return {
     lookup(credential, load) {
-      const digest = hash('sha256', credential, 'base64url');
+      const digest = digestOf(credential);
       if (bad.get(digest)) {
         telemetry.cacheLookup('negative', 'hit');
         return undefined;
@@ -224,7 +224,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
         : settle(digest, load, entry);
     },
     forget(credential) {
-      const digest = hash('sha256', credential, 'base64url');
+      const digest = digestOf(credential);
       memory.delete(digest);
       void shared.remove(keyOf(digest));
     },

@@ -29,15 +29,20 @@ interface Bucket {
 
 export function createTokenBuckets({ perSecond, burst, maxKeys, clock }: TokenBucketsOptions): TokenBuckets {
   const buckets = new LRUCache<string, Bucket>({ max: maxKeys });
+  function newBucket(key: string, filledAt: number): Bucket {
+    const bucket = { tokens: burst, filledAt };
+    buckets.set(key, bucket);
+    return bucket;
+  }
+
   return {
     take(key) {
       const now = clock.now();
-      const bucket = buckets.get(key) ?? { tokens: burst, filledAt: now };
+      const bucket = buckets.get(key) ?? newBucket(key, now);
       // A clock set back must not empty the bucket.
       const seconds = Math.max(0, now - bucket.filledAt) / 1000;
       bucket.tokens = Math.min(burst, bucket.tokens + seconds * perSecond);
       bucket.filledAt = now;
-      buckets.set(key, bucket);
       if (bucket.tokens < 1) return false;
       bucket.tokens -= 1;
       return true;

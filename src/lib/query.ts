@@ -32,21 +32,23 @@ export function parameterName(pair: string): string | undefined {
  * @returns the decoded value, empty for a bare `name`; undefined where the parameter is absent
  */
 export function firstParameter(query: string, name: string): string | undefined {
-  for (const value of parameters(query, name)) return value;
+  if (query === '') return undefined;
+  for (const pair of query.split('&')) {
+    const value = valueIn(pair, name);
+    if (value !== undefined) return value;
+  }
   return undefined;
 }
 
 /** All its values in order, read as `firstParameter` does. */
 export function allParameters(query: string, name: string): string[] {
-  return [...parameters(query, name)];
+  if (query === '') return [];
+  return query.split('&').flatMap((pair) => valueIn(pair, name) ?? []);
 }
 
-function* parameters(query: string, name: string): Generator<string> {
-  if (query === '') return;
-  for (const pair of query.split('&')) {
-    if (pair.includes(';') || parameterName(pair) !== name) continue;
-    const equals = pair.indexOf('=');
-    const value = equals === -1 ? '' : decodeQueryText(pair.slice(equals + 1));
-    if (value !== undefined) yield value;
-  }
+/** @returns undefined where the pair is of another parameter, or does not exist */
+function valueIn(pair: string, name: string): string | undefined {
+  if (pair.includes(';') || parameterName(pair) !== name) return undefined;
+  const equals = pair.indexOf('=');
+  return equals === -1 ? '' : decodeQueryText(pair.slice(equals + 1));
 }

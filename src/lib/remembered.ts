@@ -4,7 +4,8 @@
  */
 
 const MAX_TEXTS = 1_000;
-const MAX_LENGTH = 64;
+/** Enough for the longest names of extra attributes that Stonegate itself sends. */
+const MAX_LENGTH = 128;
 
 /** @param make must depend on nothing but its argument; what it throws is not remembered */
 export function remembered<V>(make: (text: string) => V): (text: string) => V {

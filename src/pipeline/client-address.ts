@@ -5,7 +5,7 @@
  */
 import ipaddr from 'ipaddr.js';
 import { type HeaderList, headerValues } from '../lib/header-list.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { remembered } from '../lib/remembered.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export type TrustedProxies = readonly [Address, number][];
@@ -27,46 +27,39 @@ export function clientAddresses(
   headers: HeaderList,
   trusted: TrustedProxies,
 ): readonly [string, ...string[]] {
-  const peerAddress = parse(peer ?? '');
-  if (peerAddress === undefined) return ['unknown'];
-  const peerText = textOf(peerAddress);
-  if (!isTrusted(peerAddress, trusted)) return [peerText];
-  const hops: [string, ...string[]] = [peerText];
+  const seen = peer === undefined ? undefined : read(peer);
+  if (seen === undefined) return UNKNOWN;
+  const { address: peerAddress, alone } = seen;
+  if (!isTrusted(peerAddress, trusted)) return alone;
+  const hops: [string, ...string[]] = [...alone];
   const forwarded = headerValues(headers, 'x-forwarded-for').flatMap((value) => value.split(','));
   for (const text of forwarded.reverse()) {
-    const address = parse(text.trim());
-    if (address === undefined) return [peerText];
-    if (!isTrusted(address, trusted)) return [address.toString(), ...hops];
-    hops.unshift(address.toString());
+    const hop = read(text.trim());
+    if (hop === undefined) return alone;
+    if (!isTrusted(hop.address, trusted)) return [...hop.alone, ...hops];
+    hops.unshift(...hop.alone);
   }
-  return [peerText];
+  return alone;
 }
 
-/** An address is the same object each time it is read. */
-const textOf = oncePer((address: Address) => address.toString());
+const UNKNOWN: readonly [string] = ['unknown'];
 
-/** What was read lately: a connection's peer is the same at each of its requests. Emptied where it grows. */
-const read = new Map<string, Address | undefined>();
-const MAX_READ = 1_000;
-/** The longest address there is, with a scope behind it; what is longer is not kept. */
-const MAX_LENGTH = 64;
-
-function parse(text: string): Address | undefined {
-  if (text.length > MAX_LENGTH) return parseAnew(text);
-  const known = read.get(text);
-  if (known !== undefined || read.has(text)) return known;
-  if (read.size >= MAX_READ) read.clear();
-  const address = parseAnew(text);
-  read.set(text, address);
-  return address;
+interface Read {
+  readonly address: Address;
+  /** What a client of this address comes from, where nobody is between it and us. */
+  readonly alone: readonly [string];
 }
 
-function parseAnew(text: string): Address | undefined {
+/** A connection's peer is the same at each of its requests. */
+const read = remembered((text: string): Read | undefined => {
   const unscoped = text.split('%', 1)[0] ?? '';
   if (!ipaddr.isValid(unscoped)) return undefined;
-  return ipaddr.process(unscoped);
-}
+  const address = ipaddr.process(unscoped);
+  return { address, alone: [address.toString()] };
+});
 
 function isTrusted(address: Address, trusted: TrustedProxies): boolean {
-  return trusted.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
+  for (const [network, bits] of trusted)
+    if (network.kind() === address.kind() && address.match(network, bits)) return true;
+  return false;
 }

@@ -7,7 +7,7 @@
  */
 import { withoutTokenSubprotocol } from '../authentication/credential.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { type HeaderField, type HeaderList, headerTokens } from '../lib/header-list.ts';
+import { type HeaderField, type HeaderList, headerTokens, headerValue } from '../lib/header-list.ts';
 import { remembered } from '../lib/remembered.ts';
 
 const DROPPED: ReadonlySet<string> = new Set([
@@ -117,10 +117,10 @@ export function cleanClientHeaders(
   headers: HeaderList,
   { wishHeeded }: { readonly wishHeeded: boolean } = { wishHeeded: false },
 ): HeaderField[] {
-  const options = headerTokens(headers, 'connection');
-  const named = options.length === 0 ? undefined : new Set(options.map(canonicalName));
+  const named = namedByConnection(headers);
   const kept: HeaderField[] = [];
-  for (const [name, value] of headers) {
+  for (const field of headers) {
+    const [name, value] = field;
     const { canonical, impersonates, dropped } = fieldRule(name);
     if (!wishHeeded && impersonates) {
       throw new StatusError(
@@ -129,10 +129,16 @@ export function cleanClientHeaders(
       );
     }
     if (dropped || named?.has(canonical)) continue;
-    if (canonical !== 'sec-websocket-protocol') kept.push([name, value]);
+    if (canonical !== 'sec-websocket-protocol') kept.push(field);
     else pushUnlessEmpty(kept, name, withoutTokenSubprotocol(value));
   }
   return kept;
+}
+
+/** @returns undefined where there is no Connection field: over HTTP/2 never, over HTTP/1.1 seldom */
+function namedByConnection(headers: HeaderList): ReadonlySet<string> | undefined {
+  if (headerValue(headers, 'connection') === undefined) return undefined;
+  return new Set(headerTokens(headers, 'connection').map(canonicalName));
 }
 
 function pushUnlessEmpty(list: HeaderField[], name: string, value: string): void {

@@ -22,6 +22,7 @@ import {
   rolesWords,
   tenantWords,
 } from './explain-words.ts';
+import { ServedRecord } from './record.ts';
 import type { RequestRecord } from './request-observer.ts';
 import type { Outgoing, Received } from './request-state.ts';
 import {
@@ -32,7 +33,6 @@ import {
   identify,
   impersonateRequest,
   receive,
-  recordOf,
   resolveTenant,
   rewrite,
   type Stages,
@@ -51,7 +51,7 @@ export function createExplain({ stages, reviewer }: ExplainOptions): Explain {
     const told = withoutSecrets(spec.token);
     const trail = new Trail(told);
     const received = receive(describedExchange(spec, asker), stages);
-    const record = recordOf(received);
+    const record = new ServedRecord(received);
     const outgoing = await walk(received, record, watchParts(stages, trail), trail);
     if (outgoing !== undefined) await askRBAC(outgoing, stages.mode, reviewer, trail);
     const { method, path, upgrade } = spec.request;

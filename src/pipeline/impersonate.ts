@@ -25,8 +25,17 @@ export function impersonationHeaders(user: UserInfo): HeaderField[] {
   return headers;
 }
 
-/** A person's identity looks the same on each of their requests. */
-const identityHeaders = oncePer(impersonationHeaders);
+/** A person's identity looks the same, and is as long, on each of their requests. */
+const identityOf = oncePer((user: UserInfo) => {
+  const fields: HeaderList = impersonationHeaders(user);
+  return { fields, size: sizeOf(fields) };
+});
+
+function sizeOf(headers: HeaderList): number {
+  let size = 0;
+  for (const field of headers) size += field[0].length + field[1].length + LINE_OVERHEAD;
+  return size;
+}
 
 /** The server lower-cases the name first and unescapes then, hence lower-case escapes of everything unusual. */
 function encodeExtraKey(key: string): string {
@@ -61,22 +70,20 @@ export function impersonate(
   user: UserInfo,
   options: ImpersonationOptions,
 ): HeaderField[] {
-  const identity = identityHeaders(user);
-  const headers: HeaderField[] = [
-    ...cleaned,
+  const identity = identityOf(user);
+  const ours: HeaderField[] = [
     ['Audit-ID', options.auditID],
     ['X-Forwarded-For', options.clientAddress],
-    ...identity,
   ];
-  let size = 0;
-  for (const [name, value] of headers) size += name.length + value.length + LINE_OVERHEAD;
+  const size = sizeOf(cleaned) + sizeOf(ours) + identity.size;
   if (size > options.maxHeaderBytes) {
     throw new StatusError(
       'IdentityTooLarge',
       `the identity does not fit the API server's limit for headers: ${user.groups.length} groups make ${size} bytes, ${options.maxHeaderBytes} are taken; fewer groups must be mapped`,
     );
   }
-  assertOnlyIdentity(headers, identity);
+  const headers = [...cleaned, ...ours, ...identity.fields];
+  assertOnlyIdentity(headers, identity.fields);
   return headers;
 }
 
@@ -89,21 +96,27 @@ export function impersonate(
  */
 export function assertOnlyIdentity(headers: HeaderList, identity: HeaderList): void {
   let found = 0;
-  let users = 0;
-  for (const [name, value] of headers) {
-    const { canonical, impersonates, identity: named } = fieldRule(name);
-    if (!impersonates) {
-      if (named && canonical !== 'x-forwarded-for') throw invalid();
-      continue;
-    }
+  for (const field of headers) {
     const expected = identity[found];
+    if (field !== expected) {
+      const { canonical, impersonates, identity: named } = fieldRule(field[0]);
+      if (!impersonates) {
+        if (named && canonical !== 'x-forwarded-for') throw invalid();
+        continue;
+      }
+      if (expected === undefined || expected[0] !== field[0] || expected[1] !== field[1]) throw invalid();
+    }
     found += 1;
-    if (expected === undefined || expected[0] !== name || expected[1] !== value) throw invalid();
-    if (canonical === 'impersonate-user') users += 1;
-    if (canonical === 'impersonate-user' && value === '') throw invalid();
   }
-  if (users !== 1 || found !== identity.length) throw invalid();
+  if (found !== identity.length || !namesOneUser(identity)) throw invalid();
 }
+
+/** Of a person's fields, which do not change: whether all of them impersonate, and one user. */
+const namesOneUser = oncePer((identity: HeaderList): boolean => {
+  const rules = identity.map(([name]) => fieldRule(name));
+  const users = identity.filter((_, at) => rules[at]?.canonical === 'impersonate-user');
+  return rules.every(({ impersonates }) => impersonates) && users.length === 1 && users[0]?.[1] !== '';
+});
 
 function invalid(): StatusError {
   return new StatusError('InvariantBroken', 'Internal error occurred: invalid impersonation');

@@ -59,13 +59,13 @@ export function impersonationRequest(headers: HeaderList): ImpersonationRequest 
 
 /** Whether the header asks to impersonate anybody. */
 export function wishesToAct(headers: HeaderList): boolean {
-  return headers.some(([name]) => beginsWish(name));
+  for (const field of headers) if (beginsWish(field[0])) return true;
+  return false;
 }
 
 /** Asked of every field of every request: most do not even have the first letter. */
 function beginsWish(name: string): boolean {
-  const first = name[0];
-  return (first === 'i' || first === 'I') && name.slice(0, ANY.length).toLowerCase() === ANY;
+  return (name.startsWith('I') || name.startsWith('i')) && name.slice(0, ANY.length).toLowerCase() === ANY;
 }
 
 function pushTo(lists: Map<string, string[]>, key: string, value: string): void {

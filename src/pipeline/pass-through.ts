@@ -8,7 +8,7 @@ import type { Sender } from '../api/sender.ts';
 import type { Credential } from '../authentication/credential.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';
-import { canonicalName, isIdentityField } from './client-headers.ts';
+import { fieldRule } from './client-headers.ts';
 import type { ImpersonationOptions } from './impersonate.ts';
 
 const STONEGATE: Sender = { kind: 'stonegate' };
@@ -46,9 +46,9 @@ export function passThrough(
  * @throws StatusError InvariantBroken
  */
 export function assertNoIdentity(headers: HeaderList): void {
-  for (const [name] of headers) {
-    const canonical = canonicalName(name);
-    if (canonical !== 'x-forwarded-for' && isIdentityField(canonical)) throw invalid();
+  for (const field of headers) {
+    const { canonical, identity } = fieldRule(field[0]);
+    if (identity && canonical !== 'x-forwarded-for') throw invalid();
   }
 }
 

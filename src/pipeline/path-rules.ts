@@ -38,6 +38,18 @@ export function splitTarget(target: string): RequestTarget {
     : { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }
 
+/** Segments that begin with no dot, and hold neither escapes nor backslashes; perhaps a slash at the end. */
+const PLAIN = /^(?:\/[^/.%\\][^/%\\]*)*\/?$/;
+
+/**
+ * Whether each segment of a path is one that `decodeSegment` returns as it is: so are nearly all.
+ *
+ * @param path of a target that `splitTarget` has split
+ */
+export function isPlain(path: string): boolean {
+  return PLAIN.test(path);
+}
+
 /**
  * A segment every reader reads alike, decoded.
  *

@@ -10,7 +10,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { firstParameter } from '../lib/query.ts';
 import { isTenantName } from '../tenancy/tenant-name.ts';
 import { selectedName } from './field-selector.ts';
-import { assertProxyTail, decodeSegment, type RequestTarget, splitTarget } from './path-rules.ts';
+import { assertProxyTail, decodeSegment, isPlain, type RequestTarget, splitTarget } from './path-rules.ts';
 
 export interface RequestInfoOptions {
   /** Whether `tenants/T/` in a path names the request's tenant. */
@@ -25,9 +25,6 @@ const VERBS: ReadonlyMap<string, string> = new Map([
   ['PATCH', 'patch'],
   ['DELETE', 'delete'],
 ]);
-const VERB_PREFIXES: ReadonlySet<string> = new Set(['watch', 'proxy']);
-/** Behind a namespace's or a tenant's name these belong to that object itself. */
-const OBJECT_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
 const CONNECTIONS: ReadonlySet<string> = new Set<LongRunning>(['exec', 'attach', 'portforward', 'proxy']);
 const PROXIED: ReadonlySet<string> = new Set(['pods', 'services', 'nodes']);
 
@@ -35,7 +32,7 @@ const PROXIED: ReadonlySet<string> = new Set(['pods', 'services', 'nodes']);
 interface Layout {
   readonly apiPrefix: 'api' | 'apis';
   readonly versionAt: number;
-  readonly verbPrefix: string | undefined;
+  readonly verbPrefix: 'watch' | 'proxy' | undefined;
   readonly tenantSegmentAt: number;
   readonly tenant: string | undefined;
   readonly namespace: string;
@@ -48,20 +45,25 @@ interface Layout {
  * @throws StatusError RequestMalformed for a target that two readers could read differently
  */
 export function parseRequestInfo(method: string, target: string, options: RequestInfoOptions): RequestInfo {
-  const split = splitTarget(target);
-  const segments = split.path.slice(1).split('/');
-  if (segments.at(-1) === '') segments.pop();
+  const { path, query } = splitTarget(target);
+  const segments = segmentsOf(path);
   const layout = layoutOf(segments, options.readsTenantFromPath);
-  if (layout === undefined) {
-    for (const segment of segments) decodeSegment(segment);
-    return {
-      isResourceRequest: false,
-      verb: method.toLowerCase(),
-      rawPath: split.path,
-      rawQuery: split.query,
-    };
+  const decoded = isPlain(path) ? segments : decodeSegments(segments, layout);
+  if (layout === undefined)
+    return { isResourceRequest: false, verb: method.toLowerCase(), rawPath: path, rawQuery: query };
+  return resourceRequest(method, { path, query }, segments, decoded, layout);
+}
+
+/** What stands between the slashes; one at the end makes no segment of its own. */
+function segmentsOf(path: string): string[] {
+  const segments: string[] = [];
+  let from = 1;
+  for (let to = path.indexOf('/', from); to !== -1; to = path.indexOf('/', from)) {
+    segments.push(path.slice(from, to));
+    from = to + 1;
   }
-  return resourceRequest(method, split, segments, layout);
+  if (from < path.length) segments.push(path.slice(from));
+  return segments;
 }
 
 /** @returns undefined for a path that names no resource */
@@ -72,7 +74,7 @@ function layoutOf(segments: readonly string[], readsTenant: boolean): Layout | u
   let at = versionAt + 1;
   const first = segments[at];
   if (first === undefined) return undefined;
-  const verbPrefix = VERB_PREFIXES.has(first) ? first : undefined;
+  const verbPrefix = first === 'watch' || first === 'proxy' ? first : undefined;
   if (verbPrefix !== undefined) at += 1;
   const tenantSegmentAt = at;
   const tenant = readsTenant ? scopeName(segments, at, 'tenants') : undefined;
@@ -93,37 +95,47 @@ function layoutOf(segments: readonly string[], readsTenant: boolean): Layout | u
 /** The name in `scope/NAME/X…`, where X is no subresource of the scope's own object. */
 function scopeName(segments: readonly string[], at: number, scope: string): string | undefined {
   const behind = segments[at + 2];
-  if (segments[at] !== scope || behind === undefined || OBJECT_SUBRESOURCES.has(behind)) return undefined;
+  if (segments[at] !== scope || behind === undefined || isOfObject(behind)) return undefined;
   return segments[at + 1];
 }
 
+/** Behind a namespace's or a tenant's name these belong to that object itself. */
+function isOfObject(subresource: string): boolean {
+  return subresource === 'status' || subresource === 'finalize';
+}
+
+/**
+ * @param segments as they came
+ * @param decoded the same, up to the tail of a `proxy` subresource at least
+ */
 function resourceRequest(
   method: string,
   { path, query }: RequestTarget,
   segments: readonly string[],
+  decoded: readonly string[],
   layout: Layout,
 ): ResourceRequest {
-  const decoded = decodeSegments(segments, layout);
-  const [resource = '', pathName = '', third = ''] = decoded.slice(layout.resourceAt);
-  const subresource = layout.verbPrefix === 'proxy' ? '' : third;
-  const { verb, name } = verbAndName(layout.verbPrefix ?? VERBS.get(method) ?? '', pathName, query);
+  const { apiPrefix, verbPrefix, resourceAt } = layout;
+  const pathName = decoded[resourceAt + 1] ?? '';
+  const subresource = verbPrefix === 'proxy' ? '' : (decoded[resourceAt + 2] ?? '');
+  const { verb, name } = verbAndName(verbPrefix ?? VERBS.get(method) ?? '', pathName, query);
   const longRunning = longRunningKind(verb, subresource, query);
-  return {
+  const info: ResourceRequest = {
     isResourceRequest: true,
     rawPath: path,
     rawQuery: query,
     verb,
-    apiPrefix: layout.apiPrefix,
-    apiGroup: layout.apiPrefix === 'apis' ? (decoded[1] ?? '') : '',
+    apiPrefix,
+    apiGroup: apiPrefix === 'apis' ? (decoded[1] ?? '') : '',
     apiVersion: decoded[layout.versionAt] ?? '',
     tenant: layout.tenant === undefined ? '' : tenantOf(layout.tenant),
     namespace: layout.namespace === '' ? '' : decodeSegment(layout.namespace),
-    resource,
+    resource: decoded[resourceAt] ?? '',
     subresource,
     name,
     tenantOffset: offsetOf(segments, layout.tenantSegmentAt),
-    ...(longRunning === undefined ? {} : { longRunning }),
   };
+  return longRunning === undefined ? info : { ...info, longRunning };
 }
 
 /** @throws StatusError RequestMalformed for what is no tenant's name: it would mean something else in other paths */
@@ -133,10 +145,15 @@ function tenantOf(segment: string): TenantName {
   throw new StatusError('RequestMalformed', 'the request path is refused: it names a tenant that cannot be');
 }
 
-/** Decodes strictly up to the tail of a `proxy` subresource, which it only checks and leaves out. */
-function decodeSegments(segments: readonly string[], { verbPrefix, resourceAt }: Layout): string[] {
-  const proxied = verbPrefix !== 'proxy' && segments[resourceAt + 2] === 'proxy';
-  const end = proxied ? resourceAt + 3 : segments.length;
+/**
+ * Decodes strictly up to the tail of a `proxy` subresource, which it only checks and leaves out.
+ *
+ * @param layout undefined for a path that names no resource
+ */
+function decodeSegments(segments: readonly string[], layout: Layout | undefined): string[] {
+  if (layout === undefined || layout.verbPrefix === 'proxy') return segments.map(decodeSegment);
+  const thirdAt = layout.resourceAt + 2;
+  const end = segments[thirdAt] === 'proxy' ? thirdAt + 1 : segments.length;
   for (const segment of segments.slice(end)) assertProxyTail(segment);
   return segments.slice(0, end).map(decodeSegment);
 }
@@ -180,5 +197,7 @@ export function isWorkload(info: RequestInfo): boolean {
 
 /** Where the segment of that index begins in the path. */
 function offsetOf(segments: readonly string[], index: number): number {
-  return segments.slice(0, index).reduce((offset, segment) => offset + segment.length + 1, 1);
+  let offset = 1;
+  for (let at = 0; at < index; at += 1) offset += (segments[at]?.length ?? 0) + 1;
+  return offset;
 }

@@ -1,6 +1,7 @@
 /**
  * What is known of a request after each stage. Each stage takes the previous type and returns a richer one, so
- * that forwarding without an authenticated user does not compile.
+ * that forwarding without an authenticated user does not compile. Behind the types is one object for the whole way, which
+ * the functions at the end fill in: a copy at each stage would cost more than what most stages do.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
@@ -52,4 +53,71 @@ export interface Routed extends Authorized {
 export interface Outgoing extends Routed {
   /** The client's headers, cleaned, with the person's identity on them unless their own token says who they are. */
   readonly headers: HeaderList;
+}
+
+/** With room for all that is to come: an object that grows is slow to make. */
+export class Passage implements Received {
+  readonly exchange: Exchange;
+  readonly auditID: string;
+  readonly receivedAt: number;
+  readonly sourceIPs: readonly [string, ...string[]];
+  info?: RequestInfo;
+  identity?: Identity;
+  sender?: Sender;
+  proven?: Identity;
+  tenant?: TenantName;
+  user?: UserInfo;
+  impersonator?: UserInfo;
+  authorized?: true;
+  route?: Route | OwnAPIRoute;
+  headers?: HeaderList;
+
+  constructor({ exchange, auditID, receivedAt, sourceIPs }: Received) {
+    this.exchange = exchange;
+    this.auditID = auditID;
+    this.receivedAt = receivedAt;
+    this.sourceIPs = sourceIPs;
+  }
+}
+
+export function becomeIdentified(received: Received, info: RequestInfo): asserts received is Identified {
+  const passage: Passage = received;
+  passage.info = info;
+}
+
+export function becomeAuthenticated(
+  identified: Identified,
+  identity: Identity,
+  sender: Sender,
+): asserts identified is Authenticated {
+  const passage: Passage = identified;
+  passage.identity = identity;
+  passage.sender = sender;
+}
+
+/** @param identity with the roles that count for this request too */
+export function becomeScoped(
+  authenticated: Authenticated,
+  identity: Identity,
+  tenant: TenantName,
+  user: UserInfo,
+): asserts authenticated is Scoped {
+  const passage: Passage = authenticated;
+  passage.proven = authenticated.identity;
+  passage.identity = identity;
+  passage.tenant = tenant;
+  passage.user = user;
+}
+
+export function becomeRouted(
+  authorized: Authorized,
+  route: Route | OwnAPIRoute,
+): asserts authorized is Routed {
+  const passage: Passage = authorized;
+  passage.route = route;
+}
+
+export function becomeOutgoing(routed: Routed, headers: HeaderList): asserts routed is Outgoing {
+  const passage: Passage = routed;
+  passage.headers = headers;
 }

@@ -5,8 +5,10 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusAnswer, toStatus } from '../errors/to-status.ts';
+import type { Usage } from '../lib/usage.ts';
 import type { Answer, Answerer } from './answerer.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
+import { ServedRecord } from './record.ts';
 import { isWorkload } from './request-info.ts';
 import type { Outcome, RequestObserver, RequestRecord } from './request-observer.ts';
 import type { Outgoing, Received } from './request-state.ts';
@@ -19,7 +21,6 @@ import {
   impersonateRequest,
   provision,
   receive,
-  recordOf,
   resolveTenant,
   rewrite,
   type Stages,
@@ -32,30 +33,42 @@ export interface Pipeline extends Stages {
   readonly answerers: readonly Answerer[];
   readonly forwarder: Forwarder;
   readonly tunneller: Tunneller;
+  /** Requests that may still ask what the pipeline is made of: those not yet handed to the API server. */
+  readonly undecided: Usage<Exchange>;
   readonly writeStatus: (response: ResponseWriter, answer: StatusAnswer, auditID: string) => void;
 }
 
-/** Serves one request to its end. Never throws. */
+/**
+ * Serves one request to its end. Never throws. Most stages know at once: only what is a promise is waited for, since each
+ * wait costs as much as a stage does.
+ */
 export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Promise<void> {
   const received = receive(exchange, pipeline);
-  const record = recordOf(received);
+  const record = new ServedRecord(received);
+  pipeline.undecided.enter(exchange);
   try {
     const identified = identify(received, record, pipeline);
-    const authenticated = await authenticateRequest(identified, record, pipeline);
-    const scoped = await resolveTenant(authenticated, record, pipeline);
+    const proven = authenticateRequest(identified, record, pipeline);
+    const authenticated = proven instanceof Promise ? await proven : proven;
+    const named = resolveTenant(authenticated, record, pipeline);
+    const scoped = named instanceof Promise ? await named : named;
     pipeline.observer.requestReceived(record);
     if (pipeline.provisioning !== undefined) await provision(scoped, pipeline);
-    const acting = await actAsRequested(scoped, record, pipeline);
-    const authorized = await authorizeRequest(acting, pipeline);
+    const wished = actAsRequested(scoped, record, pipeline);
+    const acting = wished instanceof Promise ? await wished : wished;
+    const allowed = authorizeRequest(acting, pipeline);
+    const authorized = allowed instanceof Promise ? await allowed : allowed;
     admit(authorized, pipeline);
     pipeline.limitTenant(authorized.tenant);
     const routed = rewrite(authorized, pipeline);
     const outgoing = impersonateRequest(routed, pipeline);
-    record.outcome = relayed(await deliver(outgoing, record, pipeline));
+    record.outcome = await deliver(outgoing, record, pipeline);
     if (record.outcome.status === 401) forgetRefused(outgoing, pipeline);
   } catch (error) {
     if (record.user === undefined) pipeline.observer.requestReceived(record);
     record.outcome = refuse(error, received, pipeline);
+  } finally {
+    pipeline.undecided.leave(exchange);
   }
   pipeline.observer.responseComplete(record);
 }
@@ -68,23 +81,30 @@ function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipeline):
   if (route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: nobody answers');
   record.impersonated = sender.kind === 'stonegate';
+  const { longRunning } = info;
   const request: UpstreamRequest = {
     sender,
     method: exchange.method,
     target: route.query === '' ? route.path : `${route.path}?${route.query}`,
     headers: outgoing.headers,
-    longRunning: info.longRunning !== undefined,
-    endless: info.longRunning === 'watch' || info.longRunning === 'log',
+    longRunning: longRunning !== undefined,
+    endless: longRunning === 'watch' || longRunning === 'log',
     proxied: isWorkload(info),
   };
-  const hooks: RelayHooks = {
-    onHead: (status) => {
-      if (info.longRunning !== undefined) pipeline.observer.responseStarted(record, status);
-    },
-  };
-  if (exchange.upgrade !== undefined)
-    return pipeline.tunneller.tunnel(request, exchange, exchange.upgrade, hooks);
-  return pipeline.forwarder.forward(request, exchange, hooks);
+  const hooks = longRunning === undefined ? UNHEARD : startedHooks(record, pipeline.observer);
+  const result =
+    exchange.upgrade === undefined
+      ? pipeline.forwarder.forward(request, exchange, hooks)
+      : pipeline.tunneller.tunnel(request, exchange, exchange.upgrade, hooks);
+  pipeline.undecided.leave(exchange);
+  return result;
+}
+
+/** Only of what takes long it is told that it has begun. */
+const UNHEARD: RelayHooks = { onHead() {} };
+
+function startedHooks(record: RequestRecord, observer: RequestObserver): RelayHooks {
+  return { onHead: (status) => observer.responseStarted(record, status) };
 }
 
 /** What the API server no longer takes it no longer vouches for. Behind `proxy` somebody else has said so. */
@@ -111,10 +131,6 @@ function writeAnswer({ exchange, auditID }: Outgoing, answer: Answer): RelayResu
   ]);
   response.end(answer.body);
   return { status: answer.status, aborted: false };
-}
-
-function relayed({ status, aborted }: RelayResult): Outcome {
-  return { status, aborted };
 }
 
 /** The one place where an error becomes an answer. */

@@ -3,10 +3,10 @@
  * them to serve, `explain-request.ts` to say what would happen; neither decides anything by itself.
  */
 import type { AdmissionPlugin } from '../admission/admission.ts';
-import type { Identity } from '../api/identity.ts';
+import type { Identity, TenantName } from '../api/identity.ts';
 import type { AnonymousAccess } from '../authentication/anonymous.ts';
 import { type Authenticator, authenticate } from '../authentication/authenticator.ts';
-import { credentialOf } from '../authentication/credential.ts';
+import { type Credential, credentialOf } from '../authentication/credential.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { RequestProvisioning } from '../bindings/on-request.ts';
 import type { RoleLookup } from '../bindings/role-lookup.ts';
@@ -25,14 +25,20 @@ import { wishesToAct } from './impersonation-request.ts';
 import { passThrough, senderOf } from './pass-through.ts';
 import { parseRequestInfo } from './request-info.ts';
 import type { RequestRecord } from './request-observer.ts';
-import type {
-  Authenticated,
-  Authorized,
-  Identified,
-  Outgoing,
-  Received,
-  Routed,
-  Scoped,
+import {
+  type Authenticated,
+  type Authorized,
+  becomeAuthenticated,
+  becomeIdentified,
+  becomeOutgoing,
+  becomeRouted,
+  becomeScoped,
+  type Identified,
+  type Outgoing,
+  Passage,
+  type Received,
+  type Routed,
+  type Scoped,
 } from './request-state.ts';
 import { concernOf } from './role-concern.ts';
 
@@ -59,20 +65,21 @@ export interface Stages {
 }
 
 export function receive(exchange: Exchange, { clock, random, trustedProxies }: Stages): Received {
-  return {
+  return new Passage({
     exchange,
     auditID: random.uuid(),
     receivedAt: clock.now(),
     sourceIPs: clientAddresses(exchange.peerAddress, exchange.headers, trustedProxies),
-  };
+  });
 }
 
 /** @throws StatusError RequestMalformed */
 export function identify(received: Received, record: RequestRecord, { mode }: Stages): Identified {
   const { method, target } = received.exchange;
-  const info = parseRequestInfo(method, target, { readsTenantFromPath: mode.readsTenantFromPath });
+  const info = parseRequestInfo(method, target, mode);
   record.info = info;
-  return { ...received, info };
+  becomeIdentified(received, info);
+  return received;
 }
 
 /** @throws StatusError as `credentialOf`, `authenticate` and the authenticators do */
@@ -82,15 +89,23 @@ export function authenticateRequest(
   { authenticators, anonymousAccess }: Stages,
 ): Promise<Authenticated> | Authenticated {
   const { exchange, sourceIPs } = identified;
-  const credential = credentialOf(exchange.headers, exchange.clientCertificate);
+  const credential = credentialOf(exchange.headers, exchange.clientCertificate, exchange.connection);
   const nobody = credential === undefined ? anonymousAccess(identified.info.rawPath) : undefined;
-  const context = { source: sourceIPs[0], signal: exchange.signal };
-  const found = nobody ?? authenticate(authenticators, credential, context);
-  const authenticated = (identity: Identity): Authenticated => {
-    record.identity = identity;
-    return { ...identified, identity, sender: senderOf(identity, credential) };
-  };
-  return found instanceof Promise ? found.then(authenticated) : authenticated(found);
+  const found = nobody ?? authenticate(authenticators, credential, { source: sourceIPs[0] });
+  return found instanceof Promise
+    ? found.then((identity) => authenticated(identified, record, identity, credential))
+    : authenticated(identified, record, found, credential);
+}
+
+function authenticated(
+  identified: Identified,
+  record: RequestRecord,
+  identity: Identity,
+  credential: Credential | undefined,
+): Authenticated {
+  record.identity = identity;
+  becomeAuthenticated(identified, identity, senderOf(identity, credential));
+  return identified;
 }
 
 /**
@@ -107,14 +122,26 @@ export function resolveTenant(
   const { identity: proven, info } = authenticated;
   const tenant = mode.tenantOf(proven);
   record.tenant = tenant;
-  const scoped = (identity: Identity): Scoped => {
-    record.identity = identity;
-    const user = mode.userOf(identity, tenant);
-    record.user = user;
-    return { ...authenticated, identity, proven, tenant, user };
-  };
-  if (roles === undefined || proven.assignmentsOf === undefined) return scoped(proven);
-  return roles.inScope(proven, concernOf(info, proven, tenant, mode)).then(scoped);
+  if (roles === undefined || proven.assignmentsOf === undefined)
+    return scoped(authenticated, record, proven, tenant, mode);
+  return roles
+    .inScope(proven, concernOf(info, proven, tenant, mode))
+    .then((identity) => scoped(authenticated, record, identity, tenant, mode));
+}
+
+/** @param identity with the roles that count for this request */
+function scoped(
+  authenticated: Authenticated,
+  record: RequestRecord,
+  identity: Identity,
+  tenant: TenantName,
+  mode: TenancyMode,
+): Scoped {
+  record.identity = identity;
+  const user = mode.userOf(identity, tenant);
+  record.user = user;
+  becomeScoped(authenticated, identity, tenant, user);
+  return authenticated;
 }
 
 /**
@@ -145,16 +172,7 @@ async function actAsWished(
 
 /** @throws StatusError as the authorizers do */
 export function authorizeRequest(scoped: Scoped, { authorizers }: Stages): Promise<Authorized> | Authorized {
-  const { exchange, info, tenant, user, sender } = scoped;
-  return asAuthorized(scoped, authorizers, {
-    info,
-    method: exchange.method,
-    user,
-    tenant,
-    sender,
-    upgrade: exchange.upgrade?.protocol,
-    signal: exchange.signal,
-  });
+  return asAuthorized(scoped, authorizers);
 }
 
 /** @throws StatusError as the admission plugins do */
@@ -174,7 +192,8 @@ export function rewrite(authorized: Authorized, { mode }: Stages): Routed {
   const asked = route.kind === 'forward' || route.kind === 'self-review';
   if (asked && sender.kind === 'client' && !mode.isWithinTenant(route.path, tenant))
     throw forbidden('PathForbidden', info, user.username, tenant);
-  return { ...authorized, route };
+  becomeRouted(authorized, route);
+  return authorized;
 }
 
 /** @throws StatusError ImpersonationForbidden, IdentityTooLarge, InvariantBroken */
@@ -190,11 +209,6 @@ export function impersonateRequest(
     routed.sender.kind === 'client'
       ? passThrough(cleaned, options)
       : impersonate(cleaned, routed.user, options);
-  return { ...routed, headers };
-}
-
-/** What audit and metrics know of it so far. */
-export function recordOf({ exchange, auditID, receivedAt, sourceIPs }: Received): RequestRecord {
-  const { method, target, httpVersion, headers } = exchange;
-  return { auditID, receivedAt, method, target, httpVersion, headers, sourceIPs };
+  becomeOutgoing(routed, headers);
+  return routed;
 }

@@ -18,7 +18,8 @@ interface Endpoint {
   readonly methods: readonly string[];
 }
 
-const GROUP = /^\/apis\/stonegate\.dev(?:\/|$)/;
+const GROUP = '/apis/stonegate.dev';
+const BELOW_GROUP = `${GROUP}/`;
 const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map([
   [SELF_IDENTITY_PATH, { resource: 'selfidentity', methods: ['GET', 'HEAD'] }],
   [EXPLANATIONS_PATH, { resource: 'explanations', methods: ['POST'] }],
@@ -31,7 +32,7 @@ const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map([
  * @throws StatusError NotFound, MethodNotAllowed
  */
 export function ownAPIRoute({ rawPath }: RequestInfo, method: string): OwnAPIRoute | undefined {
-  if (!GROUP.test(rawPath)) return undefined;
+  if (rawPath !== GROUP && !rawPath.startsWith(BELOW_GROUP)) return undefined;
   const endpoint = ENDPOINTS.get(rawPath);
   if (endpoint === undefined)
     throw new StatusError('NotFound', 'the server could not find the requested resource');

@@ -11,6 +11,7 @@ import { StatusError } from '../../src/errors/status-error.ts';
 import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
+import { askedExchange } from '../support/fake-exchange.ts';
 
 interface Row {
   readonly method: string;
@@ -39,8 +40,7 @@ const user: UserInfo = { username: 'tenant1:root', uid: '', groups: ['system:aut
 async function outcome({ method, short }: Row): Promise<{ action: string; target: string }> {
   try {
     const info = parseRequestInfo(method, short, { readsTenantFromPath: true });
-    const signal = new AbortController().signal;
-    await authorize([boundary], { info, method, user, tenant, sender, upgrade: undefined, signal });
+    await authorize([boundary], { exchange: askedExchange(method), info, user, tenant, sender });
     const route = mode.route(info, method, tenant, user);
     const target = route.query === '' ? route.path : `${route.path}?${route.query}`;
     if (route.kind === 'discovery') return { action: 'D', target };

@@ -88,7 +88,7 @@ function authenticatorOf(client: KeystoneClient) {
     clock: systemClock,
     tagsOf: () => [],
   });
-  const context = { source: '127.0.0.1', signal: new AbortController().signal };
+  const context = { source: '127.0.0.1' };
   return async (token: string) => authenticator.authenticate({ kind: 'bearer', token }, context);
 }
 

@@ -14,7 +14,7 @@ import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { jwtConfiguration } from '../support/oidc/jwt-configuration.ts';
 import { type OidcProvider, requestIdToken, startOidcProvider } from '../support/oidc/provider.ts';
 
-const CONTEXT = { source: '192.0.2.1', signal: new AbortController().signal };
+const CONTEXT = { source: '192.0.2.1' };
 const MAX_AGE = 600_000;
 
 const users = {

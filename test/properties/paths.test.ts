@@ -12,6 +12,7 @@ import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import type { Route } from '../../src/tenancy/tenancy-mode.ts';
 import { readAsArktos } from '../support/arktos-reading.ts';
+import { askedExchange } from '../support/fake-exchange.ts';
 import { keystoneIdentity } from '../support/identities.ts';
 import { method, requestTarget } from '../support/request-lines.ts';
 
@@ -33,9 +34,8 @@ const DOCUMENTS =
 async function routeOf(verb: string, target: string): Promise<Route | undefined> {
   try {
     const info = parseRequestInfo(verb, target, { readsTenantFromPath: true });
-    const signal = new AbortController().signal;
     const sender = { kind: 'stonegate' } as const;
-    await authorize([boundary], { info, method: verb, user, tenant, sender, upgrade: undefined, signal });
+    await authorize([boundary], { exchange: askedExchange(verb), info, user, tenant, sender });
     return mode.route(info, verb, tenant, user);
   } catch (error) {
     if (error instanceof StatusError) return undefined;

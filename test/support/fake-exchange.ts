@@ -2,6 +2,7 @@
  * An exchange without a socket: what a listener would hand to the pipeline, and what it got back.
  */
 import { Readable } from 'node:stream';
+import type { AskedExchange } from '../../src/authorization/authorizer.ts';
 import type { HeaderField, HeaderList } from '../../src/lib/header-list.ts';
 import type { Exchange, ResponseWriter, Upgrade } from '../../src/pipeline/exchange.ts';
 
@@ -43,6 +44,15 @@ export function fakeExchange(options: FakeOptions = {}): FakeExchange {
     signal: client.signal,
     ...(options.upgrade === undefined ? {} : { upgrade: options.upgrade }),
     leave: () => client.abort(),
+  };
+}
+
+/** What authorizers are shown of a request. */
+export function askedExchange(method = 'GET', protocol?: string): AskedExchange {
+  return {
+    method,
+    signal: new AbortController().signal,
+    ...(protocol === undefined ? {} : { upgrade: { protocol } }),
   };
 }
 

@@ -7,6 +7,7 @@ import type { AccessReviewer } from '../../src/authorization/access-reviewer.ts'
 import type { StatusAnswer } from '../../src/errors/to-status.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { systemRandom } from '../../src/lib/random.ts';
+import { Usage } from '../../src/lib/usage.ts';
 import type { ResponseWriter } from '../../src/pipeline/exchange.ts';
 import type { RequestRecord } from '../../src/pipeline/request-observer.ts';
 import type { Pipeline } from '../../src/pipeline/serve-request.ts';
@@ -108,6 +109,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
         return { status: 101, aborted: false };
       },
     },
+    undecided: new Usage(),
     writeStatus,
     ...changes,
   };

@@ -107,3 +107,42 @@ t.test('a subprotocol that is no base64url, or holds nothing, is refused', async
     t.throws(() => credentialOf([['Sec-WebSocket-Protocol', value]]), { code: 'CredentialInvalid' });
   }
 });
+
+t.test('a token that a connection brings again is the same object, whoever else brings it', async (t) => {
+  const [mine, other] = [{}, {}];
+  const bearer = (token: string, connection: object) =>
+    credentialOf([['Authorization', `Bearer ${token}`]], undefined, connection);
+  const first = bearer('abc', mine);
+  t.equal(bearer('abc', mine), first);
+  t.not(bearer('abc', other), first);
+  t.same(bearer('abcd', mine), { kind: 'bearer', token: 'abcd' });
+  t.same(bearer('abc', mine), { kind: 'bearer', token: 'abc' });
+});
+
+t.test('the same text in another field of the same connection is another credential', async (t) => {
+  const connection = {};
+  t.same(credentialOf([['X-Auth-Token', 'Bearer a']], undefined, connection), {
+    kind: 'x-auth-token',
+    token: 'Bearer a',
+  });
+  t.same(credentialOf([['Authorization', 'Bearer a']], undefined, connection), {
+    kind: 'bearer',
+    token: 'a',
+  });
+});
+
+t.test(
+  'what a connection brought before makes no request less ambiguous, and no other one known',
+  async (t) => {
+    const connection = {};
+    const authorization = ['Authorization', 'Bearer abc'] as const;
+    const again = (...more: (readonly [string, string])[]) => credentialOf([...more], undefined, connection);
+    again(authorization);
+    for (const more of [authorization, ['X-Auth-Token', 'abc'], ['X-Auth-Token', '']] as const)
+      t.throws(() => again(authorization, more), { code: 'CredentialAmbiguous' });
+    const certificate = { verified: false, problem: 'CERT_HAS_EXPIRED' } as const;
+    t.throws(() => credentialOf([authorization], certificate, connection), { code: 'CredentialAmbiguous' });
+    t.equal(again(), undefined, 'a request without a credential has none');
+    t.throws(() => again(['Authorization', 'Bearer']), { code: 'CredentialInvalid' });
+  },
+);

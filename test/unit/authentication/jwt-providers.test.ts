@@ -13,7 +13,7 @@ import { startSigningIssuer } from '../../support/oidc/signing-issuer.ts';
 
 type Claims = Readonly<Record<string, unknown>> & { readonly iss: string };
 
-const CONTEXT = { source: '192.0.2.1', signal: new AbortController().signal };
+const CONTEXT = { source: '192.0.2.1' };
 
 function read(path: string): string {
   return readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');

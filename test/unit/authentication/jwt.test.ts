@@ -13,7 +13,7 @@ import { startSigningIssuer } from '../../support/oidc/signing-issuer.ts';
 
 const clock = createFakeClock(1_800_000_000_000);
 const NOW = 1_800_000_000;
-const CONTEXT = { source: '192.0.2.1', signal: AbortSignal.abort() };
+const CONTEXT = { source: '192.0.2.1' };
 const CAROL = { sub: 'carol', aud: 'kubernetes', exp: NOW + 600 };
 
 const issuer = await startSigningIssuer({ url: ISSUER });

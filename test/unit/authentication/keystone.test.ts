@@ -12,7 +12,7 @@ import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { createKeystoneStandIn } from '../../support/keystone/standin.ts';
 
-const CONTEXT: AuthenticationContext = { source: '192.0.2.1', signal: new AbortController().signal };
+const CONTEXT: AuthenticationContext = { source: '192.0.2.1' };
 
 /** Remembers for good; the real ones are `cache/`'s. */
 function createCache() {
@@ -20,8 +20,9 @@ function createCache() {
   let reason: 'miss' | 'refresh' = 'miss';
   const cache: CredentialCache<KeystoneToken> = {
     async lookup(credential, load) {
-      if (!entries.has(credential) || reason === 'refresh') entries.set(credential, await load(reason));
-      return entries.get(credential)?.value;
+      const token = typeof credential === 'string' ? credential : credential.token;
+      if (!entries.has(token) || reason === 'refresh') entries.set(token, await load(reason));
+      return entries.get(token)?.value;
     },
   };
   return {

@@ -8,7 +8,7 @@ import { createTokenFileAuthenticator } from '../../../src/authentication/token-
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 
-const CONTEXT = { source: '192.0.2.1', signal: new AbortController().signal };
+const CONTEXT = { source: '192.0.2.1' };
 const ALICE: StaticUser = { name: 'token:alice', uid: '1', groups: ['token:dev'], tenant: 'acme' };
 
 const SALT = Buffer.from('0123456789abcdef');

@@ -11,7 +11,7 @@ import { systemRandom } from '../../../src/lib/random.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
-const CONTEXT = { source: '192.0.2.1', signal: new AbortController().signal };
+const CONTEXT = { source: '192.0.2.1' };
 const ZOE: UserInfo = { username: 'zoe', uid: 'u', groups: ['g'], extra: {} };
 const START = Date.parse('2026-11-21T01:00:00Z');
 

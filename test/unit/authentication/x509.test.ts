@@ -5,7 +5,7 @@ import { createX509Authenticator, type X509AuthenticatorOptions } from '../../..
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const clock = createFakeClock(0);
-const context = { source: '10.0.0.1', signal: new AbortController().signal };
+const context = { source: '10.0.0.1' };
 const HOUR = 3_600_000;
 
 function certificateOf(subject: { cn?: string[]; o?: string[]; ou?: string[] }): VerifiedCertificate {

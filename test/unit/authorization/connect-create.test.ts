@@ -7,6 +7,7 @@ import { createConnectCreate } from '../../../src/authorization/connect-create.t
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { askedExchange } from '../../support/fake-exchange.ts';
 
 const decide = async (...asked: Parameters<typeof authorize>) => authorize(...asked);
 
@@ -40,13 +41,11 @@ async function ask(target: string, options: Options = {}) {
     },
   });
   const refusal: unknown = await decide([authorizer], {
+    exchange: askedExchange(method, 'upgrade' in options ? options.upgrade : 'websocket'),
     info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
-    method,
     user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName('acme'),
     sender,
-    upgrade: 'upgrade' in options ? options.upgrade : 'websocket',
-    signal: new AbortController().signal,
   }).then(
     () => undefined,
     (error: unknown) => error,

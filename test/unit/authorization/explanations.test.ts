@@ -6,6 +6,7 @@ import { createExplanationsAuthorizer } from '../../../src/authorization/explana
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { askedExchange } from '../../support/fake-exchange.ts';
 
 const decide = async (...asked: Parameters<typeof authorize>) => authorize(...asked);
 
@@ -35,13 +36,11 @@ async function ask(
     },
   });
   const refusal: unknown = await decide([authorizer], {
+    exchange: askedExchange('POST'),
     info: parseRequestInfo('POST', target, { readsTenantFromPath: true }),
-    method: 'POST',
     user: { username: 'alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName(tenant),
     sender,
-    upgrade: undefined,
-    signal: new AbortController().signal,
   }).then(
     () => undefined,
     (error: unknown) => error,

@@ -5,18 +5,17 @@ import { createTenantBoundary } from '../../../src/authorization/tenant-boundary
 import { toStatus } from '../../../src/errors/to-status.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { askedExchange } from '../../support/fake-exchange.ts';
 
 const boundary = createTenantBoundary({ isSystem: (tenant) => tenant === 'system' });
 
 async function ask(target: string, tenant = 'tenant1', username = `${tenant}:root`): Promise<void> {
   await authorize([boundary], {
+    exchange: askedExchange(),
     info: parseRequestInfo('GET', target, { readsTenantFromPath: true }),
-    method: 'GET',
     user: { username, uid: '', groups: [], extra: {} },
     tenant: toTenantName(tenant),
     sender: { kind: 'stonegate' },
-    upgrade: undefined,
-    signal: new AbortController().signal,
   });
 }
 

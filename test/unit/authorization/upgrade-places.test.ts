@@ -4,19 +4,18 @@ import { authorize } from '../../../src/authorization/authorizer.ts';
 import { createUpgradePlaces } from '../../../src/authorization/upgrade-places.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { askedExchange } from '../../support/fake-exchange.ts';
 
 const decide = async (...asked: Parameters<typeof authorize>) => authorize(...asked);
 
 /** The refusal of a request to upgrade; undefined where it is let through. */
 function refusalOf(method: string, target: string, upgrade: string | undefined): Promise<unknown> {
   return decide([createUpgradePlaces()], {
+    exchange: askedExchange(method, upgrade),
     info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
-    method,
     user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName('acme'),
     sender: { kind: 'stonegate' },
-    upgrade,
-    signal: new AbortController().signal,
   }).then(
     () => undefined,
     (error: unknown) => error,

@@ -25,3 +25,29 @@ t.test('epochs that have served their time make room; if that is not enough, all
   t.equal(epochs.generation, 1);
   t.end();
 });
+
+t.test('an entry is current until one of its tags is dropped, however often it is asked about', (t) => {
+  const epochs = createKnownEpochs(createFakeClock(), 10);
+  const until = Number.MAX_SAFE_INTEGER;
+  epochs.learn('a', { value: 5, until });
+  const stamp = { tags: [{ ids: ['a', 'b'], epoch: 5 }], generation: epochs.generation };
+  t.ok(epochs.isCurrent(stamp));
+  epochs.learn('c', { value: 9, until });
+  t.ok(epochs.isCurrent(stamp), 'another tag was dropped');
+  epochs.learn('b', { value: 6, until });
+  t.notOk(epochs.isCurrent(stamp));
+  t.notOk(epochs.isCurrent(stamp), 'it stays dropped');
+  t.end();
+});
+
+t.test('no entry is current once all have ended', (t) => {
+  const epochs = createKnownEpochs(createFakeClock(), 1);
+  const until = Number.MAX_SAFE_INTEGER;
+  const stamp = { tags: [{ ids: ['x'], epoch: 0 }], generation: epochs.generation };
+  t.ok(epochs.isCurrent(stamp));
+  epochs.learn('a', { value: 1, until });
+  t.ok(epochs.isCurrent(stamp));
+  epochs.learn('b', { value: 1, until });
+  t.notOk(epochs.isCurrent(stamp));
+  t.end();
+});

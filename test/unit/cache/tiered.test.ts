@@ -43,6 +43,13 @@ t.test('C186 the keys in memory are digests', async (t) => {
   t.notMatch(key, TOKEN);
 });
 
+t.test('a credential is the same entry, as text or as an object', async (t) => {
+  const { cache, backend } = setUp();
+  await cache.lookup({ token: TOKEN }, backend.load);
+  await cache.lookup(TOKEN, backend.load);
+  t.same(backend.asked, ['miss']);
+});
+
 t.test('C188 an error of the backend is not remembered', async (t) => {
   const { cache, backend } = setUp();
   backend.answer = down;
