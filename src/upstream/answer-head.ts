@@ -24,7 +24,7 @@ export class MalformedAnswer extends Error {
   readonly code = 'MALFORMED_ANSWER';
 }
 
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d{2})(?: .*)?$/;
+const STATUS_LINE = /^HTTP\/1\.([01]) (\d{3})(?: .*)?$/;
 /** Line ends that are none to some readers, and bytes that no field holds (RFC 9110 §5.5). */
 const AMBIGUOUS = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -129,6 +129,11 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }
 
+/** Whether another head follows (RFC 9110 §15.2). */
+export function isInterim(status: number): boolean {
+  return status >= 100 && status < 200;
+}
+
 function framingOf(framed: Framed, status: number, method: string, isHTTP11: boolean): AnswerFraming {
   const { length, coding } = framed;
   if (coding !== undefined) {
@@ -137,7 +142,7 @@ function framingOf(framed: Framed, status: number, method: string, isHTTP11: boo
       throw new MalformedAnswer('a transfer coding other than chunked');
   }
   if (length !== undefined && !LENGTH.test(length)) throw new MalformedAnswer('a length that is no number');
-  if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return 0;
+  if (method === 'HEAD' || isInterim(status) || status === 204 || status === 304) return 0;
   if (coding !== undefined) return 'chunked';
   return length === undefined ? 'until-close' : Number(length);
 }
