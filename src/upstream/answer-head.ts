@@ -24,12 +24,11 @@ export class MalformedAnswer extends Error {
   readonly code = 'MALFORMED_ANSWER';
 }
 
-const STATUS_LINE = /^HTTP\/1\.([01]) (\d{3})(?: [^\r\n\0]*)?$/;
+const STATUS_LINE = /^HTTP\/1\.([01]) (\d{3})(?: .*)?$/;
 /** Line ends that are none to some readers, and bytes that no field holds (RFC 9110 §5.5). */
 const AMBIGUOUS = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const LENGTH = /^\d{1,15}$/;
-const BLANKS_AROUND = /^[ \t]+|[ \t]+$/g;
 
 type Concern = 'content-length' | 'transfer-encoding' | 'connection' | 'keep-alive' | 'none' | 'invalid';
 
@@ -81,7 +80,7 @@ export function parseAnswerHead(text: string, method: string): AnswerHead {
     status,
     fields,
     framing,
-    persistent: framing !== 'until-close' && isPersistent(framed.connection, line[1] === '1'),
+    persistent: !isDoubtful(framed, framing, status) && isPersistent(framed.connection, line[1] === '1'),
     keptFor: framed.keepAlive === '' ? undefined : keptFor(framed.keepAlive),
   };
 }
@@ -118,16 +117,21 @@ function readField(text: string, at: number, end: number, framed: Framed): Heade
   return [name, value];
 }
 
-/** A value as servers write it has one blank before it and none behind. */
 function withoutBlanks(text: string, at: number, end: number): string {
-  const value = text.slice(text.charCodeAt(at) === 0x20 ? at + 1 : at, end);
-  return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1))
-    ? value.replace(BLANKS_AROUND, '')
-    : value;
+  let first = at;
+  let last = end;
+  while (first < last && isBlank(text.charCodeAt(first))) first += 1;
+  while (last > first && isBlank(text.charCodeAt(last - 1))) last -= 1;
+  return text.slice(first, last);
 }
 
 function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09;
+}
+
+/** Whether another head follows (RFC 9110 §15.2). */
+export function isInterim(status: number): boolean {
+  return status >= 100 && status < 200;
 }
 
 function framingOf(framed: Framed, status: number, method: string, isHTTP11: boolean): AnswerFraming {
@@ -138,9 +142,18 @@ function framingOf(framed: Framed, status: number, method: string, isHTTP11: boo
       throw new MalformedAnswer('a transfer coding other than chunked');
   }
   if (length !== undefined && !LENGTH.test(length)) throw new MalformedAnswer('a length that is no number');
-  if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return 0;
+  if (method === 'HEAD' || isInterim(status) || status === 204 || status === 304) return 0;
   if (coding !== undefined) return 'chunked';
   return length === undefined ? 'until-close' : Number(length);
+}
+
+/**
+ * Whether something may stand behind the answer that is not the next one: what comes until the connection closes, and
+ * the content of a 204, which has none but whose sender announces some (RFC 9110 §8.6).
+ */
+function isDoubtful({ length, coding }: Framed, framing: AnswerFraming, status: number): boolean {
+  if (framing === 'until-close') return true;
+  return status === 204 && (coding !== undefined || (length !== undefined && Number(length) > 0));
 }
 
 function isPersistent(connection: string, isHTTP11: boolean): boolean {

@@ -3,7 +3,7 @@
  * never kept for the next one: that would be somebody else's answer.
  * RFC 9112 §6.3, §9.3; RFC 9110 §15.2.
  */
-import { type AnswerHead, MalformedAnswer, parseAnswerHead } from './answer-head.ts';
+import { type AnswerHead, isInterim, MalformedAnswer, parseAnswerHead } from './answer-head.ts';
 import { ChunkedContent } from './chunked-content.ts';
 
 /** Where an answer goes. Each of them may close the reader. */
@@ -80,7 +80,7 @@ export class AnswerReader {
 
   #begin(head: AnswerHead): void {
     if (head.status === 101) throw new MalformedAnswer('another protocol, which nobody asked for');
-    if (head.status >= 100 && head.status < 200) return;
+    if (isInterim(head.status)) return;
     this.#head = head;
     this.#parts.onHead(head);
     if (this.#closed) return;

@@ -1,6 +1,7 @@
 /**
  * Takes the chunked transfer coding off an answer's content, byte by byte where framing stands and in whole slices where
- * content does. Extensions and trailers are read over: nobody behind us asked for any.
+ * content does. Extensions and trailers are read over, since nobody behind us asked for any, but must look like some: what
+ * does not is a sign that a chunk ended elsewhere.
  * RFC 9112 §7.1.
  */
 import { MalformedAnswer } from './answer-head.ts';
@@ -13,15 +14,19 @@ type Step =
   | 'content-cr'
   | 'content-lf'
   | 'trailer'
-  | 'in-trailer'
+  | 'trailer-name'
+  | 'trailer-value'
   | 'trailer-lf'
   | 'last-lf';
 
+const TAB = 0x09;
 const CR = 0x0d;
 const LF = 0x0a;
+const COLON = 0x3a;
 const SEMICOLON = 0x3b;
 /** Far beyond any chunk, far below what a number counts exactly. */
 const MAX_SIZE_DIGITS = 12;
+const TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]/;
 /** Of one chunk's extensions, or of all trailers, in bytes. */
 const MAX_UNREAD = 16 * 1024;
 
@@ -78,9 +83,11 @@ export class ChunkedContent {
         expect(byte, LF);
         return 'size';
       case 'trailer':
-        return byte === CR ? 'last-lf' : this.#readOver(byte, 'in-trailer');
-      case 'in-trailer':
-        return byte === CR ? 'trailer-lf' : this.#readOver(byte, 'in-trailer');
+        return byte === CR ? 'last-lf' : this.#readName(byte);
+      case 'trailer-name':
+        return byte === COLON ? this.#readOver(byte, 'trailer-value') : this.#readName(byte);
+      case 'trailer-value':
+        return byte === CR ? 'trailer-lf' : this.#readOver(byte, 'trailer-value');
       case 'trailer-lf':
         expect(byte, LF);
         return 'trailer';
@@ -104,9 +111,15 @@ export class ChunkedContent {
     return 'size-lf';
   }
 
+  #readName(byte: number): Step {
+    if (!TOKEN.test(String.fromCharCode(byte))) throw new MalformedAnswer("a trailer's name is none");
+    return this.#readOver(byte, 'trailer-name');
+  }
+
   #readOver(byte: number, step: Step): Step {
     this.#unread += 1;
-    if (byte === LF) throw new MalformedAnswer('a bare LF between chunks');
+    if (byte === 0x7f || (byte < 0x20 && byte !== TAB))
+      throw new MalformedAnswer('a control character between chunks');
     if (this.#unread > MAX_UNREAD) throw new MalformedAnswer('more between chunks than is read');
     return step;
   }

@@ -11,7 +11,7 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import { Place } from '../lib/ring.ts';
 import { MAX_HEADER_BYTES } from './connection.ts';
 import type { Connector, Opening } from './connector.ts';
-import { type AnswerHandler, PooledConnection, type WireRequest } from './pooled-connection.ts';
+import { type AnswerHandler, PooledConnection, tellFailure, type WireRequest } from './pooled-connection.ts';
 
 /** Milliseconds; below the 90 s after which a Kubernetes API server closes an idle connection. */
 const KEPT = 60_000;
@@ -41,6 +41,13 @@ export class Errand extends Place {
     this.unlink();
     this.opening?.giveUp(new Error('nobody wants the connection any more'));
     this.#serving?.abandon();
+  }
+
+  /** Ends it where no connection is at it. */
+  fail(error: Error): void {
+    if (this.abandoned) return;
+    this.abandon();
+    tellFailure(this.handler, error);
   }
 
   /** The answer is to wait. What has arrived already is still told. */
@@ -91,7 +98,7 @@ export class ConnectionPool {
   /** Where the handler fails at once, nothing was sent. */
   send(request: WireRequest, handler: AnswerHandler): Errand {
     const errand = new Errand(request, handler);
-    if (this.#closed) handler.onFailure(new Error('the connections are being closed'));
+    if (this.#closed) errand.fail(new Error('the connections are being closed'));
     else this.#place(errand);
     return errand;
   }
@@ -109,12 +116,8 @@ export class ConnectionPool {
   async destroy(): Promise<void> {
     this.#closed = true;
     const error = new Error('the connections are being given up');
-    const abandoned = [...this.#waiting.others(), ...this.#leaving.splice(0)];
-    for (const errand of abandoned) {
-      if (!(errand instanceof Errand) || errand.abandoned) continue;
-      errand.abandon();
-      errand.handler.onFailure(error);
-    }
+    const unsent = [...this.#waiting.others(), ...this.#leaving.splice(0)];
+    for (const errand of unsent) if (errand instanceof Errand) errand.fail(error);
     for (const opening of this.#opening) opening.giveUp(error);
     for (const connection of this.#open) connection.fail(error);
     await this.close();
@@ -177,6 +180,7 @@ export class ConnectionPool {
       } else if (connection.closed) this.#place(errand);
       else this.#sendOn(connection, errand);
     }
+    this.#endIfEmpty();
   };
 
   #sendOn(connection: PooledConnection, errand: Errand): void {
@@ -203,10 +207,7 @@ export class ConnectionPool {
   }
 
   #notOpened(error: Error, errand: Errand): void {
-    if (!errand.abandoned) {
-      errand.abandoned = true;
-      errand.handler.onFailure(error);
-    }
+    errand.fail(error);
     this.#openForWaiting();
     this.#endIfEmpty();
   }
@@ -229,16 +230,16 @@ export class ConnectionPool {
   /** Of the kept ones, those that nobody has wanted for long. */
   readonly #letGo = (): void => {
     const now = this.#clock.now();
-    const old = this.#kept.filter(({ since }) => since + KEPT <= now);
-    this.#kept = this.#kept.slice(old.length);
-    for (const { connection } of old) connection.abandon();
+    const all = this.#kept;
+    this.#kept = all.filter(({ since }) => since + KEPT > now);
+    for (const { connection, since } of all) if (since + KEPT <= now) connection.abandon();
     const [oldest] = this.#kept;
     this.#timer =
       oldest === undefined ? undefined : this.#clock.after(oldest.since + KEPT - now, this.#letGo);
   };
 
   #endIfEmpty(): void {
-    if (this.#closed && this.#open.size + this.#opening.size === 0 && this.#waiting.alone)
-      this.#ended.resolve();
+    const underWay = this.#open.size + this.#opening.size + this.#leaving.length;
+    if (this.#closed && underWay === 0 && this.#waiting.alone) this.#ended.resolve();
   }
 }

@@ -9,6 +9,7 @@ import type { Readable } from 'node:stream';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { AnswerHead } from './answer-head.ts';
 import { type AnswerParts, AnswerReader } from './answer-reader.ts';
+import { unspeakable } from './failure.ts';
 import type { Framing } from './outgoing-headers.ts';
 import { RequestContent } from './request-content.ts';
 
@@ -41,6 +42,15 @@ export interface ConnectionOwner {
    */
   onFree(connection: PooledConnection, keptFor: number | undefined): void;
   onGone(connection: PooledConnection): void;
+}
+
+/** A handler that throws even here has nobody left to tell. */
+export function tellFailure(handler: AnswerHandler, error: Error): void {
+  try {
+    handler.onFailure(error);
+  } catch {
+    // Whoever else has a request under way must not suffer for it.
+  }
 }
 
 /** The connection ended before its answer did. */
@@ -88,6 +98,11 @@ export class PooledConnection implements AnswerParts {
     this.#sent = false;
     this.#answering = false;
     this.#reader.expect(method);
+    // One byte more than promised would be another request.
+    if (!isAsPromised(framing, body)) {
+      this.fail(unspeakable('content that is not as long as its head says'));
+      return;
+    }
     if (body === undefined) {
       this.#socket.write(head, 'latin1');
       this.#onSent();
@@ -126,7 +141,7 @@ export class PooledConnection implements AnswerParts {
   fail(error: Error): void {
     const handler = this.#handler;
     this.abandon();
-    handler?.onFailure(error);
+    if (handler !== undefined) tellFailure(handler, error);
   }
 
   onHead(head: AnswerHead): void {
@@ -156,7 +171,11 @@ export class PooledConnection implements AnswerParts {
 
   #onSent(): void {
     this.#sent = true;
-    this.#handler?.onSent();
+    try {
+      this.#handler?.onSent();
+    } catch (error) {
+      this.#failWith(error);
+    }
   }
 
   #read(bytes: Buffer): void {
@@ -165,7 +184,7 @@ export class PooledConnection implements AnswerParts {
       this.#answering = true;
       this.#reader.read(bytes);
     } catch (error) {
-      this.fail(error instanceof Error ? error : new Error('an answer could not be taken', { cause: error }));
+      this.#failWith(error);
     }
   }
 
@@ -174,8 +193,12 @@ export class PooledConnection implements AnswerParts {
       this.#reader.finish();
       this.fail(new ConnectionLost('the connection has ended'));
     } catch (error) {
-      this.fail(error instanceof Error ? error : new Error('an answer could not be taken', { cause: error }));
+      this.#failWith(error);
     }
+  }
+
+  #failWith(error: unknown): void {
+    this.fail(error instanceof Error ? error : new Error('an answer could not be taken', { cause: error }));
   }
 
   #close(): void {
@@ -185,4 +208,9 @@ export class PooledConnection implements AnswerParts {
     this.#content?.stop();
     this.#socket.destroy();
   }
+}
+
+function isAsPromised(framing: Framing, body: WireRequest['body']): boolean {
+  if (body === undefined) return framing === 'none';
+  return Buffer.isBuffer(body) ? body.length === framing : framing !== 'none';
 }

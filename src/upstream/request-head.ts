@@ -13,7 +13,19 @@ const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 /** Methods that have content as a rule: without any, they say so. */
 const WITH_CONTENT: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
-const isToken = remembered((name: string) => TOKEN.test(name));
+/** Fields that say where a request ends, or what its connection is for: written here alone. */
+const OURS: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const isFieldName = remembered((name: string) => TOKEN.test(name) && !OURS.has(name.toLowerCase()));
+/** What follows the answer to a CONNECT is no HTTP. */
+const isMethod = remembered((method: string) => TOKEN.test(method) && method !== 'CONNECT');
 
 /**
  * @param authority the server's, as the Host field says it
@@ -28,12 +40,12 @@ export function requestHead(
   headers: readonly string[],
   framing: Framing,
 ): string {
-  if (!isToken(method) || !TARGET.test(target)) throw unspeakable();
+  if (!isMethod(method) || !TARGET.test(target)) throw unspeakable();
   let head = `${method} ${target} HTTP/1.1\r\nhost: ${authority}\r\nconnection: keep-alive\r\n`;
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const name = headers[at] ?? '';
     const value = headers[at + 1] ?? '';
-    if (!isToken(name) || NO_VALUE.test(value)) throw unspeakable();
+    if (!isFieldName(name) || NO_VALUE.test(value)) throw unspeakable();
     head += `${name}: ${value}\r\n`;
   }
   return `${head}${framingField(method, framing)}\r\n`;
