@@ -17,8 +17,6 @@ export interface Exchange {
   readonly connection?: object;
   /** The peer's address; undefined where the connection is already gone. */
   readonly peerAddress: string | undefined;
-  /** The same object for all requests of one connection; absent where there is none to tell apart. */
-  readonly connection?: object;
   /** Whoever wants it has begun to read it, or paused it, before the answer's head: an untouched one is thrown away then. */
   readonly body: Readable;
   readonly response: ResponseWriter;
