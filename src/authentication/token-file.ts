@@ -8,8 +8,8 @@ import type { StaticToken, StaticUser } from '../api/static-user.ts';
 import { oncePer } from '../lib/once-per.ts';
 import type { Random } from '../lib/random.ts';
 import type { Authenticator } from './authenticator.ts';
-import type { TokenCredential } from './credential.ts';
 import { identityOfStaticUser } from './static-identity.ts';
+import type { TokenCredential } from './token-credential.ts';
 
 export interface TokenFileOptions {
   /** No two with the same token. */
