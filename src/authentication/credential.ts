@@ -9,16 +9,12 @@ import { isUtf8 } from 'node:buffer';
 import type { ClientCertificate } from '../api/client-certificate.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import { type HeaderList, headerValue, headerValues } from '../lib/header-list.ts';
+import { heldToken, holdToken, type TokenCredential, type TokenField } from './token-credential.ts';
 
 export type Credential =
   | TokenCredential
   | { readonly kind: 'basic'; readonly userName: string; readonly password: string }
   | { readonly kind: 'certificate'; readonly certificate: ClientCertificate };
-
-export interface TokenCredential {
-  readonly kind: 'bearer' | 'x-auth-token';
-  readonly token: string;
-}
 
 const BEARER_SUBPROTOCOL = 'base64url.bearer.authorization.k8s.io.';
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
@@ -85,24 +81,12 @@ function soleCarrier(subprotocols: readonly string[]): string | undefined {
   return sole;
 }
 
-type TokenField = 'authorization' | 'x-auth-token';
-
-/**
- * The last token of each connection, which brings the same with nearly every request: what is derived from it can then be
- * remembered with the object. It is kept no longer than its connection.
- */
-const lastTokens = new WeakMap<
-  object,
-  { readonly field: TokenField; readonly value: string; readonly credential: TokenCredential }
->();
-
-/** @param value the whole of the field: in nothing may it differ from the one that is remembered */
 function fieldCredential(field: TokenField, value: string, connection: object | undefined): Credential {
-  const last = connection && lastTokens.get(connection);
-  if (last !== undefined && last.field === field && last.value === value) return last.credential;
+  const held = connection && heldToken(connection, field, value);
+  if (held !== undefined) return held;
   const credential = field === 'authorization' ? authorizationCredential(value) : xAuthToken(value);
   if (connection !== undefined && (credential.kind === 'bearer' || credential.kind === 'x-auth-token'))
-    lastTokens.set(connection, { field, value, credential });
+    holdToken(connection, field, value, credential);
   return credential;
 }
 

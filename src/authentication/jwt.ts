@@ -9,12 +9,12 @@ import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { oncePer } from '../lib/once-per.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
-import type { TokenCredential } from './credential.ts';
 import type { IssuerKeys, KeySet } from './issuer-keys.ts';
 import { createVerifiedTokens } from './jwt-cache.ts';
 import { identityOfClaims } from './jwt-mapping.ts';
 import { type JWTParts, readJWT, stringMember } from './jwt-parts.ts';
 import { createJWTVerifier, type VerifiedJWT, type VerifyJWT } from './jwt-verify.ts';
+import type { TokenCredential } from './token-credential.ts';
 
 /** Of some kilobytes each. */
 const MAX_REMEMBERED = 2_000;

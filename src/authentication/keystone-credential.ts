@@ -8,7 +8,7 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
 import { FERNET_START } from '../api/keystone-v3.ts';
-import type { TokenCredential } from './credential.ts';
+import type { TokenCredential } from './token-credential.ts';
 
 const JWT = /^[^.]+\.[^.]+\.[^.]*$/;
 

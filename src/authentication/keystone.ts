@@ -10,11 +10,11 @@ import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { oncePer } from '../lib/once-per.ts';
 import type { AuthenticationContext, Authenticator } from './authenticator.ts';
-import type { TokenCredential } from './credential.ts';
 import type { CredentialCache, Validated } from './credential-cache.ts';
 import { classifyCredential } from './keystone-credential.ts';
 import type { KeystoneIdentity } from './keystone-identity.ts';
 import { identityOf } from './keystone-mapping.ts';
+import type { TokenCredential } from './token-credential.ts';
 import type { UnknownCredentialGate } from './unknown-credential-gate.ts';
 
 export interface KeystoneAuthenticatorOptions {

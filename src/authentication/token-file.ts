@@ -5,9 +5,11 @@
  */
 import { createHmac } from 'node:crypto';
 import type { StaticToken, StaticUser } from '../api/static-user.ts';
+import { oncePer } from '../lib/once-per.ts';
 import type { Random } from '../lib/random.ts';
-import type { AsyncAuthenticator } from './authenticator.ts';
+import type { Authenticator } from './authenticator.ts';
 import { identityOfStaticUser } from './static-identity.ts';
+import type { TokenCredential } from './token-credential.ts';
 
 export interface TokenFileOptions {
   /** No two with the same token. */
@@ -16,17 +18,19 @@ export interface TokenFileOptions {
 }
 
 /** Takes only the tokens it has: every other may be somebody else's. */
-export function createTokenFileAuthenticator({ entries, random }: TokenFileOptions): AsyncAuthenticator {
+export function createTokenFileAuthenticator({ entries, random }: TokenFileOptions): Authenticator {
   const key = random.bytes(32);
   const digest = (token: string) => createHmac('sha256', key).update(token).digest('base64');
   const users = new Map<string, StaticUser>(entries.map(({ token, user }) => [digest(token), user]));
   const identityOf = identityOfStaticUser('token-file');
+  /** Once for a credential that comes with every request of a connection. */
+  const userOf = oncePer(({ token }: TokenCredential) => users.get(digest(token)));
   return {
     name: 'token-file',
     takes: 'tokens of the token file',
-    async authenticate(credential) {
+    authenticate(credential) {
       if (credential.kind !== 'bearer') return undefined;
-      const user = users.get(digest(credential.token));
+      const user = userOf(credential);
       return user && identityOf(user);
     },
   };

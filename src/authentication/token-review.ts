@@ -8,8 +8,9 @@ import type { Identity } from '../api/identity.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { oncePer } from '../lib/once-per.ts';
-import type { AsyncAuthenticator } from './authenticator.ts';
+import type { Authenticator } from './authenticator.ts';
 import type { ForgettingCredentialCache, Validated } from './credential-cache.ts';
+import type { TokenCredential } from './token-credential.ts';
 import type { TokenReviewer } from './token-reviewer.ts';
 import type { UnknownCredentialGate } from './unknown-credential-gate.ts';
 import { tenantOfVouched, type VouchedTenantRules, type VouchedUser, vouchedUser } from './vouched-user.ts';
@@ -34,7 +35,7 @@ const MAX_LENGTH = 16 * 1024;
  * tenant, UpstreamUnavailable where it cannot be asked, UpstreamRefusedCredential where Stonegate may not ask,
  * CredentialRateExceeded from the gate.
  */
-export function createTokenReviewAuthenticator(options: TokenReviewAuthenticatorOptions): AsyncAuthenticator {
+export function createTokenReviewAuthenticator(options: TokenReviewAuthenticatorOptions): Authenticator {
   const { reviewer, cache, gate, rules, clock, tagsOf } = options;
   const identityOfUser = oncePer((vouched: VouchedUser) => identityOf(vouched, rules));
 
@@ -45,20 +46,27 @@ export function createTokenReviewAuthenticator(options: TokenReviewAuthenticator
     return vouched && { value: vouched, expiresAt: endOf(vouched), tags: tagsOf(vouched) };
   }
 
+  /** Once for a credential that comes with every request of a connection. */
+  const isSpelt = oncePer(({ token }: TokenCredential) => token.length <= MAX_LENGTH && TOKEN.test(token));
+
+  function identityOfVouched(vouched: VouchedUser | undefined): Identity {
+    if (vouched === undefined) throw unauthorized('the API server does not vouch for the token');
+    if (endOf(vouched) <= clock.now()) throw unauthorized('the token has expired');
+    return identityOfUser(vouched);
+  }
+
   return {
     name: 'token-review',
     takes: 'every bearer token that no other takes',
-    async authenticate(credential, context) {
+    authenticate(credential, { source }) {
       if (credential.kind !== 'bearer') return undefined;
-      const { token } = credential;
-      if (token.length > MAX_LENGTH || !TOKEN.test(token))
+      if (!isSpelt(credential))
         throw unauthorized('the bearer token is too long, or has characters that none has');
-      const vouched = await cache.lookup(credential, (reason) =>
-        reason === 'refresh' ? validate(token) : gate.enter(context.source, () => validate(token)),
+      const { token } = credential;
+      const vouched = cache.lookup(credential, (reason) =>
+        reason === 'refresh' ? validate(token) : gate.enter(source, () => validate(token)),
       );
-      if (vouched === undefined) throw unauthorized('the API server does not vouch for the token');
-      if (endOf(vouched) <= clock.now()) throw unauthorized('the token has expired');
-      return identityOfUser(vouched);
+      return vouched instanceof Promise ? vouched.then(identityOfVouched) : identityOfVouched(vouched);
     },
     forget: (token) => cache.forget(token),
   };

@@ -6,7 +6,8 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 
 export interface MemoryTier<T> {
-  get(key: string): T | undefined;
+  /** @param now milliseconds since the epoch, where whoever asks has it already */
+  get(key: string, now?: number): T | undefined;
   /** @param until milliseconds since the epoch; an end that has passed stores nothing */
   set(key: string, value: T, until: number): void;
   delete(key: string): void;
@@ -28,10 +29,10 @@ interface Slot<T> {
 export function createMemoryTier<T>({ maxEntries, clock }: MemoryTierOptions): MemoryTier<T> {
   const slots = new LRUCache<string, Slot<T>>({ max: maxEntries });
   return {
-    get(key) {
-      const slot = slots.get(key);
+    get(key, now = clock.now()) {
+      const slot = slots.size === 0 ? undefined : slots.get(key);
       if (slot === undefined) return undefined;
-      if (clock.now() < slot.until) return slot.value;
+      if (now < slot.until) return slot.value;
       slots.delete(key);
       return undefined;
     },

@@ -53,8 +53,8 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
   }
 
   /** The entry in memory, unless it was dropped. */
-  function recall(digest: string): Promise<Entry<V> | undefined> | Entry<V> | undefined {
-    const entry = memory.get(digest);
+  function recall(digest: string, now: number): Promise<Entry<V> | undefined> | Entry<V> | undefined {
+    const entry = memory.get(digest, now);
     if (entry === undefined) return undefined;
     const confirmed = shared.confirm(entry.stamp);
     return typeof confirmed === 'boolean'
@@ -160,7 +160,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
 
   /** What is kept for the time the backend is down. Anything else it threw is thrown on. */
   async function serveStale(digest: string, error: unknown): Promise<V> {
-    const stale = isUnavailable(error) ? await recall(digest) : undefined;
+    const stale = isUnavailable(error) ? await recall(digest, clock.now()) : undefined;
     if (stale === undefined) throw error;
     stale.restUntil = clock.now() + REST;
     telemetry.cacheLookup('memory', 'stale');
@@ -194,8 +194,8 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
     digest: string,
     load: Load<V>,
     entry: Entry<V> | undefined,
+    now: number,
   ): Promise<V | undefined> | V | undefined {
-    const now = clock.now();
     if (entry !== undefined && now < entry.expiresAt) {
       telemetry.cacheLookup('memory', 'hit');
       if (now >= entry.refreshAt && now >= entry.restUntil) refresh(digest, entry, load);
@@ -214,14 +214,15 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
   return {
     lookup(credential, load) {
       const digest = digestOf(credential);
-      if (bad.get(digest)) {
+      const now = clock.now();
+      if (bad.get(digest, now)) {
         telemetry.cacheLookup('negative', 'hit');
         return undefined;
       }
-      const entry = recall(digest);
+      const entry = recall(digest, now);
       return entry instanceof Promise
-        ? entry.then((recalled) => settle(digest, load, recalled))
-        : settle(digest, load, entry);
+        ? entry.then((recalled) => settle(digest, load, recalled, clock.now()))
+        : settle(digest, load, entry, now);
     },
     forget(credential) {
       const digest = digestOf(credential);

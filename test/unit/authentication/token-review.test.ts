@@ -58,7 +58,7 @@ function scene(
     entered,
     clock,
     authenticator,
-    bearer: (token: string) => authenticator.authenticate({ kind: 'bearer', token }, CONTEXT),
+    bearer: async (token: string) => authenticator.authenticate({ kind: 'bearer', token }, CONTEXT),
   };
 }
 
