@@ -80,7 +80,10 @@ export class AnswerReader {
 
   #begin(head: AnswerHead): void {
     if (head.status === 101) throw new MalformedAnswer('another protocol, which nobody asked for');
-    if (isInterim(head.status)) return;
+    if (isInterim(head.status)) {
+      if (!head.persistent) throw new MalformedAnswer('an interim answer that ends the connection');
+      return;
+    }
     this.#head = head;
     this.#parts.onHead(head);
     if (this.#closed) return;

@@ -9,6 +9,7 @@ import { MalformedAnswer } from './answer-head.ts';
 type Step =
   | 'size'
   | 'extension'
+  | 'in-extension'
   | 'size-lf'
   | 'content'
   | 'content-cr'
@@ -24,6 +25,7 @@ const CR = 0x0d;
 const LF = 0x0a;
 const COLON = 0x3a;
 const SEMICOLON = 0x3b;
+const EQUALS = 0x3d;
 /** Far beyond any chunk, far below what a number counts exactly. */
 const MAX_SIZE_DIGITS = 12;
 const TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]/;
@@ -70,7 +72,12 @@ export class ChunkedContent {
       case 'size':
         return this.#readSize(byte);
       case 'extension':
-        return byte === CR ? 'size-lf' : this.#readOver(byte, 'extension');
+        return this.#readToken(byte, 'in-extension');
+      case 'in-extension':
+        if (byte === CR) return 'size-lf';
+        return byte === SEMICOLON || byte === EQUALS
+          ? this.#readOver(byte, 'extension')
+          : this.#readToken(byte, 'in-extension');
       case 'size-lf':
         expect(byte, LF);
         this.#unread = 0;
@@ -83,9 +90,9 @@ export class ChunkedContent {
         expect(byte, LF);
         return 'size';
       case 'trailer':
-        return byte === CR ? 'last-lf' : this.#readName(byte);
+        return byte === CR ? 'last-lf' : this.#readToken(byte, 'trailer-name');
       case 'trailer-name':
-        return byte === COLON ? this.#readOver(byte, 'trailer-value') : this.#readName(byte);
+        return byte === COLON ? this.#readOver(byte, 'trailer-value') : this.#readToken(byte, 'trailer-name');
       case 'trailer-value':
         return byte === CR ? 'trailer-lf' : this.#readOver(byte, 'trailer-value');
       case 'trailer-lf':
@@ -111,9 +118,10 @@ export class ChunkedContent {
     return 'size-lf';
   }
 
-  #readName(byte: number): Step {
-    if (!TOKEN.test(String.fromCharCode(byte))) throw new MalformedAnswer("a trailer's name is none");
-    return this.#readOver(byte, 'trailer-name');
+  #readToken(byte: number, step: Step): Step {
+    if (!TOKEN.test(String.fromCharCode(byte)))
+      throw new MalformedAnswer('neither an extension nor a trailer between chunks');
+    return this.#readOver(byte, step);
   }
 
   #readOver(byte: number, step: Step): Step {
