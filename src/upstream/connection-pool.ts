@@ -193,20 +193,20 @@ export class ConnectionPool {
     const opening = this.#connector((opened) => {
       this.#opening.delete(opening);
       errand.opening = undefined;
-      if (opened instanceof Error) this.#notOpened(opened, errand);
-      else this.#opened(opened, errand);
+      return opened instanceof Error ? this.#notOpened(opened, errand) : this.#opened(opened, errand);
     });
     this.#opening.add(opening);
     errand.opening = opening;
   }
 
-  #opened(socket: Socket, errand: Errand): void {
+  #opened(socket: Socket, errand: Errand): PooledConnection {
     const connection = new PooledConnection(socket, this, MAX_HEADER_BYTES);
     this.#open.add(connection);
     this.#sendOn(connection, errand);
+    return connection;
   }
 
-  #notOpened(error: Error, errand: Errand): void {
+  #notOpened(error: Error, errand: Errand): undefined {
     errand.fail(error);
     this.#openForWaiting();
     this.#endIfEmpty();

@@ -48,16 +48,36 @@ export interface Ends {
   readonly allowHalfOpen: boolean;
   /** Of an earlier connection with the same options. */
   readonly session?: Buffer | undefined;
+  /** Given what arrives; without it the socket is a stream to be read. */
+  readonly receive?: (bytes: Buffer) => void;
+}
+
+/**
+ * Where the bytes of all connections arrive, one read at a time. Nobody is given it: what was read is copied first, or the
+ * next read, of whichever connection, would write over it.
+ */
+const ARRIVING = Buffer.allocUnsafeSlow(64 * 1024);
+
+function arrivalsTo(receive: (bytes: Buffer) => void): net.OnReadOpts {
+  return {
+    buffer: ARRIVING,
+    callback(size) {
+      const bytes = Buffer.allocUnsafe(size);
+      ARRIVING.copy(bytes, 0, 0, size);
+      receive(bytes);
+      return true;
+    },
+  };
 }
 
 /** @param onReady called when the first byte may be sent */
 export function connect(
   options: ConnectionOptions,
-  { allowHalfOpen, session }: Ends,
+  { allowHalfOpen, session, receive }: Ends,
   onReady: () => void,
 ): net.Socket {
   const { secure, host, port } = addressOf(options.server);
-  const plain = { host, port, allowHalfOpen };
+  const plain = { host, port, allowHalfOpen, ...(receive && { onread: arrivalsTo(receive) }) };
   const secured = {
     ...plain,
     ...(net.isIP(host) === 0 ? { servername: host } : {}),

@@ -13,8 +13,16 @@ export interface Opening {
   giveUp(error: Error): void;
 }
 
-/** @param onOpened called once, with an error or when the first byte may be sent; never before it has returned */
-export type Connector = (onOpened: (opened: Socket | Error) => void) => Opening;
+/** Given what arrives on a connection. */
+export interface Receiver {
+  receive(bytes: Buffer): void;
+}
+
+/**
+ * @param onOpened called once, with an error or when the first byte may be sent; never before it has returned. Returns who
+ *   takes what arrives
+ */
+export type Connector = (onOpened: (opened: Socket | Error) => Receiver | undefined) => Opening;
 
 export class ConnectTimeout extends Error {
   readonly code = 'CONNECT_TIMEOUT';
@@ -24,7 +32,12 @@ export function createConnector(options: ConnectionOptions, clock: Clock): Conne
   let session: Buffer | undefined;
   return (onOpened) => {
     let done = false;
-    const socket = connect(options, { allowHalfOpen: false, session }, () => settle(socket));
+    let receiver: Receiver | undefined;
+    const receive = (bytes: Buffer): void => {
+      if (receiver === undefined) socket.destroy(new Error('bytes arrived before anything was asked'));
+      else receiver.receive(bytes);
+    };
+    const socket = connect(options, { allowHalfOpen: false, session, receive }, () => settle(socket));
     const timer = clock.after(options.connectTimeout, () =>
       settle(new ConnectTimeout('connecting took too long')),
     );
@@ -33,7 +46,7 @@ export function createConnector(options: ConnectionOptions, clock: Clock): Conne
       done = true;
       timer.cancel();
       if (opened instanceof Error) socket.destroy();
-      onOpened(opened);
+      receiver = onOpened(opened);
     }
     // The error listener stays: without one a later error would end the process.
     socket

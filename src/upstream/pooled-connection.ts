@@ -9,6 +9,7 @@ import type { Readable } from 'node:stream';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { AnswerHead } from './answer-head.ts';
 import { type AnswerParts, AnswerReader } from './answer-reader.ts';
+import type { Receiver } from './connector.ts';
 import { unspeakable } from './failure.ts';
 import type { Framing } from './outgoing-headers.ts';
 import { RequestContent } from './request-content.ts';
@@ -58,7 +59,7 @@ export class ConnectionLost extends Error {
   readonly code = 'CONNECTION_LOST';
 }
 
-export class PooledConnection implements AnswerParts {
+export class PooledConnection implements AnswerParts, Receiver {
   readonly #socket: Socket;
   readonly #owner: ConnectionOwner;
   readonly #reader: AnswerReader;
@@ -75,7 +76,6 @@ export class PooledConnection implements AnswerParts {
     this.#owner = owner;
     this.#reader = new AnswerReader(this, maxHeadBytes);
     socket
-      .on('data', (bytes: Buffer) => this.#read(bytes))
       .on('end', () => this.#ended())
       .on('error', (error) => this.fail(error))
       .on('close', () => {
@@ -123,6 +123,16 @@ export class PooledConnection implements AnswerParts {
     process.nextTick(() => this.#socket.uncork());
   }
 
+  receive(bytes: Buffer): void {
+    try {
+      if (!this.#answering) this.#handler?.onAnswering();
+      this.#answering = true;
+      this.#reader.read(bytes);
+    } catch (error) {
+      this.#failWith(error);
+    }
+  }
+
   pause(): void {
     this.#socket.pause();
   }
@@ -165,7 +175,7 @@ export class PooledConnection implements AnswerParts {
       return;
     }
     this.#content = undefined;
-    this.#socket.resume();
+    if (this.#socket.isPaused()) this.#socket.resume();
     this.#owner.onFree(this, head.keptFor);
   }
 
@@ -173,16 +183,6 @@ export class PooledConnection implements AnswerParts {
     this.#sent = true;
     try {
       this.#handler?.onSent();
-    } catch (error) {
-      this.#failWith(error);
-    }
-  }
-
-  #read(bytes: Buffer): void {
-    try {
-      if (!this.#answering) this.#handler?.onAnswering();
-      this.#answering = true;
-      this.#reader.read(bytes);
     } catch (error) {
       this.#failWith(error);
     }
