@@ -1,6 +1,7 @@
 /**
  * HTTP header fields as they came: ordered name/value pairs, names in their own spelling, repeats kept apart.
- * Objects would merge repeats and lose the order, and both matter to whoever forwards a request.
+ * Objects would merge repeats and lose the order, and both matter to whoever forwards a request. Names are looked for
+ * at every request, so their lengths are compared first: most names need no copy in lower case.
  * RFC 9110 §5.1–5.3.
  */
 
@@ -17,20 +18,28 @@ export function fromRawHeaders(raw: readonly string[]): HeaderField[] {
   return list;
 }
 
+/** Whether a field has that name, which is given in lower case. */
+export function isNamed(field: string, name: string): boolean {
+  return field.length === name.length && field.toLowerCase() === name;
+}
+
 /** Every value of a field, in order. `name` is given in lower case. */
 export function headerValues(list: HeaderList, name: string): string[] {
   const values: string[] = [];
-  for (const [key, value] of list) {
-    if (key.length === name.length && key.toLowerCase() === name) values.push(value);
-  }
+  for (const [key, value] of list) if (isNamed(key, name)) values.push(value);
   return values;
+}
+
+/** How often the field stands there. `name` is given in lower case. */
+export function countHeader(list: HeaderList, name: string): number {
+  let count = 0;
+  for (const [key] of list) if (isNamed(key, name)) count += 1;
+  return count;
 }
 
 /** The field's first value, or undefined where it is absent. `name` is given in lower case. */
 export function headerValue(list: HeaderList, name: string): string | undefined {
-  for (const [key, value] of list) {
-    if (key.length === name.length && key.toLowerCase() === name) return value;
-  }
+  for (const [key, value] of list) if (isNamed(key, name)) return value;
   return undefined;
 }
 

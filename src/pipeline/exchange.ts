@@ -13,6 +13,8 @@ export interface Exchange {
   readonly target: string;
   readonly headers: HeaderList;
   readonly httpVersion: string;
+  /** The same object for all requests of one connection; absent where there is none to tell apart. */
+  readonly connection?: object;
   /** The peer's address; undefined where the connection is already gone. */
   readonly peerAddress: string | undefined;
   /** Whoever wants it has begun to read it, or paused it, before the answer's head: an untouched one is thrown away then. */

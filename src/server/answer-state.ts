@@ -57,8 +57,8 @@ export class AnswerState extends Place implements Leaving {
 
   onLeave(callback: () => void): void {
     if (this.#left) return;
-    this.#callbacks ??= [];
-    this.#callbacks.push(callback);
+    if (this.#callbacks === undefined) this.#callbacks = [callback];
+    else this.#callbacks.push(callback);
   }
 
   offLeave(callback: () => void): void {
@@ -76,7 +76,7 @@ export class AnswerState extends Place implements Leaving {
   }
 
   abandon(): void {
-    if (this.closed) return;
+    if (this.#complete || this.#left) return;
     this.#left = true;
     this.unlink();
     this.#gone?.abort();

@@ -5,31 +5,31 @@
 
 const PIECE = 64 * 1024;
 
+/** An answer, as it takes a body. */
 export interface Pieces {
   /** @returns false where the client takes it slower than this */
-  write(piece: Uint8Array): boolean;
+  writePiece(piece: Uint8Array): boolean;
   onDrain(callback: () => void): void;
   /** @param last undefined where there is nothing left */
-  end(last: Uint8Array | undefined): void;
+  endWith(last: Uint8Array | undefined): void;
 }
 
-export function endInPieces(chunk: Uint8Array | string | undefined, { write, onDrain, end }: Pieces): void {
+export function endInPieces(chunk: Uint8Array | string | undefined, answer: Pieces): void {
   const body = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-  if (body === undefined || body.length === 0) {
-    end(undefined);
-    return;
-  }
-  let at = 0;
-  const send = () => {
-    while (body.length - at > PIECE) {
-      const room = write(body.subarray(at, at + PIECE));
-      at += PIECE;
-      if (!room) {
-        onDrain(send);
-        return;
-      }
+  if (body === undefined || body.length === 0) answer.endWith(undefined);
+  else if (body.length <= PIECE) answer.endWith(body);
+  else sendFrom(body, 0, answer);
+}
+
+function sendFrom(body: Uint8Array, start: number, answer: Pieces): void {
+  let at = start;
+  while (body.length - at > PIECE) {
+    const room = answer.writePiece(body.subarray(at, at + PIECE));
+    at += PIECE;
+    if (!room) {
+      answer.onDrain(() => sendFrom(body, at, answer));
+      return;
     }
-    end(body.subarray(at));
-  };
-  send();
+  }
+  answer.endWith(body.subarray(at));
 }

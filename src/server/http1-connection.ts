@@ -4,34 +4,37 @@
  * tells only the answer on the wire that its client left; the others are told here.
  * RFC 9112 §9.3.2.
  */
-import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ClientCertificate } from '../api/client-certificate.ts';
-import type { AnswerState } from './answer-state.ts';
 import type { ServeContext } from './serve-context.ts';
 import { StallGuard } from './stall-guard.ts';
 
-interface Owed {
-  readonly state: AnswerState;
-  readonly response: ServerResponse;
-  /** Serves it; where it waits for its turn. */
-  begin: (() => void) | undefined;
+/** An answer that has not left yet. */
+export interface Owed {
+  readonly headersSent: boolean;
+  /** Every answer before it has left: it is served, where it only waited for that. */
+  takeTurn(): void;
+  /** The client has left. */
+  abandon(): void;
 }
 
-type ConnectionContext = Pick<ServeContext, 'certificateOf' | 'clock' | 'timeouts' | 'logger'>;
-
 export class Http1Connection {
+  readonly context: ServeContext;
   readonly peerAddress: string | undefined;
   readonly clientCertificate: ClientCertificate | undefined;
   /** Of all its answers: their bytes leave one behind the other. */
   readonly guard: StallGuard;
-  /** In the order of their requests: the first is the one on the wire. */
-  readonly #owed: Owed[] = [];
+  /** The one on the wire. */
+  #first: Owed | undefined;
+  /** In the order of their requests. */
+  readonly #behind: Owed[] = [];
   /** True once its bytes could be read in two ways, or were no HTTP: nothing more is served on it. */
   refused = false;
 
-  constructor(socket: Duplex, { certificateOf, clock, timeouts, logger }: ConnectionContext) {
+  constructor(socket: Duplex, context: ServeContext) {
+    const { certificateOf, clock, timeouts, logger } = context;
+    this.context = context;
     this.clientCertificate = certificateOf(socket);
     this.peerAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
     this.guard = new StallGuard({
@@ -50,55 +53,46 @@ export class Http1Connection {
     });
   }
 
+  /** How many answers it owes. */
   get pending(): number {
-    return this.#owed.length;
+    return this.#first === undefined ? 0 : 1 + this.#behind.length;
   }
 
   /** Whether bytes of an unfinished answer are on the wire already. */
   get midAnswer(): boolean {
-    return this.#owed[0]?.response.headersSent ?? false;
+    return this.#first?.headersSent ?? false;
   }
 
-  owe(state: AnswerState, response: ServerResponse): void {
-    const owed: Owed = { state, response, begin: undefined };
-    this.#owed.push(owed);
-    response.on('finish', () => {
-      if (this.#owed[0] === owed) this.#owed.shift();
-      else this.#owed.splice(this.#owed.indexOf(owed), 1);
-      this.#beginNext();
-    });
+  owe(answer: Owed): void {
+    if (this.#first === undefined) this.#first = answer;
+    else this.#behind.push(answer);
   }
 
-  /** Whether answers to earlier requests are still owed. */
-  waits(state: AnswerState): boolean {
-    return this.#owed[0]?.state !== state;
+  /** The answer has left. */
+  settle(answer: Owed): void {
+    if (this.#first === answer) this.#first = this.#behind.shift();
+    else this.#behind.splice(this.#behind.indexOf(answer), 1);
+    this.#first?.takeTurn();
   }
 
-  /**
-   * @param begin called once: now, or when the answers before have left; never where the client leaves first
-   */
-  serveInTurn(state: AnswerState, begin: () => void): void {
-    const owed = this.#owed.find((each) => each.state === state);
-    if (owed === undefined) return;
-    owed.begin = begin;
-    if (owed === this.#owed[0]) this.#beginNext();
-  }
-
-  #beginNext(): void {
-    const next = this.#owed[0];
-    const begin = next?.begin;
-    if (next === undefined || begin === undefined || next.state.closed) return;
-    next.begin = undefined;
-    begin();
+  /** Whether it is owed, and answers to earlier requests are so too. */
+  waits(answer: Owed): boolean {
+    return this.#first !== answer;
   }
 
   abandon(): void {
-    for (const { state } of this.#owed) state.abandon();
+    this.#first?.abandon();
+    for (const answer of this.#behind) answer.abandon();
   }
+
+  /** A request whose body breaks off is told by `signal`; without a listener it would be an uncaught error. */
+  readonly onRequestError = (error: Error): void => {
+    this.context.logger.debug({ error }, 'a request broke off');
+  };
 }
 
 /** The connection of each socket, made when it is first asked for: after its handshake. */
-export function createHttp1Connections(context: ConnectionContext): (socket: Duplex) => Http1Connection {
+export function createHttp1Connections(context: ServeContext): (socket: Duplex) => Http1Connection {
   const connections = new WeakMap<Duplex, Http1Connection>();
   return (socket) => {
     const known = connections.get(socket);

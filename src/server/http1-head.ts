@@ -4,19 +4,20 @@
  * RFC 9112 §2.3, §3.2, §6.1, §6.3.
  */
 import { StatusError } from '../errors/status-error.ts';
-import { type HeaderList, headerTokens, headerValues } from '../lib/header-list.ts';
+import { countHeader, type HeaderList, headerTokens, headerValue, isNamed } from '../lib/header-list.ts';
 
 /** @throws StatusError RequestMalformed */
 export function checkHttp1Head(httpVersion: string, headers: HeaderList): void {
   // Node's parser also takes 0.9 and 2.0, which have another framing than the one it then applies.
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     throw new StatusError('RequestMalformed', 'the only versions understood here are HTTP/1.0 and HTTP/1.1');
-  const hosts = headerValues(headers, 'host').length;
+  const hosts = countHeader(headers, 'host');
   if (hosts > 1 || (hosts === 0 && httpVersion !== '1.0'))
     throw new StatusError('RequestMalformed', 'the request must carry exactly one Host field');
-  const encodings = headerValues(headers, 'transfer-encoding');
-  if (encodings.length === 0) return;
-  if (encodings.length > 1 || encodings[0]?.toLowerCase() !== 'chunked' || httpVersion === '1.0')
+  const encoding = headerValue(headers, 'transfer-encoding');
+  if (encoding === undefined) return;
+  const encodings = countHeader(headers, 'transfer-encoding');
+  if (encodings > 1 || encoding.toLowerCase() !== 'chunked' || httpVersion === '1.0')
     throw new StatusError(
       'RequestMalformed',
       'the only transfer encoding understood is chunked, on HTTP/1.1',
@@ -25,8 +26,10 @@ export function checkHttp1Head(httpVersion: string, headers: HeaderList): void {
 
 /** Whether a body follows the head, as the head says. */
 export function announcesBody(headers: HeaderList): boolean {
-  if (headerValues(headers, 'transfer-encoding').length > 0) return true;
-  return headerValues(headers, 'content-length').some((length) => Number(length) !== 0);
+  return headers.some(
+    ([name, value]) =>
+      isNamed(name, 'transfer-encoding') || (isNamed(name, 'content-length') && Number(value) !== 0),
+  );
 }
 
 /** What a Kubernetes API server upgrades to. Anything else (h2c, say) would carry requests that nobody decides about. */

@@ -6,103 +6,117 @@
 import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { HeaderList } from '../lib/header-list.ts';
-import { remembered } from '../lib/remembered.ts';
+import { type HeaderList, isNamed } from '../lib/header-list.ts';
 import type { ResponseWriter } from '../pipeline/exchange.ts';
-import type { AnswerState } from './answer-state.ts';
-import { endInPieces } from './end-in-pieces.ts';
+import { AnswerState } from './answer-state.ts';
+import { endInPieces, type Pieces } from './end-in-pieces.ts';
+import type { Http1Connection, Owed } from './http1-connection.ts';
 import { checkedFields } from './response-head.ts';
-import type { StallGuard } from './stall-guard.ts';
 
-export interface Http1ResponseOptions {
-  readonly response: ServerResponse;
-  readonly socket: Socket;
-  readonly state: AnswerState;
-  /** Says when there is room again: the response itself, or the bare socket. */
-  readonly drains: EventEmitter;
-  /** Called right before the head is written. */
-  readonly beforeHead: () => void;
-  /** Told of every write. */
-  readonly guard: StallGuard;
-}
+/** No Content-Length said how long the body is, or more than it said was written. */
+const UNKNOWN = -1;
 
-/** What has a length begins with its head: nobody waits for the head alone, and a look later would cost each answer. */
-const isLength = remembered((name: string) => name.toLowerCase() === 'content-length');
-
-export class Http1Response implements ResponseWriter {
-  readonly #options: Http1ResponseOptions;
+export abstract class Http1Response extends AnswerState implements ResponseWriter, Owed, Pieces {
+  readonly connection: Http1Connection;
+  protected readonly outgoing: ServerResponse;
+  protected readonly socket: Socket;
+  /** Bytes of the body still to be written. */
+  #missing = UNKNOWN;
   #bodyBegun = false;
 
-  constructor(options: Http1ResponseOptions) {
-    this.#options = options;
+  constructor(outgoing: ServerResponse, socket: Socket, connection: Http1Connection) {
+    const { open, draining } = connection.context;
+    super(open, draining.aborted);
+    this.outgoing = outgoing;
+    this.socket = socket;
+    this.connection = connection;
+    connection.owe(this);
+    // It is emitted once; 'on', since 'once' makes a wrapper and takes it off again.
+    outgoing.on('finish', () => this.finished());
+  }
+
+  /** Called right before the head is written. */
+  protected abstract beforeHead(): void;
+
+  /** Says when there is room again. */
+  protected abstract get drains(): EventEmitter;
+
+  abstract takeTurn(): void;
+
+  /** Called when the whole answer has left. */
+  protected finished(): void {
+    this.connection.settle(this);
   }
 
   get headersSent(): boolean {
-    return this.#options.response.headersSent;
-  }
-
-  get closed(): boolean {
-    return this.#options.state.closed;
+    return this.outgoing.headersSent;
   }
 
   /** The connection ends with this answer. */
   closeAfter(): void {
-    this.#options.response.shouldKeepAlive = false;
+    this.outgoing.shouldKeepAlive = false;
   }
 
   writeHead(status: number, headers: HeaderList): void {
     if (this.closed) return;
-    const { response, beforeHead } = this.#options;
     const fields: string[] = [];
-    let bodyFollows = false;
-    for (const [name, value] of checkedFields(status, headers)) {
-      fields.push(name, value);
-      bodyFollows ||= isLength(name);
+    for (const field of checkedFields(status, headers)) {
+      fields.push(field[0], field[1]);
+      if (isNamed(field[0], 'content-length')) this.#missing = Number(field[1]);
     }
-    beforeHead();
-    response.writeHead(status, fields);
-    if (bodyFollows) return;
-    // A watch may have nothing to say for minutes: its head leaves now, but in one packet with what follows at once.
-    // Not by flushHeaders: that sends header bytes beyond ASCII as UTF-8 once more.
+    this.beforeHead();
+    this.outgoing.writeHead(status, fields);
+    // What has a length begins with its head: nobody waits for the head alone, and a look later would cost each answer.
+    if (this.#missing === UNKNOWN) this.#sendHeadSoon();
+  }
+
+  /**
+   * A watch may have nothing to say for minutes: its head leaves now, but in one packet with what follows at once.
+   * Not by flushHeaders: that sends header bytes beyond ASCII as UTF-8 once more.
+   */
+  #sendHeadSoon(): void {
     process.nextTick(() => {
       if (this.closed || this.#bodyBegun) return;
-      response.write('', 'latin1');
-      this.#options.guard.wrote();
+      this.outgoing.write('', 'latin1');
+      this.connection.guard.wrote();
     });
   }
 
   write(chunk: Uint8Array): boolean {
     this.#bodyBegun = true;
     if (this.closed) return true;
-    const room = this.#options.response.write(chunk);
-    this.#options.guard.wrote();
-    return room;
+    if (this.#missing === UNKNOWN) return this.writePiece(chunk);
+    this.#missing = Math.max(UNKNOWN, this.#missing - chunk.length);
+    if (this.#missing !== 0) return this.writePiece(chunk);
+    // The last of it: together with the head, where that still waits, and without an empty write behind it.
+    this.complete();
+    this.endWith(chunk);
+    return true;
   }
 
   onDrain(callback: () => void): void {
-    this.#options.drains.once('drain', callback);
+    this.drains.once('drain', callback);
   }
 
   end(chunk?: Uint8Array | string): void {
     if (this.closed) return;
-    const { state, response } = this.#options;
-    state.complete();
-    endInPieces(chunk, {
-      write: (piece) => {
-        const room = response.write(piece);
-        this.#options.guard.wrote();
-        return room;
-      },
-      onDrain: (callback) => this.onDrain(callback),
-      end: (last) => {
-        response.end(last);
-        this.#options.guard.wrote();
-      },
-    });
+    this.complete();
+    endInPieces(chunk, this);
+  }
+
+  writePiece(piece: Uint8Array): boolean {
+    const room = this.outgoing.write(piece);
+    this.connection.guard.wrote();
+    return room;
+  }
+
+  endWith(last: Uint8Array | undefined): void {
+    this.outgoing.end(last);
+    this.connection.guard.wrote();
   }
 
   destroy(): void {
-    this.#options.state.complete();
-    this.#options.socket.destroy();
+    this.complete();
+    this.socket.destroy();
   }
 }

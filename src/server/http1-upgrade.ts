@@ -9,7 +9,6 @@ import { Socket } from 'node:net';
 import { type Duplex, Readable } from 'node:stream';
 import { StatusError } from '../errors/status-error.ts';
 import { fromRawHeaders, headerTokens } from '../lib/header-list.ts';
-import { AnswerState } from './answer-state.ts';
 import type { Http1Connection } from './http1-connection.ts';
 import { checkHttp1Head, checkUpgradeHead } from './http1-head.ts';
 import { Http1Response } from './http1-response.ts';
@@ -22,9 +21,8 @@ export function serveHttp1Upgrades(
 ): void {
   server.on('upgrade', (request, socket, head) => {
     const connection = connectionOf(socket);
-    const accepted = accept(request, socket, connection, context);
-    if (accepted === undefined) return;
-    const { state, writer } = accepted;
+    const response = accept(request, socket, connection);
+    if (response === undefined) return;
     const { peerAddress, clientCertificate } = connection;
     const { method = '', url: target = '', httpVersion } = request;
     const headers = fromRawHeaders(request.rawHeaders);
@@ -32,11 +30,11 @@ export function serveHttp1Upgrades(
       checkHttp1Head(httpVersion, headers);
       checkUpgradeHead(headers);
     } catch (error) {
-      refuse(writer, error, context);
+      refuse(response, error, context);
       return;
     }
     const protocol = headerTokens(headers, 'upgrade')[0] ?? '';
-    void serveGuarded(
+    serveGuarded(
       {
         method,
         target,
@@ -44,11 +42,12 @@ export function serveHttp1Upgrades(
         httpVersion,
         peerAddress,
         clientCertificate,
+        connection,
         body: Readable.from([]),
-        response: writer,
-        signal: state.signal,
+        response,
+        signal: response.signal,
         get draining() {
-          return state.draining;
+          return response.draining;
         },
         upgrade: { protocol, socket, head },
       },
@@ -56,9 +55,9 @@ export function serveHttp1Upgrades(
     );
   });
   server.on('connect', (request, socket) => {
-    const accepted = accept(request, socket, connectionOf(socket), context);
-    if (accepted === undefined) return;
-    refuse(accepted.writer, new StatusError('MethodNotAllowed', 'CONNECT is not supported'), context);
+    const response = accept(request, socket, connectionOf(socket));
+    if (response === undefined) return;
+    refuse(response, new StatusError('MethodNotAllowed', 'CONNECT is not supported'), context);
   });
 }
 
@@ -66,9 +65,9 @@ function accept(
   request: IncomingMessage,
   socket: Duplex,
   connection: Http1Connection,
-  context: ServeContext,
-): { state: AnswerState; writer: Http1Response } | undefined {
-  socket.on('error', (error) => context.logger.debug({ error }, 'an upgraded connection broke'));
+): UpgradeResponse | undefined {
+  const { logger } = connection.context;
+  socket.on('error', (error) => logger.debug({ error }, 'an upgraded connection broke'));
   // Behind an answer still owed, the new protocol's bytes and the old answer's would be mixed.
   if (!(socket instanceof Socket) || connection.refused || connection.pending > 0) {
     socket.destroy();
@@ -76,23 +75,26 @@ function accept(
   }
   // It may still watch an earlier answer; a tunnel may be as slow as it likes.
   connection.guard.stop();
-  const response = new ServerResponse(request);
-  const state = new AnswerState(context.open, context.draining.aborted);
-  connection.owe(state, response);
-  const writer = new Http1Response({
-    response,
-    socket,
-    state,
-    drains: socket,
-    guard: connection.guard,
-    beforeHead: () => {
-      if (response.socket !== socket) response.assignSocket(socket);
-    },
-  });
-  writer.closeAfter();
-  response.once('finish', () => {
-    response.detachSocket(socket);
-    socket.destroySoon();
-  });
-  return { state, writer };
+  const response = new UpgradeResponse(new ServerResponse(request), socket, connection);
+  response.closeAfter();
+  return response;
+}
+
+class UpgradeResponse extends Http1Response {
+  /** It never waits: nothing is owed before it. */
+  takeTurn(): void {}
+
+  protected get drains(): Socket {
+    return this.socket;
+  }
+
+  protected beforeHead(): void {
+    if (this.outgoing.socket !== this.socket) this.outgoing.assignSocket(this.socket);
+  }
+
+  protected override finished(): void {
+    super.finished();
+    this.outgoing.detachSocket(this.socket);
+    this.socket.destroySoon();
+  }
 }

@@ -5,24 +5,13 @@
  * A Node older than its fix of CVE-2026-21714 keeps sessions whose window overflowed: run a patched release.
  * RFC 9113.
  */
-import {
-  constants,
-  type IncomingHttpHeaders,
-  performServerHandshake,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
-import type { Readable } from 'node:stream';
+import { constants, performServerHandshake, type ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { StatusError } from '../errors/status-error.ts';
-import { fromRawHeaders, type HeaderList, headerValue } from '../lib/header-list.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
-import { AnswerState } from './answer-state.ts';
-import { continueOnRead } from './expect-continue.ts';
-import { Http2Response } from './http2-response.ts';
+import { headerValue } from '../lib/header-list.ts';
+import { Http2Exchange, type Http2Peer } from './http2-exchange.ts';
 import { MAX_CONCURRENT_STREAMS, watchSession } from './http2-watch.ts';
 import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
-import { ServedExchange } from './served-exchange.ts';
 
 /** What one stream may send ahead, and what all of a connection together may. */
 const STREAM_WINDOW = 256 * 1024;
@@ -39,65 +28,39 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
     },
     maxHeaderListPairs: 2_000,
   });
-  const peer = { peerAddress: socket.remoteAddress, clientCertificate: context.certificateOf(socket) };
+  const peer: Http2Peer = {
+    session,
+    peerAddress: socket.remoteAddress,
+    clientCertificate: context.certificateOf(socket),
+  };
   session.on('error', (error) => context.logger.debug({ error }, 'an HTTP/2 connection broke'));
   session.on('stream', (stream, headers, _flags, rawHeaders) => {
-    serveStream(stream, headers, fromRawHeaders(rawHeaders), peer, context);
+    serve(new Http2Exchange(stream, headers, rawHeaders, peer, context), context);
   });
   session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW));
   watchSession(session, socket, context);
   return session;
 }
 
-function serveStream(
-  stream: ServerHttp2Stream,
-  pseudo: IncomingHttpHeaders,
-  headers: HeaderList,
-  peer: Required<Pick<Exchange, 'peerAddress' | 'clientCertificate'>>,
-  context: ServeContext,
-): void {
-  const method = pseudo[':method'] ?? '';
-  const target = pseudo[':path'] ?? '';
-  const state = new AnswerState(context.open, context.draining.aborted);
-  const response = new Http2Response(stream, state, method, context);
-  stream.on('error', (error) => context.logger.debug({ error }, 'an HTTP/2 stream broke'));
-  // A reset with NO_ERROR closes a stream only when its last write is done, which waits for a window nobody opens.
-  stream.once('aborted', () => {
-    state.abandon();
-    stream.destroy();
-  });
-  stream.once('close', () => state.abandon());
+function serve(exchange: Http2Exchange, context: ServeContext): void {
   try {
-    checkHead(method, target, headers, context.headerBytes);
+    checkHead(exchange, context.headerBytes);
   } catch (error) {
-    refuse(response, error, context);
+    refuse(exchange, error, context);
     return;
   }
-  const body = bodyOf(stream, headers, response, context);
-  const given = { method, target, headers, httpVersion: '2.0', ...peer, body, response };
-  void serveGuarded(new ServedExchange(given, state), context);
+  if (headerValue(exchange.headers, 'expect') !== undefined) exchange.awaitLeave();
+  serveGuarded(exchange, context);
 }
 
 /** @throws StatusError MethodNotAllowed, ExpectationFailed or HeadersTooLarge */
-function checkHead(method: string, target: string, headers: HeaderList, limit: number): void {
+function checkHead({ method, target, headers }: Http2Exchange, limit: number): void {
   if (method === constants.HTTP2_METHOD_CONNECT)
     throw new StatusError('MethodNotAllowed', 'CONNECT is not supported');
-  const bytes = headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, target.length);
+  let bytes = target.length;
+  for (const [name, value] of headers) bytes += name.length + value.length + 4;
   if (bytes > limit) throw new StatusError('HeadersTooLarge', 'the request header fields are too large');
   const expectation = headerValue(headers, 'expect');
   if (expectation !== undefined && expectation.toLowerCase() !== '100-continue')
     throw new StatusError('ExpectationFailed', 'the only expectation understood is 100-continue');
-}
-
-function bodyOf(
-  stream: ServerHttp2Stream,
-  headers: HeaderList,
-  response: Http2Response,
-  { logger }: ServeContext,
-): Readable {
-  if (headerValue(headers, 'expect') === undefined) return stream;
-  const sayContinue = () => {
-    if (!response.closed && !response.headersSent) stream.additionalHeaders({ ':status': 100 });
-  };
-  return continueOnRead(stream, sayContinue, logger);
 }

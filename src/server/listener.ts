@@ -125,6 +125,8 @@ function createTLSServer({ tls, http2, timeouts, limits, logger }: ListenerOptio
     maxHeaderSize: limits.headerBytes,
     // Checked by us, for a Status in answer.
     requireHostHeader: false,
+    // A request without a body needs no stream that ends; most are such.
+    optimizeEmptyRequests: true,
     noDelay: true,
     keepAlive: true,
   });

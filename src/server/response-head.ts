@@ -4,9 +4,7 @@
  * RFC 9110 §8.6, §15, §15.3.6.
  */
 import { StatusError } from '../errors/status-error.ts';
-import type { HeaderList } from '../lib/header-list.ts';
-
-const WITHOUT_LENGTH: ReadonlySet<number> = new Set([204, 205]);
+import { type HeaderList, isNamed } from '../lib/header-list.ts';
 
 /**
  * @returns the fields to send
@@ -15,6 +13,6 @@ const WITHOUT_LENGTH: ReadonlySet<number> = new Set([204, 205]);
 export function checkedFields(status: number, headers: HeaderList): HeaderList {
   if (!Number.isInteger(status) || status < 200 || status > 599)
     throw new StatusError('InvariantBroken', 'Internal error occurred: an answer has no final status');
-  if (!WITHOUT_LENGTH.has(status)) return headers;
-  return headers.filter(([name]) => name.toLowerCase() !== 'content-length');
+  if (status !== 204 && status !== 205) return headers;
+  return headers.filter(([name]) => !isNamed(name, 'content-length'));
 }

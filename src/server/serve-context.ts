@@ -37,16 +37,20 @@ export interface ServeContext {
   readonly open: OpenAnswers;
 }
 
-/** Serves one exchange; whatever it throws, and an answer it forgot, becomes a Status. */
-export async function serveGuarded(exchange: Exchange, context: ServeContext): Promise<void> {
+/** Serves one exchange; whatever it throws, and an answer it forgot, becomes a Status. Not `async`: that costs twice this. */
+export function serveGuarded(exchange: Exchange, context: ServeContext): void {
+  const fail = (error: unknown): void => refuse(exchange.response, error, context);
   try {
-    await context.serve(exchange);
-    const { response } = exchange;
-    if (exchange.upgrade === undefined && !response.closed && !response.headersSent)
-      throw new Error('the request was served without an answer');
+    void context.serve(exchange).then(() => {
+      if (isForgotten(exchange)) fail(new Error('the request was served without an answer'));
+    }, fail);
   } catch (error) {
-    refuse(exchange.response, error, context);
+    fail(error);
   }
+}
+
+function isForgotten({ upgrade, response }: Exchange): boolean {
+  return upgrade === undefined && !response.closed && !response.headersSent;
 }
 
 /** Answers what never reached the pipeline; the log has it under the audit ID that the client is told. */
