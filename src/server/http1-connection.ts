@@ -8,7 +8,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ClientCertificate } from '../api/client-certificate.ts';
 import type { ServeContext } from './serve-context.ts';
-import { StallGuard } from './stall-guard.ts';
+import { type Guarded, StallGuard, StallGuards } from './stall-guard.ts';
 
 /** An answer that has not left yet. */
 export interface Owed {
@@ -19,12 +19,13 @@ export interface Owed {
   abandon(): void;
 }
 
-export class Http1Connection {
+export class Http1Connection implements Guarded {
   readonly context: ServeContext;
   readonly peerAddress: string | undefined;
   readonly clientCertificate: ClientCertificate | undefined;
   /** Of all its answers: their bytes leave one behind the other. */
   readonly guard: StallGuard;
+  readonly #socket: Duplex;
   /** The one on the wire. */
   #first: Owed | undefined;
   /** In the order of their requests. */
@@ -33,24 +34,30 @@ export class Http1Connection {
   refused = false;
 
   constructor(socket: Duplex, context: ServeContext) {
-    const { certificateOf, clock, timeouts, logger } = context;
+    const { certificateOf, clock, timeouts } = context;
     this.context = context;
+    this.#socket = socket;
     this.clientCertificate = certificateOf(socket);
     this.peerAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
-    this.guard = new StallGuard({
-      clock,
-      patience: timeouts.stall,
-      unsent: () => socket.writableLength,
-      sent: () => (socket instanceof Socket ? socket.bytesWritten - socket.writableLength : 0),
-      onStall: () => {
-        logger.debug({}, 'a client took no byte of its answer: the connection is broken off');
-        socket.destroy();
-      },
-    });
+    const guards = new StallGuards(clock, timeouts.stall);
+    this.guard = new StallGuard(guards, this);
     socket.once('close', () => {
-      this.guard.stop();
+      guards.stop();
       this.abandon();
     });
+  }
+
+  get unsent(): number {
+    return this.#socket.writableLength;
+  }
+
+  get sent(): number {
+    return this.#socket instanceof Socket ? this.#socket.bytesWritten - this.#socket.writableLength : 0;
+  }
+
+  onStall(): void {
+    this.context.logger.debug({}, 'a client took no byte of its answer: the connection is broken off');
+    this.#socket.destroy();
   }
 
   /** How many answers it owes. */

@@ -8,39 +8,39 @@ import { remembered } from '../lib/remembered.ts';
 import type { ResponseWriter } from '../pipeline/exchange.ts';
 import { AnswerState } from './answer-state.ts';
 import { endInPieces, type Pieces } from './end-in-pieces.ts';
+import type { Http2Peer } from './http2-peer.ts';
 import { checkedFields } from './response-head.ts';
-import type { ServeContext } from './serve-context.ts';
-import { StallGuard } from './stall-guard.ts';
+import { type Guarded, StallGuard } from './stall-guard.ts';
 
 const { NGHTTP2_NO_ERROR } = constants;
 
-export class Http2Response extends AnswerState implements ResponseWriter, Pieces {
+export class Http2Response extends AnswerState implements ResponseWriter, Pieces, Guarded {
   protected readonly stream: ServerHttp2Stream;
-  protected readonly context: ServeContext;
+  protected readonly peer: Http2Peer;
   readonly #guard: StallGuard;
   #bodiless: boolean;
   #written = 0;
 
-  constructor(stream: ServerHttp2Stream, method: string, context: ServeContext) {
-    super(context.open, context.draining.aborted);
+  constructor(stream: ServerHttp2Stream, method: string, peer: Http2Peer) {
+    const { open, draining, logger } = peer.context;
+    super(open, draining.aborted);
     this.stream = stream;
-    this.context = context;
+    this.peer = peer;
     this.#bodiless = method === 'HEAD';
-    this.#guard = new StallGuard({
-      clock: context.clock,
-      patience: context.timeouts.stall,
-      unsent: () => stream.writableLength,
-      sent: () => this.#written - stream.writableLength,
-      onStall: () => {
-        context.logger.debug({}, 'a client took no byte of its answer: the stream is broken off');
-        this.abandon();
-        stream.destroy(new Error('the client took no byte of the answer'));
-      },
+    this.#guard = new StallGuard(peer.guards, this);
+    peer.watch.begun(stream);
+    // 'on', though most come once: Node tells every stream of each listener that is taken off.
+    stream.on('error', (error) => logger.debug({ error }, 'an HTTP/2 stream broke'));
+    // A reset with NO_ERROR closes a stream only when its last write is done, which waits for a window nobody opens.
+    stream.on('aborted', () => {
+      this.abandon();
+      stream.destroy();
+      peer.watch.reset();
     });
-    // 'on', though each comes once: Node tells every stream of each listener that is taken off.
     stream.on('close', () => {
       this.#guard.stop();
       this.abandon();
+      peer.watch.closed(stream);
     });
     // What the client still uploads nobody reads: it is told to stop, after the answer (RFC 9113 §8.1).
     if (!stream.endAfterHeaders)
@@ -49,6 +49,20 @@ export class Http2Response extends AnswerState implements ResponseWriter, Pieces
           if (!stream.readableEnded && !stream.closed) stream.close(NGHTTP2_NO_ERROR);
         }),
       );
+  }
+
+  get unsent(): number {
+    return this.stream.writableLength;
+  }
+
+  get sent(): number {
+    return this.#written - this.stream.writableLength;
+  }
+
+  onStall(): void {
+    this.peer.context.logger.debug({}, 'a client took no byte of its answer: the stream is broken off');
+    this.abandon();
+    this.stream.destroy(new Error('the client took no byte of the answer'));
   }
 
   get headersSent(): boolean {

@@ -27,12 +27,20 @@ export interface SessionWatchOptions {
   readonly logger: Logger;
 }
 
+/** To be told of the session's streams. */
+export interface SessionWatch {
+  begun(stream: ServerHttp2Stream): void;
+  /** Its client took one back. */
+  reset(): void;
+  closed(stream: ServerHttp2Stream): void;
+}
+
 /** Looks after the session until it closes. */
 export function watchSession(
   session: ServerHttp2Session,
   socket: TLSSocket,
   { timeouts, clock, logger }: SessionWatchOptions,
-): void {
+): SessionWatch {
   let settled = false;
   let controlFrames = 0;
   let resets = 0;
@@ -82,20 +90,23 @@ export function watchSession(
     control();
   });
   session.on('ping', control);
-  session.on('stream', (stream: ServerHttp2Stream) => {
-    lastStream = stream.id ?? lastStream;
-    open.add(stream);
-    if (open.size > MAX_CONCURRENT_STREAMS) sweep();
-    stream.once('aborted', () => {
+  timer = clock.after(timeouts.header, look);
+  session.once('close', () => timer.cancel());
+
+  return {
+    begun(stream) {
+      lastStream = stream.id ?? lastStream;
+      open.add(stream);
+      if (open.size > MAX_CONCURRENT_STREAMS) sweep();
+    },
+    reset() {
       resets += 1;
       if (resets > MAX_RESETS && !session.destroyed)
         breakOff('flood of resets', constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    });
-    stream.once('close', () => {
+    },
+    closed(stream) {
       open.delete(stream);
       idleSince = clock.now();
-    });
-  });
-  timer = clock.after(timeouts.header, look);
-  session.once('close', () => timer.cancel());
+    },
+  };
 }

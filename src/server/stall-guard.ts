@@ -1,57 +1,99 @@
 /**
  * Gives up an answer whose client takes no byte of it: what is held for such a client is held for nobody. Silence of
  * our own is no standstill: a watch that has nothing to send waits as long as it likes, and any byte taken counts.
+ * One timer serves all answers of a connection, and runs only while something may be unsent: one for each answer would
+ * cost more than the rest of its bookkeeping.
  */
 import type { Clock, Timer } from '../lib/clock.ts';
+import { Place } from '../lib/ring.ts';
 
-export interface StallGuardOptions {
-  readonly clock: Clock;
-  /** Milliseconds without a byte taken. */
-  readonly patience: number;
+/** Whose bytes are to be taken. */
+export interface Guarded {
   /** Bytes that wait to be taken. */
-  readonly unsent: () => number;
+  readonly unsent: number;
   /** Bytes taken so far; only its growth matters. */
-  readonly sent: () => number;
+  readonly sent: number;
   /** Called once. */
-  readonly onStall: () => void;
+  onStall(): void;
 }
 
-export class StallGuard {
-  readonly #options: StallGuardOptions;
+/** Those of one connection. */
+export class StallGuards {
+  readonly clock: Clock;
+  readonly patience: number;
+  readonly #watching = new Place();
   #timer: Timer | undefined;
-  #sent = 0;
 
-  constructor(options: StallGuardOptions) {
-    this.#options = options;
+  /** @param patience milliseconds without a byte taken */
+  constructor(clock: Clock, patience: number) {
+    this.clock = clock;
+    this.patience = patience;
   }
 
-  /** To be told of every write; a timer runs only while something is unsent. */
-  wrote(): void {
-    if (this.#timer !== undefined || this.#options.unsent() === 0) return;
-    this.#sent = this.#options.sent();
-    this.#wait();
+  watch(guard: StallGuard): void {
+    guard.joinBefore(this.#watching);
+    this.#timer ??= this.clock.after(this.patience, this.#look);
   }
 
-  /** Until it is told of a write again. */
+  /** The connection has ended. */
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
   }
 
-  #wait(): void {
-    this.#timer = this.#options.clock.after(this.#options.patience, () => this.#look());
+  readonly #look = (): void => {
+    this.#timer = undefined;
+    let next = this.patience;
+    // A list of them first: giving up one may end others.
+    for (const guard of [...this.#watching.others()])
+      if (guard instanceof StallGuard && !guard.alone) next = Math.min(next, guard.look());
+    if (!this.#watching.alone) this.#timer ??= this.clock.after(next, this.#look);
+  };
+}
+
+export class StallGuard extends Place {
+  readonly #guards: StallGuards;
+  readonly #guarded: Guarded;
+  #sent = 0;
+  #since = 0;
+
+  constructor(guards: StallGuards, guarded: Guarded) {
+    super();
+    this.#guards = guards;
+    this.#guarded = guarded;
   }
 
-  #look(): void {
-    this.#timer = undefined;
-    const { unsent, sent, onStall } = this.#options;
-    if (unsent() === 0) return;
-    const now = sent();
-    if (now === this.#sent) {
-      onStall();
-      return;
+  /** To be told of every write. */
+  wrote(): void {
+    if (!this.alone || this.#guarded.unsent === 0) return;
+    this.#sent = this.#guarded.sent;
+    this.#since = this.#guards.clock.now();
+    this.#guards.watch(this);
+  }
+
+  /** Until it is told of a write again. */
+  stop(): void {
+    this.unlink();
+  }
+
+  /** @returns milliseconds until the next look */
+  look(): number {
+    const { clock, patience } = this.#guards;
+    const { unsent, sent } = this.#guarded;
+    if (unsent === 0) {
+      this.unlink();
+      return patience;
     }
-    this.#sent = now;
-    this.#wait();
+    const now = clock.now();
+    if (sent !== this.#sent) {
+      this.#sent = sent;
+      this.#since = now;
+      return patience;
+    }
+    const left = this.#since + patience - now;
+    if (left > 0) return left;
+    this.unlink();
+    this.#guarded.onStall();
+    return patience;
   }
 }

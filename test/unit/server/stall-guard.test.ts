@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { Duplex, Readable } from 'node:stream';
 import t from 'tap';
-import { StallGuard } from '../../../src/server/stall-guard.ts';
+import { StallGuard, StallGuards } from '../../../src/server/stall-guard.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { startListener } from '../../support/server/listening.ts';
@@ -16,11 +16,13 @@ t.test('the guard of an answer', async (t) => {
   let unsent = 0;
   let sent = 0;
   let stalls = 0;
-  const guard = new StallGuard({
-    clock,
-    patience: 100,
-    unsent: () => unsent,
-    sent: () => sent,
+  const guard = new StallGuard(new StallGuards(clock, 100), {
+    get unsent() {
+      return unsent;
+    },
+    get sent() {
+      return sent;
+    },
     onStall: () => {
       stalls += 1;
     },
