@@ -1,0 +1,166 @@
+/** What the listener hands over for a request, and how an answer ends, in both protocols. */
+import { once } from 'node:events';
+import t from 'tap';
+import { echoTarget, readAll, readSome, request2, startListener } from '../../support/server/listening.ts';
+
+const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+
+t.test('requests of one connection say so, and those of two are told apart', async (t) => {
+  const connections: (object | undefined)[] = [];
+  const listening = await startListener(async (exchange) => {
+    connections.push(exchange.connection);
+    await echoTarget(exchange);
+  });
+  t.teardown(() => listening.close());
+  for (let client = 0; client < 2; client += 1) {
+    const session = await listening.session();
+    await request2(session, { ':path': '/' });
+    await request2(session, { ':path': '/' });
+    session.close();
+    const socket = await listening.socket();
+    socket.write(`${GET}GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    await readAll(socket);
+  }
+  t.equal(connections.length, 8);
+  t.equal(new Set(connections).size, 4);
+  t.notOk(connections.includes(undefined));
+  for (let first = 0; first < 8; first += 2) t.equal(connections[first], connections[first + 1]);
+});
+
+for (const [what, head] of [
+  ['a request without a body', 'POST / HTTP/1.1\r\nHost: x\r\n'],
+  ['a request with a body of no bytes', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n'],
+  ['a request of HTTP/1.0 without a body', 'POST / HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\n'],
+] as const) {
+  t.test(`${what} has an empty one, and the next request follows`, async (t) => {
+    const listening = await startListener(async ({ body, response }) => {
+      const chunks = await body.toArray();
+      response.writeHead(200, [['Content-Length', '1']]);
+      response.end(String(chunks.length));
+    });
+    t.teardown(() => listening.close());
+    const socket = await listening.socket();
+    socket.write(`${head}\r\n`);
+    t.match(await readSome(socket), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n0$/);
+    socket.write(`${head}\r\n`);
+    t.match(await readSome(socket), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n0$/);
+    socket.destroy();
+  });
+}
+
+t.test('a client that waits for leave to send a body it does not announce is answered', async (t) => {
+  const listening = await startListener(async ({ body, response }) => {
+    const chunks = await body.toArray();
+    response.writeHead(200, [['Content-Length', '1']]);
+    response.end(String(chunks.length));
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n');
+  t.match(await readAll(socket), /HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n0$/);
+});
+
+t.test('a client that leaves while its request without a body is served is noticed', async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<boolean>();
+  const listening = await startListener(async ({ leaving, signal }) => {
+    leaving?.onLeave(() => left.resolve(signal.aborted));
+    begun.resolve();
+    await left.promise;
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write(GET);
+  await begun.promise;
+  socket.destroy();
+  t.equal(await left.promise, true);
+});
+
+t.test(
+  'an answer of a known length is complete with its last byte, head and body in one packet',
+  async (t) => {
+    const answered = Promise.withResolvers<boolean[]>();
+    const listening = await startListener(async ({ response }) => {
+      response.writeHead(200, [['content-length', '10']]);
+      response.write(Buffer.from('hello'));
+      const before = response.closed;
+      response.write(Buffer.from('world'));
+      answered.resolve([before, response.closed]);
+      // Nothing that comes behind it may reach the client, or break its connection.
+      response.write(Buffer.from('HTTP/1.1 200 OK\r\n\r\n'));
+      response.end('more');
+    });
+    t.teardown(() => listening.close());
+    const socket = await listening.socket();
+    socket.write(GET);
+    t.same(await answered.promise, [false, true]);
+    t.match(await readSome(socket), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nhelloworld$/);
+    socket.write(GET);
+    t.match(await readSome(socket), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nhelloworld$/);
+    socket.destroy();
+  },
+);
+
+t.test('an answer whose length is zero ends without a body', async (t) => {
+  const listening = await startListener(async ({ response }) => {
+    response.writeHead(200, [['Content-Length', '0']]);
+    response.end();
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write(`${GET}GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  const answers = (await readAll(socket)).split('HTTP/1.1 200 OK\r\n');
+  t.equal(answers.length, 3);
+});
+
+t.test(
+  'a client of an answer with a length gets what there is of it while the rest is awaited',
+  async (t) => {
+    const rest = Promise.withResolvers<void>();
+    const listening = await startListener(async ({ response }) => {
+      response.writeHead(200, [['Content-Length', '10']]);
+      response.write(Buffer.from('hello'));
+      await rest.promise;
+      response.write(Buffer.from('world'));
+      response.end();
+    });
+    t.teardown(() => listening.close());
+    const socket = await listening.socket();
+    socket.write(GET);
+    t.match(await readSome(socket), /\r\n\r\nhello$/);
+    rest.resolve();
+    t.equal(await readSome(socket), 'world');
+    socket.destroy();
+  },
+);
+
+t.test('a function that throws before it gives a promise is a 500 as any other fault', async (t) => {
+  const listening = await startListener(() => {
+    throw new Error('a fault of ours');
+  });
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  t.match(await request2(session, { ':path': '/' }), { status: 500 });
+  session.close();
+  await once(session, 'close');
+});
+
+t.test('over HTTP/2, repeats of a field arrive as such, and a field may have any name', async (t) => {
+  const listening = await startListener(async ({ response }) => {
+    response.writeHead(200, [
+      ['X-Two', '1'],
+      ['x-two', '2'],
+      ['X-TWO', '3'],
+      ['constructor', 'a'],
+      ['__proto__', 'b'],
+    ]);
+    response.end();
+  });
+  t.teardown(() => listening.close());
+  const session = await listening.session();
+  const { headers } = await request2(session, { ':path': '/' });
+  t.equal(headers['x-two'], '1, 2, 3');
+  t.equal(headers.constructor, 'a');
+  t.equal(Object.entries(headers).find(([name]) => name === '__proto__')?.[1], 'b');
+  session.close();
+});
