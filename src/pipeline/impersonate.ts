@@ -25,11 +25,8 @@ export function impersonationHeaders(user: UserInfo): HeaderField[] {
   return headers;
 }
 
-/** A person's identity looks the same, and is as long, on each of their requests. */
-const identityOf = oncePer((user: UserInfo) => {
-  const fields: HeaderList = impersonationHeaders(user);
-  return { fields, size: sizeOf(fields) };
-});
+/** A person's identity looks the same on each of their requests. */
+const identityHeaders = oncePer(impersonationHeaders);
 
 function sizeOf(headers: HeaderList): number {
   let size = 0;
@@ -70,20 +67,20 @@ export function impersonate(
   user: UserInfo,
   options: ImpersonationOptions,
 ): HeaderField[] {
-  const identity = identityOf(user);
+  const identity = identityHeaders(user);
   const ours: HeaderField[] = [
     ['Audit-ID', options.auditID],
     ['X-Forwarded-For', options.clientAddress],
   ];
-  const size = sizeOf(cleaned) + sizeOf(ours) + identity.size;
+  const headers = cleaned.concat(ours, identity);
+  const size = sizeOf(headers);
   if (size > options.maxHeaderBytes) {
     throw new StatusError(
       'IdentityTooLarge',
       `the identity does not fit the API server's limit for headers: ${user.groups.length} groups make ${size} bytes, ${options.maxHeaderBytes} are taken; fewer groups must be mapped`,
     );
   }
-  const headers = [...cleaned, ...ours, ...identity.fields];
-  assertOnlyIdentity(headers, identity.fields);
+  assertOnlyIdentity(headers, identity);
   return headers;
 }
 
