@@ -1,10 +1,11 @@
 /**
  * A pool of connections to a test's server, and requests for it.
  */
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { ConnectionOptions } from '../../../src/upstream/connection.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
-import { createConnector } from '../../../src/upstream/connector.ts';
+import { type Connector, createConnector } from '../../../src/upstream/connector.ts';
 import type { Framing } from '../../../src/upstream/outgoing-headers.ts';
 import { requestHead } from '../../../src/upstream/request-head.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
@@ -13,6 +14,8 @@ import { Recorder } from './recorder.ts';
 export interface TestPool {
   readonly pool: ConnectionPool;
   readonly clock: FakeClock;
+  /** Every connection that was made, our end of it. */
+  readonly sockets: readonly Socket[];
   ask(request: Asked, on?: Recorder['on']): Recorder;
 }
 
@@ -32,10 +35,17 @@ export function createTestPool(
 ): TestPool {
   const clock = createFakeClock();
   const connector = createConnector({ ...connection, connectTimeout: CONNECT_TIMEOUT }, clock);
-  const pool = new ConnectionPool(connector, max, clock);
+  const sockets: Socket[] = [];
+  const recording: Connector = (onOpened) =>
+    connector((opened) => {
+      if (!(opened instanceof Error)) sockets.push(opened);
+      onOpened(opened);
+    });
+  const pool = new ConnectionPool(recording, max, clock);
   return {
     pool,
     clock,
+    sockets,
     ask({ method = 'GET', target, framing = 'none', body }, on) {
       const recorder = new Recorder();
       if (on !== undefined) recorder.on = on;
