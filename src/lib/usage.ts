@@ -4,7 +4,8 @@
 
 export class Usage<User> {
   readonly #users = new Set<User>();
-  #emptied = Promise.withResolvers<void>();
+  /** Whoever waits for the last to leave. */
+  #emptied: PromiseWithResolvers<void> | undefined;
 
   enter(user: User): void {
     this.#users.add(user);
@@ -13,12 +14,14 @@ export class Usage<User> {
   /** Of whom has left already, or was never there, it does nothing. */
   leave(user: User): void {
     if (!this.#users.delete(user) || this.#users.size > 0) return;
-    this.#emptied.resolve();
-    this.#emptied = Promise.withResolvers();
+    this.#emptied?.resolve();
+    this.#emptied = undefined;
   }
 
   /** Resolves as soon as there is no user. */
   async ended(): Promise<void> {
-    if (this.#users.size > 0) await this.#emptied.promise;
+    if (this.#users.size === 0) return;
+    this.#emptied ??= Promise.withResolvers();
+    await this.#emptied.promise;
   }
 }

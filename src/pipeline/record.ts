@@ -24,6 +24,8 @@ export class ServedRecord implements RequestRecord {
   actsAs?: UserInfo;
   impersonated?: boolean;
   outcome?: Outcome;
+  /** The audit log's: see `audit/audit-event.ts`. */
+  auditText?: string;
 
   /** What is known of it so far. */
   constructor({ exchange, auditID, receivedAt, sourceIPs }: Received) {

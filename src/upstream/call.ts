@@ -23,11 +23,11 @@ export interface CallRequest {
   readonly headers: readonly string[];
   readonly framing: Framing;
   /** At hand, or made when it is needed, given what to tell when it cannot go on. Absent where the framing is `none`. */
-  readonly body?: Buffer | ((onFault: (fault: Error) => void) => Readable);
+  readonly body?: Buffer | ((onFault: (fault: Error) => void) => Readable) | undefined;
   /** Whether a 401 is the client's own: a workload answers, or the client's token was refused. */
   readonly refusalIsTheirs: boolean;
   /** For the answer's head, and between its chunks; without it there is no limit. */
-  readonly patience?: IdleTimers;
+  readonly patience?: IdleTimers | undefined;
   /** Who wants the answer. */
   readonly leaving: Leaving;
 }
@@ -109,7 +109,7 @@ class Call implements AnswerHandler, Flow {
     this.#startedAt = this.#context.clock.now();
     if (typeof body === 'function') this.#body = body((fault) => this.#fail(fault));
     const content = typeof body === 'function' ? this.#body : body;
-    const request = { method, head: this.#head, framing, ...(content && { body: content }) };
+    const request = { method, head: this.#head, framing, body: content };
     const errand = this.#context.pool.send(request, this);
     // What failed at once has ended already.
     if (this.#settled) errand.abandon();

@@ -4,8 +4,10 @@
  * would carry our credential to wherever it points (CVE-2020-8559).
  */
 import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { HeaderField } from '../lib/header-list.ts';
 import { firstOf, type Leaving, leavingOf } from '../lib/leaving.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
+import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
 import type { Forwarder, RelayHooks, RelayResult } from '../pipeline/upstream.ts';
 import { type CallResult, callUpstream, type Flow, type Sink } from './call.ts';
 import type { DepartureOf } from './departures.ts';
@@ -30,16 +32,6 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       const context = longRunning ? lasting : brief;
       const framing = framingOf(exchange);
       const headers = outgoingHeaders(request.headers, token);
-      const body = (onFault: (fault: Error) => void): RequestBody =>
-        new RequestBody(exchange.body, {
-          clock: context.clock,
-          maxBytes: options.maxBodyBytes,
-          clientStall: options.timeouts.body,
-          // Long-running or not: a body that nobody takes hides that its client has left.
-          upstreamStall: options.timeouts.response,
-          answered: () => exchange.response.headersSent,
-          onFault,
-        });
       const result = await callUpstream(
         context,
         {
@@ -47,16 +39,29 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           target: request.target,
           headers,
           framing,
-          ...(framing === 'none' ? {} : { body }),
+          body: framing === 'none' ? undefined : contentOf(exchange, options, context.clock),
           refusalIsTheirs: request.proxied || sender.kind === 'client',
-          ...(longRunning ? {} : { patience: options.patience }),
+          patience: longRunning ? undefined : options.patience,
           leaving: endless ? endOf(exchange) : leavingOfClient(exchange),
         },
-        toClient(exchange, hooks),
+        new ToClient(exchange.response, hooks),
       );
       return result.aborted ? breakOff(result, exchange, endless) : result;
     },
   };
+}
+
+function contentOf(exchange: Exchange, { timeouts, maxBodyBytes }: ForwarderOptions, clock: Clock) {
+  return (onFault: (fault: Error) => void): RequestBody =>
+    new RequestBody(exchange.body, {
+      clock,
+      maxBytes: maxBodyBytes,
+      clientStall: timeouts.body,
+      // Long-running or not: a body that nobody takes hides that its client has left.
+      upstreamStall: timeouts.response,
+      answered: () => exchange.response.headersSent,
+      onFault,
+    });
 }
 
 function leavingOfClient({ leaving, signal }: Exchange): Leaving {
@@ -84,32 +89,41 @@ function breakOff(result: CallResult, exchange: Exchange, endless: boolean): Rel
   return result;
 }
 
-function toClient({ response }: Exchange, hooks: RelayHooks): Sink {
-  let flow: Flow | undefined;
-  let waiting = false;
-  let empty = false;
+class ToClient implements Sink {
+  readonly #response: ResponseWriter;
+  readonly #hooks: RelayHooks;
+  #flow: Flow | undefined;
+  #waiting = false;
+  #empty = false;
+
+  constructor(response: ResponseWriter, hooks: RelayHooks) {
+    this.#response = response;
+    this.#hooks = hooks;
+  }
+
+  head(status: number, headers: HeaderField[], flow: Flow): void {
+    this.#flow = flow;
+    this.#empty = isWithoutContent(status);
+    this.#response.writeHead(status, responseHeaders(status, headers));
+    this.#hooks.onHead(status);
+  }
+
+  data(chunk: Buffer): void {
+    if (!this.#empty && !this.#response.closed && !this.#response.write(chunk)) this.#slowDown();
+  }
+
+  end(): void {
+    if (!this.#response.closed) this.#response.end();
+  }
+
   /** Once, though what had arrived by then is still written. */
-  const slowDown = (): void => {
-    if (waiting) return;
-    waiting = true;
-    flow?.pause();
-    response.onDrain(() => {
-      waiting = false;
-      flow?.resume();
+  #slowDown(): void {
+    if (this.#waiting) return;
+    this.#waiting = true;
+    this.#flow?.pause();
+    this.#response.onDrain(() => {
+      this.#waiting = false;
+      this.#flow?.resume();
     });
-  };
-  return {
-    head(status, headers, flowOfAnswer) {
-      flow = flowOfAnswer;
-      empty = isWithoutContent(status);
-      response.writeHead(status, responseHeaders(status, headers));
-      hooks.onHead(status);
-    },
-    data(chunk) {
-      if (!empty && !response.closed && !response.write(chunk)) slowDown();
-    },
-    end() {
-      if (!response.closed) response.end();
-    },
-  };
+  }
 }

@@ -19,8 +19,8 @@ export interface WireRequest {
   /** As `requestHead` made it. */
   readonly head: string;
   readonly framing: Framing;
-  /** Absent where the framing is `none`. */
-  readonly body?: Buffer | Readable;
+  /** Undefined where the framing is `none`. */
+  readonly body?: Buffer | Readable | undefined;
 }
 
 /** Who wants the answer. After `onEnd` or `onFailure` nothing is told. A throw is a failure. */

@@ -23,7 +23,10 @@ const OURS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-const isFieldName = remembered((name: string) => TOKEN.test(name) && !OURS.has(name.toLowerCase()));
+/** How a field's line begins, behind the end of the line before it; undefined for what is no field's name here. */
+const lineStart = remembered((name: string) =>
+  TOKEN.test(name) && !OURS.has(name.toLowerCase()) ? `\r\n${name}: ` : undefined,
+);
 /** What follows the answer to a CONNECT is no HTTP. */
 const isMethod = remembered((method: string) => TOKEN.test(method) && method !== 'CONNECT');
 
@@ -41,18 +44,19 @@ export function requestHead(
   framing: Framing,
 ): string {
   if (!isMethod(method) || !TARGET.test(target)) throw unspeakable();
-  let head = `${method} ${target} HTTP/1.1\r\nhost: ${authority}\r\nconnection: keep-alive\r\n`;
+  let head = `${method} ${target} HTTP/1.1\r\nhost: ${authority}\r\nconnection: keep-alive`;
   for (let at = 0; at + 1 < headers.length; at += 2) {
-    const name = headers[at] ?? '';
+    const start = lineStart(headers[at] ?? '');
     const value = headers[at + 1] ?? '';
-    if (!isFieldName(name) || NO_VALUE.test(value)) throw unspeakable();
-    head += `${name}: ${value}\r\n`;
+    if (start === undefined || NO_VALUE.test(value)) throw unspeakable();
+    head += start;
+    head += value;
   }
-  return `${head}${framingField(method, framing)}\r\n`;
+  return `${head}${framingField(method, framing)}\r\n\r\n`;
 }
 
 function framingField(method: string, framing: Framing): string {
-  if (framing === 'chunked') return 'transfer-encoding: chunked\r\n';
-  if (framing !== 'none') return `content-length: ${framing}\r\n`;
-  return WITH_CONTENT.has(method) ? 'content-length: 0\r\n' : '';
+  if (framing === 'chunked') return '\r\ntransfer-encoding: chunked';
+  if (framing !== 'none') return `\r\ncontent-length: ${framing}`;
+  return WITH_CONTENT.has(method) ? '\r\ncontent-length: 0' : '';
 }
