@@ -39,7 +39,7 @@ export function createTestPool(
   const recording: Connector = (onOpened) =>
     connector((opened) => {
       if (!(opened instanceof Error)) sockets.push(opened);
-      onOpened(opened);
+      return onOpened(opened);
     });
   const pool = new ConnectionPool(recording, max, clock);
   return {
