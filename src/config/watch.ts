@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import { fingerprint, type Watched } from './load.ts';
 
 /** Milliseconds between looks. A mounted secret takes a minute to arrive; an idle process wants to sleep. */
-const WATCH_INTERVAL = 5_000;
+const WATCH_INTERVAL = 10_000;
 
 export interface WatchOptions {
   readonly clock: Clock;
