@@ -16,7 +16,7 @@ export interface Opening {
 /** @param onOpened called once, with an error or when the first byte may be sent; never before it has returned */
 export type Connector = (onOpened: (opened: Socket | Error) => void) => Opening;
 
-export class ConnectTimeout extends Error {
+class ConnectTimeout extends Error {
   readonly code = 'CONNECT_TIMEOUT';
 }
 
