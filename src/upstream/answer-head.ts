@@ -24,9 +24,9 @@ export class MalformedAnswer extends Error {
   readonly code = 'MALFORMED_ANSWER';
 }
 
-const STATUS_LINE = /^HTTP\/1\.([01]) (\d{3})(?: .*)?$/;
-/** Line ends that are none to some readers, and bytes that no field holds (RFC 9110 §5.5). */
-const AMBIGUOUS = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/;
+const STATUS_LINE = /^HTTP\/1\.([01]) (\d{3})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+/** Bytes that no field holds (RFC 9110 §5.5), among them a bare CR or LF, which is a line's end to some readers. */
+const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const LENGTH = /^\d{1,15}$/;
 
@@ -63,7 +63,6 @@ interface Framed {
  * @throws MalformedAnswer
  */
 export function parseAnswerHead(text: string, method: string): AnswerHead {
-  if (AMBIGUOUS.test(text)) throw new MalformedAnswer('a head with control characters or bare line ends');
   const lineEnd = endOfLine(text, 0);
   const line = STATUS_LINE.exec(text.slice(0, lineEnd));
   if (line === null) throw new MalformedAnswer('no status line of HTTP/1.1');
@@ -95,6 +94,7 @@ function readField(text: string, at: number, end: number, framed: Framed): Heade
   if (colon === -1 || colon >= end) throw new MalformedAnswer('a field without a colon');
   const name = text.slice(at, colon);
   const value = withoutBlanks(text, colon + 1, end);
+  if (NO_VALUE.test(value)) throw new MalformedAnswer('a field with control characters or bare line ends');
   switch (concernOf(name)) {
     case 'invalid':
       throw new MalformedAnswer("a field's name is none");

@@ -24,7 +24,7 @@ export interface Receiver {
  */
 export type Connector = (onOpened: (opened: Socket | Error) => Receiver | undefined) => Opening;
 
-export class ConnectTimeout extends Error {
+class ConnectTimeout extends Error {
   readonly code = 'CONNECT_TIMEOUT';
 }
 

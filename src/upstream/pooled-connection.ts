@@ -55,7 +55,7 @@ export function tellFailure(handler: AnswerHandler, error: Error): void {
 }
 
 /** The connection ended before its answer did. */
-export class ConnectionLost extends Error {
+class ConnectionLost extends Error {
   readonly code = 'CONNECTION_LOST';
 }
 

@@ -178,7 +178,8 @@ t.test('content arrives whole, or its request fails; nothing of it is another re
   const property = fc.asyncProperty(fc.array(part, { maxLength: 6 }), promise, async (parts, promised) => {
     seen.length = 0;
     const content = Buffer.concat(parts);
-    const off = promised === 'more' ? 1 : promised === 'less' ? -Math.min(1, content.length) : 0;
+    const off =
+      promised === 'more' ? 1 : promised === 'less' ? -Math.min(smuggled.length, content.length) : 0;
     const framed: Framing =
       promised === 'chunked' ? 'chunked' : promised === 'nothing' ? 'none' : content.length + off;
     const body = promised === 'at once' ? content : Readable.from(parts);
@@ -193,8 +194,8 @@ t.test('content arrives whole, or its request fails; nothing of it is another re
       assert.equal(one.error, undefined);
       assert.ok(first?.whole && first.body.equals(content));
     } else if (off < 0) {
-      // What was promised may have come, and its answer too, before the byte that is too much.
-      assert.ok(!first?.whole || first.body.equals(content.subarray(0, -1)));
+      // What was promised may have come, and its answer too, before what is too much.
+      assert.ok(!first?.whole || first.body.equals(content.subarray(0, off)));
     } else {
       assert.ok(one.error !== undefined && first?.whole !== true);
     }
