@@ -21,7 +21,7 @@ const STATUSES: ReadonlyMap<number, string> = new Map(
   ['0', ...Object.keys(STATUS_CODES)].map((status) => [Number(status), status]),
 );
 /** The event loop's delay is sampled by a timer: an idle process is not to be woken more than once a second. */
-const LOOP_SAMPLING_MS = 5_000;
+const LOOP_SAMPLING_MS = 10_000;
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export interface Metrics extends Telemetry, RequestObserver {

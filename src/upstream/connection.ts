@@ -4,6 +4,7 @@
  */
 import net from 'node:net';
 import tls from 'node:tls';
+import { oncePer } from '../lib/once-per.ts';
 
 export type UpstreamCredential =
   | { readonly token: string }
@@ -83,27 +84,20 @@ export function connect(
     ...(net.isIP(host) === 0 ? { servername: host } : {}),
     ...(session === undefined ? {} : { session }),
     ALPNProtocols: ['http/1.1'],
-    ...tlsOptions(options),
   };
-  const socket = secure ? tls.connect(secured, onReady) : net.connect(plain, onReady);
+  const socket = secure
+    ? tls.connect({ ...secured, secureContext: secureContextOf(options), rejectUnauthorized: true }, onReady)
+    : net.connect(plain, onReady);
   socket.setNoDelay(true);
   socket.setKeepAlive(true, KEEP_ALIVE_PROBE);
   return socket;
 }
 
-interface TLSOptions {
-  readonly rejectUnauthorized: true;
-  readonly minVersion: 'TLSv1.2';
-  readonly ca?: string | Buffer;
-  readonly cert?: string | Buffer;
-  readonly key?: string | Buffer;
-}
-
-function tlsOptions({ ca, certificate }: ConnectionOptions): TLSOptions {
-  return {
-    rejectUnauthorized: true,
+/** One for all connections of the same options: each would else read the authorities anew and keep them. */
+const secureContextOf = oncePer(({ ca, certificate }: ConnectionOptions) =>
+  tls.createSecureContext({
     minVersion: 'TLSv1.2',
     ...(ca === undefined ? {} : { ca }),
     ...(certificate === undefined ? {} : { cert: certificate.cert, key: certificate.key }),
-  };
-}
+  }),
+);
