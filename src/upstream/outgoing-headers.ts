@@ -7,6 +7,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerTokens, headerValue, headerValues } from '../lib/header-list.ts';
 import { remembered } from '../lib/remembered.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
+import { isContentLength } from './syntax.ts';
 
 /** What belongs to one connection, or is ours to say. */
 const NOT_FORWARDED: ReadonlySet<string> = new Set([
@@ -68,7 +69,7 @@ export function framingOf(exchange: Pick<Exchange, 'method' | 'headers' | 'httpV
     if (exchange.httpVersion.startsWith('1.')) return 'none';
     return WITHOUT_CONTENT.has(exchange.method) ? 'none' : 'chunked';
   }
-  if (!/^\d{1,15}$/.test(length) || headerValues(exchange.headers, 'content-length').length > 1) {
+  if (!isContentLength(length) || headerValues(exchange.headers, 'content-length').length > 1) {
     throw new StatusError('RequestMalformed', 'Content-Length is no single number');
   }
   return length === '0' ? 'none' : Number(length);

@@ -6,10 +6,9 @@
 import { remembered } from '../lib/remembered.ts';
 import { unspeakable } from './failure.ts';
 import type { Framing } from './outgoing-headers.ts';
+import { isFieldValue, isToken } from './syntax.ts';
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TARGET = /^[\x21-\x7e]+$/;
-const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 /** Methods that have content as a rule: without any, they say so. */
 const WITH_CONTENT: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
@@ -25,10 +24,10 @@ const OURS: ReadonlySet<string> = new Set([
 
 /** How a field's line begins, behind the end of the line before it; undefined for what is no field's name here. */
 const lineStart = remembered((name: string) =>
-  TOKEN.test(name) && !OURS.has(name.toLowerCase()) ? `\r\n${name}: ` : undefined,
+  isToken(name) && !OURS.has(name.toLowerCase()) ? `\r\n${name}: ` : undefined,
 );
 /** What follows the answer to a CONNECT is no HTTP. */
-const isMethod = remembered((method: string) => TOKEN.test(method) && method !== 'CONNECT');
+const isMethod = remembered((method: string) => isToken(method) && method !== 'CONNECT');
 
 /**
  * @param authority the server's, as the Host field says it
@@ -48,7 +47,7 @@ export function requestHead(
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const start = lineStart(headers[at] ?? '');
     const value = headers[at + 1] ?? '';
-    if (start === undefined || NO_VALUE.test(value)) throw unspeakable();
+    if (start === undefined || !isFieldValue(value)) throw unspeakable();
     head += start;
     head += value;
   }
