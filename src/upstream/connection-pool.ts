@@ -8,16 +8,24 @@
  */
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
 import { Place } from '../lib/ring.ts';
 import { MAX_HEADER_BYTES } from './connection.ts';
 import type { Connector, Opening } from './connector.ts';
 import { Errand } from './errand.ts';
 import { KeptConnections } from './kept-connections.ts';
-import { type AnswerHandler, PooledConnection, tellFailure, type WireRequest } from './pooled-connection.ts';
+import {
+  type AnswerHandler,
+  type ConnectionOwner,
+  PooledConnection,
+  tellFailure,
+  type WireRequest,
+} from './pooled-connection.ts';
 
-export class ConnectionPool {
+export class ConnectionPool implements ConnectionOwner {
   readonly #connector: Connector;
   readonly #max: number;
+  readonly #logger: Logger;
   readonly #open = new Set<PooledConnection>();
   readonly #opening = new Set<Opening>();
   readonly #kept: KeptConnections;
@@ -29,9 +37,10 @@ export class ConnectionPool {
   readonly #ended = Promise.withResolvers<void>();
 
   /** @param max connections; further requests wait for one that becomes free */
-  constructor(connector: Connector, max: number, clock: Clock) {
+  constructor(connector: Connector, max: number, clock: Clock, logger: Logger) {
     this.#connector = connector;
     this.#max = max;
+    this.#logger = logger;
     this.#kept = new KeptConnections(clock);
   }
 
@@ -74,6 +83,10 @@ export class ConnectionPool {
     this.#kept.drop(connection);
     this.#openForWaiting();
     this.#endIfEmpty();
+  }
+
+  onFault(error: unknown): void {
+    this.#logger.error({ error }, 'whoever asked the API server could not be told that it failed');
   }
 
   #place(errand: Errand): void {
@@ -151,7 +164,7 @@ export class ConnectionPool {
   #fail(errand: Errand, error: Error): void {
     if (errand.abandoned) return;
     errand.abandon();
-    tellFailure(errand.handler, error);
+    tellFailure(errand.handler, error, this);
   }
 
   #endIfEmpty(): void {

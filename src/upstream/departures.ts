@@ -82,8 +82,8 @@ function lanes(
   context: DepartureOptions['context'],
 ): Omit<Departure, 'token'> {
   const { authority } = addressOf(connection.server);
-  const pool = (max: number) =>
-    new ConnectionPool(createConnector(connection, context.clock), max, context.clock);
+  const { clock, logger } = context;
+  const pool = (max: number) => new ConnectionPool(createConnector(connection, clock), max, clock, logger);
   return {
     brief: { ...context, authority, pool: pool(MAX_BRIEF) },
     lasting: { ...context, authority, pool: pool(Number.POSITIVE_INFINITY) },

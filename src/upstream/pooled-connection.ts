@@ -43,14 +43,20 @@ export interface ConnectionOwner {
    */
   onFree(connection: PooledConnection, keptFor: number | undefined): void;
   onGone(connection: PooledConnection): void;
+  /** A handler threw where it was told of its failure: there is nobody else of its own to tell. */
+  onFault(fault: unknown): void;
 }
 
-/** A handler that throws even here has nobody left to tell. */
-export function tellFailure(handler: AnswerHandler, error: Error): void {
+/** Whoever else has a request under way does not suffer from a handler that throws even here. */
+export function tellFailure(
+  handler: AnswerHandler,
+  error: Error,
+  owner: Pick<ConnectionOwner, 'onFault'>,
+): void {
   try {
     handler.onFailure(error);
-  } catch {
-    // Whoever else has a request under way must not suffer for it.
+  } catch (fault) {
+    owner.onFault(fault);
   }
 }
 
@@ -151,7 +157,7 @@ export class PooledConnection implements AnswerParts, Receiver {
   fail(error: Error): void {
     const handler = this.#handler;
     this.abandon();
-    if (handler !== undefined) tellFailure(handler, error);
+    if (handler !== undefined) tellFailure(handler, error, this.#owner);
   }
 
   onHead(head: AnswerHead): void {

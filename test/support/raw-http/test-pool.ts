@@ -3,6 +3,7 @@
  */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
+import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
 import type { ConnectionOptions } from '../../../src/upstream/connection.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 import { type Connector, createConnector } from '../../../src/upstream/connector.ts';
@@ -16,6 +17,8 @@ export interface TestPool {
   readonly clock: FakeClock;
   /** Every connection that was made, our end of it. */
   readonly sockets: readonly Socket[];
+  /** What was logged as an error. */
+  readonly faults: readonly unknown[];
   ask(request: Asked, on?: Recorder['on']): Recorder;
 }
 
@@ -41,11 +44,14 @@ export function createTestPool(
       if (!(opened instanceof Error)) sockets.push(opened);
       return onOpened(opened);
     });
-  const pool = new ConnectionPool(recording, max, clock);
+  const faults: unknown[] = [];
+  const logger = { ...silentLogger, error: ({ error }: LogFields) => void faults.push(error) };
+  const pool = new ConnectionPool(recording, max, clock, logger);
   return {
     pool,
     clock,
     sockets,
+    faults,
     ask({ method = 'GET', target, framing = 'none', body }, on) {
       const recorder = new Recorder();
       if (on !== undefined) recorder.on = on;

@@ -462,19 +462,23 @@ t.test('somebody who breaks down', async (t) => {
     });
   }
 
-  t.test('in onFailure, once for each that is broken off, keeps nobody from hearing of it', async (t) => {
-    const ends = await poolFor(t, 1);
-    const fails = (told: Told): void => {
-      if (told === 'onFailure') throw new Error('broken');
-    };
-    const asked = ['/1', '/2', '/3'].map((target) => ends.ask({ target }, fails));
-    await ends.server.next();
-    await ends.pool.destroy();
-    t.same(
-      asked.map(({ ends }) => ends),
-      [1, 1, 1],
-    );
-  });
+  t.test(
+    'in onFailure, once for each that is broken off, keeps nobody from hearing of it, nor the log',
+    async (t) => {
+      const ends = await poolFor(t, 1);
+      const fails = (told: Told): void => {
+        if (told === 'onFailure') throw new Error('broken');
+      };
+      const asked = ['/1', '/2', '/3'].map((target) => ends.ask({ target }, fails));
+      await ends.server.next();
+      await ends.pool.destroy();
+      t.same(
+        asked.map(({ ends }) => ends),
+        [1, 1, 1],
+      );
+      t.match(ends.faults, [{ message: 'broken' }, { message: 'broken' }, { message: 'broken' }]);
+    },
+  );
 });
 
 t.test('a pool that is closed', async (t) => {
