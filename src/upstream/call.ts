@@ -73,7 +73,6 @@ class Call implements AnswerHandler, Flow {
   readonly #context: CallContext;
   readonly #request: CallRequest;
   readonly #sink: Sink;
-  #head = '';
   #startedAt = 0;
   #body: Readable | undefined;
   #errand: Errand | undefined;
@@ -87,18 +86,10 @@ class Call implements AnswerHandler, Flow {
     this.#context = context;
     this.#request = request;
     this.#sink = sink;
-    const { method, target, headers, framing, leaving } = request;
+    const { leaving } = request;
     leaving.onLeave(this.#onLeave);
-    if (leaving.left) {
-      this.#onLeave();
-      return;
-    }
-    try {
-      this.#head = requestHead(method, target, context.authority, headers, framing);
-      this.#send();
-    } catch (error) {
-      this.#fail(upstreamFailure(error));
-    }
+    if (leaving.left) this.#onLeave();
+    else this.#send();
   }
 
   get result(): Promise<CallResult> {
@@ -106,15 +97,20 @@ class Call implements AnswerHandler, Flow {
   }
 
   #send(): void {
-    const { method, framing, body } = this.#request;
-    this.#startedAt = this.#context.clock.now();
-    if (typeof body === 'function') this.#body = body((fault) => this.#fail(fault));
-    const content = typeof body === 'function' ? this.#body : body;
-    const request = { method, head: this.#head, framing, body: content };
-    const errand = this.#context.pool.send(request, this);
-    // What failed at once has ended already.
-    if (this.#settled) errand.abandon();
-    this.#errand = errand;
+    const { method, target, headers, framing, body } = this.#request;
+    const { pool, authority, clock } = this.#context;
+    this.#startedAt = clock.now();
+    try {
+      const head = requestHead(method, target, authority, headers, framing);
+      if (typeof body === 'function') this.#body = body((fault) => this.#fail(fault));
+      const content = typeof body === 'function' ? this.#body : body;
+      const errand = pool.send({ method, head, framing, body: content }, this);
+      // What failed at once has ended already.
+      if (this.#settled) errand.abandon();
+      this.#errand = errand;
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   onSent(): void {
@@ -186,17 +182,17 @@ class Call implements AnswerHandler, Flow {
     this.#outcome.resolve({ status: this.#status, aborted: true });
   };
 
-  #fail(error: Error): void {
+  #fail(error: unknown): void {
     if (this.#settled) return;
     this.#settle();
     if (this.#status === 0) {
       const failure = upstreamFailure(error);
-      this.#count(callResultOf(failure));
       this.#outcome.reject(failure);
+      this.#count(callResultOf(failure));
       return;
     }
-    this.#context.logger.warn({ error, status: this.#status }, "the API server's answer broke off");
     this.#outcome.resolve({ status: this.#status, aborted: true });
+    this.#context.logger.warn({ error, status: this.#status }, "the API server's answer broke off");
   }
 
   #settle(): void {

@@ -95,6 +95,11 @@ export function connect(
   return socket;
 }
 
+/** @throws Error for authorities or a certificate that no connection could be made with */
+export function assertUsable(options: ConnectionOptions): void {
+  if (addressOf(options.server).secure) secureContextOf(options);
+}
+
 /** One for all connections of the same options: each would else read the authorities anew and keep them. */
 const secureContextOf = oncePer(({ ca, certificate }: ConnectionOptions) =>
   tls.createSecureContext({

@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
-import { type ConnectionOptions, connect } from './connection.ts';
+import { assertUsable, type ConnectionOptions, connect } from './connection.ts';
 
 export interface Opening {
   /** Ends it with this error, unless it has ended. */
@@ -28,7 +28,9 @@ class ConnectTimeout extends Error {
   readonly code = 'CONNECT_TIMEOUT';
 }
 
+/** @throws Error for options that no connection could be made with: now, rather than in the midst of other requests */
 export function createConnector(options: ConnectionOptions, clock: Clock): Connector {
+  assertUsable(options);
   let session: Buffer | undefined;
   return (onOpened) => {
     let done = false;

@@ -3,11 +3,12 @@ import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createDepartures } from '../../../src/upstream/departures.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
+import { createAuthority, type KeyPair } from '../../support/tls/authority.ts';
 
-const CERTIFICATE = { cert: 'c', key: 'k' };
+const CERTIFICATE = await (await createAuthority()).client('stonegate');
 const THEIRS = { kind: 'client', token: 'theirs' } as const;
 
-function departuresOf(credential: { token: string } | typeof CERTIFICATE, passThrough: boolean) {
+function departuresOf(credential: { token: string } | KeyPair, passThrough: boolean) {
   return createDepartures({
     connection: { server: 'https://127.0.0.1:1', connectTimeout: 1 },
     credential,
@@ -46,4 +47,8 @@ t.test('C086 an empty token is no token', async (t) => {
   t.throws(() => departuresOf({ token: 'ours' }, true).of({ kind: 'client', token: '' }), {
     code: 'InvariantBroken',
   });
+});
+
+t.test('a certificate of ours that cannot be used is found at once, not by those who ask', async (t) => {
+  t.throws(() => departuresOf({ ...CERTIFICATE, cert: 'none' }, false), /PEM/);
 });
