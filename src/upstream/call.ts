@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
-import type { HeaderField } from '../lib/header-list.ts';
+import type { HeaderField, HeaderList } from '../lib/header-list.ts';
 import type { Leaving } from '../lib/leaving.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
@@ -19,8 +19,10 @@ import { requestHead } from './request-head.ts';
 export interface CallRequest {
   readonly method: string;
   readonly target: string;
-  /** Names and values in turn, without framing. */
-  readonly headers: readonly string[];
+  /** Complete but for the credential and framing. */
+  readonly headers: HeaderList;
+  /** The sender's; undefined where our client certificate speaks for us. */
+  readonly token: string | undefined;
   readonly framing: Framing;
   /** At hand, or made when it is needed, given what to tell when it cannot go on. Absent where the framing is `none`. */
   readonly body?: Buffer | ((onFault: (fault: Error) => void) => Readable) | undefined;
@@ -86,14 +88,14 @@ class Call implements AnswerHandler, Flow {
     this.#context = context;
     this.#request = request;
     this.#sink = sink;
-    const { method, target, headers, framing, leaving } = request;
+    const { method, target, headers, token, framing, leaving } = request;
     leaving.onLeave(this.#onLeave);
     if (leaving.left) {
       this.#onLeave();
       return;
     }
     try {
-      this.#head = requestHead(method, target, context.authority, headers, framing);
+      this.#head = requestHead(method, target, context.authority, headers, token, framing);
       this.#send();
     } catch (error) {
       this.#fail(upstreamFailure(error));

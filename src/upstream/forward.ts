@@ -12,7 +12,7 @@ import type { Forwarder, RelayHooks, RelayResult } from '../pipeline/upstream.ts
 import { type CallResult, callUpstream, type Flow, type Sink } from './call.ts';
 import type { DepartureOf } from './departures.ts';
 import type { IdleTimers } from './idle-timer.ts';
-import { framingOf, outgoingHeaders } from './outgoing-headers.ts';
+import { framingOf } from './outgoing-headers.ts';
 import { RequestBody } from './request-body.ts';
 import { isWithoutContent, responseHeaders } from './response-headers.ts';
 
@@ -31,13 +31,13 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       const { brief, lasting, token } = options.departureOf(sender);
       const context = longRunning ? lasting : brief;
       const framing = framingOf(exchange);
-      const headers = outgoingHeaders(request.headers, token);
       const result = await callUpstream(
         context,
         {
           method: request.method,
           target: request.target,
-          headers,
+          headers: request.headers,
+          token,
           framing,
           body: framing === 'none' ? undefined : contentOf(exchange, options, context.clock),
           refusalIsTheirs: request.proxied || sender.kind === 'client',
