@@ -44,6 +44,12 @@ export interface Sink {
   head(status: number, headers: HeaderField[], flow: Flow): void;
   data(chunk: Buffer): void;
   end(): void;
+  /**
+   * The answer ended before its end, or there was none because its client left. A throw refuses the request.
+   *
+   * @returns how it ended for whoever waits
+   */
+  brokeOff(result: CallResult): CallResult;
 }
 
 export interface CallResult {
@@ -184,7 +190,7 @@ class Call implements AnswerHandler, Flow {
   readonly #onLeave = (): void => {
     if (this.#settled) return;
     this.#settle();
-    this.#outcome.resolve({ status: this.#status, aborted: true });
+    this.#breakOff();
   };
 
   #fail(error: Error): void {
@@ -197,7 +203,15 @@ class Call implements AnswerHandler, Flow {
       return;
     }
     this.#context.logger.warn({ error, status: this.#status }, "the API server's answer broke off");
-    this.#outcome.resolve({ status: this.#status, aborted: true });
+    this.#breakOff();
+  }
+
+  #breakOff(): void {
+    try {
+      this.#outcome.resolve(this.#sink.brokeOff({ status: this.#status, aborted: true }));
+    } catch (error) {
+      this.#outcome.reject(error);
+    }
   }
 
   #settle(): void {

@@ -54,6 +54,7 @@ export function createFetcher({ departureOf, patience }: FetcherOptions): Upstre
             chunks.push(chunk);
           },
           end() {},
+          brokeOff: (result) => result,
         },
       );
       if (aborted || head === undefined) {
