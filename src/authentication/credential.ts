@@ -8,7 +8,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { ClientCertificate } from '../api/client-certificate.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
-import { type HeaderList, headerValue, headerValues } from '../lib/header-list.ts';
+import { type HeaderList, headerValue, headerValues, isNamed } from '../lib/header-list.ts';
 import { heldToken, holdToken, type TokenCredential, type TokenField } from './token-credential.ts';
 
 export type Credential =
@@ -64,7 +64,7 @@ function ambiguous(): StatusError {
 function soleValue(headers: HeaderList, name: string): string | undefined {
   let sole: string | undefined;
   for (const field of headers) {
-    if (field[0].length !== name.length || field[0].toLowerCase() !== name) continue;
+    if (!isNamed(field[0], name)) continue;
     if (sole !== undefined) throw ambiguous();
     sole = field[1];
   }

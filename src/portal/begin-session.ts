@@ -30,8 +30,8 @@ export async function beginSession(
 ): Promise<Answer> {
   const { identities, sessions, clock, random, logger, sessionLifetime } = context;
   const { credential, issuer, projects, next } = proof;
-  const { source, sessionID, exchange } = request;
-  const identity = await identities.authenticate(credential, source, exchange.signal);
+  const { source, sessionID } = request;
+  const identity = await identities.authenticate(credential, source);
   const known = identities.describe(identity);
   const session: Session = {
     identity,

@@ -71,7 +71,6 @@ export interface IdentitySource {
   authenticate(
     credential: { readonly kind: 'bearer' | 'x-auth-token'; readonly token: string },
     source: string,
-    signal: AbortSignal,
   ): Promise<Identity>;
   /** @throws StatusError where the identity is nobody here */
   describe(identity: Identity): KubernetesIdentity;

@@ -5,6 +5,7 @@
  */
 import type { HeaderField } from '../lib/header-list.ts';
 import { remembered } from '../lib/remembered.ts';
+import { isContentLength, isFieldValue, isToken } from './syntax.ts';
 
 /** How the answer's content ends: at once, after so many bytes, with its last chunk, or with the connection. */
 export type AnswerFraming = number | 'chunked' | 'until-close';
@@ -25,16 +26,12 @@ export class MalformedAnswer extends Error {
 }
 
 const STATUS_LINE = /^HTTP\/1\.([01]) (\d{3})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
-/** Bytes that no field holds (RFC 9110 §5.5), among them a bare CR or LF, which is a line's end to some readers. */
-const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const LENGTH = /^\d{1,15}$/;
 
 type Concern = 'content-length' | 'transfer-encoding' | 'connection' | 'keep-alive' | 'none' | 'invalid';
 
 /** What the name of a field has to do with framing. */
 const concernOf = remembered((name: string): Concern => {
-  if (!TOKEN.test(name)) return 'invalid';
+  if (!isToken(name)) return 'invalid';
   switch (name.toLowerCase()) {
     case 'content-length':
       return 'content-length';
@@ -49,7 +46,7 @@ const concernOf = remembered((name: string): Concern => {
   }
 });
 
-/** What the fields say of framing, each at most once but `Connection`. */
+/** What the fields say of framing. A length and a coding stand there once at most. */
 interface Framed {
   length: string | undefined;
   coding: string | undefined;
@@ -94,7 +91,7 @@ function readField(text: string, at: number, end: number, framed: Framed): Heade
   if (colon === -1 || colon >= end) throw new MalformedAnswer('a field without a colon');
   const name = text.slice(at, colon);
   const value = withoutBlanks(text, colon + 1, end);
-  if (NO_VALUE.test(value)) throw new MalformedAnswer('a field with control characters or bare line ends');
+  if (!isFieldValue(value)) throw new MalformedAnswer('a field with control characters or bare line ends');
   switch (concernOf(name)) {
     case 'invalid':
       throw new MalformedAnswer("a field's name is none");
@@ -141,7 +138,8 @@ function framingOf(framed: Framed, status: number, method: string, isHTTP11: boo
     if (!isHTTP11 || coding.toLowerCase() !== 'chunked')
       throw new MalformedAnswer('a transfer coding other than chunked');
   }
-  if (length !== undefined && !LENGTH.test(length)) throw new MalformedAnswer('a length that is no number');
+  if (length !== undefined && !isContentLength(length))
+    throw new MalformedAnswer('a length that is no number');
   if (method === 'HEAD' || isInterim(status) || status === 204 || status === 304) return 0;
   if (coding !== undefined) return 'chunked';
   return length === undefined ? 'until-close' : Number(length);

@@ -5,6 +5,7 @@
  * RFC 9112 §7.1.
  */
 import { MalformedAnswer } from './answer-head.ts';
+import { isToken } from './syntax.ts';
 
 type Step =
   | 'size'
@@ -28,7 +29,6 @@ const SEMICOLON = 0x3b;
 const EQUALS = 0x3d;
 /** Far beyond any chunk, far below what a number counts exactly. */
 const MAX_SIZE_DIGITS = 12;
-const TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]/;
 /** Of one chunk's extensions, or of all trailers, in bytes. */
 const MAX_UNREAD = 16 * 1024;
 
@@ -119,7 +119,7 @@ export class ChunkedContent {
   }
 
   #readToken(byte: number, step: Step): Step {
-    if (!TOKEN.test(String.fromCharCode(byte)))
+    if (!isToken(String.fromCharCode(byte)))
       throw new MalformedAnswer('neither an extension nor a trailer between chunks');
     return this.#readOver(byte, step);
   }

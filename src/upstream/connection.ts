@@ -24,7 +24,9 @@ export interface ConnectionOptions {
 /** Of an answer's head: a workload behind the `proxy` subresource may exceed Node's default of 16 KiB. */
 export const MAX_HEADER_BYTES = 64 * 1024;
 
+/** Milliseconds of silence before the kernel asks whether anybody is still there. */
 const KEEP_ALIVE_PROBE = 30_000;
+
 export interface Address {
   readonly secure: boolean;
   readonly host: string;

@@ -7,6 +7,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerTokens, headerValue, headerValues } from '../lib/header-list.ts';
 import { remembered } from '../lib/remembered.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
+import { isContentLength, isToken } from './syntax.ts';
 
 /** What belongs to one connection, or is ours to say. */
 const NOT_FORWARDED: ReadonlySet<string> = new Set([
@@ -23,8 +24,6 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-
 interface Fate {
   readonly kind: 'credential' | 'left' | 'forwarded' | 'unspeakable';
   /** How its line begins, behind the end of the line before it. */
@@ -37,7 +36,7 @@ export const fateOf = remembered((name: string): Fate => {
   const start = `\r\n${name}: `;
   if (lower === 'authorization') return { kind: 'credential', start };
   if (NOT_FORWARDED.has(lower)) return { kind: 'left', start };
-  return { kind: TOKEN.test(name) ? 'forwarded' : 'unspeakable', start };
+  return { kind: isToken(name) ? 'forwarded' : 'unspeakable', start };
 });
 
 /** Methods whose content means nothing (RFC 9110 §9.3.1, 9.3.2, 9.3.7, 9.3.8). */
@@ -78,7 +77,7 @@ export function framingOf(exchange: Pick<Exchange, 'method' | 'headers' | 'httpV
     if (exchange.httpVersion.startsWith('1.')) return 'none';
     return WITHOUT_CONTENT.has(exchange.method) ? 'none' : 'chunked';
   }
-  if (!/^\d{1,15}$/.test(length) || headerValues(exchange.headers, 'content-length').length > 1) {
+  if (!isContentLength(length) || headerValues(exchange.headers, 'content-length').length > 1) {
     throw new StatusError('RequestMalformed', 'Content-Length is no single number');
   }
   return length === '0' ? 'none' : Number(length);

@@ -7,15 +7,14 @@ import type { HeaderList } from '../lib/header-list.ts';
 import { remembered } from '../lib/remembered.ts';
 import { unspeakable } from './failure.ts';
 import { credentialLeft, type Framing, fateOf } from './outgoing-headers.ts';
+import { isFieldValue, isToken } from './syntax.ts';
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TARGET = /^[\x21-\x7e]+$/;
-const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 /** Methods that have content as a rule: without any, they say so. */
 const WITH_CONTENT: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /** What follows the answer to a CONNECT is no HTTP. */
-const isMethod = remembered((method: string) => TOKEN.test(method) && method !== 'CONNECT');
+const isMethod = remembered((method: string) => isToken(method) && method !== 'CONNECT');
 
 /**
  * @param authority the server's, as the Host field says it
@@ -39,7 +38,7 @@ export function requestHead(
     if (kind === 'left') continue;
     if (kind === 'credential') throw credentialLeft();
     const value = field[1];
-    if (kind === 'unspeakable' || NO_VALUE.test(value)) throw unspeakable();
+    if (kind === 'unspeakable' || !isFieldValue(value)) throw unspeakable();
     head += start;
     head += value;
   }
@@ -48,7 +47,7 @@ export function requestHead(
 }
 
 function speakable(value: string): string {
-  if (NO_VALUE.test(value)) throw unspeakable();
+  if (!isFieldValue(value)) throw unspeakable();
   return value;
 }
 

@@ -3,8 +3,9 @@
  * (RFC 9110 §7.6.1), and each single-value field once. A repeated one throws on an HTTP/2 stream and hangs it;
  * the first is what Node itself would have kept.
  */
-import type { HeaderField, HeaderList } from '../lib/header-list.ts';
+import { type HeaderField, type HeaderList, isNamed } from '../lib/header-list.ts';
 import { remembered } from '../lib/remembered.ts';
+import { isFieldValue } from './syntax.ts';
 
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
@@ -65,9 +66,6 @@ const fieldRule = remembered((field: string) => {
   return { name, hopByHop: HOP_BY_HOP.has(name), single: SINGLE_VALUE.has(name) };
 });
 
-/** What no field value may hold (RFC 9110 §5.5); a listener would throw on it. */
-const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
-
 /** Whether an answer of that status has no content, whatever its sender says. */
 export function isWithoutContent(status: number): boolean {
   return WITHOUT_CONTENT.has(status);
@@ -80,7 +78,8 @@ export function responseHeaders(status: number, received: HeaderList): HeaderFie
   for (const field of received) {
     const { name, hopByHop, single } = fieldRule(field[0]);
     if (name === 'content-length' && isWithoutContent(status)) continue;
-    if (hopByHop || dropped?.has(name) || INVALID_VALUE.test(field[1])) continue;
+    // A listener would throw on a value that is none.
+    if (hopByHop || dropped?.has(name) || !isFieldValue(field[1])) continue;
     if (single) {
       if (seen.includes(name)) continue;
       seen.push(name);
@@ -94,7 +93,7 @@ export function responseHeaders(status: number, received: HeaderList): HeaderFie
 function connectionOptions(received: HeaderList): ReadonlySet<string> | undefined {
   let options: Set<string> | undefined;
   for (const [name, value] of received) {
-    if (name.length !== 10 || name.toLowerCase() !== 'connection') continue;
+    if (!isNamed(name, 'connection')) continue;
     options ??= new Set();
     for (const option of value.split(',')) options.add(option.trim().toLowerCase());
   }

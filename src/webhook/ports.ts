@@ -9,7 +9,7 @@ import type { ProjectMember } from '../api/keystone-sync.ts';
 /** Keystone's authenticator alone, and the tenancy mode. */
 export interface KeystoneIdentities {
   /** @throws StatusError as the API would refuse the token */
-  authenticate(token: string, source: string, signal: AbortSignal): Promise<Identity>;
+  authenticate(token: string, source: string): Promise<Identity>;
   /** @throws StatusError where the identity is nobody here */
   describe(identity: Identity): { readonly tenant: TenantName; readonly user: UserInfo };
 }

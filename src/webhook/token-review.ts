@@ -24,14 +24,14 @@ export interface TokenReviewer {
    * @param source the API server's address
    * @throws StatusError for what is not about the token: KeystoneUnavailable, CredentialRateExceeded, …
    */
-  review(token: string, source: string, signal: AbortSignal): Promise<TokenReviewStatus>;
+  review(token: string, source: string): Promise<TokenReviewStatus>;
 }
 
 export function createTokenReviewer(options: TokenReviewerOptions): TokenReviewer {
   return {
-    async review(token, source, signal) {
+    async review(token, source) {
       try {
-        const identity = await options.identities.authenticate(token, source, signal);
+        const identity = await options.identities.authenticate(token, source);
         return { authenticated: true, user: await userOf(identity, token, options) };
       } catch (error) {
         return refusal(error);

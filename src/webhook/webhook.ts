@@ -64,11 +64,11 @@ export function createWebhook(options: WebhookOptions): (exchange: Exchange) => 
 
 async function answer(
   review: Review,
-  { peerAddress = '', signal }: Exchange,
+  { peerAddress = '' }: Exchange,
   { tokens, policy }: WebhookOptions,
 ): Promise<Answered> {
   if (review.kind === 'TokenReview') {
-    const status = await tokens.review(review.token, peerAddress, signal);
+    const status = await tokens.review(review.token, peerAddress);
     const { authenticated, user, error } = status;
     return {
       body: answerOf(review, status),

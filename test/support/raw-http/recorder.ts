@@ -2,7 +2,7 @@
  * Somebody who wants an answer and writes down what is told.
  */
 import type { HeaderField } from '../../../src/lib/header-list.ts';
-import type { Errand } from '../../../src/upstream/connection-pool.ts';
+import type { Errand } from '../../../src/upstream/errand.ts';
 import type { AnswerHandler } from '../../../src/upstream/pooled-connection.ts';
 
 export type Told = keyof AnswerHandler;

@@ -16,7 +16,6 @@ const RULES: KeystoneSync = {
   ignoredProjectNames: new Set(),
   roleMappings: [],
 };
-const signal = new AbortController().signal;
 
 function reviewer(identity: Identity | StatusError, changes: Partial<TokenReviewerOptions> = {}) {
   const mode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
@@ -37,7 +36,7 @@ function reviewer(identity: Identity | StatusError, changes: Partial<TokenReview
     sync: { request: (member) => void requested.push(member) },
     ...changes,
   });
-  return { requested, review: () => review('gAAAAA', '192.0.2.1', signal) };
+  return { requested, review: () => review('gAAAAA', '192.0.2.1') };
 }
 
 t.test('people are called as the API calls them, with their project among the groups', async (t) => {
