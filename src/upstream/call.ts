@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
-import type { HeaderField } from '../lib/header-list.ts';
+import type { HeaderField, HeaderList } from '../lib/header-list.ts';
 import type { Leaving } from '../lib/leaving.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
@@ -20,8 +20,10 @@ import { requestHead } from './request-head.ts';
 export interface CallRequest {
   readonly method: string;
   readonly target: string;
-  /** Names and values in turn, without framing. */
-  readonly headers: readonly string[];
+  /** Complete but for the credential and framing. */
+  readonly headers: HeaderList;
+  /** The sender's; undefined where our client certificate speaks for us. */
+  readonly token: string | undefined;
   readonly framing: Framing;
   /** At hand, or made when it is needed, given what to tell when it cannot go on. Absent where the framing is `none`. */
   readonly body?: Buffer | ((onFault: (fault: Error) => void) => Readable) | undefined;
@@ -43,6 +45,12 @@ export interface Sink {
   head(status: number, headers: HeaderField[], flow: Flow): void;
   data(chunk: Buffer): void;
   end(): void;
+  /**
+   * The answer ended before its end, or there was none because its client left. A throw refuses the request.
+   *
+   * @returns how it ended for whoever waits
+   */
+  brokeOff(result: CallResult): CallResult;
 }
 
 export interface CallResult {
@@ -97,11 +105,11 @@ class Call implements AnswerHandler, Flow {
   }
 
   #send(): void {
-    const { method, target, headers, framing, body } = this.#request;
+    const { method, target, headers, token, framing, body } = this.#request;
     const { pool, authority, clock } = this.#context;
     this.#startedAt = clock.now();
     try {
-      const head = requestHead(method, target, authority, headers, framing);
+      const head = requestHead(method, target, authority, headers, token, framing);
       if (typeof body === 'function') this.#body = body((fault) => this.#fail(fault));
       const content = typeof body === 'function' ? this.#body : body;
       const errand = pool.send({ method, head, framing, body: content }, this);
@@ -179,7 +187,7 @@ class Call implements AnswerHandler, Flow {
   readonly #onLeave = (): void => {
     if (this.#settled) return;
     this.#settle();
-    this.#outcome.resolve({ status: this.#status, aborted: true });
+    this.#breakOff();
   };
 
   #fail(error: unknown): void {
@@ -191,8 +199,16 @@ class Call implements AnswerHandler, Flow {
       this.#count(callResultOf(failure));
       return;
     }
-    this.#outcome.resolve({ status: this.#status, aborted: true });
+    this.#breakOff();
     this.#context.logger.warn({ error, status: this.#status }, "the API server's answer broke off");
+  }
+
+  #breakOff(): void {
+    try {
+      this.#outcome.resolve(this.#sink.brokeOff({ status: this.#status, aborted: true }));
+    } catch (error) {
+      this.#outcome.reject(error);
+    }
   }
 
   #settle(): void {

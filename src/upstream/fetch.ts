@@ -10,7 +10,6 @@ import { callUpstream } from './call.ts';
 import type { DepartureOf } from './departures.ts';
 import { unavailable } from './failure.ts';
 import type { IdleTimers } from './idle-timer.ts';
-import { outgoingHeaders } from './outgoing-headers.ts';
 import { responseHeaders } from './response-headers.ts';
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -34,7 +33,8 @@ export function createFetcher({ departureOf, patience }: FetcherOptions): Upstre
         {
           method,
           target,
-          headers: outgoingHeaders(headers, token),
+          headers,
+          token,
           framing: content?.length ?? 'none',
           ...(content && { body: content }),
           refusalIsTheirs: sender.kind === 'client',
@@ -54,6 +54,7 @@ export function createFetcher({ departureOf, patience }: FetcherOptions): Upstre
             chunks.push(chunk);
           },
           end() {},
+          brokeOff: (result) => result,
         },
       );
       if (aborted || head === undefined) {

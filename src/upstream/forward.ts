@@ -12,7 +12,7 @@ import type { Forwarder, RelayHooks, RelayResult } from '../pipeline/upstream.ts
 import { type CallResult, callUpstream, type Flow, type Sink } from './call.ts';
 import type { DepartureOf } from './departures.ts';
 import type { IdleTimers } from './idle-timer.ts';
-import { framingOf, outgoingHeaders } from './outgoing-headers.ts';
+import { framingOf } from './outgoing-headers.ts';
 import { RequestBody } from './request-body.ts';
 import { isWithoutContent, responseHeaders } from './response-headers.ts';
 
@@ -26,27 +26,26 @@ export interface ForwarderOptions {
 
 export function createForwarder(options: ForwarderOptions): Forwarder {
   return {
-    async forward(request, exchange, hooks): Promise<RelayResult> {
+    forward(request, exchange, hooks): Promise<RelayResult> {
       const { longRunning, endless, sender } = request;
       const { brief, lasting, token } = options.departureOf(sender);
       const context = longRunning ? lasting : brief;
       const framing = framingOf(exchange);
-      const headers = outgoingHeaders(request.headers, token);
-      const result = await callUpstream(
+      return callUpstream(
         context,
         {
           method: request.method,
           target: request.target,
-          headers,
+          headers: request.headers,
+          token,
           framing,
           body: framing === 'none' ? undefined : contentOf(exchange, options, context.clock),
           refusalIsTheirs: request.proxied || sender.kind === 'client',
           patience: longRunning ? undefined : options.patience,
           leaving: endless ? endOf(exchange) : leavingOfClient(exchange),
         },
-        new ToClient(exchange.response, hooks),
+        new ToClient(exchange, endless, hooks),
       );
-      return result.aborted ? breakOff(result, exchange, endless) : result;
     },
   };
 }
@@ -74,30 +73,19 @@ function endOf(exchange: Exchange): Leaving {
   return exchange.draining === undefined ? leaving : firstOf(leaving, leavingOf(exchange.draining));
 }
 
-/**
- * Ends the client's answer as the call ended: a watch in good order where the server is stopping, so that the client
- * watches on elsewhere; all else by breaking the connection, since a second status line would be a lie (RFC 9112 §8).
- */
-function breakOff(result: CallResult, exchange: Exchange, endless: boolean): RelayResult {
-  const { draining, response } = exchange;
-  if (endless && draining?.aborted && !leavingOfClient(exchange).left) {
-    if (result.status === 0) throw new StatusError('ShuttingDown', 'the server is shutting down; try again');
-    if (!response.closed) response.end();
-    return { status: result.status, aborted: false };
-  }
-  if (!response.closed) response.destroy();
-  return result;
-}
-
 class ToClient implements Sink {
+  readonly #exchange: Exchange;
   readonly #response: ResponseWriter;
+  readonly #endless: boolean;
   readonly #hooks: RelayHooks;
   #flow: Flow | undefined;
   #waiting = false;
   #empty = false;
 
-  constructor(response: ResponseWriter, hooks: RelayHooks) {
-    this.#response = response;
+  constructor(exchange: Exchange, endless: boolean, hooks: RelayHooks) {
+    this.#exchange = exchange;
+    this.#response = exchange.response;
+    this.#endless = endless;
     this.#hooks = hooks;
   }
 
@@ -114,6 +102,22 @@ class ToClient implements Sink {
 
   end(): void {
     if (!this.#response.closed) this.#response.end();
+  }
+
+  /**
+   * A watch ends in good order where the server is stopping, so that the client watches on elsewhere; all else by breaking
+   * the connection, since a second status line would be a lie (RFC 9112 §8).
+   */
+  brokeOff(result: CallResult): CallResult {
+    const { draining } = this.#exchange;
+    if (this.#endless && draining?.aborted && !leavingOfClient(this.#exchange).left) {
+      if (result.status === 0)
+        throw new StatusError('ShuttingDown', 'the server is shutting down; try again');
+      if (!this.#response.closed) this.#response.end();
+      return { status: result.status, aborted: false };
+    }
+    if (!this.#response.closed) this.#response.destroy();
+    return result;
   }
 
   /** Once, though what had arrived by then is still written. */

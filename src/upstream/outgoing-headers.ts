@@ -7,7 +7,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerTokens, headerValue, headerValues } from '../lib/header-list.ts';
 import { remembered } from '../lib/remembered.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
-import { isContentLength } from './syntax.ts';
+import { isContentLength, isToken } from './syntax.ts';
 
 /** What belongs to one connection, or is ours to say. */
 const NOT_FORWARDED: ReadonlySet<string> = new Set([
@@ -24,10 +24,19 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-const fateOf = remembered((name: string): 'credential' | 'left' | 'forwarded' => {
+interface Fate {
+  readonly kind: 'credential' | 'left' | 'forwarded' | 'unspeakable';
+  /** How its line begins, behind the end of the line before it. */
+  readonly start: string;
+}
+
+/** What becomes of a field, by its name. */
+export const fateOf = remembered((name: string): Fate => {
   const lower = name.toLowerCase();
-  if (lower === 'authorization') return 'credential';
-  return NOT_FORWARDED.has(lower) ? 'left' : 'forwarded';
+  const start = `\r\n${name}: `;
+  if (lower === 'authorization') return { kind: 'credential', start };
+  if (NOT_FORWARDED.has(lower)) return { kind: 'left', start };
+  return { kind: isToken(name) ? 'forwarded' : 'unspeakable', start };
 });
 
 /** Methods whose content means nothing (RFC 9110 §9.3.1, 9.3.2, 9.3.7, 9.3.8). */
@@ -36,24 +45,23 @@ const WITHOUT_CONTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 
 /**
  * @param headers complete but for the credential
  * @param token the sender's; undefined where our client certificate speaks for us
- * @returns names and values in turn, as Node takes them
+ * @returns names and values in turn, as Node takes them, which looks at each of them again
  * @throws StatusError InvariantBroken where somebody's Authorization is still there: it must never leave beside,
  *   or instead of, the sender's
  */
 export function outgoingHeaders(headers: HeaderList, token: string | undefined): string[] {
   const flat: string[] = [];
   for (const [name, value] of headers) {
-    const fate = fateOf(name);
-    if (fate === 'credential') {
-      throw new StatusError(
-        'InvariantBroken',
-        'Internal error occurred: a credential was left on the request',
-      );
-    }
-    if (fate === 'forwarded') flat.push(name, value);
+    const { kind } = fateOf(name);
+    if (kind === 'credential') throw credentialLeft();
+    if (kind !== 'left') flat.push(name, value);
   }
   if (token !== undefined) flat.push('Authorization', `Bearer ${token}`);
   return flat;
+}
+
+export function credentialLeft(): StatusError {
+  return new StatusError('InvariantBroken', 'Internal error occurred: a credential was left on the request');
 }
 
 /** How long the body will be, from the head the client sent: `none`, a number of bytes, or unknown. */

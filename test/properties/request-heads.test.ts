@@ -93,8 +93,14 @@ const value = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('0', 'chunked', 'close', 'a\r\nImpersonate-User: b', ' a\t') },
 );
 const fields = fc.array(fc.tuple(name, value), { maxLength: 4 });
+const token = fc.option(value, { nil: undefined });
 const framing: fc.Arbitrary<Framing> = fc.constantFrom<Framing>('none', 'chunked', 0, 5);
 
+/** What each hop says for itself, whatever the client said. */
+const isOurs = (each: string): boolean =>
+  /^(?:connection|content-length|expect|host|http2-settings|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i.test(
+    each,
+  );
 const trimmed = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g, '');
 
 function written(...request: Parameters<typeof requestHead>): Buffer | undefined {
@@ -120,10 +126,11 @@ t.test('a head is one request with these fields, or none at all', async (t) => {
     method,
     target,
     fields,
+    token,
     framing,
     fc.nat(400),
-    (asked, path, list, framed, place) => {
-      const head = written(asked, path, 'api.example:6443', list.flat(), framed);
+    (asked, path, list, said, framed, place) => {
+      const head = written(asked, path, 'api.example:6443', list, said, framed);
       if (head === undefined) return;
       sent += 1;
       assert.ok(head.toString('latin1').startsWith(`${asked} ${path} HTTP/1.1\r\n`));
@@ -135,7 +142,8 @@ t.test('a head is one request with these fields, or none at all', async (t) => {
       assert.deepEqual([request?.method, request?.url], [asked, path]);
       assert.deepEqual(request?.rawHeaders, [
         ...['host', 'api.example:6443', 'connection', 'keep-alive'],
-        ...list.flatMap(([each, said]) => [each, trimmed(said)]),
+        ...list.flatMap(([each, held]) => (isOurs(each) ? [] : [each, trimmed(held)])),
+        ...(said === undefined ? [] : ['Authorization', trimmed(`Bearer ${said}`)]),
         ...framingOf(asked, framed),
       ]);
     },

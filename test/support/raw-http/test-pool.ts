@@ -55,7 +55,7 @@ export function createTestPool(
     ask({ method = 'GET', target, framing = 'none', body }, on) {
       const recorder = new Recorder();
       if (on !== undefined) recorder.on = on;
-      const head = requestHead(method, target, 'api', [], framing);
+      const head = requestHead(method, target, 'api', [], undefined, framing);
       const request = { method, head, framing, ...(body && { body }) };
       recorder.errand = pool.send(request, recorder);
       return recorder;

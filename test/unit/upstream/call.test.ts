@@ -26,11 +26,12 @@ function get(
       method: 'GET',
       target,
       headers: [],
+      token: undefined,
       framing: 'none',
       refusalIsTheirs: false,
       leaving: { left: false, onLeave: () => undefined, offLeave: () => undefined },
     },
-    { head: () => undefined, data: () => undefined, end: () => undefined },
+    { head: () => undefined, data: () => undefined, end: () => undefined, brokeOff: (result) => result },
   );
 }
 
