@@ -93,19 +93,18 @@ export function responseText(code: number, outcome: AuditedRequest['outcome']): 
 /** The end of a line, from the quote behind its time on. */
 export function annotationsText({ identity, tenant, outcome }: AuditedRequest): string {
   if (identity === undefined || outcome?.aborted) return annotations(identity, tenant, outcome?.aborted);
-  const kept = keptAnnotations(identity);
-  if (kept.text === '' || kept.tenant !== tenant) {
-    kept.tenant = tenant;
-    kept.text = annotations(identity, tenant, false);
-  }
-  return kept.text;
+  const last = lastAnnotations.get(identity);
+  if (last !== undefined && last.tenant === tenant) return last.text;
+  const made = annotations(identity, tenant, false);
+  lastAnnotations.set(identity, { tenant, text: made });
+  return made;
 }
 
-/** With the tenant they were made for: an identity is of one. */
-const keptAnnotations = oncePer((_: Identity): { tenant: string | undefined; text: string } => ({
-  tenant: undefined,
-  text: '',
-}));
+/** With the tenant they were made for: an identity is of one as a rule. */
+const lastAnnotations = new WeakMap<
+  Identity,
+  { readonly tenant: string | undefined; readonly text: string }
+>();
 
 function annotations(
   identity: Identity | undefined,

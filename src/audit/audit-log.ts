@@ -58,7 +58,13 @@ const STAGES = {
  * @param at of the stage, in milliseconds since the epoch
  * @param status of a response that has begun but not ended
  */
-function writeLine(sink: AuditSink, request: AuditedRequest, stage: string, at: number, status?: number) {
+function writeLine(
+  sink: AuditSink,
+  request: AuditedRequest,
+  stage: string,
+  at: number,
+  status?: number,
+): void {
   const { user, outcome, actsAs, impersonated } = request;
   request.auditText ??= sharedText(request);
   const code = outcome?.status ?? status;
