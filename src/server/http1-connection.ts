@@ -7,8 +7,9 @@
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ClientCertificate } from '../api/client-certificate.ts';
+import { Round } from '../lib/round.ts';
 import type { ServeContext } from './serve-context.ts';
-import { type Guarded, StallGuard, StallGuards } from './stall-guard.ts';
+import { type Guarded, StallGuard } from './stall-guard.ts';
 
 /** An answer that has not left yet. */
 export interface Owed {
@@ -39,10 +40,10 @@ export class Http1Connection implements Guarded {
     this.#socket = socket;
     this.clientCertificate = certificateOf(socket);
     this.peerAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
-    const guards = new StallGuards(clock, timeouts.stall);
-    this.guard = new StallGuard(guards, this);
+    const round = new Round(clock, timeouts.stall);
+    this.guard = new StallGuard(round, this);
     socket.once('close', () => {
-      guards.stop();
+      round.stop();
       this.abandon();
     });
   }

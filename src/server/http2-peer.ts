@@ -3,15 +3,16 @@
  */
 import type { ServerHttp2Session } from 'node:http2';
 import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { Round } from '../lib/round.ts';
 import type { SessionWatch } from './http2-watch.ts';
 import type { ServeContext } from './serve-context.ts';
-import type { StallGuards } from './stall-guard.ts';
 
 export interface Http2Peer {
   readonly session: ServerHttp2Session;
   readonly peerAddress: string | undefined;
   readonly clientCertificate: ClientCertificate | undefined;
-  readonly guards: StallGuards;
+  /** In which its answers are looked at that their client may not be taking. */
+  readonly stallRound: Round;
   readonly watch: SessionWatch;
   readonly context: ServeContext;
 }

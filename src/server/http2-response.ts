@@ -27,7 +27,7 @@ export class Http2Response extends AnswerState implements ResponseWriter, Pieces
     this.stream = stream;
     this.peer = peer;
     this.#bodiless = method === 'HEAD';
-    this.#guard = new StallGuard(peer.guards, this);
+    this.#guard = new StallGuard(peer.stallRound, this);
     peer.watch.begun(stream);
     // 'on', though most come once: Node tells every stream of each listener that is taken off.
     stream.on('error', (error) => logger.debug({ error }, 'an HTTP/2 stream broke'));

@@ -9,11 +9,11 @@ import { constants, performServerHandshake, type ServerHttp2Session } from 'node
 import type { TLSSocket } from 'node:tls';
 import { StatusError } from '../errors/status-error.ts';
 import { headerValue } from '../lib/header-list.ts';
+import { Round } from '../lib/round.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 import type { Http2Peer } from './http2-peer.ts';
 import { MAX_CONCURRENT_STREAMS, watchSession } from './http2-watch.ts';
 import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
-import { StallGuards } from './stall-guard.ts';
 
 /** What one stream may send ahead, and what all of a connection together may. */
 const STREAM_WINDOW = 256 * 1024;
@@ -34,7 +34,7 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
     session,
     peerAddress: socket.remoteAddress,
     clientCertificate: context.certificateOf(socket),
-    guards: new StallGuards(context.clock, context.timeouts.stall),
+    stallRound: new Round(context.clock, context.timeouts.stall),
     watch: watchSession(session, socket, context),
     context,
   };
@@ -42,7 +42,7 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
   session.on('stream', (stream, headers, _flags, rawHeaders) => {
     serve(new Http2Exchange(stream, headers, rawHeaders, peer), context);
   });
-  session.once('close', () => peer.guards.stop());
+  session.once('close', () => peer.stallRound.stop());
   session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW));
   return session;
 }

@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import type { Duplex, Readable } from 'node:stream';
 import t from 'tap';
-import { StallGuard, StallGuards } from '../../../src/server/stall-guard.ts';
+import { Round } from '../../../src/lib/round.ts';
+import { StallGuard } from '../../../src/server/stall-guard.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { startListener } from '../../support/server/listening.ts';
@@ -16,7 +17,7 @@ t.test('the guard of an answer', async (t) => {
   let unsent = 0;
   let sent = 0;
   let stalls = 0;
-  const guard = new StallGuard(new StallGuards(clock, 100), {
+  const guard = new StallGuard(new Round(clock, 100), {
     get unsent() {
       return unsent;
     },
