@@ -30,6 +30,7 @@ export function createMemoryTier<T>({ maxEntries, clock }: MemoryTierOptions): M
   const slots = new LRUCache<string, Slot<T>>({ max: maxEntries });
   return {
     get(key, now = clock.now()) {
+      // Of bad credentials there are none as a rule, and each request asks.
       const slot = slots.size === 0 ? undefined : slots.get(key);
       if (slot === undefined) return undefined;
       if (now < slot.until) return slot.value;

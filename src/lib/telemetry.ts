@@ -4,6 +4,8 @@
  */
 
 export type Backend = 'keystone' | 'issuer' | 'redis' | 'upstream';
+/** `refused`: our own credential was. */
+export type BackendResult = 'ok' | 'error' | 'timeout' | 'refused';
 export type CacheTier = 'memory' | 'redis' | 'negative' | 'discovery';
 
 export type ProvisioningResult = 'ok' | 'incomplete' | 'held-back' | 'broken-off' | 'error';
@@ -21,8 +23,8 @@ export interface ProvisioningRun {
 
 export interface Telemetry {
   cacheLookup(tier: CacheTier, result: 'hit' | 'miss' | 'stale' | 'error'): void;
-  /** One call to a backend; `refused` means that it refused our own credential. */
-  backendCall(backend: Backend, result: 'ok' | 'error' | 'timeout' | 'refused', seconds: number): void;
+  /** One call to a backend. */
+  backendCall(backend: Backend, result: BackendResult, seconds: number): void;
   /** A credential no cache knew was turned away before a backend was asked. */
   unknownCredentialLimited(reason: 'source' | 'total'): void;
   /** The webhook answered a review, or could not. */

@@ -1,8 +1,9 @@
 /**
  * Where audit lines go: a file or standard output, written in the background and in order by sonic-boom (pino's
  * own writer, but without pino's hook at the process's exit, which throws where the file never opened). Lines of some
- * milliseconds go out in one write, since a write costs more than a line; a process that is killed loses them. A log that cannot be written is said loudly,
- * once until it can be again, and what is lost is counted; it does not stop the API of an organisation.
+ * milliseconds go out in one write, since a write costs more than a line; a process that is killed loses them. A log that
+ * cannot be written is said loudly, once until it can be again, and what is lost is counted; it does not stop the API of
+ * an organisation.
  */
 import { once } from 'node:events';
 import sonicBoom from 'sonic-boom';

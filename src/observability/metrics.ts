@@ -20,7 +20,7 @@ const VERBS: ReadonlySet<string> = new Set([
 const STATUSES: ReadonlyMap<number, string> = new Map(
   ['0', ...Object.keys(STATUS_CODES)].map((status) => [Number(status), status]),
 );
-/** The event loop's delay is sampled by a timer: an idle process is not to be woken more than once a second. */
+/** The event loop's delay is sampled by a timer, in milliseconds: one that fires often would wake an idle process. */
 const LOOP_SAMPLING_MS = 10_000;
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 

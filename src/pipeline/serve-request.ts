@@ -53,7 +53,8 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     const named = resolveTenant(authenticated, record, pipeline);
     const scoped = named instanceof Promise ? await named : named;
     pipeline.observer.requestReceived(record);
-    if (pipeline.provisioning !== undefined) await provision(scoped, pipeline);
+    const made = provision(scoped, pipeline);
+    if (made !== undefined) await made;
     const wished = actAsRequested(scoped, record, pipeline);
     const acting = wished instanceof Promise ? await wished : wished;
     const allowed = authorizeRequest(acting, pipeline);

@@ -146,9 +146,14 @@ function scoped(
 
 /**
  * What a person's project needs is there before the API server is asked about them; what could not be made, it refuses.
+ *
+ * @returns undefined where nothing is made when people come
  */
-export async function provision({ identity, exchange }: Scoped, { provisioning }: Stages): Promise<void> {
-  await provisioning?.ensure(identity, exchange.signal);
+export function provision(
+  { identity, exchange }: Scoped,
+  { provisioning }: Stages,
+): Promise<void> | undefined {
+  return provisioning?.ensure(identity, exchange.signal);
 }
 
 /** @throws StatusError as `actAs` does */

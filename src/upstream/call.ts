@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';
 import type { Leaving } from '../lib/leaving.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
+import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
 import { answerFault } from './answer-fault.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Errand } from './errand.ts';
@@ -233,7 +233,7 @@ class Call implements AnswerHandler, Flow {
     );
   }
 
-  #count(result: 'ok' | 'error' | 'timeout' | 'refused'): void {
+  #count(result: BackendResult): void {
     const seconds = (this.#context.clock.now() - this.#startedAt) / 1000;
     this.#context.telemetry.backendCall('upstream', result, seconds);
   }

@@ -3,6 +3,7 @@
  * addresses and certificates that are nobody's business.
  */
 import { StatusError } from '../errors/status-error.ts';
+import type { BackendResult } from '../lib/telemetry.ts';
 
 /** @param cause for the log */
 export function unavailable(cause: unknown): StatusError {
@@ -43,7 +44,7 @@ export function upstreamFailure(error: unknown): StatusError {
 }
 
 /** The failure as the metrics count it. */
-export function callResultOf({ code }: StatusError): 'error' | 'timeout' | 'refused' {
+export function callResultOf({ code }: StatusError): BackendResult {
   if (code === 'UpstreamTimeout') return 'timeout';
   return code === 'UpstreamRefusedCredential' ? 'refused' : 'error';
 }

@@ -7,7 +7,7 @@ import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { fromRawHeaders, headerTokens } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
+import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
 import type { Upgrade } from '../pipeline/exchange.ts';
 import type { UpstreamRequest } from '../pipeline/upstream.ts';
 import { answerFault } from './answer-fault.ts';
@@ -125,7 +125,7 @@ export async function openUpgrade(
     reject(error);
   }
 
-  function settle(result: 'ok' | 'error' | 'timeout' | 'refused' | undefined): void {
+  function settle(result: BackendResult | undefined): void {
     settled = true;
     timer.cancel();
     unwatch();
