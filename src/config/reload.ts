@@ -26,8 +26,6 @@ export interface ReloaderOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
-  /** Milliseconds between looks at the files. */
-  readonly interval?: number;
 }
 
 export interface Reloader {
@@ -47,7 +45,6 @@ export function createReloader(options: ReloaderOptions): Reloader {
   const watch = watchFiles({
     clock: options.clock,
     readFile: options.sources.readFile,
-    ...(options.interval === undefined ? {} : { interval: options.interval }),
     onChange: reload,
     onError: (error) => logger.error({ error }, 'cannot look at the configuration files'),
   });

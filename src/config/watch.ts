@@ -13,8 +13,6 @@ const WATCH_INTERVAL = 10_000;
 export interface WatchOptions {
   readonly clock: Clock;
   readonly readFile: (name: string) => Promise<Buffer>;
-  /** Milliseconds; at least `WATCH_INTERVAL`. */
-  readonly interval?: number;
   /** Awaited: there is no look while it runs. */
   readonly onChange: () => Promise<void>;
   /** Told what `onChange` threw. The watch goes on. */
@@ -28,7 +26,6 @@ export interface FileWatch {
 }
 
 export function watchFiles(options: WatchOptions): FileWatch {
-  const interval = Math.max(options.interval ?? WATCH_INTERVAL, WATCH_INTERVAL);
   let expected: Watched = new Map();
   let closed = false;
   let timer: Timer | undefined;
@@ -51,7 +48,7 @@ export function watchFiles(options: WatchOptions): FileWatch {
 
   function schedule(): void {
     if (closed) return;
-    timer = options.clock.after(interval, () => {
+    timer = options.clock.after(WATCH_INTERVAL, () => {
       look().catch(options.onError).finally(schedule);
     });
   }

@@ -156,8 +156,8 @@ t.test('a request body', async (t) => {
 
   t.test('destroyed with an error tells it, leaves the client alive and raises nothing', async (t) => {
     const { source, body, faults } = bodyOf();
-    body.destroy(new Error('handed back by undici'));
-    t.match(faults, [{ message: 'handed back by undici' }]);
+    body.destroy(new Error('broken by its reader'));
+    t.match(faults, [{ message: 'broken by its reader' }]);
     await new Promise((resolve) => body.once('close', resolve));
     t.notOk(source.destroyed);
     t.ok(source.isPaused(), 'the rest is for the listener');
