@@ -10,6 +10,7 @@ import sonicBoom from 'sonic-boom';
 import type { AuditSink } from '../audit/audit-log.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { GatheredLines } from './gathered-lines.ts';
 
 /** Its types know only the content mode of strings. */
 declare module 'sonic-boom' {
@@ -36,7 +37,6 @@ export interface AuditFileOptions {
 
 /** Lines waiting for a slow disk, in bytes; beyond it they are lost. */
 const MAX_PENDING = 64 * 1024 * 1024;
-const LINE_FEED = 0x0a;
 /** How long a line waits for others, in milliseconds, and how many bytes may wait. */
 const GATHER_MS = 5;
 const GATHER_BYTES = 256 * 1024;
@@ -56,13 +56,7 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
   let closed = false;
   let failing = false;
   let losing = false;
-  // Bytes from the start: one long text would be laid out anew, in fresh memory, each time it is written.
-  // Two by turns: one gathers while the other is written.
-  let gathered = Buffer.allocUnsafeSlow(GATHER_BYTES);
-  let written = Buffer.allocUnsafeSlow(GATHER_BYTES);
-  let writing = false;
-  let bytes = 0;
-  let lines = 0;
+  const gathered = new GatheredLines(GATHER_BYTES);
   let timer: Timer | undefined;
 
   function lose(events: number, why: unknown): void {
@@ -74,19 +68,8 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
   function flush(): void {
     timer?.cancel();
     timer = undefined;
-    if (lines === 0) return;
-    const gone = gathered.subarray(0, bytes);
-    const events = lines;
-    bytes = 0;
-    lines = 0;
-    // A copy of what has to wait for a slow disk: it holds no more memory than it is counted as.
-    if (writing) {
-      send(Buffer.from(gone), events);
-      return;
-    }
-    writing = true;
-    [gathered, written] = [written, gathered];
-    send(gone, events);
+    const { count } = gathered;
+    if (count > 0) send(gathered.take(), count);
   }
 
   function send(chunk: Buffer, events: number): void {
@@ -106,8 +89,7 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
     lose(linesIn(dropped), 'the audit log is slower than the requests');
   });
   stream.on('drain', () => {
-    // Nothing is left to be written, the other buffer neither.
-    writing = false;
+    gathered.allWritten();
     failing = false;
     losing = false;
   });
@@ -115,15 +97,12 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
     write(...parts) {
       let length = 1;
       for (const part of parts) length += part.length;
-      if (bytes + length > GATHER_BYTES) flush();
+      if (!gathered.fits(length)) flush();
       if (length > GATHER_BYTES) {
         send(Buffer.from(`${parts.join('')}\n`, 'latin1'), 1);
         return;
       }
-      for (const part of parts) if (part !== '') bytes += gathered.write(part, bytes, 'latin1');
-      gathered[bytes] = LINE_FEED;
-      bytes += 1;
-      lines += 1;
+      gathered.add(parts);
       timer ??= clock.after(GATHER_MS, flush);
     },
     reopen() {
