@@ -27,86 +27,94 @@ export interface SessionWatchOptions {
   readonly logger: Logger;
 }
 
-/** To be told of the session's streams. */
-export interface SessionWatch {
-  begun(stream: ServerHttp2Stream): void;
+/** Looks after a session until it closes. It is to be told of the session's streams. */
+export class SessionWatch {
+  readonly #session: ServerHttp2Session;
+  readonly #socket: TLSSocket;
+  readonly #options: SessionWatchOptions;
+  readonly #open = new Set<ServerHttp2Stream>();
+  #settled = false;
+  #controlFrames = 0;
+  #resets = 0;
+  #lastStream = 0;
+  #unfinishedHead = 0;
+  /** Milliseconds since the epoch. */
+  #idleSince: number;
+  #timer: Timer;
+
+  constructor(session: ServerHttp2Session, socket: TLSSocket, options: SessionWatchOptions) {
+    const { clock, timeouts } = options;
+    this.#session = session;
+    this.#socket = socket;
+    this.#options = options;
+    this.#idleSince = clock.now();
+    this.#timer = clock.after(timeouts.header, this.#look);
+    session.on('remoteSettings', () => {
+      this.#settled = true;
+      this.#control();
+    });
+    session.on('ping', () => this.#control());
+    session.once('close', () => this.#timer.cancel());
+  }
+
+  begun(stream: ServerHttp2Stream): void {
+    this.#lastStream = stream.id ?? this.#lastStream;
+    this.#open.add(stream);
+    if (this.#open.size > MAX_CONCURRENT_STREAMS) this.#sweep();
+  }
+
   /** Its client took one back. */
-  reset(): void;
-  closed(stream: ServerHttp2Stream): void;
-}
+  reset(): void {
+    this.#resets += 1;
+    if (this.#resets > MAX_RESETS && !this.#session.destroyed)
+      this.#breakOff('flood of resets', constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
 
-/** Looks after the session until it closes. */
-export function watchSession(
-  session: ServerHttp2Session,
-  socket: TLSSocket,
-  { timeouts, clock, logger }: SessionWatchOptions,
-): SessionWatch {
-  let settled = false;
-  let controlFrames = 0;
-  let resets = 0;
-  const open = new Set<ServerHttp2Stream>();
-  let lastStream = 0;
-  let unfinishedHead = 0;
-  let idleSince = clock.now();
-  let timer: Timer;
+  closed(stream: ServerHttp2Stream): void {
+    this.#open.delete(stream);
+    this.#idleSince = this.#options.clock.now();
+  }
 
-  const breakOff = (reason: string, code: number) => {
-    logger.debug({ reason }, 'an HTTP/2 connection was broken off');
-    session.goaway(code);
-    session.destroy();
-    // What a client that reads nothing leaves unsent would hold the socket for ever.
-    timer.cancel();
-    timer = clock.after(timeouts.header, () => socket.destroy());
-  };
-  const control = () => {
-    controlFrames += 1;
-    if (controlFrames > MAX_CONTROL_FRAMES && !session.destroyed)
-      breakOff('flood of control frames', constants.NGHTTP2_ENHANCE_YOUR_CALM);
-  };
+  #control(): void {
+    this.#controlFrames += 1;
+    if (this.#controlFrames > MAX_CONTROL_FRAMES && !this.#session.destroyed)
+      this.#breakOff('flood of control frames', constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
   /** What the client took back after its answer was complete but unsent closes by itself only when that is sent: never. */
-  const sweep = () => {
-    for (const stream of open) if (stream.closed) stream.destroy();
-  };
-  const look = () => {
-    sweep();
-    controlFrames = 0;
-    resets = 0;
-    const begun = session.state.lastProcStreamID ?? 0;
-    const stuck = begun > lastStream && begun === unfinishedHead;
-    unfinishedHead = begun > lastStream ? begun : 0;
-    if (!settled) breakOff('no preface', constants.NGHTTP2_PROTOCOL_ERROR);
-    else if (stuck) breakOff('unfinished request head', constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    else if (open.size === 0 && clock.now() - idleSince >= timeouts.idle) {
-      // Its second time: the goodbye does not get out to a client that reads nothing.
-      if (session.closed) socket.destroy();
-      else session.close();
-      idleSince = clock.now();
-    }
-    if (!session.destroyed) timer = clock.after(Math.min(timeouts.header, timeouts.idle), look);
+  #sweep(): void {
+    for (const stream of this.#open) if (stream.closed) stream.destroy();
+  }
+
+  readonly #look = (): void => {
+    const { clock, timeouts } = this.#options;
+    this.#sweep();
+    this.#controlFrames = 0;
+    this.#resets = 0;
+    const begun = this.#session.state.lastProcStreamID ?? 0;
+    const stuck = begun > this.#lastStream && begun === this.#unfinishedHead;
+    this.#unfinishedHead = begun > this.#lastStream ? begun : 0;
+    if (!this.#settled) this.#breakOff('no preface', constants.NGHTTP2_PROTOCOL_ERROR);
+    else if (stuck) this.#breakOff('unfinished request head', constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    else if (this.#open.size === 0 && clock.now() - this.#idleSince >= timeouts.idle) this.#sayGoodbye();
+    if (!this.#session.destroyed)
+      this.#timer = clock.after(Math.min(timeouts.header, timeouts.idle), this.#look);
   };
 
-  session.on('remoteSettings', () => {
-    settled = true;
-    control();
-  });
-  session.on('ping', control);
-  timer = clock.after(timeouts.header, look);
-  session.once('close', () => timer.cancel());
+  #sayGoodbye(): void {
+    // Its second time: the goodbye does not get out to a client that reads nothing.
+    if (this.#session.closed) this.#socket.destroy();
+    else this.#session.close();
+    this.#idleSince = this.#options.clock.now();
+  }
 
-  return {
-    begun(stream) {
-      lastStream = stream.id ?? lastStream;
-      open.add(stream);
-      if (open.size > MAX_CONCURRENT_STREAMS) sweep();
-    },
-    reset() {
-      resets += 1;
-      if (resets > MAX_RESETS && !session.destroyed)
-        breakOff('flood of resets', constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    },
-    closed(stream) {
-      open.delete(stream);
-      idleSince = clock.now();
-    },
-  };
+  #breakOff(reason: string, code: number): void {
+    const { clock, timeouts, logger } = this.#options;
+    logger.debug({ reason }, 'an HTTP/2 connection was broken off');
+    this.#session.goaway(code);
+    this.#session.destroy();
+    // What a client that reads nothing leaves unsent would hold the socket for ever.
+    this.#timer.cancel();
+    this.#timer = clock.after(timeouts.header, () => this.#socket.destroy());
+  }
 }

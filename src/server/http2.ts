@@ -12,7 +12,7 @@ import { headerValue } from '../lib/header-list.ts';
 import { Round } from '../lib/round.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 import type { Http2Peer } from './http2-peer.ts';
-import { MAX_CONCURRENT_STREAMS, watchSession } from './http2-watch.ts';
+import { MAX_CONCURRENT_STREAMS, SessionWatch } from './http2-watch.ts';
 import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
 
 /** What one stream may send ahead, and what all of a connection together may. */
@@ -35,7 +35,7 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
     peerAddress: socket.remoteAddress,
     clientCertificate: context.certificateOf(socket),
     stallRound: new Round(context.clock, context.timeouts.stall),
-    watch: watchSession(session, socket, context),
+    watch: new SessionWatch(session, socket, context),
     context,
   };
   session.on('error', (error) => context.logger.debug({ error }, 'an HTTP/2 connection broke'));

@@ -60,6 +60,7 @@ export function outgoingHeaders(headers: HeaderList, token: string | undefined):
   return flat;
 }
 
+/** A credential that is not the sender's would leave. */
 export function credentialLeft(): StatusError {
   return new StatusError('InvariantBroken', 'Internal error occurred: a credential was left on the request');
 }
