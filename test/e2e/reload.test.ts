@@ -128,7 +128,8 @@ t.test('C150 a certificate behind the double symlink of a mounted secret, swappe
   await publish(await authority.server('first'));
   for (const name of ['tls.crt', 'tls.key']) await symlink(join('..data', name), join(mount, name));
   await configure({ server: { tls: { certFile: 'mounted/tls.crt', keyFile: 'mounted/tls.key' } } });
-  await eventually(async () => (await servedName()) === 'first');
+  await app.reload();
+  t.equal(await servedName(), 'first');
   const watch = openRequest(destination, keystoneToken('alice'), WATCH);
   await watch.until('"settings"');
 
