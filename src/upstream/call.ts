@@ -110,7 +110,7 @@ class Call implements AnswerHandler, Flow {
     if (typeof body === 'function') this.#body = body((fault) => this.#fail(fault));
     const content = typeof body === 'function' ? this.#body : body;
     const request = { method, head: this.#head, framing, body: content };
-    const errand = this.#context.pool.send(request, this);
+    const errand = this.#context.pool.send(request, this, this.#repeated);
     // What failed at once has ended already.
     if (this.#settled) errand.abandon();
     this.#errand = errand;
