@@ -56,6 +56,7 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
   let closed = false;
   let failing = false;
   let losing = false;
+  let reopening = false;
   const gathered = new GatheredLines(GATHER_BYTES);
   let timer: Timer | undefined;
 
@@ -81,9 +82,14 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
     }
   }
 
-  stream.on('error', (error: Error) => {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
     if (!failing) logger.error({ error, file }, 'the audit log cannot be written');
     failing = true;
+    // It waits for the write under way, and forgets it where that fails: a log moved off a full disk would stay there.
+    if (reopening && !closed && error.syscall === 'write') stream.reopen();
+  });
+  stream.on('ready', () => {
+    reopening = false;
   });
   stream.on('drop', (dropped: Buffer) => {
     lose(linesIn(dropped), 'the audit log is slower than the requests');
@@ -108,7 +114,9 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
     reopen() {
       if (closed) return;
       flush();
-      if (file !== '-') stream.reopen();
+      if (file === '-') return;
+      reopening = true;
+      stream.reopen();
     },
     close: () =>
       new Promise((resolve) => {

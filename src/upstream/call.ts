@@ -112,7 +112,7 @@ class Call implements AnswerHandler, Flow {
       const head = requestHead(method, target, authority, headers, token, framing);
       if (typeof body === 'function') this.#body = body((fault) => this.#fail(fault));
       const content = typeof body === 'function' ? this.#body : body;
-      const errand = pool.send({ method, head, framing, body: content }, this);
+      const errand = pool.send({ method, head, framing, body: content }, this, this.#repeated);
       // What failed at once has ended already.
       if (this.#settled) errand.abandon();
       this.#errand = errand;

@@ -44,10 +44,14 @@ export class ConnectionPool implements ConnectionOwner {
     this.#kept = new KeptConnections(clock);
   }
 
-  /** Where the handler fails at once, nothing was sent. */
-  send(request: WireRequest, handler: AnswerHandler): Errand {
+  /**
+   * Where the handler fails at once, nothing was sent.
+   *
+   * @param again while `onFailure` tells that the connection was lost: nothing new, even where the pool closes
+   */
+  send(request: WireRequest, handler: AnswerHandler, again = false): Errand {
     const errand = new Errand(request, handler);
-    if (this.#closed) this.#fail(errand, new Error('the connections are being closed'));
+    if (this.#closed && !again) this.#fail(errand, new Error('the connections are being closed'));
     else this.#place(errand);
     return errand;
   }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { open, readFile, rename } from 'node:fs/promises';
+import { open, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
@@ -198,6 +198,26 @@ t.test('an audit file that cannot be written is said loudly', async (t) => {
   await eventually(() => lines.length > 0);
   t.match(lines[0], /the audit log cannot be written/);
 });
+
+t.test(
+  'an audit log that is moved off a full disk loses nothing, though lines are being written',
+  async (t) => {
+    const { logger, lines: said } = captured();
+    const file = join(t.testdir({}), 'audit.log');
+    await symlink('/dev/full', file);
+    const audit = await createAuditFile({ file, clock: systemClock, logger, lost: () => t.fail('lost') });
+    audit.write('one');
+    await eventually(() => said.length > 0);
+    await rm(file);
+    audit.write('two');
+    audit.reopen();
+    audit.write('three');
+    await t.resolves(
+      eventually(async () => (await readFile(file, 'utf8').catch(() => '')) === 'one\ntwo\nthree\n'),
+    );
+    await audit.close();
+  },
+);
 
 t.test('audit events that are lost are counted one by one, and said once', async (t) => {
   const { logger, lines } = captured();

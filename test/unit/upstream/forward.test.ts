@@ -751,6 +751,24 @@ t.test('giving up the adapter', async (t) => {
     t.match(await later.until('\r\n\r\n'), /^HTTP\/1\.1 503 /);
   });
 
+  t.test('close waits also for a GET that has to be sent once more', async (t) => {
+    const relay = await relayFor(t);
+    const client = await relay.client();
+    client.send(GET);
+    const first = await relay.upstream.next();
+    first.send(OK);
+    await relay.ending();
+    client.send(GET.replace('/pods', '/again'));
+    await first.until('/again');
+    const closed = relay.adapter.close();
+    first.socket.end();
+    const second = await relay.upstream.next();
+    await second.until('/again');
+    second.send(OK);
+    t.match(await relay.ending(), { result: { status: 200 } });
+    await closed;
+  });
+
   t.test('destroy breaks off what is under way', async (t) => {
     const relay = await relayFor(t, { longRunning: true });
     const client = await relay.request(GET);
