@@ -20,8 +20,8 @@ import { measureWatches } from './watches.ts';
 
 const USAGE = `Usage: npm run bench -- [OPTIONS]
 
-  --quick                      the 2 kB GET beside the bare pass-through alone, in less than a minute
-  --at-least RATIO             exit with 1 where a ratio to the pass-through, of requests or CPU, is less three times (with --quick)
+  --quick                      the 2 kB GET beside the bare pass-through and nothing else, in a minute
+  --at-least RATIO             with --quick: exit with 1 where the worse ratio to the pass-through is below it at three attempts
   --scenario NAME              only this one; may be repeated
   --contender NAME=COMMAND,PORT  one more; it finds UPSTREAM, CERT_FILE, KEY_FILE and CA_FILE in its environment
   --json FILE                  where the figures are written (coverage/bench.json)
@@ -29,16 +29,29 @@ const USAGE = `Usage: npm run bench -- [OPTIONS]
 Scenarios: get, tls, http2, list, create, offered, watches, first-sight, life, exec, and only by name: growth, profile, profile-list.
 `;
 
-const { values } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    'at-least': { type: 'string', default: '0' },
-    scenario: { type: 'string', multiple: true },
-    contender: { type: 'string', multiple: true, default: [] },
-    json: { type: 'string', default: 'coverage/bench.json' },
-    help: { type: 'boolean', default: false },
-  },
-});
+const values = read();
+
+function read() {
+  try {
+    return parseArgs({
+      options: {
+        quick: { type: 'boolean', default: false },
+        'at-least': { type: 'string', default: '0' },
+        scenario: { type: 'string', multiple: true },
+        contender: { type: 'string', multiple: true, default: [] },
+        json: { type: 'string', default: 'coverage/bench.json' },
+        help: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    return misused(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function misused(what: string): never {
+  console.error(`${what}\n\n${USAGE}`);
+  process.exit(2);
+}
 
 const BY_NAME_ONLY = new Set(['growth', 'profile', 'profile-list']);
 
@@ -182,15 +195,12 @@ async function main(): Promise<void> {
   if (values.help) return console.log(USAGE);
   requireTools();
   const asked = values.scenario ?? [...plays.keys()].filter((name) => !BY_NAME_ONLY.has(name));
+  for (const name of asked) if (!plays.has(name)) misused(`no such scenario: ${name}`);
+  if (!(Number(values['at-least']) >= 0)) misused(`no number: ${values['at-least']}`);
   const site = await createSite();
   try {
     if (values.quick) await quick(site);
-    else
-      for (const name of asked) {
-        const scenario = plays.get(name);
-        if (scenario === undefined) throw new Error(`no such scenario: ${name}\n\n${USAGE}`);
-        figures[name] = await scenario(site);
-      }
+    else for (const name of asked) figures[name] = await plays.get(name)?.(site);
   } finally {
     await site.close();
   }

@@ -96,7 +96,7 @@ export interface Pace {
   readonly warmUp: number;
 }
 
-export const FULL: Omit<Pace, 'rounds'> = { seconds: 3, warmUp: 6 };
+export const FULL: Omit<Pace, 'rounds'> = { seconds: 3, warmUp: 9 };
 export const QUICK: Pace = { rounds: 3, seconds: 4, warmUp: 9 };
 
 export function play(

@@ -1,5 +1,5 @@
 /**
- * The ceiling: the least that a reverse proxy in Node can do. TLS with HTTP/1.1 and HTTP/2 in front, undici's dispatcher
+ * The yardstick: a reverse proxy as most would write it in Node. TLS with HTTP/1.1 and HTTP/2 in front, undici's dispatcher
  * behind, headers as they came, no decision of any kind. Upgrades are two sockets joined.
  */
 import { readFileSync } from 'node:fs';
