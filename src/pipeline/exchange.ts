@@ -51,8 +51,11 @@ export interface ResponseWriter {
    * @param headers hop-by-hop fields and repeats of single-value fields already removed: HTTP/2 throws on them
    */
   writeHead(status: number, headers: HeaderList): void;
-  /** @returns false where the client reads slower than this: wait for `onDrain` */
-  write(chunk: Uint8Array): boolean;
+  /**
+   * @param onTaken called once, when the chunk's memory is not used any more; perhaps never, as where the client leaves
+   * @returns false where the client reads slower than this: wait for `onDrain`
+   */
+  write(chunk: Uint8Array, onTaken?: () => void): boolean;
   /** Calls back once when there is room again. */
   onDrain(callback: () => void): void;
   end(chunk?: Uint8Array | string): void;

@@ -12,6 +12,7 @@ import { AnswerState } from './answer-state.ts';
 import { endInPieces, type Pieces } from './end-in-pieces.ts';
 import type { Http1Connection, Owed } from './http1-connection.ts';
 import { checkedFields } from './response-head.ts';
+import { whenTaken } from './when-taken.ts';
 
 /** No Content-Length said how long the body is, or more than it said was written. */
 const UNKNOWN = -1;
@@ -82,12 +83,12 @@ export abstract class Http1Response extends AnswerState implements ResponseWrite
     });
   }
 
-  write(chunk: Uint8Array): boolean {
+  write(chunk: Uint8Array, onTaken?: () => void): boolean {
     this.#bodyBegun = true;
     if (this.closed) return true;
-    if (this.#missing === UNKNOWN) return this.writePiece(chunk);
+    if (this.#missing === UNKNOWN) return this.writePiece(chunk, onTaken);
     this.#missing = Math.max(UNKNOWN, this.#missing - chunk.length);
-    if (this.#missing !== 0) return this.writePiece(chunk);
+    if (this.#missing !== 0) return this.writePiece(chunk, onTaken);
     // The last of it: together with the head, where that still waits, and without an empty write behind it.
     this.complete();
     this.endWith(chunk);
@@ -104,8 +105,8 @@ export abstract class Http1Response extends AnswerState implements ResponseWrite
     endInPieces(chunk, this);
   }
 
-  writePiece(piece: Uint8Array): boolean {
-    const room = this.outgoing.write(piece);
+  writePiece(piece: Uint8Array, onTaken?: () => void): boolean {
+    const room = this.outgoing.write(piece, whenTaken(onTaken));
     this.connection.guard.wrote();
     return room;
   }

@@ -11,6 +11,7 @@ import { endInPieces, type Pieces } from './end-in-pieces.ts';
 import type { Http2Peer } from './http2-peer.ts';
 import { checkedFields } from './response-head.ts';
 import { type Guarded, StallGuard } from './stall-guard.ts';
+import { whenTaken } from './when-taken.ts';
 
 const { NGHTTP2_NO_ERROR } = constants;
 
@@ -81,8 +82,8 @@ export class Http2Response extends AnswerState implements ResponseWriter, Pieces
     this.stream.respond(fields);
   }
 
-  write(chunk: Uint8Array): boolean {
-    return this.closed || this.#bodiless || this.writePiece(chunk);
+  write(chunk: Uint8Array, onTaken?: () => void): boolean {
+    return this.closed || this.#bodiless || this.writePiece(chunk, onTaken);
   }
 
   onDrain(callback: () => void): void {
@@ -95,9 +96,9 @@ export class Http2Response extends AnswerState implements ResponseWriter, Pieces
     if (!this.#bodiless) endInPieces(chunk, this);
   }
 
-  writePiece(piece: Uint8Array): boolean {
+  writePiece(piece: Uint8Array, onTaken?: () => void): boolean {
     this.#written += piece.length;
-    const room = this.stream.write(piece);
+    const room = this.stream.write(piece, whenTaken(onTaken));
     this.#guard.wrote();
     return room;
   }

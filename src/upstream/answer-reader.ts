@@ -4,12 +4,13 @@
  * RFC 9112 §6.3, §9.3; RFC 9110 §15.2.
  */
 import { type AnswerHead, isInterim, MalformedAnswer, parseAnswerHead } from './answer-head.ts';
+import { Arrived } from './arrived.ts';
 import { ChunkedContent } from './chunked-content.ts';
 
 /** Where an answer goes. Each of them may close the reader. */
 export interface AnswerParts {
   onHead(head: AnswerHead): void;
-  onData(chunk: Buffer): void;
+  onData(piece: Arrived): void;
   onEnd(): void;
 }
 
@@ -48,7 +49,10 @@ export class AnswerReader {
     this.#begun = undefined;
   }
 
-  /** @throws MalformedAnswer, and what the parts throw */
+  /**
+   * @param bytes nothing is kept of them but copies
+   * @throws MalformedAnswer, and what the parts throw
+   */
   read(bytes: Buffer): void {
     let rest = bytes;
     while (rest.length > 0 && !this.#closed)
@@ -69,7 +73,7 @@ export class AnswerReader {
     const size = end === -1 ? bytes.length : end + HEAD_END.length;
     if (this.#headBytes + size > this.#maxHeadBytes) throw new MalformedAnswer('a head that is too long');
     if (end === -1) {
-      this.#begun = bytes;
+      this.#begun = begun === undefined ? Buffer.from(bytes) : bytes;
       return NOTHING;
     }
     this.#begun = undefined;
@@ -95,7 +99,7 @@ export class AnswerReader {
   /** @returns what is behind the content */
   #readContent(bytes: Buffer, { framing }: AnswerHead): Buffer {
     if (framing === 'until-close') {
-      this.#parts.onData(bytes);
+      this.#tell(bytes);
       return NOTHING;
     }
     if (this.#chunked !== undefined) {
@@ -106,14 +110,20 @@ export class AnswerReader {
     }
     const size = Math.min(this.#left, bytes.length);
     this.#left -= size;
-    this.#parts.onData(size === bytes.length ? bytes : bytes.subarray(0, size));
+    this.#tell(size === bytes.length ? bytes : bytes.subarray(0, size));
     if (this.#left === 0 && !this.#closed) this.#end();
     return size === bytes.length ? NOTHING : bytes.subarray(size);
   }
 
   readonly #onChunk = (data: Buffer): void => {
-    if (!this.#closed) this.#parts.onData(data);
+    if (!this.#closed) this.#tell(data);
   };
+
+  #tell(content: Buffer): void {
+    Arrived.lend(content, this.#lent);
+  }
+
+  readonly #lent = (piece: Arrived): void => this.#parts.onData(piece);
 
   #end(): void {
     this.#method = undefined;

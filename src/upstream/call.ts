@@ -9,6 +9,7 @@ import type { Leaving } from '../lib/leaving.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
 import { answerFault } from './answer-fault.ts';
+import type { Arrived } from './arrived.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Errand } from './errand.ts';
 import { callResultOf, isConnectionLoss, timedOut, upstreamFailure } from './failure.ts';
@@ -43,7 +44,7 @@ export interface Flow {
 /** Where the answer goes. A throw ends the call. */
 export interface Sink {
   head(status: number, headers: HeaderField[], flow: Flow): void;
-  data(chunk: Buffer): void;
+  data(piece: Arrived): void;
   end(): void;
   /**
    * The answer ended before its end, or there was none because its client left. A throw refuses the request.
@@ -142,9 +143,9 @@ class Call implements AnswerHandler, Flow {
     this.#count('ok');
   }
 
-  onData(chunk: Buffer): void {
+  onData(piece: Arrived): void {
     this.#idle?.touch();
-    this.#sink.data(chunk);
+    this.#sink.data(piece);
   }
 
   onEnd(): void {

@@ -51,23 +51,18 @@ export interface Ends {
   readonly allowHalfOpen: boolean;
   /** Of an earlier connection with the same options. */
   readonly session?: Buffer | undefined;
-  /** Given what arrives; without it the socket is a stream to be read. */
+  /** Lent what arrives: the next read writes over it. Without it the socket is a stream to be read. */
   readonly receive?: (bytes: Buffer) => void;
 }
 
-/**
- * Where the bytes of all connections arrive, one read at a time. Nobody is given it: what was read is copied first, or the
- * next read, of whichever connection, would write over it.
- */
+/** Where the bytes of all connections arrive, one read at a time. */
 const ARRIVING = Buffer.allocUnsafeSlow(64 * 1024);
 
 function arrivalsTo(receive: (bytes: Buffer) => void): net.OnReadOpts {
   return {
     buffer: ARRIVING,
     callback(size) {
-      const bytes = Buffer.allocUnsafe(size);
-      ARRIVING.copy(bytes, 0, 0, size);
-      receive(bytes);
+      receive(ARRIVING.subarray(0, size));
       return true;
     },
   };

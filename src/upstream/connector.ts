@@ -13,8 +13,8 @@ export interface Opening {
   giveUp(error: Error): void;
 }
 
-/** Given what arrives on a connection. */
 export interface Receiver {
+  /** @param bytes that have arrived; lent until it returns */
   receive(bytes: Buffer): void;
 }
 

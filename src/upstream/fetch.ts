@@ -45,13 +45,13 @@ export function createFetcher({ departureOf, patience }: FetcherOptions): Upstre
           head(status, received) {
             head = { status, headers: responseHeaders(status, received) };
           },
-          data(chunk) {
-            bytes += chunk.length;
+          data(piece) {
+            bytes += piece.length;
             if (bytes > MAX_ANSWER_BYTES) {
               tooLarge = new TooLarge(`the answer is over ${MAX_ANSWER_BYTES} bytes`);
               throw tooLarge;
             }
-            chunks.push(chunk);
+            chunks.push(piece.copy());
           },
           end() {},
           brokeOff: (result) => result,

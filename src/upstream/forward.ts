@@ -9,6 +9,8 @@ import type { HeaderField } from '../lib/header-list.ts';
 import { firstOf, type Leaving, leavingOf } from '../lib/leaving.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
 import type { Forwarder, RelayHooks, RelayResult } from '../pipeline/upstream.ts';
+import { AnswerMemory } from './answer-memory.ts';
+import type { Arrived } from './arrived.ts';
 import { type CallResult, callUpstream, type Flow, type Sink } from './call.ts';
 import type { DepartureOf } from './departures.ts';
 import type { IdleTimers } from './idle-timer.ts';
@@ -78,6 +80,8 @@ class ToClient implements Sink {
   readonly #response: ResponseWriter;
   readonly #endless: boolean;
   readonly #hooks: RelayHooks;
+  /** None where an answer may wait for hours between two pieces. */
+  readonly #memory: AnswerMemory | undefined;
   #flow: Flow | undefined;
   #waiting = false;
   #empty = false;
@@ -87,6 +91,7 @@ class ToClient implements Sink {
     this.#response = exchange.response;
     this.#endless = endless;
     this.#hooks = hooks;
+    this.#memory = endless ? undefined : new AnswerMemory();
   }
 
   head(status: number, headers: HeaderField[], flow: Flow): void {
@@ -96,8 +101,10 @@ class ToClient implements Sink {
     this.#hooks.onHead(status);
   }
 
-  data(chunk: Buffer): void {
-    if (!this.#empty && !this.#response.closed && !this.#response.write(chunk)) this.#slowDown();
+  data(piece: Arrived): void {
+    if (this.#empty || this.#response.closed) return;
+    const { bytes, release } = this.#memory?.store(piece) ?? { bytes: piece.copy() };
+    if (!this.#response.write(bytes, release)) this.#slowDown();
   }
 
   end(): void {

@@ -9,6 +9,7 @@ import type { Readable } from 'node:stream';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { AnswerHead } from './answer-head.ts';
 import { type AnswerParts, AnswerReader } from './answer-reader.ts';
+import type { Arrived } from './arrived.ts';
 import type { Receiver } from './connector.ts';
 import { unspeakable } from './failure.ts';
 import type { Framing } from './outgoing-headers.ts';
@@ -30,7 +31,7 @@ export interface AnswerHandler {
   /** The first bytes of an answer, of which nothing is known yet. */
   onAnswering(): void;
   onHead(status: number, fields: HeaderField[]): void;
-  onData(chunk: Buffer): void;
+  onData(piece: Arrived): void;
   onEnd(): void;
   onFailure(error: Error): void;
 }
@@ -165,8 +166,8 @@ export class PooledConnection implements AnswerParts, Receiver {
     this.#handler?.onHead(head.status, head.fields);
   }
 
-  onData(chunk: Buffer): void {
-    this.#handler?.onData(chunk);
+  onData(piece: Arrived): void {
+    this.#handler?.onData(piece);
   }
 
   onEnd(): void {

@@ -33,7 +33,7 @@ export function readByUs(pieces: readonly Buffer[], method: string, maxHeadBytes
       },
       onData(chunk) {
         if (head === undefined || ended > 0) throw new Error('content that is not this answer’s');
-        content += chunk.toString('latin1');
+        content += chunk.copy().toString('latin1');
       },
       onEnd() {
         ended += 1;
@@ -43,7 +43,7 @@ export function readByUs(pieces: readonly Buffer[], method: string, maxHeadBytes
   );
   reader.expect(method);
   try {
-    for (const piece of pieces) reader.read(piece);
+    for (const piece of pieces) readLent(reader, piece);
     reader.finish();
   } catch (error) {
     if (!(error instanceof MalformedAnswer)) throw error;
@@ -71,10 +71,20 @@ export function sizeByUs(bytes: Buffer, method: string): number | undefined {
   try {
     while (at < bytes.length && size === undefined) {
       at += 1;
-      reader.read(bytes.subarray(at - 1, at));
+      readLent(reader, bytes.subarray(at - 1, at));
     }
   } catch (error) {
     if (!(error instanceof MalformedAnswer)) throw error;
   }
   return size;
+}
+
+/** As from a connection: what was read is written over at once. */
+function readLent(reader: AnswerReader, bytes: Buffer): void {
+  const lent = Buffer.from(bytes);
+  try {
+    reader.read(lent);
+  } finally {
+    lent.fill('!');
+  }
 }

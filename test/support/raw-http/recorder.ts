@@ -2,6 +2,7 @@
  * Somebody who wants an answer and writes down what is told.
  */
 import type { HeaderField } from '../../../src/lib/header-list.ts';
+import type { Arrived } from '../../../src/upstream/arrived.ts';
 import type { Errand } from '../../../src/upstream/errand.ts';
 import type { AnswerHandler } from '../../../src/upstream/pooled-connection.ts';
 
@@ -44,8 +45,8 @@ export class Recorder implements AnswerHandler {
     this.#tell('onHead');
   }
 
-  onData(chunk: Buffer): void {
-    this.content += chunk.toString('latin1');
+  onData(piece: Arrived): void {
+    this.content += piece.copy().toString('latin1');
     this.#tell('onData');
   }
 
