@@ -2,7 +2,6 @@
  * The portal that a configuration describes, with the adapters behind its ports. Sessions, limits and the key of this
  * process outlive a reload; connections do where what they are made of stays the same.
  */
-import { createHash } from 'node:crypto';
 import type { Adapters } from './adapters.ts';
 import type {
   KeystoneConfiguration,
@@ -116,7 +115,7 @@ export class PortalParts {
   }
 
   #provider(loaded: LoadedConfiguration, configuration: PortalOIDCConfiguration): Provider {
-    const { issuer, clientID, clientSecret, displayName, scopes, kubectlClientID } = configuration;
+    const { name, issuer, clientID, clientSecret, displayName, scopes, kubectlClientID } = configuration;
     const known = loaded.configuration.authentication.jwt.find((jwt) => jwt.issuer.url === issuer)?.issuer;
     const { discoveryURL, caFile, certificateAuthority } = known ?? {};
     const options = {
@@ -133,7 +132,7 @@ export class PortalParts {
       createOidcPortalLogin({ ...options, ...this.#around }),
     );
     return {
-      id: idOf(issuer),
+      name,
       displayName,
       issuer,
       kubectlClientID: kubectlClientID ?? clientID,
@@ -151,9 +150,4 @@ function identitiesOf({ authenticators, mode }: Identification): IdentitySource 
       return { tenant, user: mode.userOf(identity, tenant) };
     },
   };
-}
-
-/** Of an issuer, for links: short, and the same on all replicas. */
-function idOf(issuer: string): string {
-  return createHash('sha256').update(issuer).digest('base64url').slice(0, 12);
 }

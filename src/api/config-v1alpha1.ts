@@ -98,6 +98,8 @@ export interface LimitsConfiguration {
 
 /** An issuer of `authentication.jwt` that people may sign in with at the portal. */
 export interface PortalOIDCConfiguration {
+  /** A DNS label of its own: where it redirects to is called by it. */
+  readonly name: string;
   /** As in `authentication.jwt[].issuer.url`. */
   readonly issuer: string;
   readonly clientID: string;

@@ -39,10 +39,16 @@ export const prefixOrNone = prefix.transform((given) => (given === '-' ? '' : gi
 /** Exactly this one, as a request line has it. */
 export const requestPath = z.string().regex(/^\/[^?#\s]*$/, { error: 'a path such as /healthz' });
 
-export const TENANT_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const DNS_LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const LABEL = 'a DNS-1123 label (lower-case letters, digits and "-", at most 63)';
+
+/** A name that stands in addresses as it is. */
+export const label = z.string().regex(DNS_LABEL, { error: LABEL });
+
+export const TENANT_NAME = DNS_LABEL;
 
 export const tenant = z.string().regex(TENANT_NAME, {
-  error: 'a tenant name: a DNS-1123 label (lower-case letters, digits and "-", at most 63)',
+  error: `a tenant name: ${LABEL}`,
 });
 
 const BIND = 'HOST:PORT, such as 0.0.0.0:8443 or [::]:8443';

@@ -3,7 +3,7 @@
  * RFC 6454 (origins), RFC 7636 (PKCE), OpenID Connect Core 1.0 §3.1.2.1 (scopes).
  */
 import { z } from 'zod';
-import { bind, period, rate, tenant, text, url } from './fields.ts';
+import { bind, label, period, rate, tenant, text, url } from './fields.ts';
 import { type FileField, secretSource } from './schema-secret.ts';
 
 const HTTPS_ORIGIN = 'an https address without a path, such as https://login.example.com';
@@ -14,6 +14,9 @@ const publicOrigin = url({ what: HTTPS_ORIGIN, path: /^\/$/ }).refine((value) =>
 
 function oidcSchema(file: FileField) {
   return z.strictObject({
+    name: label.describe(
+      'Its own part of the address it redirects to, `/login/callback/NAME` below `publicURL`.',
+    ),
     issuer: text.describe('One of `authentication.jwt[].issuer.url`.'),
     clientID: text.describe("The portal's client at the issuer; one of the issuer's `audiences` here."),
     clientSecret: secretSource(file).exactOptional().describe('Its secret; without it a public client.'),
@@ -54,7 +57,7 @@ export function portalSchema(file: FileField) {
   return z.strictObject({
     bind: bind.default('0.0.0.0:8444').describe('HOST:PORT of a listener of its own.'),
     publicURL: publicOrigin.describe(
-      'Where browsers reach it; issuers redirect to `/login/callback` below it.',
+      'Where browsers reach it; each issuer redirects to an address of its own below it.',
     ),
     tls: z
       .strictObject({

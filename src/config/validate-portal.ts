@@ -61,12 +61,14 @@ function validateIssuer(
   if (entry === undefined) return [];
   const path = ['portal', 'oidc', index];
   const findings: Finding[] = [];
-  const earlier = oidc.findIndex(({ issuer }) => issuer === entry.issuer);
-  if (earlier < index) {
-    findings.push({
-      path: [...path, 'issuer'],
-      message: `expected each issuer once, found that of portal.oidc[${earlier}] again`,
-    });
+  for (const key of ['name', 'issuer'] as const) {
+    const earlier = oidc.findIndex((other) => other[key] === entry[key]);
+    if (earlier < index) {
+      findings.push({
+        path: [...path, key],
+        message: `expected each ${key} once, found that of portal.oidc[${earlier}] again`,
+      });
+    }
   }
   const known = authentication.jwt.find(({ issuer }) => issuer.url === entry.issuer)?.issuer;
   if (known === undefined) {

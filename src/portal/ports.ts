@@ -49,8 +49,8 @@ export interface OIDCLogin {
 
 /** An issuer as the portal offers it. */
 export interface Provider {
-  /** Short, for links. */
-  readonly id: string;
+  /** A DNS label that no other has: its part of links and of the address it sends browsers back to. */
+  readonly name: string;
   readonly displayName: string;
   readonly issuer: string;
   /** The client that `stonegate login` uses. */

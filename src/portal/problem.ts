@@ -80,6 +80,15 @@ export const unknownSignIn = (): PortalProblem =>
     action: SIGN_IN_AGAIN,
   });
 
+/** The answer to a sign-in has come to another address than it was asked for at. */
+export const misdirectedAnswer = (): PortalProblem =>
+  new PortalProblem({
+    status: 400,
+    title: 'This answer belongs to another sign-in',
+    text: 'You were sent back from elsewhere than you were sent to. Nothing was done. If it happens again, tell the operators.',
+    action: SIGN_IN_AGAIN,
+  });
+
 /** @param quote the issuer's words */
 export const refusedByProvider = (provider: string, quote: string): PortalProblem =>
   new PortalProblem({

@@ -51,7 +51,7 @@ const PEOPLE = { alice: 'acme', bob: 'globex' } as const;
 /** Stonegate's own credential at the API server. */
 const OWN_TOKEN = 'stonegate-own-token';
 /** The portal at the provider. */
-const PORTAL_CLIENT = { clientID: 'portal', clientSecret: 'portal-client-secret' };
+const PORTAL_CLIENT = { name: 'acme', clientID: 'portal', clientSecret: 'portal-client-secret' };
 
 export async function createLandscape(options: LandscapeOptions): Promise<Landscape> {
   const { folder, mode = 'arktos', tokenLife = 3_600, portal, onRequest } = options;
@@ -67,7 +67,12 @@ export async function createLandscape(options: LandscapeOptions): Promise<Landsc
   const provider = await startOidcProvider({
     idTokenLife: tokenLife,
     ...(portal && {
-      sites: [{ ...PORTAL_CLIENT, redirectURI: `https://localhost:${portal.port}/login/callback` }],
+      sites: [
+        {
+          ...PORTAL_CLIENT,
+          redirectURI: `https://localhost:${portal.port}/login/callback/${PORTAL_CLIENT.name}`,
+        },
+      ],
     }),
     users: {
       carol: {
@@ -180,6 +185,7 @@ function portalOf(provider: OidcProvider, port: number): object {
     kubernetes: { name: 'demo', server: 'https://127.0.0.1:8443', caFile: 'ca.crt' },
     oidc: [
       {
+        name: PORTAL_CLIENT.name,
         issuer: provider.issuer,
         clientID: PORTAL_CLIENT.clientID,
         clientSecret: { fromFile: 'portal-client-secret' },

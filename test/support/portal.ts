@@ -9,15 +9,20 @@ import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import type { PortalOptions } from '../../src/portal/context.ts';
 import { createPortal } from '../../src/portal/portal.ts';
-import type { OIDCResult, PasswordResult, PasswordSignIn } from '../../src/portal/ports.ts';
+import type {
+  OIDCLogin,
+  OIDCResult,
+  PasswordResult,
+  PasswordSignIn,
+  Provider,
+} from '../../src/portal/ports.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { type FakeResponse, fakeExchange } from './fake-exchange.ts';
 
 export const ORIGIN = 'https://login.example.com';
 const HOUR = 3_600_000;
-/** The provider's id in links. */
-export const ACME = 'acme-id';
+export const ACME = 'acme';
 
 export interface Ask {
   readonly form?: Readonly<Record<string, string>>;
@@ -94,26 +99,10 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
       keystoneURL: 'https://keystone.example.com/v3',
     },
     providers: [
-      {
-        id: ACME,
-        displayName: 'Acme',
-        issuer: 'https://issuer.example.com',
-        kubectlClientID: 'kubectl-client',
-        scopes: ['openid', 'profile', 'email', 'groups'],
-        login: {
-          async begin(redirectURI) {
-            const location = `https://issuer.example.com/auth?redirect_uri=${encodeURIComponent(redirectURI)}`;
-            return {
-              location,
-              transaction: { state: 'the-state', nonce: 'the-nonce', codeVerifier: 'the-verifier' },
-            };
-          },
-          async finish() {
-            if (world.oidc instanceof Error) throw world.oidc;
-            return world.oidc;
-          },
-        },
-      },
+      createFakeProvider(ACME, async () => {
+        if (world.oidc instanceof Error) throw world.oidc;
+        return world.oidc;
+      }),
     ],
     keystone: {
       displayName: 'Keystone',
@@ -149,6 +138,27 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
     ...changes,
   });
   return { clock, logged, asked, world, sessions, serve, browser: () => createBrowser(serve) };
+}
+
+/** An issuer that sends browsers back with the state `the-state`, whoever begins there. */
+export function createFakeProvider(name: string, finish: OIDCLogin['finish']): Provider {
+  const issuer = `https://${name}.example.com`;
+  return {
+    name,
+    displayName: name === ACME ? 'Acme' : name,
+    issuer,
+    kubectlClientID: 'kubectl-client',
+    scopes: ['openid', 'profile', 'email', 'groups'],
+    login: {
+      async begin(redirectURI) {
+        return {
+          location: `${issuer}/auth?redirect_uri=${encodeURIComponent(redirectURI)}`,
+          transaction: { state: 'the-state', nonce: 'the-nonce', codeVerifier: 'the-verifier' },
+        };
+      },
+      finish,
+    },
+  };
 }
 
 function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {

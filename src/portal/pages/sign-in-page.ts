@@ -12,7 +12,7 @@ export type Field = (typeof FIELDS)[number];
 
 export interface SignInPage {
   readonly server: string;
-  readonly providers: readonly Pick<Provider, 'id' | 'displayName'>[];
+  readonly providers: readonly Pick<Provider, 'name' | 'displayName'>[];
   /** Undefined where nobody signs in with Keystone. */
   readonly keystone: { readonly displayName: string } | undefined;
   /** What has just happened. */
@@ -49,8 +49,8 @@ ${keystone !== undefined && keystoneForm(page, keystone.displayName)}
   });
 }
 
-function providerLink({ id, displayName }: Pick<Provider, 'id' | 'displayName'>, next: string): Html {
-  const query = new URLSearchParams({ provider: id, next });
+function providerLink({ name, displayName }: Pick<Provider, 'name' | 'displayName'>, next: string): Html {
+  const query = new URLSearchParams({ provider: name, next });
   return html`<a class="button quiet wide" href="/login/oidc?${query.toString()}">Continue with ${displayName}</a>`;
 }
 

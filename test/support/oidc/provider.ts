@@ -34,6 +34,8 @@ export interface OidcProviderOptions {
   readonly clientSecret?: string;
   /** Clients that are web sites. */
   readonly sites?: readonly OidcSite[];
+  /** Whether its answers say whose they are (`iss`, RFC 9207); false for what many a provider does. */
+  readonly namesItself?: boolean;
 }
 
 export interface OidcSite {
@@ -116,7 +118,7 @@ export async function requestIdToken(login: {
 function createProvider(
   issuer: string,
   clientID: string,
-  { users, idTokenLife = HOUR, clientSecret, sites = [] }: OidcProviderOptions,
+  { users, idTokenLife = HOUR, clientSecret, sites = [], namesItself = true }: OidcProviderOptions,
   keys: readonly JWK[],
 ): Provider {
   const provider = new Provider(issuer, {
@@ -172,6 +174,15 @@ function createProvider(
     if (ctx.path === '/device/auth' && ctx.status === 200)
       ctx.body = { ...ctx.body, interval: DEVICE_INTERVAL };
   });
+  if (!namesItself) {
+    provider.use(async (ctx, next) => {
+      await next();
+      const location = ctx.response.get('location');
+      if (URL.canParse(location)) ctx.set('location', withoutIss(location));
+      if (ctx.path === '/.well-known/openid-configuration')
+        ctx.body = { ...ctx.body, authorization_response_iss_parameter_supported: undefined };
+    });
+  }
   provider.registerGrantType<{ username?: string; password?: string; scope?: string }>(
     'password',
     async (ctx) => {
@@ -186,6 +197,12 @@ function createProvider(
     ['username', 'password', 'scope'],
   );
   return provider;
+}
+
+function withoutIss(location: string): string {
+  const url = new URL(location);
+  url.searchParams.delete('iss');
+  return url.href;
 }
 
 async function makeKey(count: number): Promise<JWK> {

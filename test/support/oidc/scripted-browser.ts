@@ -14,8 +14,11 @@ export interface Page {
 
 const MAX_STEPS = 20;
 
-/** @returns the page on which it ends: one without a form, or one that was already filled in */
-export async function browse(address: string, person: Person): Promise<Page> {
+/**
+ * @param home an origin at which the walk ends, with the address and without asking for its page
+ * @returns the page on which it ends: one without a form, or one that was already filled in
+ */
+export async function browse(address: string, person: Person, home?: string): Promise<Page> {
   const cookies = new Map<string, string>();
   let url = new URL(address);
   let body: URLSearchParams | undefined;
@@ -32,6 +35,7 @@ export async function browse(address: string, person: Person): Promise<Page> {
     const location = response.headers.get('location');
     if (location !== null) {
       url = new URL(location, url);
+      if (url.origin === home) return { url: url.href, status: response.status, text };
       body = undefined;
       continue;
     }

@@ -12,7 +12,7 @@ const CAROL = { user: 'carol', password: 'carol-pass' };
 /** A provider, the portal's client there, and a page for the browser to come back to. */
 async function setUp(t: Test, changes: Partial<OidcPortalOptions> = {}) {
   const site = await startLoopbackServer((_request, response) => response.end('back'));
-  const redirectURI = `${site.origin}/login/callback`;
+  const redirectURI = `${site.origin}/login/callback/acme`;
   const client = { clientID: 'portal', clientSecret: 's3cret' };
   const provider = await startOidcProvider({
     users: { carol: { password: 'carol-pass', claims: { email: 'carol@acme.example' } } },
@@ -92,7 +92,7 @@ t.test('the issuer’s document is read once an hour, by however many at once', 
   const clock = createFakeClock();
   const login = createOidcPortalLogin({ issuer: issuer.url, clientID: 'portal', scopes: [], clock });
   t.teardown(() => Promise.all([login.close(), issuer.down()]));
-  const back = 'https://login.example.com/login/callback';
+  const back = 'https://login.example.com/login/callback/acme';
   await Promise.all([login.begin(back), login.begin(back)]);
   await login.begin(back);
   t.equal(issuer.requests.discovery, 1);
@@ -108,7 +108,7 @@ t.test('a document elsewhere must name the issuer', async (t) => {
   const right = createOidcPortalLogin({ ...options, issuer: issuer.url });
   const wrong = createOidcPortalLogin({ ...options, issuer: 'https://another.example' });
   t.teardown(() => Promise.all([right.close(), wrong.close()]));
-  const back = 'https://login.example.com/login/callback';
+  const back = 'https://login.example.com/login/callback/acme';
   t.match(await right.begin(back), { location: issuer.url });
   await t.rejects(wrong.begin(back), { code: 'IssuerUnavailable' });
 });

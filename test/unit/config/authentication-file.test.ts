@@ -475,7 +475,7 @@ t.test('a portal that names an issuer of a file that is wrong is not told that t
     publicURL: 'https://p.example',
     tls: { certFile: 'c', keyFile: 'k' },
     kubernetes: { server: 'https://s.example' },
-    oidc: [{ issuer: A, clientID: 'kubernetes', displayName: 'A' }],
+    oidc: [{ name: 'a', issuer: A, clientID: 'kubernetes', displayName: 'A' }],
   };
   const own = { ...parse(MINIMAL), authentication: { configurationFile: 'auth.yaml', ...ofA }, portal };
   const problems = (text: string) =>

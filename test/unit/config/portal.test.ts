@@ -9,7 +9,7 @@ const PORTAL = {
   tls: { certFile: 'portal.crt', keyFile: 'portal.key' },
   kubernetes: { server: 'https://k8s.example.com:8443' },
 };
-const OIDC = { issuer: ISSUER, clientID: 'portal', displayName: 'Acme' };
+const OIDC = { name: 'acme', issuer: ISSUER, clientID: 'portal', displayName: 'Acme' };
 
 function parse(portal: object, changes: Readonly<Record<string, object>> = {}) {
   const configuration = {
@@ -83,8 +83,32 @@ t.test('an issuer the API does not know, or twice the same, is refused', async (
   t.match(problemsOf({ oidc: [{ ...OIDC, issuer: `${ISSUER}/` }] }), [
     /portal\.oidc\[0\]\.issuer.*authentication\.jwt/,
   ]);
-  t.match(problemsOf({ oidc: [OIDC, OIDC] }), [/portal\.oidc\[1\]\.issuer.*once/]);
+  t.match(problemsOf({ oidc: [OIDC, { ...OIDC, name: 'again' }] }), [/portal\.oidc\[1\]\.issuer.*once/]);
 });
+
+t.test('two issuers that would redirect to one address are refused', async (t) => {
+  const other = 'https://login.globex.example';
+  const issuers = [ISSUER, other].map((url, index) => ({
+    issuer: { url, audiences: ['portal'] },
+    claimMappings: { username: { claim: 'sub', prefix: `${index}:` } },
+    tenant: { value: 'acme' },
+  }));
+  const authentication = { jwt: issuers };
+  const problems = (name: string) =>
+    problemsOf({ oidc: [OIDC, { ...OIDC, name, issuer: other }] }, { authentication });
+  t.match(problems(OIDC.name), [/portal\.oidc\[1\]\.name.*each name once.*portal\.oidc\[0\]/]);
+  t.same(problems('globex'), []);
+});
+
+t.test(
+  'an issuer without a name, or with one that an address would have to escape, is refused',
+  async (t) => {
+    const { name: _name, ...nameless } = OIDC;
+    t.match(problemsOf({ oidc: [nameless] }), [/portal\.oidc\[0\]\.name/]);
+    for (const name of ['', 'Acme', 'a/b', '..', 'a.b', 'ä', 'a b', 'a%2fb', '-a', 'a?', 'a'.repeat(64)])
+      t.match(problemsOf({ oidc: [{ ...OIDC, name }] }), [/portal\.oidc\[0\]\.name.*DNS-1123 label/], name);
+  },
+);
 
 t.test('a client whose tokens the API would not accept is refused', async (t) => {
   t.match(problemsOf({ oidc: [{ ...OIDC, clientID: 'x' }] }), [/portal\.oidc\[0\]\.clientID.*audiences/]);

@@ -64,8 +64,8 @@ t.test(
   async (t) => {
     const portal = createFakePortal();
     const browser = portal.browser();
-    await browser.get('/login/oidc?provider=acme-id');
-    await browser.get('/login/callback?code=c&state=the-state');
+    await browser.get('/login/oidc?provider=acme');
+    await browser.get('/login/callback/acme?code=c&state=the-state');
     const answer = await browser.get('/kubeconfig');
     t.equal(headerOf(answer, 'content-disposition'), 'attachment; filename="demo.kubeconfig"');
     t.match(parse(answer.text), {
@@ -86,7 +86,7 @@ t.test(
               args: [
                 'login',
                 '--oidc',
-                '--issuer-url=https://issuer.example.com',
+                '--issuer-url=https://acme.example.com',
                 '--client-id=kubectl-client',
                 '--scope=groups',
               ],

@@ -2,7 +2,7 @@ import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { ACME, createFakePortal, type FakeBrowser, headerOf } from '../../support/portal.ts';
 
-const CALLBACK = '/login/callback?code=the-code&state=the-state';
+const CALLBACK = '/login/callback/acme?code=the-code&state=the-state';
 const OIDC = '__Host-stonegate-oidc';
 
 async function begin(browser: FakeBrowser, next = '/'): Promise<string | undefined> {
@@ -15,7 +15,7 @@ async function begin(browser: FakeBrowser, next = '/'): Promise<string | undefin
 t.test('the browser is sent to the issuer, and comes back signed in', async (t) => {
   const browser = createFakePortal().browser();
   const location = await begin(browser, '/#kubectl');
-  t.match(location, 'redirect_uri=https%3A%2F%2Flogin.example.com%2Flogin%2Fcallback');
+  t.match(location, 'redirect_uri=https%3A%2F%2Flogin.example.com%2Flogin%2Fcallback%2Facme');
   const answer = await browser.get(CALLBACK);
   t.equal(answer.status, 303);
   t.equal(headerOf(answer, 'location'), '/#kubectl');
@@ -35,7 +35,9 @@ t.test('what has to be remembered is sealed in the cookie, and cannot be read or
   await begin(browser);
   const cookie = browser.cookies.get(OIDC) ?? '';
   t.notMatch(Buffer.from(cookie, 'base64url').toString('latin1'), /the-(state|nonce|verifier)/);
-  const forged = Buffer.from(JSON.stringify({ state: 'the-state', provider: ACME })).toString('base64url');
+  const forged = Buffer.from(
+    JSON.stringify({ state: 'the-state', callback: '/login/callback/acme' }),
+  ).toString('base64url');
   for (const value of [forged, `${cookie.slice(0, -2)}AA`, '', 'x']) {
     browser.cookies.set(OIDC, value);
     t.equal((await browser.get(CALLBACK)).status, 400);
@@ -61,7 +63,7 @@ t.test('an answer with another state is refused, and none of its words are shown
     'error=access_denied&error_description=Call+0800+now&state=another',
     'error=access_denied&error_description=Call+0800+now',
   ]) {
-    const answer = await browser.get(`/login/callback?${query}`);
+    const answer = await browser.get(`/login/callback/acme?${query}`);
     t.equal(answer.status, 400, query);
     t.notMatch(answer.text, '0800');
   }

@@ -3,7 +3,7 @@ import { STYLE, STYLE_HASH } from '../../../src/portal/style.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { createFakePortal, headerOf } from '../../support/portal.ts';
 
-const PAGES = ['/', '/login', '/no-such-page', '/icon.svg', '/kubeconfig', '/login/callback'];
+const PAGES = ['/', '/login', '/no-such-page', '/icon.svg', '/kubeconfig', '/login/callback/acme'];
 
 t.test('every answer forbids scripts, frames, guessing of types and keeping', async (t) => {
   const browser = createFakePortal().browser();
@@ -37,7 +37,18 @@ t.test('the style in the page is the one that the policy allows', async (t) => {
 });
 
 t.test('a path that is not there is a page with status 404', async (t) => {
-  for (const path of ['/admin', '/login/', '//', '/login/../', '/__proto__', '/Login', '/login%2f']) {
+  for (const path of [
+    '/admin',
+    '/login/',
+    '/login/callback',
+    '/login/callback/',
+    '/login/callback/globex',
+    '//',
+    '/login/../',
+    '/__proto__',
+    '/Login',
+    '/login%2f',
+  ]) {
     const answer = await createFakePortal().browser().get(path);
     t.equal(answer.status, 404, path);
     t.match(answer.text, 'There is no such page');
