@@ -38,7 +38,7 @@ export interface AuditFileOptions {
 /** Lines waiting for a slow disk, in bytes; beyond it they are lost. */
 const MAX_PENDING = 64 * 1024 * 1024;
 /** How long a line waits for others, in milliseconds, and how many bytes may wait. */
-const GATHER_MS = 5;
+const GATHER_MS = 20;
 const GATHER_BYTES = 256 * 1024;
 
 /** @throws Error where the file cannot be opened: nothing is served that nobody would know of */

@@ -8,6 +8,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ClientCertificate } from '../api/client-certificate.ts';
 import { Round } from '../lib/round.ts';
+import { IdleGuard, type Kept } from './idle-guard.ts';
 import type { ServeContext } from './serve-context.ts';
 import { type Guarded, StallGuard } from './stall-guard.ts';
 
@@ -20,12 +21,13 @@ export interface Owed {
   abandon(): void;
 }
 
-export class Http1Connection implements Guarded {
+export class Http1Connection implements Guarded, Kept {
   readonly context: ServeContext;
   readonly peerAddress: string | undefined;
   readonly clientCertificate: ClientCertificate | undefined;
   /** Of all its answers: their bytes leave one behind the other. */
   readonly guard: StallGuard;
+  readonly #idle: IdleGuard;
   readonly #socket: Duplex;
   /** The one on the wire. */
   #first: Owed | undefined;
@@ -34,7 +36,8 @@ export class Http1Connection implements Guarded {
   /** True once its bytes could be read in two ways, or were no HTTP: nothing more is served on it. */
   refused = false;
 
-  constructor(socket: Duplex, context: ServeContext) {
+  /** @param idle of all connections of the listener */
+  constructor(socket: Duplex, context: ServeContext, idle: Round) {
     const { certificateOf, clock, timeouts } = context;
     this.context = context;
     this.#socket = socket;
@@ -42,8 +45,10 @@ export class Http1Connection implements Guarded {
     this.peerAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
     const round = new Round(clock, timeouts.stall);
     this.guard = new StallGuard(round, this);
+    this.#idle = new IdleGuard(idle, this);
     socket.once('close', () => {
       round.stop();
+      this.#idle.stop();
       this.abandon();
     });
   }
@@ -61,6 +66,14 @@ export class Http1Connection implements Guarded {
     this.#socket.destroy();
   }
 
+  get received(): number {
+    return this.#socket instanceof Socket ? this.#socket.bytesRead : 0;
+  }
+
+  onIdle(): void {
+    this.#socket.destroy();
+  }
+
   /** How many answers it owes. */
   get pending(): number {
     return this.#first === undefined ? 0 : 1 + this.#behind.length;
@@ -72,6 +85,7 @@ export class Http1Connection implements Guarded {
   }
 
   owe(answer: Owed): void {
+    this.#idle.end();
     if (this.#first === undefined) this.#first = answer;
     else this.#behind.push(answer);
   }
@@ -80,7 +94,8 @@ export class Http1Connection implements Guarded {
   settle(answer: Owed): void {
     if (this.#first === answer) this.#first = this.#behind.shift();
     else this.#behind.splice(this.#behind.indexOf(answer), 1);
-    this.#first?.takeTurn();
+    if (this.#first !== undefined) this.#first.takeTurn();
+    else if (!this.#socket.destroyed) this.#idle.begin();
   }
 
   /** Whether it is owed, and answers to earlier requests are so too. */
@@ -102,10 +117,11 @@ export class Http1Connection implements Guarded {
 /** The connection of each socket, made when it is first asked for: after its handshake. */
 export function createHttp1Connections(context: ServeContext): (socket: Duplex) => Http1Connection {
   const connections = new WeakMap<Duplex, Http1Connection>();
+  const idle = new Round(context.clock, context.timeouts.idle);
   return (socket) => {
     const known = connections.get(socket);
     if (known) return known;
-    const connection = new Http1Connection(socket, context);
+    const connection = new Http1Connection(socket, context, idle);
     connections.set(socket, connection);
     return connection;
   };

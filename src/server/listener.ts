@@ -121,7 +121,8 @@ function createTLSServer({ tls, http2, timeouts, limits, logger }: ListenerOptio
     connectionsCheckingInterval: Math.max(10, Math.min(5_000, timeouts.header / 2)),
     // A body may take as long as it moves: whoever reads it decides.
     requestTimeout: 0,
-    keepAliveTimeout: timeouts.idle,
+    // Looked after by us: `idle-guard.ts`.
+    keepAliveTimeout: 0,
     maxHeaderSize: limits.headerBytes,
     // Checked by us, for a Status in answer.
     requireHostHeader: false,
