@@ -63,8 +63,18 @@ function addresses(sourceIPs: readonly string[]): string {
   return list;
 }
 
+/** From the user's value on. */
+export function usersText({ user, actsAs, impersonated }: AuditedRequest): string {
+  if (user !== undefined && actsAs === undefined) return impersonated ? asThemselves(user) : userText(user);
+  const seen = user === undefined ? '{}' : userText(user);
+  return actsAs === undefined ? seen : `${seen}${IMPERSONATED}${userText(actsAs)}`;
+}
+
+const IMPERSONATED = ',"impersonatedUser":';
+
 /** Once for the person: with many groups it is most of a line. */
-export const userText = oncePer((user: UserInfo): string => text(shown(user)));
+const userText = oncePer((user: UserInfo): string => text(shown(user)));
+const asThemselves = oncePer((user: UserInfo): string => `${userText(user)}${IMPERSONATED}${userText(user)}`);
 
 function shown(user: UserInfo): Partial<UserInfo> {
   return {
@@ -83,11 +93,11 @@ function objectReference(info: Extract<RequestInfo, { isResourceRequest: true }>
   return `,"objectRef":{"resource":"${name(info.resource)}"${namespace}${called}${group},"apiVersion":"${name(info.apiVersion)}"${subresource}}`;
 }
 
-/** From the code on, without the closing brace. */
+/** From its comma on. */
 export function responseText(code: number, outcome: AuditedRequest['outcome']): string {
   const reason = outcome?.code === undefined ? '' : `,"reason":${text(outcome.code)}`;
   const message = outcome?.message === undefined ? '' : `,"message":"${foreignJSON(outcome.message)}"`;
-  return `${code}${reason}${message}`;
+  return `,"responseStatus":{"code":${code}${reason}${message}}`;
 }
 
 /** The end of a line, from the quote behind its time on. */

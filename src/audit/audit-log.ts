@@ -10,7 +10,7 @@ import {
   microTime,
   responseText,
   sharedText,
-  userText,
+  usersText,
 } from './audit-event.ts';
 
 /** The port to where the lines go. Implemented in `observability/audit-sink.ts`. */
@@ -65,21 +65,9 @@ function writeLine(
   at: number,
   status?: number,
 ): void {
-  const { user, outcome, actsAs, impersonated } = request;
   request.auditText ??= sharedText(request);
-  const code = outcome?.status ?? status;
-  const seen = user === undefined ? '{}' : userText(user);
-  const acting = actsAs === undefined ? (impersonated ? seen : undefined) : userText(actsAs);
-  sink.write(
-    request.auditText,
-    stage,
-    seen,
-    acting === undefined ? '' : ',"impersonatedUser":',
-    acting ?? '',
-    code === undefined ? '' : ',"responseStatus":{"code":',
-    code === undefined ? '' : responseText(code, outcome),
-    code === undefined ? ',"stageTimestamp":"' : '},"stageTimestamp":"',
-    microTime(at),
-    annotationsText(request),
-  );
+  const code = request.outcome?.status ?? status;
+  const response = code === undefined ? '' : responseText(code, request.outcome);
+  const end = `${response},"stageTimestamp":"${microTime(at)}`;
+  sink.write(request.auditText, stage, usersText(request), end, annotationsText(request));
 }

@@ -19,7 +19,9 @@ export class OpenAnswers {
 }
 
 export class AnswerState extends Place implements Leaving {
-  #callbacks: (() => void)[] | undefined;
+  /** As a rule there is one. */
+  #callback: (() => void) | undefined;
+  #others: (() => void)[] | undefined;
   #gone: AbortController | undefined;
   #draining: AbortController | undefined;
   #left = false;
@@ -57,13 +59,18 @@ export class AnswerState extends Place implements Leaving {
 
   onLeave(callback: () => void): void {
     if (this.#left) return;
-    if (this.#callbacks === undefined) this.#callbacks = [callback];
-    else this.#callbacks.push(callback);
+    if (this.#callback === undefined) this.#callback = callback;
+    else if (this.#others === undefined) this.#others = [callback];
+    else this.#others.push(callback);
   }
 
   offLeave(callback: () => void): void {
-    const at = this.#callbacks?.indexOf(callback) ?? -1;
-    if (at !== -1) this.#callbacks?.splice(at, 1);
+    if (this.#callback === callback) {
+      this.#callback = undefined;
+      return;
+    }
+    const at = this.#others?.indexOf(callback) ?? -1;
+    if (at !== -1) this.#others?.splice(at, 1);
   }
 
   get closed(): boolean {
@@ -80,7 +87,10 @@ export class AnswerState extends Place implements Leaving {
     this.#left = true;
     this.unlink();
     this.#gone?.abort();
-    for (const callback of this.#callbacks?.splice(0) ?? []) callback();
+    const told = [this.#callback, ...(this.#others ?? [])];
+    this.#callback = undefined;
+    this.#others = undefined;
+    for (const callback of told) callback?.();
   }
 
   drain(): void {

@@ -32,9 +32,10 @@ export class Http1Exchange extends Http1Response implements Exchange {
     this.#request = request;
     this.headers = fromRawHeaders(request.rawHeaders);
     this.#hasBody = announcesBody(this.headers);
+    if (!this.#hasBody) return;
     request.on('error', connection.onRequestError);
     // Before 'finish', where Node would begin to throw away the rest of the body without any bound.
-    if (this.#hasBody) outgoing.on('prefinish', () => this.#giveUpRest());
+    outgoing.on('prefinish', () => this.#giveUpRest());
   }
 
   get method(): string {

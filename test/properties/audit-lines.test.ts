@@ -146,7 +146,7 @@ function eventOf(
     requestReceivedTimestamp: microTime(request.receivedAt),
     stage,
     user: user === undefined ? {} : shown(user),
-    ...(acting ? { impersonatedUser: shown(acting) } : impersonated && { impersonatedUser: {} }),
+    ...(acting && { impersonatedUser: shown(acting) }),
     ...(code !== undefined && {
       responseStatus: {
         code,
