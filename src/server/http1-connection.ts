@@ -79,7 +79,7 @@ export class Http1Connection implements Guarded {
   /** The answer has left. */
   settle(answer: Owed): void {
     if (this.#first === answer) this.#first = this.#behind.shift();
-    else this.#behind.splice(this.#behind.indexOf(answer), 1);
+    else if (this.#behind.includes(answer)) this.#behind.splice(this.#behind.indexOf(answer), 1);
     this.#first?.takeTurn();
   }
 
