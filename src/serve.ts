@@ -74,7 +74,7 @@ function run(started: Started): Promise<void> {
 async function runAlone(started: Started): Promise<void> {
   const { loaded, logger } = started;
   let app: App | undefined;
-  // First, as with workers: where its address is taken, nothing was begun whose end would stand in the log before that.
+  // First, as with workers: where its address is taken, nothing else was begun, and nothing else stands in the log.
   const admin = await createAdminListener({
     bind: loaded.configuration.admin.bind,
     readiness: () => app?.readiness() ?? [{ name: 'start', reason: 'starting' }],
