@@ -4,12 +4,12 @@ import t from 'tap';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { OpenAnswers } from '../../../src/server/answer-state.ts';
-import { Http1Connection, type Owed } from '../../../src/server/http1-connection.ts';
+import { createHttp1Connections, type Owed } from '../../../src/server/http1-connection.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 function connectionOwing(count: number) {
   const turns: number[] = [];
-  const connection = new Http1Connection(new PassThrough(), {
+  const connectionOf = createHttp1Connections({
     serve: async () => undefined,
     certificateOf: () => undefined,
     timeouts: { header: 1, idle: 1, stall: 1 },
@@ -20,6 +20,7 @@ function connectionOwing(count: number) {
     draining: new AbortController().signal,
     open: new OpenAnswers(),
   });
+  const connection = connectionOf(new PassThrough());
   const answers = Array.from({ length: count }, (_, index): Owed => {
     return { headersSent: false, takeTurn: () => void turns.push(index), abandon: () => undefined };
   });
