@@ -73,20 +73,22 @@ function run(started: Started): Promise<void> {
 
 async function runAlone(started: Started): Promise<void> {
   const { loaded, logger } = started;
-  const app = await createApp({ ...started, sources: systemSources });
+  let app: App | undefined;
+  // First, as with workers: where its address is taken, nothing else was begun, and nothing else stands in the log.
   const admin = await createAdminListener({
     bind: loaded.configuration.admin.bind,
-    readiness: () => app.readiness(),
-    metrics: () => app.metrics.text(),
+    readiness: () => app?.readiness() ?? [{ name: 'start', reason: 'starting' }],
+    metrics: async () => app?.metrics.text() ?? '',
     random: systemRandom,
     logger,
-  }).catch(async (error: unknown) => {
-    await app.close();
-    throw error;
   });
-  logger.info({ ...addressesOf(app), admin: admin.address }, 'serving');
-  await untilStopped(app, logger);
-  await admin.close();
+  try {
+    app = await createApp({ ...started, sources: systemSources });
+    logger.info({ ...addressesOf(app), admin: admin.address }, 'serving');
+    await untilStopped(app, logger);
+  } finally {
+    await admin.close();
+  }
 }
 
 async function runAsWorker(started: Started): Promise<void> {

@@ -58,7 +58,9 @@ function upstreamSchema(file: FileField) {
     connect: period.prefault('5s').describe('For the connection and its TLS handshake.'),
     response: period
       .prefault('65s')
-      .describe("From a request's last byte to the response's first; none for watches and the like."),
+      .describe(
+        "From a request's last byte to the response's first, and before that for a connection to become free where very many ask at once; none for watches and the like.",
+      ),
   });
   return z.strictObject({
     server: url({ what: "the API server's address, such as https://10.0.0.1:6443", path: /^\/$/ }).describe(

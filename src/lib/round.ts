@@ -41,6 +41,12 @@ export class Round {
     this.#timer = undefined;
   }
 
+  /** Who has waited longest. */
+  get first(): Wait | undefined {
+    for (const wait of this.#waits.others()) if (wait instanceof Wait) return wait;
+    return undefined;
+  }
+
   /** Whether nobody waits. */
   get empty(): boolean {
     return this.#waits.alone;

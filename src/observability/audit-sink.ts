@@ -11,6 +11,7 @@ import type { AuditSink } from '../audit/audit-log.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { GatheredLines } from './gathered-lines.ts';
+import { PendingLines } from './pending-lines.ts';
 
 /** Its types know only the content mode of strings. */
 declare module 'sonic-boom' {
@@ -22,7 +23,7 @@ declare module 'sonic-boom' {
 export interface AuditFile extends AuditSink {
   /** Opens the file anew: after a log rotation. */
   reopen(): void;
-  /** Writes out what is pending. */
+  /** Writes out what is pending; what cannot be written is lost, as at any other time. */
   close(): Promise<void>;
 }
 
@@ -57,43 +58,61 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
   let failing = false;
   let losing = false;
   let reopening = false;
+  const ended = Promise.withResolvers<void>();
   const gathered = new GatheredLines(GATHER_BYTES);
+  const pending = new PendingLines();
   let timer: Timer | undefined;
 
   function lose(events: number, why: unknown): void {
     for (let event = 0; event < events; event += 1) lost();
-    if (!losing) logger.error({ file, why }, 'audit events are lost');
+    if (!losing) logger.error({ file, why, events }, 'audit events are lost');
     losing = true;
   }
 
   function flush(): void {
     timer?.cancel();
     timer = undefined;
-    const { count } = gathered;
-    if (count > 0) send(gathered.take(), count);
+    if (gathered.count > 0) send(gathered.take());
   }
 
-  function send(chunk: Buffer, events: number): void {
+  function send(chunk: Buffer): void {
+    pending.add(chunk);
     try {
       stream.write(chunk);
     } catch (error) {
       // It throws once it is closed.
-      lose(events, error);
+      lose(pending.takeBack(), error);
     }
+  }
+
+  function endOrGiveUp(error: unknown): void {
+    if (reopening) {
+      // The file it has will do, where it cannot be opened anew.
+      reopening = false;
+      stream.end();
+      return;
+    }
+    const left = pending.giveUp();
+    // Soon nobody can ask the metrics any more: the log is to have their number.
+    losing = false;
+    if (left > 0) lose(left, error);
+    ended.resolve();
   }
 
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (!failing) logger.error({ error, file }, 'the audit log cannot be written');
     failing = true;
     // It waits for the write under way, and forgets it where that fails: a log moved off a full disk would stay there.
-    if (reopening && !closed && error.syscall === 'write') stream.reopen();
+    if (reopening && error.syscall === 'write') stream.reopen();
+    else if (closed) endOrGiveUp(error);
   });
   stream.on('ready', () => {
     reopening = false;
+    if (closed) stream.end();
   });
-  stream.on('drop', (dropped: Buffer) => {
-    lose(linesIn(dropped), 'the audit log is slower than the requests');
-  });
+  stream.on('close', () => ended.resolve());
+  stream.on('write', (bytes: number) => pending.wrote(bytes));
+  stream.on('drop', () => lose(pending.takeBack(), 'the audit log is slower than the requests'));
   stream.on('drain', () => {
     gathered.allWritten();
     failing = false;
@@ -105,7 +124,7 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
       for (const part of parts) length += part.length;
       if (!gathered.fits(length)) flush();
       if (length > GATHER_BYTES) {
-        send(Buffer.from(`${parts.join('')}\n`, 'latin1'), 1);
+        send(Buffer.from(`${parts.join('')}\n`, 'latin1'));
         return;
       }
       gathered.add(parts);
@@ -118,19 +137,15 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
       reopening = true;
       stream.reopen();
     },
-    close: () =>
-      new Promise((resolve) => {
+    close() {
+      if (!closed) {
         flush();
         closed = true;
-        stream.once('close', resolve);
-        stream.once('error', () => resolve());
-        stream.end();
-      }),
+        // Told to end, it would forget that it is to be opened anew, and what is pending with that.
+        if (reopening) stream.reopen();
+        else stream.end();
+      }
+      return ended.promise;
+    },
   };
-}
-
-function linesIn(chunk: Buffer): number {
-  let lines = 0;
-  for (let at = chunk.indexOf('\n'); at !== -1; at = chunk.indexOf('\n', at + 1)) lines += 1;
-  return lines;
 }

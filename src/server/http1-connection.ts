@@ -93,7 +93,7 @@ export class Http1Connection implements Guarded, Kept {
   /** The answer has left. */
   settle(answer: Owed): void {
     if (this.#first === answer) this.#first = this.#behind.shift();
-    else this.#behind.splice(this.#behind.indexOf(answer), 1);
+    else if (this.#behind.includes(answer)) this.#behind.splice(this.#behind.indexOf(answer), 1);
     if (this.#first !== undefined) this.#first.takeTurn();
     else if (!this.#socket.destroyed) this.#idle.begin();
   }

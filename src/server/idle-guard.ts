@@ -31,6 +31,7 @@ export class IdleGuard extends Wait {
 
   /** Nothing is owed any more. */
   begin(): void {
+    this.unlink();
     this.#received = this.#kept.received;
     this.#since = this.#round.clock.now();
     this.#round.join(this);

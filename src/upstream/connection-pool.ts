@@ -9,10 +9,10 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { Place } from '../lib/ring.ts';
 import { MAX_HEADER_BYTES } from './connection.ts';
 import type { Connector, Opening } from './connector.ts';
 import { Errand } from './errand.ts';
+import { timedOut } from './failure.ts';
 import { KeptConnections } from './kept-connections.ts';
 import {
   type AnswerHandler,
@@ -21,6 +21,16 @@ import {
   tellFailure,
   type WireRequest,
 } from './pooled-connection.ts';
+import { WaitingErrands } from './waiting-errands.ts';
+
+export interface PoolOptions {
+  /** Connections; further requests wait for one that becomes free. */
+  readonly max: number;
+  /** Milliseconds that a request waits for one. */
+  readonly patience: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
 
 export class ConnectionPool implements ConnectionOwner {
   readonly #connector: Connector;
@@ -29,19 +39,20 @@ export class ConnectionPool implements ConnectionOwner {
   readonly #open = new Set<PooledConnection>();
   readonly #opening = new Set<Opening>();
   readonly #kept: KeptConnections;
-  /** Errands for which there is no connection. */
-  readonly #waiting = new Place();
+  readonly #waiting: WaitingErrands;
   /** Errands that leave as soon as what has arrived was looked at. */
   #leaving: Errand[] = [];
   #closed = false;
   readonly #ended = Promise.withResolvers<void>();
 
-  /** @param max connections; further requests wait for one that becomes free */
-  constructor(connector: Connector, max: number, clock: Clock, logger: Logger) {
+  constructor(connector: Connector, { max, patience, clock, logger }: PoolOptions) {
     this.#connector = connector;
     this.#max = max;
     this.#logger = logger;
     this.#kept = new KeptConnections(clock);
+    this.#waiting = new WaitingErrands(clock, patience, (errand) =>
+      this.#fail(errand, timedOut('no connection became free')),
+    );
   }
 
   /**
@@ -68,15 +79,16 @@ export class ConnectionPool implements ConnectionOwner {
   async destroy(): Promise<void> {
     this.#closed = true;
     const error = new Error('the connections are being given up');
-    const unsent = [...this.#waiting.others(), ...this.#leaving.splice(0)];
-    for (const errand of unsent) if (errand instanceof Errand) this.#fail(errand, error);
+    for (let errand = this.#waiting.take(); errand !== undefined; errand = this.#waiting.take())
+      this.#fail(errand, error);
+    for (const errand of this.#leaving.splice(0)) this.#fail(errand, error);
     for (const opening of this.#opening) opening.giveUp(error);
     for (const connection of this.#open) connection.fail(error);
     await this.close();
   }
 
   onFree(connection: PooledConnection, keptFor: number | undefined): void {
-    const next = this.#nextWaiting();
+    const next = this.#waiting.take();
     if (next !== undefined) this.#leaveOn(connection, next);
     else if (this.#closed) connection.abandon();
     else this.#kept.keep(connection, keptFor);
@@ -97,7 +109,7 @@ export class ConnectionPool implements ConnectionOwner {
     const connection = this.#kept.take();
     if (connection !== undefined) this.#leaveOn(connection, errand);
     else if (this.#open.size + this.#opening.size < this.#max) this.#openFor(errand);
-    else errand.joinBefore(this.#waiting);
+    else this.#waiting.add(errand);
   }
 
   #leaveOn(connection: PooledConnection, errand: Errand): void {
@@ -150,18 +162,9 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   #openForWaiting(): void {
-    if (this.#waiting.alone || this.#open.size + this.#opening.size >= this.#max) return;
-    const next = this.#nextWaiting();
+    if (this.#open.size + this.#opening.size >= this.#max) return;
+    const next = this.#waiting.take();
     if (next !== undefined) this.#openFor(next);
-  }
-
-  #nextWaiting(): Errand | undefined {
-    if (this.#waiting.alone) return undefined;
-    for (const place of this.#waiting.others()) {
-      place.unlink();
-      if (place instanceof Errand) return place;
-    }
-    return undefined;
   }
 
   /** Ends an errand that no connection is at. */
@@ -173,6 +176,6 @@ export class ConnectionPool implements ConnectionOwner {
 
   #endIfEmpty(): void {
     const underWay = this.#open.size + this.#opening.size + this.#leaving.length;
-    if (this.#closed && underWay === 0 && this.#waiting.alone) this.#ended.resolve();
+    if (this.#closed && underWay === 0 && this.#waiting.none) this.#ended.resolve();
   }
 }

@@ -30,6 +30,8 @@ export interface DepartureOptions {
   readonly credential: UpstreamCredential;
   /** Whether requests with a client's own token occur. */
   readonly passThrough: boolean;
+  /** Milliseconds that a request waits for a connection to become free. */
+  readonly patience: number;
   readonly context: Omit<CallContext, 'pool' | 'authority'>;
 }
 
@@ -46,14 +48,14 @@ export interface Departures {
 const MAX_BRIEF = 256;
 
 export function createDepartures(options: DepartureOptions): Departures {
-  const { credential, passThrough, connection, context } = options;
+  const { credential, passThrough, connection } = options;
   const anonymous = 'token' in credential;
   const own: Departure = {
-    ...lanes(anonymous ? connection : { ...connection, certificate: credential }, context),
+    ...lanes(anonymous ? connection : { ...connection, certificate: credential }, options),
     token: anonymous ? credential.token : undefined,
   };
   // Where nothing but our token speaks for us, a connection is nobody's.
-  const clients = !passThrough || anonymous ? own : { ...lanes(connection, context), token: undefined };
+  const clients = !passThrough || anonymous ? own : { ...lanes(connection, options), token: undefined };
   const pools = [...new Set([own, clients])].flatMap(({ brief, lasting }) => [brief.pool, lasting.pool]);
 
   return {
@@ -79,11 +81,12 @@ export function createDepartures(options: DepartureOptions): Departures {
 /** Two pools, so that those who open thousands of watches do not take the connections of short requests. */
 function lanes(
   connection: ConnectionOptions,
-  context: DepartureOptions['context'],
+  { context, patience }: Pick<DepartureOptions, 'context' | 'patience'>,
 ): Omit<Departure, 'token'> {
   const { authority } = addressOf(connection.server);
   const { clock, logger } = context;
-  const pool = (max: number) => new ConnectionPool(createConnector(connection, clock), max, clock, logger);
+  const pool = (max: number) =>
+    new ConnectionPool(createConnector(connection, clock), { max, patience, clock, logger });
   return {
     brief: { ...context, authority, pool: pool(MAX_BRIEF) },
     lasting: { ...context, authority, pool: pool(Number.POSITIVE_INFINITY) },

@@ -2,13 +2,14 @@
  * One request, from when it is given to the pool of connections: waiting for a connection, having one made, about to
  * leave, or under way. Whoever wants the answer steers it by this.
  */
-import { Place } from '../lib/ring.ts';
 import type { Opening } from './connector.ts';
 import type { AnswerHandler, PooledConnection, WireRequest } from './pooled-connection.ts';
 
-export class Errand extends Place {
+export class Errand {
   readonly request: WireRequest;
   readonly handler: AnswerHandler;
+  /** Once there was no connection for it. */
+  wait: { stop(): void } | undefined;
   /** While it is being opened for this errand. */
   opening: Opening | undefined;
   /** Once there is one for it. */
@@ -17,7 +18,6 @@ export class Errand extends Place {
   abandoned = false;
 
   constructor(request: WireRequest, handler: AnswerHandler) {
-    super();
     this.request = request;
     this.handler = handler;
   }
@@ -25,7 +25,7 @@ export class Errand extends Place {
   /** Nobody wants the answer any more; nothing is told from now on. */
   abandon(): void {
     this.abandoned = true;
-    this.unlink();
+    this.wait?.stop();
     this.opening?.giveUp(new Error('nobody wants the connection any more'));
     this.#serving?.abandon();
   }

@@ -25,7 +25,10 @@ export interface UpstreamOptions {
   readonly timeouts: {
     /** TCP and TLS together. */
     readonly connect: number;
-    /** From the request's last byte to the answer's first, and between chunks of an answer; not on long-running requests. */
+    /**
+     * From the request's last byte to the answer's first, and between chunks of an answer; before all that for a connection
+     * to become free. Not on long-running requests.
+     */
     readonly response: number;
     /** For the next bytes of a request body the API server is waiting for. */
     readonly body: number;
@@ -51,7 +54,13 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     connectTimeout: timeouts.connect,
   };
   const context = { clock, logger, telemetry };
-  const departures = createDepartures({ connection, credential, passThrough, context });
+  const departures = createDepartures({
+    connection,
+    credential,
+    passThrough,
+    patience: timeouts.response,
+    context,
+  });
   const departureOf = departures.of;
   const patience = new IdleTimers(clock, timeouts.response);
   const tunneller = createTunneller({ departureOf, timeouts, ...context });

@@ -1,12 +1,14 @@
 /** The whole program as a process: how it starts, ends and answers to signals. */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { connect as connectH2 } from 'node:http2';
 import { connect as connectTCP, createServer } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTLS } from 'node:tls';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import { createLandscape, type LandscapeOptions } from '../support/landscape.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { RawConnection } from '../support/raw-http/raw-connection.ts';
@@ -214,6 +216,28 @@ t.test('a process that came to its end leaves the audit log complete', async (t)
   t.equal(lines.length, 40);
 });
 
+t.test('while it starts, it is alive and says that it is not ready', async (t) => {
+  const folder = t.testdir();
+  const admin = `127.0.0.1:${await freePort()}`;
+  const configuration = { admin: { bind: admin }, audit: { file: 'pipe' } };
+  const { configFile, ...landscape } = await createLandscape({ folder, configuration });
+  t.teardown(() => landscape.close());
+  // Its audit log opens only when somebody reads it.
+  execFileSync('mkfifo', [join(folder, 'pipe')]);
+  const served = serveStonegate(configFile);
+  const ask = (path: string) => fetch(`http://${admin}${path}`, { headers: { connection: 'close' } });
+  await eventually(async () => (await ask('/livez').catch(() => undefined))?.status === 200);
+  const readiness = await ask('/readyz');
+  t.equal(readiness.status, 503);
+  t.match(await readiness.text(), '[-]start failed: starting');
+  t.match(await (await ask('/metrics')).text(), /^$/);
+  const reader = await open(join(folder, 'pipe'), 'r+');
+  t.teardown(() => reader.close());
+  const stonegate = await served;
+  t.teardown(() => stonegate.stop());
+  await readyzIs(stonegate, 200);
+});
+
 t.test('a bad configuration: exit 1 with every problem', async (t) => {
   const { configFile, configure, ...landscape } = await createLandscape({ folder: t.testdir() });
   t.teardown(() => landscape.close());
@@ -243,7 +267,11 @@ for (const listener of ['server', 'admin'] as const) {
         });
         const { code, stdout, stderr } = await runStonegate('serve', '--config', configFile);
         t.equal(code, 1);
-        t.notMatch(stdout + stderr, /is not reached yet|ClientDestroyedError/, 'what is not the cause');
+        t.notMatch(
+          stdout + stderr,
+          /is not reached yet|ClientDestroyedError|shutting down/,
+          'what is not the cause',
+        );
         t.match(stderr, new RegExp(`EADDRINUSE.* 127\\.0\\.0\\.1:${port}`));
       },
     );

@@ -1,7 +1,8 @@
 /**
  * Tokens between one kubectl call and the next: a file for each identity, readable by its owner alone. A file that
- * others could read or have written is refused, not mended: its token may be known or not ours. A new one is
- * written beside the old and renamed over it, so that nobody ever reads half of it.
+ * others could read or have written is refused, not mended: its token may be known or not ours. So is what is no file,
+ * such as a pipe, at which kubectl would wait for ever. A new one is written beside the old and renamed over it, so that
+ * nobody ever reads half of it.
  * https://specifications.freedesktop.org/basedir-spec/latest/
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -14,6 +15,9 @@ import { LoginError, type ObtainedCredential } from './credential-source.ts';
 /** Milliseconds before its end at which a token is renewed, and the part of a short one's life. */
 const RENEW_AHEAD = 5 * 60_000;
 const RENEW_FRACTION = 0.1;
+
+/** Neither through a link nor waiting for the other end of a pipe; Windows knows neither. */
+const READ_DIRECTLY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 const OTHERS_MAY_WRITE = 0o022;
 const OTHERS_MAY_ANYTHING = 0o077;
@@ -28,7 +32,7 @@ export interface TokenCache {
   readonly file: string;
   /**
    * @returns undefined where there is none, or nothing that can be understood
-   * @throws LoginError where the file is not the person's alone
+   * @throws LoginError where the file is not the person's alone, or is no regular file
    */
   read(): Promise<CachedCredential | undefined>;
   write(credential: CachedCredential): Promise<void>;
@@ -83,13 +87,15 @@ export async function openTokenCache(folder: string, identity: readonly string[]
 async function readOwn(file: string): Promise<string | undefined> {
   let handle: FileHandle;
   try {
-    handle = await open(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+    handle = await open(file, READ_DIRECTLY);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw failure(`cannot read the cached token ${file}`, error);
   }
   try {
-    const reason = distrust(await handle.stat(), OTHERS_MAY_ANYTHING);
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new LoginError(`the cached token ${file} is no regular file: delete it`);
+    const reason = distrust(stats, OTHERS_MAY_ANYTHING);
     if (reason !== undefined) {
       throw new LoginError(`the cached token ${file} ${reason}: delete it, and think of its token as known`);
     }

@@ -31,6 +31,8 @@ export interface Asked {
 }
 
 export const CONNECT_TIMEOUT = 5_000;
+/** How long a request waits for a connection to become free; another length than all others here. */
+export const PATIENCE = 20_000;
 
 export function createTestPool(
   connection: Omit<ConnectionOptions, 'connectTimeout'>,
@@ -46,7 +48,7 @@ export function createTestPool(
     });
   const faults: unknown[] = [];
   const logger = { ...silentLogger, error: ({ error }: LogFields) => void faults.push(error) };
-  const pool = new ConnectionPool(recording, max, clock, logger);
+  const pool = new ConnectionPool(recording, { max, patience: PATIENCE, clock, logger });
   return {
     pool,
     clock,

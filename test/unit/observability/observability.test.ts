@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { open, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { open, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
@@ -218,6 +218,86 @@ t.test(
     await audit.close();
   },
 );
+
+t.test('audit events that a full disk has not taken by the end are counted, and said', async (t) => {
+  const { logger, lines } = captured();
+  let lost = 0;
+  const count = () => {
+    lost += 1;
+  };
+  const audit = await createAuditFile({ file: '/dev/full', clock: systemClock, logger, lost: count });
+  audit.write('one');
+  await eventually(() => lines.length > 0);
+  audit.write('two');
+  audit.write('three');
+  await audit.close();
+  t.equal(lost, 3);
+  t.match(JSON.parse(lines.at(-1) ?? ''), { message: 'audit events are lost', events: 3, why: /ENOSPC/ });
+  await audit.close();
+  t.equal(lost, 3, 'once');
+});
+
+t.test('audit events that come when a full disk was given up are counted too', async (t) => {
+  let lost = 0;
+  const count = () => {
+    lost += 1;
+  };
+  const options = { file: '/dev/full', clock: createFakeClock(), logger: silentLogger, lost: count };
+  const audit = await createAuditFile(options);
+  audit.write('one');
+  await audit.close();
+  audit.write('late');
+  options.clock.advance(1_000);
+  await t.resolves(eventually(() => lost === 2));
+});
+
+t.test(
+  'an audit log that is to be opened anew while it is slowly written ends with every line',
+  async (t) => {
+    const pipe = `${t.testdir({})}/audit`;
+    execFileSync('mkfifo', [pipe]);
+    const reader = await open(pipe, 'r+');
+    const audit = await createAuditFile({
+      file: pipe,
+      clock: systemClock,
+      logger: silentLogger,
+      lost: () => t.fail('lost'),
+    });
+    const lines = ['x', 'y'].map((letter) => letter.repeat(200 * 1024));
+    for (const line of lines) audit.write(line);
+    audit.reopen();
+    audit.write('last');
+    const expected = `${[...lines, 'last'].join('\n')}\n`;
+    const closed = audit.close();
+    let seen = '';
+    while (seen.length < expected.length) {
+      const { buffer, bytesRead } = await reader.read(Buffer.alloc(65_536));
+      seen += buffer.toString('latin1', 0, bytesRead);
+    }
+    await closed;
+    await reader.close();
+    t.ok(seen === expected);
+  },
+);
+
+t.test('an audit log that cannot be opened anew ends with every line in the file it has', async (t) => {
+  const folder = t.testdir({ log: {} });
+  const { logger, lines: said } = captured();
+  const audit = await createAuditFile({
+    file: join(folder, 'log', 'audit.log'),
+    clock: systemClock,
+    logger,
+    lost: () => t.fail('lost'),
+  });
+  audit.write('one');
+  await rename(join(folder, 'log'), join(folder, 'moved'));
+  await writeFile(join(folder, 'log'), 'no folder');
+  audit.reopen();
+  audit.write('two');
+  await audit.close();
+  t.equal(await readFile(join(folder, 'moved', 'audit.log'), 'utf8'), 'one\ntwo\n');
+  t.match(said, [/the audit log cannot be written/]);
+});
 
 t.test('audit events that are lost are counted one by one, and said once', async (t) => {
   const { logger, lines } = captured();

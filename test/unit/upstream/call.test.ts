@@ -18,7 +18,7 @@ function get(
   backendCall: Telemetry['backendCall'] = () => undefined,
   connector: Connector = real,
 ): Promise<CallResult> {
-  const pool = new ConnectionPool(connector, 2, clock, silentLogger);
+  const pool = new ConnectionPool(connector, { max: 2, patience: 1_000, clock, logger: silentLogger });
   t.teardown(() => pool.destroy());
   return callUpstream(
     { pool, authority: 'api', clock, logger: silentLogger, telemetry: { ...noTelemetry, backendCall } },

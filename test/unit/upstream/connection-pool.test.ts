@@ -6,7 +6,12 @@ import t, { type Test } from 'tap';
 import { eventually } from '../../support/eventually.ts';
 import { type RawServer, startRawServer } from '../../support/raw-http/raw-server.ts';
 import type { Told } from '../../support/raw-http/recorder.ts';
-import { CONNECT_TIMEOUT, createTestPool, type TestPool } from '../../support/raw-http/test-pool.ts';
+import {
+  CONNECT_TIMEOUT,
+  createTestPool,
+  PATIENCE,
+  type TestPool,
+} from '../../support/raw-http/test-pool.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const KEPT = 60_000;
@@ -292,6 +297,7 @@ t.test('where there are no more connections', async (t) => {
     await three.ended;
     t.same([one.content, three.content, two.told], ['one', 'three', []]);
     t.notMatch(connection.received, '/two');
+    t.equal(ends.clock.pending, 1, 'the connection that is kept: nobody waits');
   });
 
   t.test('one that is given up while it is answered makes room for the next', async (t) => {
@@ -334,6 +340,62 @@ t.test('where there are no more connections', async (t) => {
     second.send(answer('two'));
     await two.ended;
   });
+
+  t.test(
+    'one for which none becomes free in time is refused, and not sent, and holds up nobody',
+    async (t) => {
+      const ends = await poolFor(t, 1);
+      const one = ends.ask({ target: '/one' });
+      const connection = await ends.server.next();
+      await connection.until('/one');
+      const two = ends.ask({ target: '/two' });
+      ends.clock.advance(PATIENCE / 2);
+      const three = ends.ask({ target: '/three' });
+      ends.clock.advance(PATIENCE / 2 - 1);
+      t.same(two.told, []);
+      ends.clock.advance(1);
+      t.same([two.told, three.told], [['onFailure'], []]);
+      t.match(two.error, { code: 'UpstreamTimeout', cause: 'no connection became free' });
+      connection.send(answer('one'));
+      await connection.until('/three');
+      ends.clock.advance(PATIENCE);
+      connection.send(answer('three'));
+      await three.ended;
+      t.same([one.content, three.content], ['one', 'three'], 'the limit is over once it is sent');
+      t.notMatch(connection.received, '/two');
+    },
+  );
+
+  t.test('one is refused in the end where the clock was set back meanwhile', async (t) => {
+    const ends = await poolFor(t, 1);
+    ends.ask({ target: '/one' });
+    await (await ends.server.next()).until('/one');
+    const waiting = ends.ask({ target: '/waiting' });
+    ends.clock.advance(-PATIENCE);
+    for (let turns = 0; turns < 3; turns += 1) ends.clock.advance(PATIENCE);
+    t.same(waiting.told, ['onFailure']);
+  });
+
+  t.test(
+    'where many have waited too long at once, each is refused once, also where one cannot be told',
+    async (t) => {
+      const ends = await poolFor(t, 1);
+      ends.ask({ target: '/one' });
+      await (await ends.server.next()).until('/one');
+      const fails = (told: Told): void => {
+        if (told === 'onFailure') throw new Error('broken');
+      };
+      const waiting = ['/1', '/2', '/3'].map((target) => ends.ask({ target }, fails));
+      ends.clock.advance(PATIENCE);
+      ends.clock.advance(PATIENCE);
+      t.same(
+        waiting.map(({ told }) => told),
+        [['onFailure'], ['onFailure'], ['onFailure']],
+      );
+      t.match(ends.faults, [{ message: 'broken' }, { message: 'broken' }, { message: 'broken' }]);
+      t.equal(ends.clock.pending, 0);
+    },
+  );
 
   t.test('each fails where none can be made', async (t) => {
     const { ask, pool } = createTestPool({ server: 'http://127.0.0.1:1' }, 1);

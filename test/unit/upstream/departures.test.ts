@@ -13,6 +13,7 @@ function departuresOf(credential: { token: string } | KeyPair, passThrough: bool
     connection: { server: 'https://127.0.0.1:1', connectTimeout: 1 },
     credential,
     passThrough,
+    patience: 1,
     context: { clock: createFakeClock(), logger: silentLogger, telemetry: noTelemetry },
   });
 }

@@ -582,6 +582,32 @@ t.test('faults of the API server', async (t) => {
     t.same(relay.calls, ['timeout']);
   });
 
+  t.test('none of its connections becoming free is a 504, and those at work go on', async (t) => {
+    const CONNECTIONS = 256;
+    const relay = await relayFor(t);
+    const { signal } = new AbortController();
+    const asked = Array.from({ length: CONNECTIONS }, () =>
+      relay.adapter.fetch(
+        { sender: { kind: 'stonegate' }, method: 'GET', target: '/slow', headers: [] },
+        signal,
+      ),
+    );
+    await eventually(() => relay.upstream.connections.length === CONNECTIONS);
+    await Promise.all(relay.upstream.connections.map((connection) => connection.until('/slow')));
+    await eventually(() => relay.clock.pending === 1);
+    const client = await relay.request(GET);
+    await eventually(() => relay.clock.pending === 2);
+    relay.clock.advance(TIMEOUTS.response / 2);
+    for (const connection of relay.upstream.connections) connection.send(OK.slice(0, -1));
+    await eventually(() => relay.calls.length === CONNECTIONS);
+    relay.clock.advance(TIMEOUTS.response / 2);
+    t.match(await client.until('UpstreamTimeout'), /^HTTP\/1\.1 504 /);
+    t.equal(relay.calls.at(-1), 'timeout');
+    for (const connection of relay.upstream.connections) connection.send('}');
+    for (const { status } of await Promise.all(asked)) if (status !== 200) t.fail('broken off');
+    t.equal(relay.upstream.connections.length, CONNECTIONS);
+  });
+
   t.test('no longer reading the body is a 504', async (t) => {
     const relay = await relayFor(t, { timeouts: { body: 1e9 } });
     const client = await relay.client();

@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
+import { LoginError } from '../../../../src/cli/login/credential-source.ts';
 import { cacheFolder, openTokenCache } from '../../../../src/cli/login/token-cache.ts';
 
 const CREDENTIAL = { token: 'the-token', expiresAt: 2, obtainedAt: 1 };
@@ -66,6 +68,17 @@ t.test('a link is refused: it may lead to anybody’s file', async (t) => {
   const cache = await openTokenCache(t.testdir({ other: '{}' }), IDENTITY);
   symlinkSync(join(t.testdirName, 'other'), cache.file);
   await t.rejects(cache.read(), { message: /^cannot read the cached token / });
+});
+
+t.test('a pipe or a folder in the place of the file is refused, and nobody waits for it', async (t) => {
+  const pipe = await openTokenCache(t.testdir(), IDENTITY);
+  execFileSync('mkfifo', ['-m', '600', pipe.file]);
+  await t.rejects(pipe.read(), { constructor: LoginError, message: /is no regular file: delete it$/ });
+  await pipe.write(CREDENTIAL);
+  t.same(await pipe.read(), CREDENTIAL, 'a new login takes its place');
+  const folder = await openTokenCache(t.testdirName, ['other']);
+  mkdirSync(folder.file, { mode: 0o700 });
+  await t.rejects(folder.read(), { constructor: LoginError, message: /is no regular file: delete it$/ });
 });
 
 t.test('a folder that others may write to is refused', async (t) => {
