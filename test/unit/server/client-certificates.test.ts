@@ -38,7 +38,9 @@ async function setUp(t: Test, credentialCA = company.cert) {
     if (target === '/watch') response.write(Buffer.from(verdict));
     else response.end(verdict);
   };
-  const listening = await startListener(serve, { tls: { ...certificate, credentialCA }, clock });
+  // What ends here ends by its certificate.
+  const timeouts = { header: 10_000, idle: 365 * DAY, stall: 365 * DAY };
+  const listening = await startListener(serve, { tls: { ...certificate, credentialCA }, timeouts, clock });
   t.teardown(() => listening.close());
   return {
     ...listening,
