@@ -1,87 +1,95 @@
 /**
- * Contenders in turn, round by round: what a neighbour on the machine takes away, it takes from all of a round. So what
- * counts is a round's ratio, and of the rounds the median.
+ * Several at once, warmed up and then measured round by round. A ratio is of two contenders in one round, and what counts is
+ * the median of the rounds.
  */
-import type { Contender, StartOptions } from './contenders.ts';
-import type { LoadOptions, LoadResult } from './load.ts';
-import { cpuSeconds, residentBytes, type Serving } from './processes.ts';
+import type { Load, Shape } from './generator.ts';
+import type { Serving } from './processes.ts';
+import type { Site } from './site.ts';
 import { median, type Spread, spreadOf } from './statistics.ts';
-
-export interface Measured extends LoadResult {
-  /** Of the contender's CPU, in microseconds. */
-  readonly cpuPerRequest: number;
-  /** Bytes, right after the load. */
-  readonly resident: number;
-}
+import { type Entrant, type Measured, playRound, takeTurn } from './turns.ts';
 
 export interface Row {
   readonly contender: string;
+  /** Of all rounds. */
+  readonly requests: number;
   readonly requestsPerSecond: number;
+  /** Microseconds. */
   readonly cpuPerRequest: number;
-  readonly p50: number;
-  readonly p99: number;
+  readonly keystoneCallsPer1000: number;
   /** Megabytes after the first and after the last round. */
   readonly residentMB: readonly [number, number];
-  /** The subject's requests per second over this one's, pair by pair. */
+  /** The first one's requests per second over this one's, pair by pair. */
   readonly ratio: Spread;
-  /** This one's CPU per request over the subject's. */
+  /** This one's CPU per request over the first one's. */
   readonly cpuRatio: Spread;
 }
 
-export interface RoundsOptions extends StartOptions {
-  readonly contenders: readonly Contender[];
-  readonly rounds: number;
-  /** Seconds of load before the first round: a JIT needs them. */
+export interface Entry {
+  readonly name: string;
+  readonly shape: Shape;
+  /** Seconds of load before the first round. */
   readonly warmUp: number;
-  readonly load: (options: LoadOptions) => Promise<LoadResult>;
-  readonly shape: Omit<LoadOptions, 'port' | 'folder'>;
+  start(): Promise<Serving>;
 }
 
-/** @returns a row for each contender; ratios are of the first to it */
+export interface RoundsOptions {
+  readonly site: Site;
+  readonly entries: readonly Entry[];
+  readonly load: Load;
+  readonly rounds: number;
+  /** Of load for each, in a round. */
+  readonly seconds: number;
+  /** Called after warming up and after the last round. */
+  readonly atBounds?: () => Promise<void>;
+}
+
+/** @returns a row for each entry, in their order. @throws where requests are refused, or none goes through */
 export async function playRounds(options: RoundsOptions): Promise<Row[]> {
-  const { contenders, rounds, load, shape, site } = options;
-  const running: { contender: Contender; serving: Serving; results: Measured[] }[] = [];
+  const { site, entries, load, rounds, seconds, atBounds } = options;
+  const servings: Serving[] = [];
+  const entrants: Entrant[] = [];
+  const results: Measured[][] = [];
   try {
-    for (const contender of contenders)
-      running.push({ contender, serving: await contender.start(options), results: [] });
-    const measure = async (serving: Serving, seconds: number): Promise<Measured> => {
-      const before = cpuSeconds(serving.pid);
-      const result = await load({ ...shape, seconds, folder: site.folder, port: serving.port });
-      const cpu = cpuSeconds(serving.pid) - before;
-      return {
-        ...result,
-        cpuPerRequest: (cpu * 1e6) / result.requests,
-        resident: residentBytes(serving.pid),
-      };
-    };
-    for (const { serving } of running) await measure(serving, options.warmUp);
+    for (const { start } of entries) servings.push(await start());
+    for (const [index, serving] of servings.entries()) {
+      const { shape, warmUp } = entries[index] ?? missing();
+      const generator = await load({ ...shape, folder: site.folder, port: serving.port });
+      const entrant = { serving, generator };
+      entrants.push(entrant);
+      await takeTurn(entrant, warmUp);
+    }
+    await atBounds?.();
     for (let round = 0; round < rounds; round += 1)
-      for (const { serving, results } of running) results.push(await measure(serving, shape.seconds));
+      results.push(await playRound(entrants, seconds, site.counts));
+    await atBounds?.();
+    for (const { generator } of entrants) await generator.finish();
   } finally {
-    for (const { serving } of running) await serving.stop();
+    for (const { generator } of entrants) generator.kill();
+    for (const serving of servings) await serving.stop();
   }
-  const subject = running[0]?.results ?? [];
-  return running.map(({ contender, results }) => rowOf(contender.name, results, subject));
+  return entries.map(({ name }, index) => rowOf(name, index, results));
 }
 
-function rowOf(contender: string, results: readonly Measured[], subject: readonly Measured[]): Row {
-  const pairs = results.flatMap((other, round) => {
-    const ours = subject[round];
-    return ours === undefined ? [] : [{ ours, other }];
-  });
-  const of = (pick: (result: Measured) => number) => median(results.map(pick));
+function rowOf(contender: string, index: number, rounds: readonly (readonly Measured[])[]): Row {
+  const own = rounds.map((round) => round[index] ?? missing());
+  const pairs = rounds.map((round, at) => ({ first: round[0] ?? missing(), own: own[at] ?? missing() }));
+  const sum = (pick: (one: Measured) => number) => own.reduce((total, one) => total + pick(one), 0);
+  const requests = sum((one) => one.requests);
   return {
     contender,
-    requestsPerSecond: of((result) => result.requestsPerSecond),
-    cpuPerRequest: of((result) => result.cpuPerRequest),
-    p50: of((result) => result.p50),
-    p99: of((result) => result.p99),
-    residentMB: [megabytes(results[0]), megabytes(results.at(-1))],
-    ratio: spreadOf(pairs.map(({ ours, other }) => ours.requestsPerSecond / other.requestsPerSecond)),
-    cpuRatio: spreadOf(pairs.map(({ ours, other }) => other.cpuPerRequest / ours.cpuPerRequest)),
+    requests,
+    requestsPerSecond: median(own.map(pace)),
+    cpuPerRequest: median(own.map(cost)),
+    keystoneCallsPer1000: (1_000 * sum((one) => one.keystoneCalls)) / requests,
+    residentMB: [(own[0]?.resident ?? 0) / 1e6, (own.at(-1)?.resident ?? 0) / 1e6],
+    ratio: spreadOf(pairs.map(({ first, own }) => pace(first) / pace(own))),
+    cpuRatio: spreadOf(pairs.map(({ first, own }) => cost(own) / cost(first))),
   };
 }
 
-function megabytes(result: Measured | undefined): number {
-  return (result?.resident ?? 0) / 1e6;
+const pace = ({ requests, seconds }: Measured) => requests / seconds;
+const cost = ({ requests, cpuSeconds }: Measured) => (cpuSeconds * 1e6) / requests;
+
+function missing(): never {
+  throw new Error('a round lacks a contender');
 }

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Agent, request } from 'undici';
 import { stringify } from 'yaml';
 import { type SigningIssuer, startSigningIssuer } from '../support/oidc/signing-issuer.ts';
 import { createAuthority } from '../support/tls/authority.ts';
@@ -19,11 +20,18 @@ export interface Site {
   readonly ca: string;
   readonly upstream: Readonly<Record<UpstreamKind, string>>;
   readonly issuer: SigningIssuer;
-  /** How often Keystone was asked so far. */
-  keystoneCalls(): Promise<number>;
+  counts(): Promise<Counts>;
   /** Writes a configuration of Stonegate, with these members merged over it, and names its file. */
   configure(name: string, upstream: UpstreamKind, changes?: Record<string, object>): string;
   close(): Promise<void>;
+}
+
+/** What was seen so far. */
+export interface Counts {
+  /** Whole requests at the upstreams. */
+  readonly requests: number;
+  /** Tokens that Keystone was asked about. */
+  readonly keystoneCalls: number;
 }
 
 export type UpstreamKind = 'plain' | 'tls';
@@ -59,6 +67,8 @@ export async function createSite(): Promise<Site> {
     plain: `http://127.0.0.1:${plain.port}`,
     tls: `https://127.0.0.1:${secured.port}`,
   };
+  const dispatcher = new Agent({ connect: { ca: authority.cert } });
+  const read = async (url: string) => Number(await (await request(url, { dispatcher })).body.text());
   const base = (kind: UpstreamKind): Record<string, object> => ({
     server: { bind: '127.0.0.1:0', tls: { certFile, keyFile } },
     admin: { bind: '127.0.0.1:0' },
@@ -99,9 +109,10 @@ export async function createSite(): Promise<Site> {
     ca: authority.cert,
     upstream,
     issuer,
-    async keystoneCalls() {
-      const answer: { calls: number } = JSON.parse(await (await fetch(`${keystoneURL}/calls`)).text());
-      return answer.calls;
+    async counts() {
+      const urls = [`${upstream.plain}/seen`, `${upstream.tls}/seen`, `${keystoneURL}/seen`];
+      const [plainly = 0, securely = 0, keystoneCalls = 0] = await Promise.all(urls.map(read));
+      return { requests: plainly + securely, keystoneCalls };
     },
     configure(name, kind, changes = {}) {
       const given = base(kind);
@@ -112,6 +123,7 @@ export async function createSite(): Promise<Site> {
       return file(`${name}.yaml`, stringify({ ...head, ...merged }));
     },
     async close() {
+      await dispatcher.close();
       await issuer.down();
       for (const serving of started) await serving.stop();
       rmSync(folder, { recursive: true, force: true });
