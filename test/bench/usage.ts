@@ -26,13 +26,12 @@ export function wakeUps(pid: number): number {
   return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0);
 }
 
-/** Longer than the kernel's tick, by which a thread that never sleeps is accounted. */
-const REST_MS = 6;
+const REST_MS = 4;
 const PATIENCE_MS = 1_000;
 
 /**
- * Waits until a process uses no more CPU.
- * @returns when it last did, by `performance.now()`; after a second it is taken for somebody who never rests
+ * Waits until a process has nothing more to do: it has used no CPU for a while and does not wait for any.
+ * @returns when that began, by `performance.now()`; after a second it is taken for somebody who never rests
  */
 export async function untilAtRest(pid: number): Promise<number> {
   const deadline = performance.now() + PATIENCE_MS;
@@ -41,10 +40,17 @@ export async function untilAtRest(pid: number): Promise<number> {
   while (performance.now() < Math.min(deadline, busy + REST_MS)) {
     await pause(1);
     const now = cpuSeconds(pid);
-    if (now !== used) busy = performance.now();
+    if (now !== used || family(pid).some(wantsCPU)) busy = performance.now();
     used = now;
   }
   return busy;
+}
+
+function wantsCPU(pid: number): boolean {
+  return threadsOf(pid).some((thread) => {
+    const [, state = ''] = read(`/proc/${pid}/task/${thread}/stat`).split(') ');
+    return state.startsWith('R');
+  });
 }
 
 function family(pid: number): number[] {
@@ -53,18 +59,25 @@ function family(pid: number): number[] {
 }
 
 function ownCPUSeconds(pid: number): number {
-  if (HAS_SCHEDSTAT)
-    return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + threadSeconds(pid, thread), 0);
+  if (HAS_SCHEDSTAT) return threadsOf(pid).reduce((sum, thread) => sum + threadSeconds(pid, thread), 0);
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
 function threadSeconds(pid: number, thread: string): number {
+  return Number(read(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]) / 1e9;
+}
+
+function threadsOf(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/task`);
+}
+
+/** Nothing of a thread that has ended since it was listed. */
+function read(file: string): string {
   try {
-    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ')[0]) / 1e9;
+    return readFileSync(file, 'latin1');
   } catch {
-    // It has ended since it was listed.
-    return 0;
+    return '';
   }
 }
 
