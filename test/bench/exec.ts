@@ -1,8 +1,9 @@
 /** What an upgraded connection (exec, port-forward) carries: the upstream pours, the client counts. */
 import { connect } from 'node:tls';
+import { keystoneToken } from './configuration.ts';
 import { passThrough } from './contenders/node.ts';
 import { stonegate } from './contenders/stonegate.ts';
-import { keystoneToken, type Site } from './site.ts';
+import type { Site } from './site.ts';
 import { cpuSeconds } from './usage.ts';
 
 export interface ExecRow {

@@ -4,9 +4,10 @@
  */
 import { Agent, request } from 'node:https';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
+import { keystoneToken } from './configuration.ts';
 import { redisConfiguration, startStonegate } from './contenders/stonegate.ts';
 import { loadFor } from './generator.ts';
-import { keystoneToken, type Site } from './site.ts';
+import type { Site } from './site.ts';
 import { cpuSeconds } from './usage.ts';
 import { wrk } from './wrk.ts';
 

@@ -1,5 +1,5 @@
 /** In what the cost of a request may grow: each kind's lines from the least on. */
-import { keystoneToken } from './site.ts';
+import { keystoneToken } from './configuration.ts';
 
 export interface Line {
   readonly what: string;

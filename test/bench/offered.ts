@@ -2,6 +2,8 @@
  * What a person waits at the same offered load for everybody: 60 % of what Caddy manages. Where a proxy is at its limit,
  * latency says nothing but how many connections wait.
  */
+
+import { keystoneToken } from './configuration.ts';
 import { caddy } from './contenders/caddy.ts';
 import { passThrough } from './contenders/node.ts';
 import { stonegate } from './contenders/stonegate.ts';
@@ -9,7 +11,7 @@ import { loadFor } from './generator.ts';
 import { latencyAt } from './h2load.ts';
 import { play, ROUND_SECONDS, WARM_UP } from './play.ts';
 import { GET, SMALL } from './scenarios.ts';
-import { keystoneToken, type Site } from './site.ts';
+import type { Site } from './site.ts';
 import { wrk } from './wrk.ts';
 
 export interface OfferedRow {

@@ -1,9 +1,11 @@
 /** A scenario of throughput, played at a pace. */
+
+import { keystoneToken } from './configuration.ts';
 import type { Contender } from './contenders/contender.ts';
 import { h2load } from './h2load.ts';
 import { playRounds, type Row } from './rounds.ts';
 import type { Scenario } from './scenarios.ts';
-import { keystoneToken, type Site } from './site.ts';
+import type { Site } from './site.ts';
 import { wrk } from './wrk.ts';
 
 export interface Pace {

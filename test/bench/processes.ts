@@ -4,19 +4,16 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { cpus } from 'node:os';
 import process from 'node:process';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { until } from './waiting.ts';
 
 /** Contenders have the first core; upstream and load share the second. */
 export const CONTENDER_CORE = '0';
 export const LOAD_CORE = '1';
 /** The load's own core is left out where there are three. */
 export const TWO_CORES = cpus().length > 2 ? '0,2' : '0,1';
-
-const PATIENCE_MS = 60_000;
 
 export interface Running {
   readonly pid: number;
@@ -87,35 +84,6 @@ export async function startProgram(core: string, name: string, ...args: string[]
     return line ? Number(line[1]) : undefined;
   });
   return { ...running, port };
-}
-
-/** Waits until `look` finds something. @throws where the process is gone, or nothing was found in time */
-export async function until<T>(
-  running: Running,
-  look: () => T | undefined | Promise<T | undefined>,
-  patienceMs = PATIENCE_MS,
-): Promise<T> {
-  const deadline = Date.now() + patienceMs;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (running.gone()) throw new Error(`it ended:\n${running.output()}`);
-    if (Date.now() > deadline) throw new Error(`not ready in time:\n${running.output()}`);
-    await pause(10);
-  }
-}
-
-/** For programs that do not say that they are ready. */
-export async function untilListening(running: Running, port: number): Promise<void> {
-  await until(running, async () => {
-    const socket = connect(port, '127.0.0.1');
-    const open = await new Promise<boolean>((resolve) => {
-      socket.once('connect', () => resolve(true));
-      socket.once('error', () => resolve(false));
-    });
-    socket.destroy();
-    return open || undefined;
-  });
 }
 
 function ended(child: ChildProcess): boolean {

@@ -1,10 +1,11 @@
 /** Where a warm request's time goes: V8's own profile of Stonegate's main thread, summed by file. */
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { keystoneToken } from './configuration.ts';
 import { startStonegate } from './contenders/stonegate.ts';
 import { loadFor } from './generator.ts';
 import type { Scenario } from './scenarios.ts';
-import { keystoneToken, type Site } from './site.ts';
+import type { Site } from './site.ts';
 import { wrk } from './wrk.ts';
 
 export interface ProfileRow {

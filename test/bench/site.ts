@@ -1,15 +1,15 @@
 /**
- * What stands around the contenders: certificates, the upstream (plain and with TLS), a Keystone of 5 ms, an issuer of
- * JWTs, and Stonegate's configuration for them.
+ * What stands around the contenders: certificates, the upstream (plain and with TLS), a Keystone of 5 ms and an issuer of
+ * JWTs.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { stringify } from 'yaml';
 import { type SigningIssuer, startSigningIssuer } from '../support/oidc/signing-issuer.ts';
 import { createAuthority } from '../support/tls/authority.ts';
+import { configurationOf } from './configuration.ts';
 import { LOAD_CORE, type Serving, startProgram } from './processes.ts';
 
 export interface Site {
@@ -69,37 +69,6 @@ export async function createSite(): Promise<Site> {
   };
   const dispatcher = new Agent({ connect: { ca: authority.cert } });
   const read = async (url: string) => Number(await (await request(url, { dispatcher })).body.text());
-  const base = (kind: UpstreamKind): Record<string, object> => ({
-    server: { bind: '127.0.0.1:0', tls: { certFile, keyFile } },
-    admin: { bind: '127.0.0.1:0' },
-    upstream: {
-      server: upstream[kind],
-      ...(kind === 'tls' && { caFile }),
-      credential: { tokenFile: 'apiserver-token' },
-    },
-    tenancy: { mode: 'arktos' },
-    authentication: {
-      keystone: { url: `${keystoneURL}/v3` },
-      jwt: [
-        {
-          issuer: { url: issuer.url, audiences: ['kubernetes'] },
-          claimMappings: { username: { claim: 'sub', prefix: 'oidc:' } },
-          tenant: { value: 'acme' },
-        },
-      ],
-    },
-    // What a stranger costs is measured; that strangers are slowed is not the point here.
-    limits: {
-      unknownCredentials: {
-        perSource: { perSecond: 1_000_000, burst: 1_000_000 },
-        concurrent: 64,
-        queue: 100_000,
-        queueTimeout: '60s',
-      },
-    },
-    audit: { file: 'audit.log' },
-    log: { level: 'warn' },
-  });
 
   return {
     folder,
@@ -115,12 +84,8 @@ export async function createSite(): Promise<Site> {
       return { requests: plainly + securely, keystoneCalls };
     },
     configure(name, kind, changes = {}) {
-      const given = base(kind);
-      const merged = Object.fromEntries(
-        Object.entries({ ...given, ...changes }).map(([key, value]) => [key, { ...given[key], ...value }]),
-      );
-      const head = { apiVersion: 'stonegate.dev/v1alpha1', kind: 'StonegateConfiguration' };
-      return file(`${name}.yaml`, stringify({ ...head, ...merged }));
+      const surroundings = { certFile, keyFile, caFile, upstream: upstream[kind], keystoneURL, issuer };
+      return file(`${name}.yaml`, configurationOf(surroundings, changes));
     },
     async close() {
       await dispatcher.close();
@@ -129,22 +94,4 @@ export async function createSite(): Promise<Site> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-export interface TokenShape {
-  readonly user?: string;
-  readonly tenant?: string;
-  readonly groups?: number;
-  /** Characters. */
-  readonly length?: number;
-}
-
-/** A token that the benchmark's Keystone vouches for; of a real one's usual length unless said otherwise. */
-export function keystoneToken({
-  user = 'alice',
-  tenant = 'acme',
-  groups = 0,
-  length = 250,
-}: TokenShape = {}) {
-  return `gAAAAA.${user}.${tenant}.${groups}.`.padEnd(length, 'x');
 }

@@ -5,12 +5,14 @@
  */
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
+import { keystoneToken } from './configuration.ts';
 import type { Contender } from './contenders/contender.ts';
 import { passThrough } from './contenders/node.ts';
 import { stonegate } from './contenders/stonegate.ts';
-import { LOAD_CORE, program, type Serving, start, until } from './processes.ts';
-import { keystoneToken, type Site } from './site.ts';
+import { LOAD_CORE, program, type Serving, start } from './processes.ts';
+import type { Site } from './site.ts';
 import { residentBytes } from './usage.ts';
+import { until } from './waiting.ts';
 
 export interface WatchRow {
   readonly contender: string;

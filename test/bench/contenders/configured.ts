@@ -3,8 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../support/free-port.ts';
-import { CONTENDER_CORE, type Serving, start, untilListening } from '../processes.ts';
+import { CONTENDER_CORE, type Serving, start } from '../processes.ts';
 import type { Site } from '../site.ts';
+import { untilListening } from '../waiting.ts';
 
 export async function startConfigured(
   name: string,

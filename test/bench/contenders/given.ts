@@ -1,5 +1,6 @@
 /** A contender given on the command line. */
-import { CONTENDER_CORE, start, untilListening } from '../processes.ts';
+import { CONTENDER_CORE, start } from '../processes.ts';
+import { untilListening } from '../waiting.ts';
 import type { Contender } from './contender.ts';
 
 /** `name=command,port`: a program that already knows its upstream and serves TLS on the port. */

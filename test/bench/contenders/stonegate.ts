@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { createRedisServer, type RedisServer, redisMissing } from '../../support/redis/redis-server.ts';
-import { CONTENDER_CORE, type Running, type Serving, start, TWO_CORES, until } from '../processes.ts';
+import { CONTENDER_CORE, type Running, type Serving, start, TWO_CORES } from '../processes.ts';
 import type { Site, UpstreamKind } from '../site.ts';
+import { until } from '../waiting.ts';
 import type { Contender } from './contender.ts';
 
 /** As the package has it: what strips types at the start of `src/` takes some 70 MB. `npm run bench` builds it. */
