@@ -31,7 +31,8 @@ function givenBy(surroundings: Surroundings): Record<string, object> {
     },
     tenancy: { mode: 'arktos' },
     authentication: {
-      keystone: { url: `${keystoneURL}/v3` },
+      // Who was seen stays known for a run: what a stranger costs is a scenario of its own.
+      keystone: { url: `${keystoneURL}/v3`, cacheTTL: '1h' },
       jwt: [
         {
           issuer: { url: issuer.url, audiences: ['kubernetes'] },

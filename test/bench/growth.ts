@@ -5,7 +5,8 @@
 import { redisMissing } from '../support/redis/redis-server.ts';
 import { type ServingStonegate, startStonegate, startWithRedis } from './contenders/stonegate.ts';
 import { KINDS, type Kind, type Line } from './growth-kinds.ts';
-import { playRounds, type Row } from './rounds.ts';
+import { playRounds } from './rounds.ts';
+import type { Row } from './rows.ts';
 import { SMALL } from './scenarios.ts';
 import type { Site } from './site.ts';
 import { wrk } from './wrk.ts';
@@ -16,8 +17,6 @@ export interface GrowthRow extends Row {
 }
 
 const WARM_UP = 6;
-/** Everybody is seen before it counts. */
-const STRANGERS_PER_SECOND = 700;
 const PACE = { rounds: 4, seconds: 2 };
 
 /** Kinds that need a Redis are left out where there is none. */
@@ -41,7 +40,7 @@ async function measureKind(site: Site, kind: Kind): Promise<GrowthRow[]> {
     entries: kind.map((line, index) => ({
       name: line.what,
       shape: { ...SMALL, tokens: line.tokens },
-      warmUp: WARM_UP + Math.ceil(line.tokens.length / STRANGERS_PER_SECOND),
+      warmUp: WARM_UP,
       start: async () => {
         const serving = await startLine(site, line, `growth-${index}`);
         started.push(serving);

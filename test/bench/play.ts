@@ -3,7 +3,8 @@
 import { keystoneToken } from './configuration.ts';
 import type { Contender } from './contenders/contender.ts';
 import { h2load } from './h2load.ts';
-import { playRounds, type Row } from './rounds.ts';
+import { playRounds } from './rounds.ts';
+import type { Row } from './rows.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Site } from './site.ts';
 import { wrk } from './wrk.ts';

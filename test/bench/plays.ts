@@ -10,7 +10,7 @@ import { measureOffered } from './offered.ts';
 import { play, ROUND_SECONDS } from './play.ts';
 import { measureProfile } from './profile.ts';
 import { growthTable, print, table, throughputTable, verdicts } from './report.ts';
-import type { Row } from './rounds.ts';
+import type { Row } from './rows.ts';
 import { GET, SCENARIOS, type Scenario } from './scenarios.ts';
 import type { Site } from './site.ts';
 import { compareWatches, growWatches } from './watches.ts';

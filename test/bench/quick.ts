@@ -3,7 +3,7 @@ import { passThrough } from './contenders/node.ts';
 import { stonegate } from './contenders/stonegate.ts';
 import { play, QUICK } from './play.ts';
 import { throughputTable, worse } from './report.ts';
-import type { Row } from './rounds.ts';
+import type { Row } from './rows.ts';
 import { GET } from './scenarios.ts';
 import type { Site } from './site.ts';
 

@@ -1,7 +1,7 @@
 /** Tables for people. */
 import type { Contender } from './contenders/contender.ts';
 import type { GrowthRow } from './growth.ts';
-import type { Row } from './rounds.ts';
+import type { Row } from './rows.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Spread } from './statistics.ts';
 

@@ -1,28 +1,11 @@
 /**
- * Several at once, warmed up and then measured round by round. A ratio is of two contenders in one round, and what counts is
- * the median of the rounds.
+ * Several at once, warmed up and then measured round by round.
  */
 import type { Load, Shape } from './generator.ts';
 import type { Serving } from './processes.ts';
+import { type Row, rowOf } from './rows.ts';
 import type { Site } from './site.ts';
-import { median, type Spread, spreadOf } from './statistics.ts';
 import { type Entrant, type Measured, playRound, takeTurn } from './turns.ts';
-
-export interface Row {
-  readonly contender: string;
-  /** Of all rounds. */
-  readonly requests: number;
-  readonly requestsPerSecond: number;
-  /** Microseconds. */
-  readonly cpuPerRequest: number;
-  readonly keystoneCallsPer1000: number;
-  /** Megabytes after the first and after the last round. */
-  readonly residentMB: readonly [number, number];
-  /** The first one's requests per second over this one's, pair by pair. */
-  readonly ratio: Spread;
-  /** This one's CPU per request over the first one's. */
-  readonly cpuRatio: Spread;
-}
 
 export interface Entry {
   readonly name: string;
@@ -50,13 +33,12 @@ export async function playRounds(options: RoundsOptions): Promise<Row[]> {
   const entrants: Entrant[] = [];
   const results: Measured[][] = [];
   try {
-    for (const { start } of entries) servings.push(await start());
-    for (const [index, serving] of servings.entries()) {
-      const { shape, warmUp } = entries[index] ?? missing();
-      const generator = await load({ ...shape, folder: site.folder, port: serving.port });
-      const entrant = { serving, generator };
-      entrants.push(entrant);
-      await takeTurn(entrant, warmUp);
+    for (const entry of entries) {
+      const serving = await entry.start();
+      servings.push(serving);
+      const generator = await load({ ...entry.shape, folder: site.folder, port: serving.port });
+      entrants.push({ serving, generator });
+      await warmUp(site, entry, { serving, generator });
     }
     await atBounds?.();
     for (let round = 0; round < rounds; round += 1)
@@ -70,26 +52,16 @@ export async function playRounds(options: RoundsOptions): Promise<Row[]> {
   return entries.map(({ name }, index) => rowOf(name, index, results));
 }
 
-function rowOf(contender: string, index: number, rounds: readonly (readonly Measured[])[]): Row {
-  const own = rounds.map((round) => round[index] ?? missing());
-  const pairs = rounds.map((round, at) => ({ first: round[0] ?? missing(), own: own[at] ?? missing() }));
-  const sum = (pick: (one: Measured) => number) => own.reduce((total, one) => total + pick(one), 0);
-  const requests = sum((one) => one.requests);
-  return {
-    contender,
-    requests,
-    requestsPerSecond: median(own.map(pace)),
-    cpuPerRequest: median(own.map(cost)),
-    keystoneCallsPer1000: (1_000 * sum((one) => one.keystoneCalls)) / requests,
-    residentMB: [(own[0]?.resident ?? 0) / 1e6, (own.at(-1)?.resident ?? 0) / 1e6],
-    ratio: spreadOf(pairs.map(({ first, own }) => pace(first) / pace(own))),
-    cpuRatio: spreadOf(pairs.map(({ first, own }) => cost(own) / cost(first))),
-  };
-}
-
-const pace = ({ requests, seconds }: Measured) => requests / seconds;
-const cost = ({ requests, cpuSeconds }: Measured) => (cpuSeconds * 1e6) / requests;
-
-function missing(): never {
-  throw new Error('a round lacks a contender');
+/** Lasts until all tokens were seen, which may be longer than wanted. @throws where no request goes through */
+async function warmUp(site: Site, { shape, warmUp }: Entry, entrant: Entrant): Promise<void> {
+  const seen = async () => (await site.counts()).requests;
+  let before = await seen();
+  let missing = shape.tokens.length + shape.connections;
+  for (let seconds = warmUp; missing > 0; seconds = 1) {
+    await takeTurn(entrant, seconds);
+    const now = await seen();
+    if (now === before) throw new Error(`no request went through:\n${entrant.serving.output()}`);
+    missing -= now - before;
+    before = now;
+  }
 }
