@@ -55,7 +55,7 @@ export const SCENARIOS: readonly Scenario[] = [
     http2: false,
     contenders: [stonegate, passThrough, httpProxy, caddy, nginx, haproxy],
     shape: SMALL,
-    rounds: 4,
+    rounds: 3,
     targets: [{ against: 'caddy', atLeast: 0.9 }],
   },
   {
@@ -65,7 +65,7 @@ export const SCENARIOS: readonly Scenario[] = [
     http2: true,
     contenders: [stonegate, passThrough, caddy, nginx, haproxy],
     shape: { path: `${OBJECTS}/small`, connections: 8 },
-    rounds: 4,
+    rounds: 3,
     targets: [{ against: 'caddy', atLeast: 1.5 }],
   },
   {
@@ -75,7 +75,7 @@ export const SCENARIOS: readonly Scenario[] = [
     http2: false,
     contenders: [stonegate, passThrough, httpProxy, caddy],
     shape: { path: `${OBJECTS}/large`, connections: 8 },
-    rounds: 3,
+    rounds: 4,
     targets: [{ against: 'pass-through', atLeast: 0.9 }],
   },
   {
@@ -85,7 +85,7 @@ export const SCENARIOS: readonly Scenario[] = [
     http2: false,
     contenders: [stonegate, passThrough, httpProxy, caddy],
     shape: { path: OBJECTS, connections: 8, bodyBytes: 1_000_000 },
-    rounds: 3,
+    rounds: 2,
     targets: [],
   },
   {
@@ -95,7 +95,7 @@ export const SCENARIOS: readonly Scenario[] = [
     http2: false,
     contenders: [stonegate, stonegateWithRedis],
     shape: SMALL,
-    rounds: 4,
+    rounds: 3,
     targets: [],
   },
   {
@@ -105,7 +105,7 @@ export const SCENARIOS: readonly Scenario[] = [
     http2: false,
     contenders: [stonegateOf(1), stonegateOf(2)],
     shape: SMALL,
-    rounds: 4,
+    rounds: 3,
     targets: [],
   },
 ];
