@@ -1,8 +1,10 @@
 /** What an upgraded connection (exec, port-forward) carries: the upstream pours, the client counts. */
 import { connect } from 'node:tls';
-import { passThrough, stonegate } from './contenders.ts';
-import { cpuSeconds } from './processes.ts';
-import { keystoneToken, type Site } from './site.ts';
+import { keystoneToken } from './configuration.ts';
+import { passThrough } from './contenders/node.ts';
+import { stonegate } from './contenders/stonegate.ts';
+import type { Site } from './site.ts';
+import { cpuSeconds } from './usage.ts';
 
 export interface ExecRow {
   readonly contender: string;

@@ -2,14 +2,14 @@
  * What a credential costs when it is seen first: CPU of a JWT's verification, and how often Keystone is asked for a
  * token that many bring at once, to one process and to two that share a Redis.
  */
-import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:https';
-import process from 'node:process';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
-import { startStonegate } from './contenders.ts';
-import { wrk } from './load.ts';
-import { cpuSeconds } from './processes.ts';
-import { keystoneToken, type Site } from './site.ts';
+import { keystoneToken } from './configuration.ts';
+import { redisConfiguration, startStonegate } from './contenders/stonegate.ts';
+import { loadFor } from './generator.ts';
+import type { Site } from './site.ts';
+import { cpuSeconds } from './usage.ts';
+import { wrk } from './wrk.ts';
 
 export interface FirstSight {
   readonly jwts: number;
@@ -37,7 +37,7 @@ export async function measureFirstSight(site: Site, count = 4_000): Promise<Firs
     const warm = await Promise.all(
       [0, 1].map((n) => site.issuer.sign({ sub: `warm-${n}`, aud: 'kubernetes' })),
     );
-    await wrk({ ...shape, seconds: 8, tokens: warm.slice(0, 1) });
+    await loadFor(8, wrk, { ...shape, tokens: warm.slice(0, 1) });
     // The code for strangers wants to be warm too.
     await cpuPerRequest(serving, jwts.slice(0, count / 2));
     const firstRequest = await cpuPerRequest(serving, jwts.slice(count / 2));
@@ -46,10 +46,10 @@ export async function measureFirstSight(site: Site, count = 4_000): Promise<Firs
     const laterRequest = await cpuPerRequest(serving, later.slice(-1_000));
     const tokens = Array.from({ length: count / 4 }, (_, n) => keystoneToken({ user: `stranger-${n}` }));
     const keystoneRequest = await cpuPerRequest(serving, tokens);
-    const before = await site.keystoneCalls();
+    const before = (await site.counts()).keystoneCalls;
     const together = Array.from({ length: 20 }, (_, n) => keystoneToken({ user: `together-${n}` }));
     for (const token of together) await sendAll(serving.port, Array(50).fill(token));
-    const callsPerTokenAlone = ((await site.keystoneCalls()) - before) / together.length;
+    const callsPerTokenAlone = ((await site.counts()).keystoneCalls - before) / together.length;
     return {
       jwts: count / 2,
       firstRequest,
@@ -69,9 +69,7 @@ async function callsWithRedis(site: Site): Promise<number | string> {
   const missing = redisMissing();
   if (missing !== undefined) return missing;
   const redis = await createRedisServer({ tcp: true });
-  process.env.BENCH_REDIS_URL = redis.url;
-  process.env.BENCH_SEALING_KEY = randomBytes(32).toString('base64');
-  const changes = redisConfiguration();
+  const changes = { cache: redisConfiguration(redis) };
   const replicas = [
     await startStonegate({ site, upstream: 'plain', name: 'replica-1', changes }),
     await startStonegate({ site, upstream: 'plain', name: 'replica-2', changes }),
@@ -83,24 +81,14 @@ async function callsWithRedis(site: Site): Promise<number | string> {
     };
     // A process that still compiles itself takes Redis' answer for late, and asks Keystone without it.
     await askBoth(Array.from({ length: 5 }, (_, n) => keystoneToken({ user: `warm-${n}` })));
-    const before = await site.keystoneCalls();
+    const before = (await site.counts()).keystoneCalls;
     const tokens = Array.from({ length: 20 }, (_, n) => keystoneToken({ user: `shared-${n}` }));
     await askBoth(tokens);
-    return ((await site.keystoneCalls()) - before) / tokens.length;
+    return ((await site.counts()).keystoneCalls - before) / tokens.length;
   } finally {
     for (const replica of replicas) await replica.stop();
     await redis.remove();
   }
-}
-
-/** Members of a configuration; the values are in the environment. */
-export function redisConfiguration(): Record<string, object> {
-  return {
-    cache: {
-      redis: { url: { fromEnv: 'BENCH_REDIS_URL' } },
-      sealingKeys: [{ fromEnv: 'BENCH_SEALING_KEY' }],
-    },
-  };
 }
 
 async function cpuPerRequest(serving: { pid: number; port: number }, tokens: readonly string[]) {

@@ -1,9 +1,10 @@
 /** Start to ready, and how often an idle process is woken. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { startStonegate } from './contenders.ts';
-import { cpuSeconds, until, wakeUps } from './processes.ts';
+import { startStonegate } from './contenders/stonegate.ts';
 import type { Site } from './site.ts';
 import { median } from './statistics.ts';
+import { cpuSeconds, wakeUps } from './usage.ts';
+import { until } from './waiting.ts';
 
 export interface Life {
   /** Seconds, on a core that is not shared with another contender. */

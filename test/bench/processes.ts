@@ -1,27 +1,28 @@
 /**
- * The processes of the benchmark: started on a core of their own, watched through /proc, ended by their id.
+ * The processes of the benchmark: started on a core of their own, and ended by their id. None outlives the benchmark,
+ * stopped or not: at an ordinary end it ends them, and the kernel does where it was killed itself.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { cpus } from 'node:os';
 import process from 'node:process';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { until } from './waiting.ts';
 
 /** Contenders have the first core; upstream and load share the second. */
 export const CONTENDER_CORE = '0';
 export const LOAD_CORE = '1';
-export const ANY_CORE = '0,1';
-
-const TICKS_PER_SECOND = 100;
-const PATIENCE_MS = 60_000;
+/** The load's own core is left out where there are three. */
+export const TWO_CORES = cpus().length > 2 ? '0,2' : '0,1';
 
 export interface Running {
   readonly pid: number;
   /** What it has written so far, both streams together. */
   output(): string;
   gone(): boolean;
+  signal(name: NodeJS.Signals): void;
+  /** Resolves when it has ended and `output` is complete. */
+  closed(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -46,7 +47,7 @@ export function start(
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Running {
-  const child = spawn('taskset', ['-c', core, ...words], {
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', 'taskset', '-c', core, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   });
@@ -57,7 +58,17 @@ export function start(
     stream.setEncoding('utf8').on('data', (text: string) => {
       output = (output + text).slice(-64 * 1024);
     });
-  return { pid: child.pid ?? 0, output: () => output, gone: () => ended(child), stop: () => end(child) };
+  const closed = new Promise<void>((resolve) => {
+    child.once('close', () => resolve());
+  });
+  return {
+    pid: child.pid ?? 0,
+    output: () => output,
+    gone: () => ended(child),
+    signal: (name) => void child.kill(name),
+    closed: () => closed,
+    stop: () => end(child),
+  };
 }
 
 /** A Node program; resolves when it has announced its port. */
@@ -75,34 +86,6 @@ export async function startProgram(core: string, name: string, ...args: string[]
   return { ...running, port };
 }
 
-/** Waits until `look` finds something, or the process is gone. */
-export async function until<T>(
-  running: Running,
-  look: () => T | undefined | Promise<T | undefined>,
-): Promise<T> {
-  const deadline = Date.now() + PATIENCE_MS;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (running.gone()) throw new Error(`it ended:\n${running.output()}`);
-    if (Date.now() > deadline) throw new Error(`not ready in time:\n${running.output()}`);
-    await pause(10);
-  }
-}
-
-/** For programs that do not say that they are ready. */
-export async function untilListening(running: Running, port: number): Promise<void> {
-  await until(running, async () => {
-    const socket = connect(port, '127.0.0.1');
-    const open = await new Promise<boolean>((resolve) => {
-      socket.once('connect', () => resolve(true));
-      socket.once('error', () => resolve(false));
-    });
-    socket.destroy();
-    return open || undefined;
-  });
-}
-
 function ended(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
@@ -110,39 +93,10 @@ function ended(child: ChildProcess): boolean {
 async function end(child: ChildProcess): Promise<void> {
   if (ended(child)) return;
   const exit = once(child, 'exit');
+  // A stopped one heeds nothing before it goes on.
   child.kill('SIGTERM');
+  child.kill('SIGCONT');
   const timer = setTimeout(() => child.kill('SIGKILL'), 3_000);
   await exit;
   clearTimeout(timer);
-}
-
-/** Seconds of CPU the process with its threads has used, and the processes it has started, which are its workers. */
-export function cpuSeconds(pid: number): number {
-  return family(pid).reduce((sum, member) => sum + ownCPUSeconds(member), 0);
-}
-
-/** Resident memory in bytes, of the same. */
-export function residentBytes(pid: number): number {
-  return family(pid).reduce((sum, member) => sum + ownResidentBytes(member), 0);
-}
-
-function family(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();
-  return [pid, ...(children === '' ? [] : children.split(' ').map(Number).flatMap(family))];
-}
-
-function ownCPUSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-}
-
-function ownResidentBytes(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
-}
-
-/** How often the main thread went to sleep by itself, which is how often something woke it. */
-export function wakeUps(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-  return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0);
 }

@@ -1,9 +1,12 @@
 /** Where a warm request's time goes: V8's own profile of Stonegate's main thread, summed by file. */
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startStonegate } from './contenders.ts';
-import { type LoadOptions, wrk } from './load.ts';
-import { keystoneToken, type Site } from './site.ts';
+import { keystoneToken } from './configuration.ts';
+import { startStonegate } from './contenders/stonegate.ts';
+import { loadFor } from './generator.ts';
+import type { Scenario } from './scenarios.ts';
+import type { Site } from './site.ts';
+import { wrk } from './wrk.ts';
 
 export interface ProfileRow {
   readonly where: string;
@@ -24,14 +27,15 @@ const SHOWN = 24;
 
 export async function measureProfile(
   site: Site,
-  shape: Pick<LoadOptions, 'path' | 'connections'>,
+  shape: Scenario['shape'],
   seconds: number,
 ): Promise<ProfileRow[]> {
   const folder = mkdtempSync(join(site.folder, 'profile-'));
   const nodeOptions = ['--cpu-prof', `--cpu-prof-dir=${folder}`];
   const serving = await startStonegate({ site, upstream: 'plain', name: 'profile', nodeOptions });
   try {
-    await wrk({ ...shape, seconds, folder: site.folder, port: serving.port, tokens: [keystoneToken()] });
+    const options = { ...shape, folder: site.folder, port: serving.port, tokens: [keystoneToken()] };
+    await loadFor(seconds, wrk, options);
   } finally {
     await serving.stop();
   }

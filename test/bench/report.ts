@@ -1,9 +1,9 @@
 /** Tables for people. */
-import type { Row } from './rounds.ts';
+import type { Contender } from './contenders/contender.ts';
+import type { GrowthRow } from './growth.ts';
+import type { Row } from './rows.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Spread } from './statistics.ts';
-
-type Cell = string | number | readonly [number, number];
 
 /** Rows of the same members as a table of Markdown. */
 export function table<R extends object>(rows: readonly R[], columns: readonly (keyof R & string)[]): string {
@@ -16,18 +16,57 @@ export function table<R extends object>(rows: readonly R[], columns: readonly (k
   return [lines[0], rule, ...lines.slice(1)].join('\n');
 }
 
-export function throughputTable(rows: readonly Row[]): string {
-  const shown = rows.map((row) => ({
+const THROUGHPUT = [
+  'contender',
+  'requests/s',
+  'CPU µs/request',
+  'MB first→last',
+  'ratio min/median/max',
+  'CPU ratio',
+] as const;
+
+/** @param absent who could not be started, who has a row that says why */
+export function throughputTable(rows: readonly Row[], absent: readonly Contender[] = []): string {
+  const measured = rows.map((row) => ({
     contender: row.contender,
     'requests/s': row.requestsPerSecond,
     'CPU µs/request': row.cpuPerRequest,
-    'p50 ms': row.p50,
-    'p99 ms': row.p99,
-    'MB first→last': `${show(row.residentMB[0])}→${show(row.residentMB[1])}`,
+    'MB first→last': row.residentMB.map(show).join('→'),
     'ratio min/median/max': spread(row.ratio),
     'CPU ratio': spread(row.cpuRatio),
   }));
-  return table(shown, Object.keys(shown[0] ?? {}) as []);
+  const nothing = { 'requests/s': '', 'CPU µs/request': '', 'MB first→last': '', 'CPU ratio': '' };
+  const others = absent.map(({ name, missing }) => ({
+    ...nothing,
+    contender: name,
+    'ratio min/median/max': missing,
+  }));
+  return table([...measured, ...others], THROUGHPUT);
+}
+
+export function growthTable(rows: readonly GrowthRow[]): string {
+  const shown = rows.map((row) => ({
+    what: row.contender,
+    'CPU µs/request': row.cpuPerRequest,
+    'to the first min/median/max': spread(row.cpuRatio),
+    'resident MB': row.residentMB[1],
+    'Keystone calls/1000': row.keystoneCallsPer1000,
+    'Redis commands/1000': row.redisCommandsPer1000,
+  }));
+  return table(shown, [
+    ...(['what', 'CPU µs/request', 'to the first min/median/max'] as const),
+    ...(['resident MB', 'Keystone calls/1000', 'Redis commands/1000'] as const),
+  ]);
+}
+
+/** @returns the rows, when they are printed */
+export function print<R extends object>(
+  title: string,
+  rows: readonly R[],
+  columns: readonly (keyof R & string)[],
+): readonly R[] {
+  console.log(`\n${title}\n\n${table(rows, columns)}`);
+  return rows;
 }
 
 /** What the targets say of the rows, one line each. */
@@ -50,7 +89,7 @@ function spread({ min, median, max }: Spread): string {
   return [min, median, max].map((value) => value.toFixed(2)).join(' / ');
 }
 
-function show(value: unknown): Cell {
+function show(value: unknown): string {
   if (typeof value !== 'number') return String(value);
   if (Number.isNaN(value)) return '–';
   return value >= 100 ? Math.round(value).toString() : value.toFixed(2);

@@ -1,87 +1,67 @@
 /**
- * Contenders in turn, round by round: what a neighbour on the machine takes away, it takes from all of a round. So what
- * counts is a round's ratio, and of the rounds the median.
+ * Several at once, warmed up and then measured round by round.
  */
-import type { Contender, StartOptions } from './contenders.ts';
-import type { LoadOptions, LoadResult } from './load.ts';
-import { cpuSeconds, residentBytes, type Serving } from './processes.ts';
-import { median, type Spread, spreadOf } from './statistics.ts';
+import type { Load, Shape } from './generator.ts';
+import type { Serving } from './processes.ts';
+import { type Row, rowOf } from './rows.ts';
+import type { Site } from './site.ts';
+import { type Entrant, type Measured, playRound, takeTurn } from './turns.ts';
 
-export interface Measured extends LoadResult {
-  /** Of the contender's CPU, in microseconds. */
-  readonly cpuPerRequest: number;
-  /** Bytes, right after the load. */
-  readonly resident: number;
-}
-
-export interface Row {
-  readonly contender: string;
-  readonly requestsPerSecond: number;
-  readonly cpuPerRequest: number;
-  readonly p50: number;
-  readonly p99: number;
-  /** Megabytes after the first and after the last round. */
-  readonly residentMB: readonly [number, number];
-  /** The subject's requests per second over this one's, pair by pair. */
-  readonly ratio: Spread;
-  /** This one's CPU per request over the subject's. */
-  readonly cpuRatio: Spread;
-}
-
-export interface RoundsOptions extends StartOptions {
-  readonly contenders: readonly Contender[];
-  readonly rounds: number;
-  /** Seconds of load before the first round: a JIT needs them. */
+export interface Entry {
+  readonly name: string;
+  readonly shape: Shape;
+  /** Seconds of load before the first round. */
   readonly warmUp: number;
-  readonly load: (options: LoadOptions) => Promise<LoadResult>;
-  readonly shape: Omit<LoadOptions, 'port' | 'folder'>;
+  start(): Promise<Serving>;
 }
 
-/** @returns a row for each contender; ratios are of the first to it */
+export interface RoundsOptions {
+  readonly site: Site;
+  readonly entries: readonly Entry[];
+  readonly load: Load;
+  readonly rounds: number;
+  /** Of load for each, in a round. */
+  readonly seconds: number;
+  /** Called after warming up and after the last round. */
+  readonly atBounds?: () => Promise<void>;
+}
+
+/** @returns a row for each entry, in their order. @throws where requests are refused, or none goes through */
 export async function playRounds(options: RoundsOptions): Promise<Row[]> {
-  const { contenders, rounds, load, shape, site } = options;
-  const running: { contender: Contender; serving: Serving; results: Measured[] }[] = [];
+  const { site, entries, load, rounds, seconds, atBounds } = options;
+  const servings: Serving[] = [];
+  const entrants: Entrant[] = [];
+  const results: Measured[][] = [];
   try {
-    for (const contender of contenders)
-      running.push({ contender, serving: await contender.start(options), results: [] });
-    const measure = async (serving: Serving, seconds: number): Promise<Measured> => {
-      const before = cpuSeconds(serving.pid);
-      const result = await load({ ...shape, seconds, folder: site.folder, port: serving.port });
-      const cpu = cpuSeconds(serving.pid) - before;
-      return {
-        ...result,
-        cpuPerRequest: (cpu * 1e6) / result.requests,
-        resident: residentBytes(serving.pid),
-      };
-    };
-    for (const { serving } of running) await measure(serving, options.warmUp);
+    for (const entry of entries) {
+      const serving = await entry.start();
+      servings.push(serving);
+      const generator = await load({ ...entry.shape, folder: site.folder, port: serving.port });
+      entrants.push({ serving, generator });
+      await warmUp(site, entry, { serving, generator });
+    }
+    await atBounds?.();
     for (let round = 0; round < rounds; round += 1)
-      for (const { serving, results } of running) results.push(await measure(serving, shape.seconds));
+      results.push(await playRound(entrants, seconds, site.counts));
+    await atBounds?.();
+    for (const { generator } of entrants) await generator.finish();
   } finally {
-    for (const { serving } of running) await serving.stop();
+    for (const { generator } of entrants) generator.kill();
+    for (const serving of servings) await serving.stop();
   }
-  const subject = running[0]?.results ?? [];
-  return running.map(({ contender, results }) => rowOf(contender.name, results, subject));
+  return entries.map(({ name }, index) => rowOf(name, index, results));
 }
 
-function rowOf(contender: string, results: readonly Measured[], subject: readonly Measured[]): Row {
-  const pairs = results.flatMap((other, round) => {
-    const ours = subject[round];
-    return ours === undefined ? [] : [{ ours, other }];
-  });
-  const of = (pick: (result: Measured) => number) => median(results.map(pick));
-  return {
-    contender,
-    requestsPerSecond: of((result) => result.requestsPerSecond),
-    cpuPerRequest: of((result) => result.cpuPerRequest),
-    p50: of((result) => result.p50),
-    p99: of((result) => result.p99),
-    residentMB: [megabytes(results[0]), megabytes(results.at(-1))],
-    ratio: spreadOf(pairs.map(({ ours, other }) => ours.requestsPerSecond / other.requestsPerSecond)),
-    cpuRatio: spreadOf(pairs.map(({ ours, other }) => other.cpuPerRequest / ours.cpuPerRequest)),
-  };
-}
-
-function megabytes(result: Measured | undefined): number {
-  return (result?.resident ?? 0) / 1e6;
+/** Lasts until all tokens were seen, which may be longer than wanted. @throws where no request goes through */
+async function warmUp(site: Site, { shape, warmUp }: Entry, entrant: Entrant): Promise<void> {
+  const seen = async () => (await site.counts()).requests;
+  let before = await seen();
+  let missing = shape.tokens.length + shape.connections;
+  for (let seconds = warmUp; missing > 0; seconds = 1) {
+    await takeTurn(entrant, seconds);
+    const now = await seen();
+    if (now === before) throw new Error(`no request went through:\n${entrant.serving.output()}`);
+    missing -= now - before;
+    before = now;
+  }
 }

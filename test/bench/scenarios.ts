@@ -1,19 +1,14 @@
 /**
  * The scenarios of throughput: what is asked, of whom, and what the answer is held to.
  */
-import {
-  CONTENDERS,
-  type Contender,
-  caddy,
-  haproxy,
-  httpProxy,
-  nginx,
-  passThrough,
-  stonegate,
-} from './contenders.ts';
-import { h2load, type LoadOptions, latencyAt, wrk } from './load.ts';
-import { playRounds, type Row } from './rounds.ts';
-import { keystoneToken, type Site, type UpstreamKind } from './site.ts';
+import { caddy } from './contenders/caddy.ts';
+import type { Contender } from './contenders/contender.ts';
+import { haproxy } from './contenders/haproxy.ts';
+import { nginx } from './contenders/nginx.ts';
+import { httpProxy, passThrough } from './contenders/node.ts';
+import { stonegate, stonegateOf, stonegateWithRedis } from './contenders/stonegate.ts';
+import type { Shape } from './generator.ts';
+import type { UpstreamKind } from './site.ts';
 
 export interface Target {
   readonly against: string;
@@ -26,35 +21,40 @@ export interface Scenario {
   readonly upstream: UpstreamKind;
   readonly http2: boolean;
   readonly contenders: readonly Contender[];
-  readonly shape: Pick<LoadOptions, 'path' | 'connections' | 'bodyBytes'>;
+  readonly shape: Omit<Shape, 'tokens'>;
   readonly rounds: number;
   readonly targets: readonly Target[];
 }
 
 const OBJECTS = '/api/v1/namespaces/default/configmaps';
 
+/** As much as kubectl and controllers ask most of the time. */
+export const SMALL = { path: `${OBJECTS}/small`, connections: 32 };
+
+export const GET: Scenario = {
+  name: 'get',
+  title: '2 kB GET, TLS in front',
+  upstream: 'plain',
+  http2: false,
+  contenders: [stonegate, passThrough, httpProxy, caddy, nginx, haproxy],
+  shape: SMALL,
+  rounds: 5,
+  targets: [
+    { against: 'pass-through', atLeast: 0.8 },
+    { against: 'http-proxy', atLeast: 1.7 },
+    { against: 'caddy', atLeast: 1 },
+  ],
+};
+
 export const SCENARIOS: readonly Scenario[] = [
-  {
-    name: 'get',
-    title: '2 kB GET, TLS in front',
-    upstream: 'plain',
-    http2: false,
-    contenders: CONTENDERS,
-    shape: { path: `${OBJECTS}/small`, connections: 32 },
-    rounds: 4,
-    targets: [
-      { against: 'pass-through', atLeast: 0.8 },
-      { against: 'http-proxy', atLeast: 1.7 },
-      { against: 'caddy', atLeast: 1 },
-    ],
-  },
+  GET,
   {
     name: 'tls',
     title: '2 kB GET, TLS on both sides, HTTP/1.1',
     upstream: 'tls',
     http2: false,
     contenders: [stonegate, passThrough, httpProxy, caddy, nginx, haproxy],
-    shape: { path: `${OBJECTS}/small`, connections: 32 },
+    shape: SMALL,
     rounds: 3,
     targets: [{ against: 'caddy', atLeast: 0.9 }],
   },
@@ -75,7 +75,7 @@ export const SCENARIOS: readonly Scenario[] = [
     http2: false,
     contenders: [stonegate, passThrough, httpProxy, caddy],
     shape: { path: `${OBJECTS}/large`, connections: 8 },
-    rounds: 2,
+    rounds: 4,
     targets: [{ against: 'pass-through', atLeast: 0.9 }],
   },
   {
@@ -88,66 +88,24 @@ export const SCENARIOS: readonly Scenario[] = [
     rounds: 2,
     targets: [],
   },
+  {
+    name: 'redis',
+    title: '2 kB GET, Redis off and on',
+    upstream: 'plain',
+    http2: false,
+    contenders: [stonegate, stonegateWithRedis],
+    shape: SMALL,
+    rounds: 3,
+    targets: [],
+  },
+  {
+    name: 'workers',
+    title: '2 kB GET, one and two workers',
+    upstream: 'plain',
+    http2: false,
+    contenders: [stonegateOf(1), stonegateOf(2)],
+    shape: SMALL,
+    rounds: 3,
+    targets: [],
+  },
 ];
-
-export interface Pace {
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly warmUp: number;
-}
-
-export const FULL: Omit<Pace, 'rounds'> = { seconds: 3, warmUp: 9 };
-export const QUICK: Pace = { rounds: 3, seconds: 4, warmUp: 9 };
-
-export function play(
-  site: Site,
-  scenario: Scenario,
-  contenders: readonly Contender[],
-  pace: Pace,
-): Promise<Row[]> {
-  const { upstream, http2, shape } = scenario;
-  return playRounds({
-    site,
-    upstream,
-    http2,
-    contenders,
-    rounds: pace.rounds,
-    warmUp: pace.warmUp,
-    load: http2 ? h2load : wrk,
-    shape: { ...shape, seconds: pace.seconds, tokens: [keystoneToken()] },
-  });
-}
-
-export interface OfferedRow {
-  readonly contender: string;
-  readonly offered: number;
-  readonly p50: number;
-  readonly p99: number;
-}
-
-/** Everybody at the same load: 60 % of what Caddy manages. */
-export async function playOffered(site: Site, caddyMaximum: number, seconds: number): Promise<OfferedRow[]> {
-  const offered = Math.round(caddyMaximum * 0.6);
-  const rows: OfferedRow[] = [];
-  for (const contender of [stonegate, passThrough, caddy]) {
-    const serving = await contender.start({ site, upstream: 'plain' });
-    try {
-      const options = {
-        folder: site.folder,
-        port: serving.port,
-        path: `${OBJECTS}/small`,
-        connections: 32,
-        tokens: [keystoneToken()],
-      };
-      await wrk({ ...options, seconds: FULL.warmUp });
-      rows.push({
-        contender: contender.name,
-        offered,
-        ...(await latencyAt(offered, { ...options, seconds })),
-      });
-    } finally {
-      await serving.stop();
-    }
-  }
-  return rows;
-}

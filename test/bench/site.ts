@@ -1,14 +1,15 @@
 /**
- * What stands around the contenders: certificates, the upstream (plain and with TLS), a Keystone of 5 ms, an issuer of
- * JWTs, and Stonegate's configuration for them.
+ * What stands around the contenders: certificates, the upstream (plain and with TLS), a Keystone of 5 ms and an issuer of
+ * JWTs.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
+import { Agent, request } from 'undici';
 import { type SigningIssuer, startSigningIssuer } from '../support/oidc/signing-issuer.ts';
 import { createAuthority } from '../support/tls/authority.ts';
+import { configurationOf } from './configuration.ts';
 import { LOAD_CORE, type Serving, startProgram } from './processes.ts';
 
 export interface Site {
@@ -19,11 +20,18 @@ export interface Site {
   readonly ca: string;
   readonly upstream: Readonly<Record<UpstreamKind, string>>;
   readonly issuer: SigningIssuer;
-  /** How often Keystone was asked so far. */
-  keystoneCalls(): Promise<number>;
+  counts(): Promise<Counts>;
   /** Writes a configuration of Stonegate, with these members merged over it, and names its file. */
   configure(name: string, upstream: UpstreamKind, changes?: Record<string, object>): string;
   close(): Promise<void>;
+}
+
+/** What was seen so far. */
+export interface Counts {
+  /** Whole requests at the upstreams. */
+  readonly requests: number;
+  /** Tokens that Keystone was asked about. */
+  readonly keystoneCalls: number;
 }
 
 export type UpstreamKind = 'plain' | 'tls';
@@ -59,37 +67,8 @@ export async function createSite(): Promise<Site> {
     plain: `http://127.0.0.1:${plain.port}`,
     tls: `https://127.0.0.1:${secured.port}`,
   };
-  const base = (kind: UpstreamKind): Record<string, object> => ({
-    server: { bind: '127.0.0.1:0', tls: { certFile, keyFile } },
-    admin: { bind: '127.0.0.1:0' },
-    upstream: {
-      server: upstream[kind],
-      ...(kind === 'tls' && { caFile }),
-      credential: { tokenFile: 'apiserver-token' },
-    },
-    tenancy: { mode: 'arktos' },
-    authentication: {
-      keystone: { url: `${keystoneURL}/v3` },
-      jwt: [
-        {
-          issuer: { url: issuer.url, audiences: ['kubernetes'] },
-          claimMappings: { username: { claim: 'sub', prefix: 'oidc:' } },
-          tenant: { value: 'acme' },
-        },
-      ],
-    },
-    // What a stranger costs is measured; that strangers are slowed is not the point here.
-    limits: {
-      unknownCredentials: {
-        perSource: { perSecond: 1_000_000, burst: 1_000_000 },
-        concurrent: 64,
-        queue: 100_000,
-        queueTimeout: '60s',
-      },
-    },
-    audit: { file: 'audit.log' },
-    log: { level: 'warn' },
-  });
+  const dispatcher = new Agent({ connect: { ca: authority.cert } });
+  const read = async (url: string) => Number(await (await request(url, { dispatcher })).body.text());
 
   return {
     folder,
@@ -99,40 +78,20 @@ export async function createSite(): Promise<Site> {
     ca: authority.cert,
     upstream,
     issuer,
-    async keystoneCalls() {
-      const answer: { calls: number } = JSON.parse(await (await fetch(`${keystoneURL}/calls`)).text());
-      return answer.calls;
+    async counts() {
+      const urls = [`${upstream.plain}/seen`, `${upstream.tls}/seen`, `${keystoneURL}/seen`];
+      const [plainly = 0, securely = 0, keystoneCalls = 0] = await Promise.all(urls.map(read));
+      return { requests: plainly + securely, keystoneCalls };
     },
     configure(name, kind, changes = {}) {
-      const given = base(kind);
-      const merged = Object.fromEntries(
-        Object.entries({ ...given, ...changes }).map(([key, value]) => [key, { ...given[key], ...value }]),
-      );
-      const head = { apiVersion: 'stonegate.dev/v1alpha1', kind: 'StonegateConfiguration' };
-      return file(`${name}.yaml`, stringify({ ...head, ...merged }));
+      const surroundings = { certFile, keyFile, caFile, upstream: upstream[kind], keystoneURL, issuer };
+      return file(`${name}.yaml`, configurationOf(surroundings, changes));
     },
     async close() {
+      await dispatcher.close();
       await issuer.down();
       for (const serving of started) await serving.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-export interface TokenShape {
-  readonly user?: string;
-  readonly tenant?: string;
-  readonly groups?: number;
-  /** Characters. */
-  readonly length?: number;
-}
-
-/** A token that the benchmark's Keystone vouches for; of a real one's usual length unless said otherwise. */
-export function keystoneToken({
-  user = 'alice',
-  tenant = 'acme',
-  groups = 0,
-  length = 250,
-}: TokenShape = {}) {
-  return `gAAAAA.${user}.${tenant}.${groups}.`.padEnd(length, 'x');
 }

@@ -1,6 +1,6 @@
 /**
  * The Keystone of the benchmark: vouches for every token after 5 ms. The token says whom it makes:
- * `gAAAAA.USER.TENANT.GROUPS.PADDING`. `/calls` tells how often it was asked.
+ * `gAAAAA.USER.TENANT.GROUPS.PADDING`. `/seen` tells how often it was asked.
  */
 import { createServer } from 'node:http';
 import { announce } from './announce.ts';
@@ -9,7 +9,7 @@ const DELAY_MS = 5;
 let calls = 0;
 
 const server = createServer({ maxHeaderSize: 128 * 1024 }, (request, response) => {
-  if (request.url === '/calls') response.end(JSON.stringify({ calls }));
+  if (request.url === '/seen') response.end(String(calls));
   else if (!request.url?.startsWith('/v3/auth/tokens')) {
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ version: { id: 'v3.14', status: 'stable' } }));

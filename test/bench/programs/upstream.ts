@@ -1,7 +1,7 @@
 /**
  * The API server of the benchmark: answers from memory, straight on the socket, so that it is never the slowest part.
- * `watch=true` is a stream with an event each second; an upgrade becomes a flood of bytes; whatever else has a body is
- * read and answered. Speaks HTTP/1.1 as all contenders do towards their upstream; with a certificate, over TLS.
+ * `watch=true` is a stream with an event each second, once no more of them open; an upgrade becomes a flood of bytes; whatever else has a body is
+ * read and answered. `/seen` tells how many requests there were, those for itself left out. Speaks HTTP/1.1 as all contenders do towards their upstream; with a certificate, over TLS.
  */
 import { readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
@@ -25,6 +25,7 @@ const EVENT_INTERVAL = 1_000;
 const HEAD_END = Buffer.from('\r\n\r\n');
 
 const streams = new Set<Socket>();
+let seen = 0;
 
 function document(bytes: number): string {
   const empty = JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', data: { value: '' } });
@@ -49,7 +50,7 @@ function serve(socket: Socket): void {
       const taken = Math.min(body, rest.length);
       body -= taken;
       if (body > 0) return;
-      socket.write(CREATED);
+      create(socket);
       rest = rest.subarray(taken);
     }
     pending = pending.length === 0 ? rest : Buffer.concat([pending, rest]);
@@ -61,17 +62,28 @@ function serve(socket: Socket): void {
       pending = pending.subarray(here);
       body = length - here;
       if (length === 0) respond(socket, head);
-      else if (body === 0) socket.write(CREATED);
+      else if (body === 0) create(socket);
     }
   });
 }
 
+function create(socket: Socket): void {
+  seen += 1;
+  socket.write(CREATED);
+}
+
 function respond(socket: Socket, head: string): void {
   const target = head.slice(0, head.indexOf('\r\n'));
+  if (target.startsWith('GET /seen ')) {
+    socket.write(answer(200, String(seen)));
+    return;
+  }
+  seen += 1;
   if (/\r\nupgrade: /i.test(head)) flood(socket);
   else if (target.includes('watch=true')) {
     socket.write(STREAM);
     streams.add(socket);
+    opened = Date.now();
   } else socket.write(target.includes('/large') ? LARGE : SMALL);
 }
 
@@ -84,11 +96,16 @@ function flood(socket: Socket): void {
   pour();
 }
 
+/** Watches open faster where none has events yet: thousands of events a second would have the core to themselves. */
+const OPENING_MS = 500;
+let opened = 0;
+
 /** Spread over the second, as the events of real objects are. */
 let turn: Socket[] = [];
 let sent = 0;
 let began = Date.now();
 setInterval(() => {
+  if (Date.now() - opened < OPENING_MS) return;
   const due = Math.ceil((turn.length * (Date.now() - began)) / EVENT_INTERVAL);
   for (; sent < Math.min(due, turn.length); sent += 1) turn[sent]?.write(event());
   if (Date.now() - began < EVENT_INTERVAL) return;

@@ -69,7 +69,7 @@ while (open < count && Date.now() < deadline) {
   open += batch.length;
 }
 console.log(JSON.stringify({ open }));
-// The first events come while the last watches open: they are not counted.
+// What opening leaves behind is not counted.
 setTimeout(() => {
   measuring = true;
 }, 2_000);

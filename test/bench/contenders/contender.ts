@@ -1,0 +1,22 @@
+/**
+ * Who is measured: TLS in front with the same certificate for all, one core each, and where it is not Stonegate, no more
+ * work than passing on.
+ */
+import type { Serving } from '../processes.ts';
+import type { Site, UpstreamKind } from '../site.ts';
+
+export interface StartOptions {
+  readonly site: Site;
+  readonly upstream: UpstreamKind;
+  /** HTTP/2 is offered in front. */
+  readonly http2?: boolean;
+}
+
+export interface Contender {
+  readonly name: string;
+  /** Why it cannot be started here; undefined where it can. */
+  readonly missing?: string;
+  /** It compiles itself as it runs, and is slow until it has. */
+  readonly compilesItself: boolean;
+  start(options: StartOptions): Promise<Serving>;
+}

@@ -1,0 +1,110 @@
+/** Stonegate as its users run it: the built package, with audit and metrics. Also with Redis, and with workers. */
+import { randomBytes } from 'node:crypto';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { createRedisServer, type RedisServer, redisMissing } from '../../support/redis/redis-server.ts';
+import { CONTENDER_CORE, type Running, type Serving, start, TWO_CORES } from '../processes.ts';
+import type { Site, UpstreamKind } from '../site.ts';
+import { until } from '../waiting.ts';
+import type { Contender } from './contender.ts';
+
+/** As the package has it: what strips types at the start of `src/` takes some 70 MB. `npm run bench` builds it. */
+const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+
+export interface StonegateOptions {
+  readonly site: Site;
+  readonly upstream: UpstreamKind;
+  readonly name?: string;
+  readonly changes?: Record<string, object>;
+  readonly core?: string;
+  readonly nodeOptions?: readonly string[];
+}
+
+export interface ServingStonegate extends Serving {
+  readonly adminPort: number;
+}
+
+export async function startStonegate(options: StonegateOptions): Promise<ServingStonegate> {
+  const { site, upstream, name = 'stonegate', changes, core = CONTENDER_CORE, nodeOptions = [] } = options;
+  const file = site.configure(name, upstream, {
+    log: { level: 'info' },
+    audit: { file: `${name}-audit.log` },
+    ...changes,
+  });
+  const words = [process.execPath, '--disable-warning=ExperimentalWarning', ...nodeOptions];
+  const running = start(core, [...words, MAIN, 'serve', '--config', file]);
+  const ports = await until(running, () => portsOf(running));
+  return { ...running, ...ports };
+}
+
+/** One process says its address; the primary of several its port. */
+function portsOf(running: Running): { port: number; adminPort: number } | undefined {
+  for (const line of running.output().split('\n')) {
+    if (!line.includes('"message":"serving"') || !line.endsWith('}')) continue;
+    const said: { address?: { port: number }; port?: number; admin?: { port: number } } = JSON.parse(line);
+    const port = said.port ?? said.address?.port;
+    if (said.admin !== undefined && port !== undefined) return { port, adminPort: said.admin.port };
+  }
+  return undefined;
+}
+
+export const stonegate: Contender = {
+  name: 'stonegate',
+  compilesItself: true,
+  start: ({ site, upstream }) => startStonegate({ site, upstream }),
+};
+
+/** Ends with its process. @param changes beside those that name the Redis */
+export async function startWithRedis(
+  options: StonegateOptions,
+): Promise<ServingStonegate & { readonly redis: RedisServer }> {
+  const redis = await createRedisServer({ tcp: true });
+  const cache = { ...options.changes?.cache, ...redisConfiguration(redis) };
+  try {
+    const serving = await startStonegate({ ...options, changes: { ...options.changes, cache } });
+    const stop = async () => {
+      await serving.stop();
+      await redis.remove();
+    };
+    return { ...serving, redis, stop };
+  } catch (error) {
+    await redis.remove();
+    throw error;
+  }
+}
+
+/** Member `cache` of a configuration; the values go into the environment, which a process reads as it starts. */
+export function redisConfiguration(redis: RedisServer): object {
+  process.env.BENCH_REDIS_URL = redis.url;
+  process.env.BENCH_SEALING_KEY ??= randomBytes(32).toString('base64');
+  return {
+    redis: { url: { fromEnv: 'BENCH_REDIS_URL' } },
+    sealingKeys: [{ fromEnv: 'BENCH_SEALING_KEY' }],
+  };
+}
+
+const noRedis = redisMissing();
+
+export const stonegateWithRedis: Contender = {
+  name: 'with Redis',
+  compilesItself: true,
+  ...(noRedis !== undefined && { missing: noRedis }),
+  start: ({ site, upstream }) => startWithRedis({ site, upstream, name: 'with-redis' }),
+};
+
+/** All on the same two cores, so that nothing but their number differs. */
+export function stonegateOf(workers: number): Contender {
+  const name = workers === 1 ? '1 worker' : `${workers} workers`;
+  return {
+    name,
+    compilesItself: true,
+    start: ({ site, upstream }) =>
+      startStonegate({
+        site,
+        upstream,
+        name: `workers-${workers}`,
+        core: TWO_CORES,
+        changes: { server: { workers } },
+      }),
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * The load over HTTP/2, and at a given pace over HTTP/1.1: `h2load`, one thread. Its time runs on while it is stopped, and a
+ * signal ends it without a word. So it never comes to its end by itself, and a short whole run before it shows that
+ * nothing is refused.
+ */
+import { execFile } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Generator, generatorOf, type LoadOptions } from './generator.ts';
+import { LOAD_CORE, start } from './processes.ts';
+import { quantile } from './statistics.ts';
+
+const run = promisify(execFile);
+const TRIAL = '1000';
+
+export async function h2load(options: LoadOptions): Promise<Generator> {
+  const [command, ...words] = ['h2load', '-m8', ...wordsOf(options)] as const;
+  const { stdout } = await run('taskset', ['-c', LOAD_CORE, command, '-n', TRIAL, ...words]);
+  if (!stdout.includes(`, ${TRIAL} succeeded, 0 failed`) || !stdout.includes('Application protocol: h2'))
+    throw new Error(`h2load had failures:\n${stdout}`);
+  const running = start(LOAD_CORE, [command, '-D3600', ...words]);
+  return generatorOf(running, () => running.stop());
+}
+
+/** The same offered load for everybody: what a person waits, in milliseconds, where a proxy is not at its limit. */
+export async function latencyAt(
+  requestsPerSecond: number,
+  seconds: number,
+  options: LoadOptions,
+): Promise<{ p50: number; p99: number }> {
+  const { folder, connections } = options;
+  const log = join(folder, 'h2load.log');
+  rmSync(log, { force: true });
+  await run('taskset', [
+    ...['-c', LOAD_CORE, 'h2load', '--h1', `-D${seconds}`],
+    ...[`--rps=${(requestsPerSecond / connections).toFixed(3)}`, `--log-file=${log}`],
+    ...wordsOf(options),
+  ]);
+  const times = readFileSync(log, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => Number(line.split('\t')[2]) / 1_000);
+  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
+}
+
+function wordsOf({ port, path, connections, tokens }: LoadOptions): string[] {
+  const header = `Authorization: Bearer ${tokens[0]}`;
+  return ['-t1', `-c${connections}`, '-H', header, `https://127.0.0.1:${port}${path}`];
+}

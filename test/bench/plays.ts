@@ -1,0 +1,100 @@
+/** What can be asked for by name: measured, and printed. */
+import { caddy } from './contenders/caddy.ts';
+import type { Contender } from './contenders/contender.ts';
+import { measureExec } from './exec.ts';
+import { measureFirstSight } from './first-sight.ts';
+import { measureGrowth } from './growth.ts';
+import { WATCHES } from './growth-kinds.ts';
+import { measureLife } from './life.ts';
+import { measureOffered } from './offered.ts';
+import { play, ROUND_SECONDS } from './play.ts';
+import { measureProfile } from './profile.ts';
+import { growthTable, print, table, throughputTable, verdicts } from './report.ts';
+import type { Row } from './rows.ts';
+import { GET, SCENARIOS, type Scenario } from './scenarios.ts';
+import type { Site } from './site.ts';
+import { compareWatches, growWatches } from './watches.ts';
+
+/** @returns the figures */
+export type Play = (site: Site) => Promise<unknown>;
+
+export const BY_NAME_ONLY = new Set(['growth', 'profile', 'profile-list']);
+
+const WATCH_COLUMNS = [
+  ...(['contender', 'transport', 'watches', 'idleMB', 'openMB', 'kilobytesPerWatch', 'p50', 'p99'] as const),
+];
+
+/** @param added contenders in each scenario of throughput */
+export function createPlays(added: readonly Contender[]): ReadonlyMap<string, Play> {
+  let caddyMaximum: number | undefined;
+  return new Map<string, Play>([
+    ...SCENARIOS.map((scenario): [string, Play] => [
+      scenario.name,
+      async (site) => {
+        const rows = await playScenario(site, scenario, added);
+        if (scenario === GET)
+          caddyMaximum = rows.find(({ contender }) => contender === caddy.name)?.requestsPerSecond;
+        return rows;
+      },
+    ]),
+    ['offered', (site) => playOffered(site, caddyMaximum)],
+    [
+      'watches',
+      async (site) =>
+        print('Idle watches, an event each a second (ms)', await compareWatches(site, 5_000), WATCH_COLUMNS),
+    ],
+    ['first-sight', (site) => describe("A credential's first sight (µs of CPU)", measureFirstSight(site))],
+    ['life', (site) => describe('Start and idleness', measureLife(site))],
+    [
+      'exec',
+      async (site) => {
+        const columns = ['contender', 'megabytesPerSecond', 'cpuPerMegabyte'] as const;
+        return print('An exec stream', await measureExec(site, 4), columns);
+      },
+    ],
+    ['profile', (site) => playProfile(site, 'get')],
+    ['profile-list', (site) => playProfile(site, 'list')],
+    ['growth', playGrowth],
+  ]);
+}
+
+async function playScenario(site: Site, scenario: Scenario, added: readonly Contender[]): Promise<Row[]> {
+  const absent = scenario.contenders.filter(({ missing }) => missing !== undefined);
+  const present = scenario.contenders.filter(({ missing }) => missing === undefined);
+  const pace = { rounds: scenario.rounds, seconds: ROUND_SECONDS };
+  const rows = await play(site, scenario, [...present, ...added], pace);
+  console.log(`\n${scenario.title}\n\n${throughputTable(rows, absent)}\n`);
+  for (const line of verdicts(scenario, rows)) console.log(line);
+  return rows;
+}
+
+async function playOffered(site: Site, caddyMaximum: number | undefined): Promise<unknown> {
+  if (caddy.missing !== undefined) {
+    console.log(`\noffered: ${caddy.missing}`);
+    return caddy.missing;
+  }
+  const rows = await measureOffered(site, 6, caddyMaximum);
+  const title = "2 kB GET at 60 % of Caddy's maximum (milliseconds)";
+  return print(title, rows, ['contender', 'offered', 'p50', 'p99']);
+}
+
+async function playProfile(site: Site, name: string): Promise<unknown> {
+  const scenario = SCENARIOS.find((one) => one.name === name);
+  if (scenario === undefined) throw new Error(`no such scenario: ${name}`);
+  const rows = await measureProfile(site, scenario.shape, 15);
+  return print(`Where the main thread spends ${scenario.title}`, rows, ['percent', 'where']);
+}
+
+async function playGrowth(site: Site): Promise<unknown> {
+  const requests = await measureGrowth(site);
+  console.log(`\nCost as it grows\n\n${growthTable(requests)}`);
+  const watches = await growWatches(site, WATCHES);
+  console.log(`\nWatches as they grow (ms)\n\n${table(watches, WATCH_COLUMNS)}`);
+  return { requests, watches };
+}
+
+async function describe(title: string, measuring: Promise<object>): Promise<object> {
+  const measured = await measuring;
+  console.log(`\n${title}\n\n${JSON.stringify(measured, null, 2)}`);
+  return measured;
+}

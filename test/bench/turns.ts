@@ -1,0 +1,76 @@
+/**
+ * Contenders by turns of a tenth of a second, in the order of before and then reversed: what a neighbour on the machine takes
+ * away it takes from all of a round alike. A turn ends when its contender has answered what was under way, so that none
+ * works in another's turn.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Generator } from './generator.ts';
+import type { Serving } from './processes.ts';
+import type { Counts } from './site.ts';
+import { cpuSeconds, residentBytes, untilAtRest } from './usage.ts';
+
+export interface Entrant {
+  readonly serving: Serving;
+  /** Running, and stopped between turns. */
+  readonly generator: Generator;
+}
+
+/** Of one contender in one round. */
+export interface Measured extends Counts {
+  /** How long it was let work. */
+  readonly seconds: number;
+  /** Of CPU, of the whole round: what a contender puts off is its own. */
+  readonly cpuSeconds: number;
+  /** Bytes, at the end. */
+  readonly resident: number;
+}
+
+const TURN_SECONDS = 0.1;
+
+/**
+ * @param seconds each contender's generator is let run
+ * @param count what the upstream and Keystone have seen so far: requests are counted where all of them arrive
+ * @returns one for each entrant, in their order
+ */
+export async function playRound(
+  entrants: readonly Entrant[],
+  seconds: number,
+  count: () => Promise<Counts>,
+): Promise<Measured[]> {
+  const tallies = entrants.map((entrant) => ({
+    entrant,
+    cpuBefore: cpuSeconds(entrant.serving.pid),
+    seconds: 0,
+    requests: 0,
+    keystoneCalls: 0,
+  }));
+  const order = [...tallies];
+  let before = await count();
+  for (let turn = 0; turn < Math.round(seconds / TURN_SECONDS); turn += 1) {
+    for (const tally of order) {
+      tally.seconds += await takeTurn(tally.entrant, TURN_SECONDS);
+      const after = await count();
+      tally.requests += after.requests - before.requests;
+      tally.keystoneCalls += after.keystoneCalls - before.keystoneCalls;
+      before = after;
+    }
+    order.reverse();
+  }
+  return tallies.map(({ entrant: { serving }, cpuBefore, ...tally }) => {
+    if (tally.requests === 0) throw new Error(`no request went through:\n${serving.output()}`);
+    return {
+      ...tally,
+      cpuSeconds: cpuSeconds(serving.pid) - cpuBefore,
+      resident: residentBytes(serving.pid),
+    };
+  });
+}
+
+/** @returns the seconds until the last answer */
+export async function takeTurn({ serving, generator }: Entrant, seconds: number): Promise<number> {
+  const began = performance.now();
+  generator.resume();
+  await pause(seconds * 1_000);
+  generator.suspend();
+  return ((await untilAtRest(serving.pid)) - began) / 1_000;
+}
