@@ -72,7 +72,7 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
   function flush(): void {
     timer?.cancel();
     timer = undefined;
-    if (gathered.count > 0) send(gathered.take());
+    if (!gathered.empty) send(gathered.take());
   }
 
   function send(chunk: Buffer): void {
