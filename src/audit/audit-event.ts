@@ -63,14 +63,14 @@ function addresses(sourceIPs: readonly string[]): string {
   return list;
 }
 
-/** From the user's value on. */
+const IMPERSONATED = ',"impersonatedUser":';
+
+/** The user's value, and behind it the impersonated user where there is one. */
 export function usersText({ user, actsAs, impersonated }: AuditedRequest): string {
-  if (user !== undefined && actsAs === undefined) return impersonated ? asThemselves(user) : userText(user);
+  if (user !== undefined && actsAs === undefined && impersonated) return asThemselves(user);
   const seen = user === undefined ? '{}' : userText(user);
   return actsAs === undefined ? seen : `${seen}${IMPERSONATED}${userText(actsAs)}`;
 }
-
-const IMPERSONATED = ',"impersonatedUser":';
 
 /** Once for the person: with many groups it is most of a line. */
 const userText = oncePer((user: UserInfo): string => text(shown(user)));
@@ -93,7 +93,7 @@ function objectReference(info: Extract<RequestInfo, { isResourceRequest: true }>
   return `,"objectRef":{"resource":"${name(info.resource)}"${namespace}${called}${group},"apiVersion":"${name(info.apiVersion)}"${subresource}}`;
 }
 
-/** From its comma on. */
+/** The response's field, from the comma before it on. */
 export function responseText(code: number, outcome: AuditedRequest['outcome']): string {
   const reason = outcome?.code === undefined ? '' : `,"reason":${text(outcome.code)}`;
   const message = outcome?.message === undefined ? '' : `,"message":"${foreignJSON(outcome.message)}"`;

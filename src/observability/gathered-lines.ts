@@ -14,7 +14,6 @@ export class GatheredLines {
   /** Whether the other buffer may still be in use. */
   #writing = false;
   #bytes = 0;
-  #count = 0;
 
   constructor(room: number) {
     this.#room = room;
@@ -22,9 +21,8 @@ export class GatheredLines {
     this.#written = Buffer.allocUnsafeSlow(room);
   }
 
-  /** How many lines are gathered. */
-  get count(): number {
-    return this.#count;
+  get empty(): boolean {
+    return this.#bytes === 0;
   }
 
   /** @param bytes of a line with its line feed */
@@ -38,14 +36,12 @@ export class GatheredLines {
       if (part !== '') this.#bytes += this.#gathering.write(part, this.#bytes, 'latin1');
     this.#gathering[this.#bytes] = LINE_FEED;
     this.#bytes += 1;
-    this.#count += 1;
   }
 
   /** What is gathered; it stays as it is until `allWritten`. */
   take(): Buffer {
     const taken = this.#gathering.subarray(0, this.#bytes);
     this.#bytes = 0;
-    this.#count = 0;
     if (this.#writing) return Buffer.from(taken);
     this.#writing = true;
     [this.#gathering, this.#written] = [this.#written, this.#gathering];

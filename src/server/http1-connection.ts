@@ -1,7 +1,7 @@
 /**
- * What is remembered of an HTTP/1 connection: who is at its other end and which answers it still owes. Requests sent
- * ahead wait until every answer before theirs has left, so that a client which takes none has one made for it. Node
- * tells only the answer on the wire that its client left; the others are told here.
+ * What is remembered of an HTTP/1 connection: who is at its other end, which answers it still owes, and for how long it has
+ * owed none. Requests sent ahead wait until every answer before theirs has left, so that a client which takes none has one
+ * made for it. Node tells only the answer on the wire that its client left; the others are told here.
  * RFC 9112 §9.3.2.
  */
 import { Socket } from 'node:net';
@@ -36,8 +36,8 @@ export class Http1Connection implements Guarded, Kept {
   /** True once its bytes could be read in two ways, or were no HTTP: nothing more is served on it. */
   refused = false;
 
-  /** @param idle of all connections of the listener */
-  constructor(socket: Duplex, context: ServeContext, idle: Round) {
+  /** @param idleRound of all connections of the listener */
+  constructor(socket: Duplex, context: ServeContext, idleRound: Round) {
     const { certificateOf, clock, timeouts } = context;
     this.context = context;
     this.#socket = socket;
@@ -45,7 +45,7 @@ export class Http1Connection implements Guarded, Kept {
     this.peerAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
     const round = new Round(clock, timeouts.stall);
     this.guard = new StallGuard(round, this);
-    this.#idle = new IdleGuard(idle, this);
+    this.#idle = new IdleGuard(idleRound, this);
     socket.once('close', () => {
       round.stop();
       this.#idle.stop();
@@ -92,8 +92,12 @@ export class Http1Connection implements Guarded, Kept {
 
   /** The answer has left. */
   settle(answer: Owed): void {
-    if (this.#first === answer) this.#first = this.#behind.shift();
-    else if (this.#behind.includes(answer)) this.#behind.splice(this.#behind.indexOf(answer), 1);
+    if (this.#first !== answer) {
+      const at = this.#behind.indexOf(answer);
+      if (at !== -1) this.#behind.splice(at, 1);
+      return;
+    }
+    this.#first = this.#behind.shift();
     if (this.#first !== undefined) this.#first.takeTurn();
     else if (!this.#socket.destroyed) this.#idle.begin();
   }
@@ -108,7 +112,7 @@ export class Http1Connection implements Guarded, Kept {
     for (const answer of this.#behind) answer.abandon();
   }
 
-  /** A request whose body breaks off is told by `signal`; without a listener it would be an uncaught error. */
+  /** Whoever serves a request whose body breaks off is told by `signal`; this is for the log alone. */
   readonly onRequestError = (error: Error): void => {
     this.context.logger.debug({ error }, 'a request broke off');
   };
@@ -117,11 +121,11 @@ export class Http1Connection implements Guarded, Kept {
 /** The connection of each socket, made when it is first asked for: after its handshake. */
 export function createHttp1Connections(context: ServeContext): (socket: Duplex) => Http1Connection {
   const connections = new WeakMap<Duplex, Http1Connection>();
-  const idle = new Round(context.clock, context.timeouts.idle);
+  const idleRound = new Round(context.clock, context.timeouts.idle);
   return (socket) => {
     const known = connections.get(socket);
     if (known) return known;
-    const connection = new Http1Connection(socket, context, idle);
+    const connection = new Http1Connection(socket, context, idleRound);
     connections.set(socket, connection);
     return connection;
   };

@@ -2,7 +2,7 @@
  * Ends HTTP/2 connections that Node's own limits let live for ever: one that never says the preface, one that
  * begins a request head and does not finish it, one without a request for too long, one that takes its requests
  * back as fast as it makes them (CVE-2023-44487), and one that sends nothing but control frames. HTTP/2 connections
- * escape `headersTimeout` and `keepAliveTimeout`. It also frees what a reset leaves behind.
+ * escape `headersTimeout`, and `idle-guard.ts` knows HTTP/1 alone. It also frees what a reset leaves behind.
  * RFC 9113 §10.5.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';

@@ -5,7 +5,10 @@
  */
 import { type Round, Wait } from '../lib/round.ts';
 
-/** So many times in its patience a connection is looked at, at the most: with thousands of them one is always the next. */
+/**
+ * So many times in its patience a connection is looked at, at the most: with thousands of them one is always the next. It may
+ * be kept for longer by one such part.
+ */
 const LOOKS = 8;
 
 /** A connection that may be idle. */

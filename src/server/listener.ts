@@ -121,7 +121,7 @@ function createTLSServer({ tls, http2, timeouts, limits, logger }: ListenerOptio
     connectionsCheckingInterval: Math.max(10, Math.min(5_000, timeouts.header / 2)),
     // A body may take as long as it moves: whoever reads it decides.
     requestTimeout: 0,
-    // Looked after by us: `idle-guard.ts`.
+    // Looked after by us: `idle-guard.ts`. Node sends no `Keep-Alive: timeout=…` so.
     keepAliveTimeout: 0,
     maxHeaderSize: limits.headerBytes,
     // Checked by us, for a Status in answer.

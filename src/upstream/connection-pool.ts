@@ -176,6 +176,6 @@ export class ConnectionPool implements ConnectionOwner {
 
   #endIfEmpty(): void {
     const underWay = this.#open.size + this.#opening.size + this.#leaving.length;
-    if (this.#closed && underWay === 0 && this.#waiting.none) this.#ended.resolve();
+    if (this.#closed && underWay === 0 && this.#waiting.empty) this.#ended.resolve();
   }
 }

@@ -19,7 +19,7 @@ export class WaitingErrands {
     this.#onTooLong = onTooLong;
   }
 
-  get none(): boolean {
+  get empty(): boolean {
     return this.#round.empty;
   }
 

@@ -77,7 +77,7 @@ t.test('an error at another issuer’s address is refused too, and none of its w
   t.same(redeemed, []);
 });
 
-t.test('a reload while somebody is at the issuer', async (t) => {
+t.test('a sign-in outlasts a reload that leaves its issuer the name, and no other reload', async (t) => {
   const { honest, hostile, redeemed } = setUp();
   const named = (provider: Provider, name: string): Provider => ({ ...provider, name });
   const sealer = createPortalSealer([], systemRandom);

@@ -1,0 +1,140 @@
+/**
+ * The file of the audit log, or standard output, written in the background and in order by sonic-boom (pino's own writer, but
+ * without pino's hook at the process's exit, which throws where the file never opened). It is opened anew after a rotation,
+ * and ends with every line that can be written; what is lost is counted.
+ */
+import { once } from 'node:events';
+import sonicBoom from 'sonic-boom';
+import type { Logger } from '../lib/logger.ts';
+import { PendingLines } from './pending-lines.ts';
+
+/** Its types know only the content mode of strings. */
+declare module 'sonic-boom' {
+  interface SonicBoom {
+    write(chunk: Buffer): boolean;
+  }
+}
+
+export interface AuditStreamOptions {
+  /** `-` is standard output. */
+  readonly file: string;
+  readonly logger: Logger;
+  /** Told of every line that could not be kept. */
+  readonly lost: () => void;
+}
+
+/** Lines waiting for a slow disk, in bytes; beyond it they are lost. */
+const MAX_PENDING = 64 * 1024 * 1024;
+
+/**
+ * @param onAllWritten called when no chunk is in use any more
+ * @throws Error where the file cannot be opened: nothing is served that nobody would know of
+ */
+export async function openAuditStream(
+  options: AuditStreamOptions,
+  onAllWritten: () => void,
+): Promise<AuditStream> {
+  const { file } = options;
+  const stream = new sonicBoom.SonicBoom({
+    dest: file === '-' ? 1 : file,
+    append: true,
+    mkdir: true,
+    sync: false,
+    contentMode: 'buffer',
+    maxLength: MAX_PENDING,
+    mode: 0o600,
+  });
+  await once(stream, 'ready');
+  return new AuditStream(stream, options, onAllWritten);
+}
+
+export class AuditStream {
+  readonly #stream: sonicBoom.SonicBoom;
+  readonly #options: AuditStreamOptions;
+  readonly #pending = new PendingLines();
+  readonly #ended = Promise.withResolvers<void>();
+  #closed = false;
+  #failing = false;
+  #losing = false;
+  #reopening = false;
+
+  /** @param stream ready */
+  constructor(stream: sonicBoom.SonicBoom, options: AuditStreamOptions, onAllWritten: () => void) {
+    this.#stream = stream;
+    this.#options = options;
+    stream.on('error', (error: NodeJS.ErrnoException) => this.#failed(error));
+    stream.on('ready', () => {
+      this.#reopening = false;
+      if (this.#closed) stream.end();
+    });
+    stream.on('close', () => this.#ended.resolve());
+    stream.on('write', (bytes: number) => this.#pending.wrote(bytes));
+    stream.on('drop', () =>
+      this.#lose(this.#pending.takeBack(), 'the audit log is slower than the requests'),
+    );
+    stream.on('drain', () => {
+      onAllWritten();
+      this.#failing = false;
+      this.#losing = false;
+    });
+  }
+
+  /** @param chunk whole lines, which stay as they are until all is written */
+  write(chunk: Buffer): void {
+    this.#pending.add(chunk);
+    try {
+      this.#stream.write(chunk);
+    } catch (error) {
+      // It throws once it is closed.
+      this.#lose(this.#pending.takeBack(), error);
+    }
+  }
+
+  /** Behind the write under way; on standard output there is nothing to open. */
+  reopen(): void {
+    if (this.#closed || this.#options.file === '-') return;
+    this.#reopening = true;
+    this.#stream.reopen();
+  }
+
+  /** Writes out what is pending, as far as it can be written. */
+  close(): Promise<void> {
+    if (!this.#closed) {
+      this.#closed = true;
+      // Told to end, it would forget that it is to be opened anew, and what is pending with that.
+      if (this.#reopening) this.#stream.reopen();
+      else this.#stream.end();
+    }
+    return this.#ended.promise;
+  }
+
+  #failed(error: NodeJS.ErrnoException): void {
+    const { file, logger } = this.#options;
+    if (!this.#failing) logger.error({ error, file }, 'the audit log cannot be written');
+    this.#failing = true;
+    // It waits for the write under way, and forgets it where that fails: a log moved off a full disk would stay there.
+    if (this.#reopening && error.syscall === 'write') this.#stream.reopen();
+    else if (this.#closed) this.#endOrGiveUp(error);
+  }
+
+  #endOrGiveUp(error: unknown): void {
+    if (this.#reopening) {
+      // The file it has will do, where it cannot be opened anew.
+      this.#reopening = false;
+      this.#stream.end();
+      return;
+    }
+    const left = this.#pending.giveUp();
+    // Soon nobody can ask the metrics any more: the log is to have their number.
+    this.#losing = false;
+    if (left > 0) this.#lose(left, error);
+    this.#ended.resolve();
+  }
+
+  #lose(events: number, why: unknown): void {
+    const { file, logger, lost } = this.#options;
+    for (let event = 0; event < events; event += 1) lost();
+    if (!this.#losing) logger.error({ file, why, events }, 'audit events are lost');
+    this.#losing = true;
+  }
+}
