@@ -115,7 +115,8 @@ export class PortalParts {
   }
 
   #provider(loaded: LoadedConfiguration, configuration: PortalOIDCConfiguration): Provider {
-    const { name, issuer, clientID, clientSecret, displayName, scopes, kubectlClientID } = configuration;
+    const { name, issuer, clientID, clientSecret, displayName, scopes } = configuration;
+    const { kubectlClientID = clientID, kubectlRedirectURI } = configuration;
     const known = loaded.configuration.authentication.jwt.find((jwt) => jwt.issuer.url === issuer)?.issuer;
     const { discoveryURL, caFile, certificateAuthority } = known ?? {};
     const options = {
@@ -135,7 +136,8 @@ export class PortalParts {
       name,
       displayName,
       issuer,
-      kubectlClientID: kubectlClientID ?? clientID,
+      kubectlClientID,
+      kubectlRedirectURI,
       scopes,
       login,
     };

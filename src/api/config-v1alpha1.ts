@@ -109,6 +109,8 @@ export interface PortalOIDCConfiguration {
   readonly scopes: readonly string[];
   /** The client that `stonegate login` uses on people's machines; the portal's own without it. */
   readonly kubectlClientID?: string;
+  /** Where it comes back to on people's machines. */
+  readonly kubectlRedirectURI?: string;
 }
 
 interface Rate {

@@ -12,6 +12,9 @@ const publicOrigin = url({ what: HTTPS_ORIGIN, path: /^\/$/ }).refine((value) =>
   error: HTTPS_ORIGIN,
 });
 
+/** What `stonegate login --redirect-uri` takes. */
+const LOOPBACK_ADDRESS = /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)\/[\w.~/-]*$/;
+
 function oidcSchema(file: FileField) {
   return z.strictObject({
     name: label.describe(
@@ -28,6 +31,13 @@ function oidcSchema(file: FileField) {
     kubectlClientID: text
       .exactOptional()
       .describe('The public client of `stonegate login`, for the kubeconfig; `clientID` without it.'),
+    kubectlRedirectURI: z
+      .string()
+      .regex(LOOPBACK_ADDRESS, {
+        error: 'an address on loopback without a port, such as http://127.0.0.1/acme',
+      })
+      .exactOptional()
+      .describe('Where that client comes back to, for the kubeconfig; `http://127.0.0.1/` without it.'),
   });
 }
 

@@ -42,6 +42,7 @@ export function accessOf(account: Account, cluster: ClusterFacts, provider: Prov
       '--oidc',
       `--issuer-url=${account.issuer}`,
       `--client-id=${provider?.kubectlClientID ?? ''}`,
+      ...redirectURI(provider),
       ...extraScopes(provider).map((scope) => `--scope=${scope}`),
     ];
     return [{ name: nameOf(cluster.name, account.tenant), args }];
@@ -133,6 +134,11 @@ function keystoneAccess(
 function extraScopes(provider: Provider | undefined): readonly string[] {
   const usual = ['openid', 'profile', 'email'];
   return (provider?.scopes ?? []).filter((scope) => !usual.includes(scope));
+}
+
+function redirectURI(provider: Provider | undefined): string[] {
+  const uri = provider?.kubectlRedirectURI;
+  return uri === undefined ? [] : [`--redirect-uri=${uri}`];
 }
 
 function nameOf(...parts: readonly string[]): string {

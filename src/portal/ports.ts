@@ -55,6 +55,8 @@ export interface Provider {
   readonly issuer: string;
   /** The client that `stonegate login` uses. */
   readonly kubectlClientID: string;
+  /** Where that comes back to, where it is not `stonegate login`'s usual address. */
+  readonly kubectlRedirectURI: string | undefined;
   readonly scopes: readonly string[];
   readonly login: OIDCLogin;
 }

@@ -148,6 +148,7 @@ export function createFakeProvider(name: string, finish: OIDCLogin['finish']): P
     displayName: name === ACME ? 'Acme' : name,
     issuer,
     kubectlClientID: 'kubectl-client',
+    kubectlRedirectURI: 'http://127.0.0.1/acme',
     scopes: ['openid', 'profile', 'email', 'groups'],
     login: {
       async begin(redirectURI) {

@@ -116,6 +116,25 @@ t.test('a client whose tokens the API would not accept is refused', async (t) =>
   t.same(problemsOf({ oidc: [{ ...OIDC, kubectlClientID: 'kubectl' }] }), []);
 });
 
+t.test('kubectl comes back to an address of its own on loopback, without a port', async (t) => {
+  const problemsWith = (kubectlRedirectURI: string) =>
+    problemsOf({ oidc: [{ ...OIDC, kubectlRedirectURI }] });
+  for (const good of ['http://localhost/', 'http://127.0.0.1/acme', 'http://[::1]/a/b'])
+    t.same(problemsWith(good), [], good);
+  for (const bad of [
+    'https://localhost/',
+    'http://127.0.0.1',
+    'http://127.0.0.1:80/',
+    'http://login.example.com/',
+    'http://localhost/?a',
+    'http://localhost/#a',
+    'http://a@localhost/',
+    'http://localhost/a b',
+    '',
+  ])
+    t.match(problemsWith(bad), [/portal\.oidc\[0\]\.kubectlRedirectURI.*loopback/], bad);
+});
+
 t.test('a portal that nobody could sign in at is refused', async (t) => {
   t.match(problemsOf({ keystone: { enabled: false } }), [/portal.*no way to sign in/]);
   t.same(problemsOf({ keystone: { enabled: false }, oidc: [OIDC] }), []);

@@ -88,6 +88,7 @@ t.test(
                 '--oidc',
                 '--issuer-url=https://acme.example.com',
                 '--client-id=kubectl-client',
+                '--redirect-uri=http://127.0.0.1/acme',
                 '--scope=groups',
               ],
             },
