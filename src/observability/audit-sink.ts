@@ -41,6 +41,11 @@ const MAX_PENDING = 64 * 1024 * 1024;
 /** How long a line waits for others, in milliseconds, and how many bytes may wait. */
 const GATHER_MS = 20;
 const GATHER_BYTES = 256 * 1024;
+/**
+ * Milliseconds in which at least a byte must be written at the end. A pipe that nobody reads, or a hung file system, never
+ * fails: whoever ends the process would end it by force, and nobody had said what is lost.
+ */
+const END_PATIENCE = 5_000;
 
 /** @throws Error where the file cannot be opened: nothing is served that nobody would know of */
 export async function createAuditFile({ file, clock, logger, lost }: AuditFileOptions): Promise<AuditFile> {
@@ -58,6 +63,8 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
   let failing = false;
   let losing = false;
   let reopening = false;
+  /** Bytes. */
+  let written = 0;
   const ended = Promise.withResolvers<void>();
   const gathered = new GatheredLines(GATHER_BYTES);
   const pending = new PendingLines();
@@ -92,11 +99,23 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
       stream.end();
       return;
     }
+    giveUp(error);
+  }
+
+  function giveUp(why: unknown): void {
     const left = pending.giveUp();
     // Soon nobody can ask the metrics any more: the log is to have their number.
     losing = false;
-    if (left > 0) lose(left, error);
+    if (left > 0) lose(left, why);
     ended.resolve();
+  }
+
+  function expectProgress(): void {
+    const before = written;
+    clock.after(END_PATIENCE, () => {
+      if (written === before) giveUp('nothing takes them');
+      else expectProgress();
+    });
   }
 
   stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -111,7 +130,10 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
     if (closed) stream.end();
   });
   stream.on('close', () => ended.resolve());
-  stream.on('write', (bytes: number) => pending.wrote(bytes));
+  stream.on('write', (bytes: number) => {
+    written += bytes;
+    pending.wrote(bytes);
+  });
   stream.on('drop', () => lose(pending.takeBack(), 'the audit log is slower than the requests'));
   stream.on('drain', () => {
     gathered.allWritten();
@@ -144,6 +166,7 @@ export async function createAuditFile({ file, clock, logger, lost }: AuditFileOp
         // Told to end, it would forget that it is to be opened anew, and what is pending with that.
         if (reopening) stream.reopen();
         else stream.end();
+        expectProgress();
       }
       return ended.promise;
     },
