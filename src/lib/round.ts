@@ -35,6 +35,17 @@ export class Round {
     this.#timer ??= this.clock.after(this.milliseconds, this.#look);
   }
 
+  /**
+   * It waits on, before all others, as if it had never left.
+   *
+   * @param left milliseconds until it has to be looked at
+   */
+  rejoin(wait: Wait, left: number): void {
+    wait.joinBefore(this.first ?? this.#waits);
+    this.stop();
+    this.#timer = this.clock.after(Math.max(0, Math.min(left, this.milliseconds)), this.#look);
+  }
+
   /** Nobody is looked at any more, but for those who join from now on. */
   stop(): void {
     this.#timer?.cancel();

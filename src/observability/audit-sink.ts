@@ -4,7 +4,7 @@
  * it does not stop the API of an organisation.
  */
 import type { AuditSink } from '../audit/audit-log.ts';
-import type { Clock, Timer } from '../lib/clock.ts';
+import type { Timer } from '../lib/clock.ts';
 import { type AuditStreamOptions, openAuditStream } from './audit-stream.ts';
 import { GatheredLines } from './gathered-lines.ts';
 
@@ -15,16 +15,12 @@ export interface AuditFile extends AuditSink {
   close(): Promise<void>;
 }
 
-export interface AuditFileOptions extends AuditStreamOptions {
-  readonly clock: Clock;
-}
-
 /** How long a line waits for others, in milliseconds, and how many bytes may wait. */
 const GATHER_MS = 20;
 const GATHER_BYTES = 256 * 1024;
 
 /** @throws Error where the file cannot be opened: nothing is served that nobody would know of */
-export async function createAuditFile({ clock, ...options }: AuditFileOptions): Promise<AuditFile> {
+export async function createAuditFile(options: AuditStreamOptions): Promise<AuditFile> {
   const gathered = new GatheredLines(GATHER_BYTES);
   const stream = await openAuditStream(options, () => gathered.allWritten());
   let timer: Timer | undefined;
@@ -45,7 +41,7 @@ export async function createAuditFile({ clock, ...options }: AuditFileOptions): 
         return;
       }
       gathered.add(parts);
-      timer ??= clock.after(GATHER_MS, flush);
+      timer ??= options.clock.after(GATHER_MS, flush);
     },
     reopen() {
       flush();

@@ -5,6 +5,7 @@
  */
 import { once } from 'node:events';
 import sonicBoom from 'sonic-boom';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { PendingLines } from './pending-lines.ts';
 
@@ -18,6 +19,7 @@ declare module 'sonic-boom' {
 export interface AuditStreamOptions {
   /** `-` is standard output. */
   readonly file: string;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** Told of every line that could not be kept. */
   readonly lost: () => void;
@@ -25,6 +27,11 @@ export interface AuditStreamOptions {
 
 /** Lines waiting for a slow disk, in bytes; beyond it they are lost. */
 const MAX_PENDING = 64 * 1024 * 1024;
+/**
+ * Milliseconds in which at least a byte must be written at the end. A pipe that nobody reads, or a hung file system, never
+ * fails: whoever ends the process would end it by force, and nobody had said what is lost.
+ */
+const END_PATIENCE = 5_000;
 
 /**
  * @param onAllWritten called when no chunk is in use any more
@@ -57,6 +64,8 @@ export class AuditStream {
   #failing = false;
   #losing = false;
   #reopening = false;
+  /** Bytes. */
+  #written = 0;
 
   /** @param stream ready */
   constructor(stream: sonicBoom.SonicBoom, options: AuditStreamOptions, onAllWritten: () => void) {
@@ -68,7 +77,10 @@ export class AuditStream {
       if (this.#closed) stream.end();
     });
     stream.on('close', () => this.#ended.resolve());
-    stream.on('write', (bytes: number) => this.#pending.wrote(bytes));
+    stream.on('write', (bytes: number) => {
+      this.#written += bytes;
+      this.#pending.wrote(bytes);
+    });
     stream.on('drop', () =>
       this.#lose(this.#pending.takeBack(), 'the audit log is slower than the requests'),
     );
@@ -104,6 +116,7 @@ export class AuditStream {
       // Told to end, it would forget that it is to be opened anew, and what is pending with that.
       if (this.#reopening) this.#stream.reopen();
       else this.#stream.end();
+      this.#expectProgress();
     }
     return this.#ended.promise;
   }
@@ -124,11 +137,23 @@ export class AuditStream {
       this.#stream.end();
       return;
     }
+    this.#giveUp(error);
+  }
+
+  #giveUp(why: unknown): void {
     const left = this.#pending.giveUp();
     // Soon nobody can ask the metrics any more: the log is to have their number.
     this.#losing = false;
-    if (left > 0) this.#lose(left, error);
+    if (left > 0) this.#lose(left, why);
     this.#ended.resolve();
+  }
+
+  #expectProgress(): void {
+    const before = this.#written;
+    this.#options.clock.after(END_PATIENCE, () => {
+      if (this.#written === before) this.#giveUp('nothing takes them');
+      else this.#expectProgress();
+    });
   }
 
   #lose(events: number, why: unknown): void {

@@ -28,6 +28,8 @@ export class PendingLines {
       this.#written -= first.length;
       this.#chunks.shift();
     }
+    // What was given up may be written after all: those who come later are no shorter for it.
+    this.#written = 0;
   }
 
   /** @returns how many lines are not written to their end, none of which are pending any more */

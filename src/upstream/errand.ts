@@ -9,7 +9,7 @@ export class Errand {
   readonly request: WireRequest;
   readonly handler: AnswerHandler;
   /** Once there was no connection for it. */
-  wait: { stop(): void } | undefined;
+  wait: { stop(): void; goOn(): void } | undefined;
   /** While it is being opened for this errand. */
   opening: Opening | undefined;
   /** Once there is one for it. */

@@ -30,6 +30,12 @@ export class WaitingErrands {
     this.#round.join(wait);
   }
 
+  /** It was taken and got no connection after all: it keeps its place and its limit, where it had waited at all. */
+  putBack(errand: Errand): void {
+    if (errand.wait === undefined) this.add(errand);
+    else errand.wait.goOn();
+  }
+
   /** Who has waited longest, and waits no more. */
   take(): Errand | undefined {
     const first = this.#round.first;
@@ -56,6 +62,10 @@ class ErrandWait extends Wait {
   stop(): void {
     this.unlink();
     if (this.#round.empty) this.#round.stop();
+  }
+
+  goOn(): void {
+    this.#round.rejoin(this, this.#until - this.#round.clock.now());
   }
 
   look(now: number): number {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { open, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -277,6 +278,42 @@ t.test(
     await closed;
     await reader.close();
     t.ok(seen === expected);
+  },
+);
+
+t.test(
+  'audit events that nobody takes at the end are counted and said, and nobody waits for ever',
+  async (t) => {
+    const { logger, lines } = captured();
+    const pipe = `${t.testdir({})}/audit`;
+    execFileSync('mkfifo', [pipe]);
+    const reader = await open(pipe, 'r+');
+    const clock = createFakeClock();
+    let lost = 0;
+    const count = () => {
+      lost += 1;
+    };
+    const audit = await createAuditFile({ file: pipe, clock, logger, lost: count });
+    // Each is written for itself, and the pipe has room for less.
+    for (let line = 0; line < 5; line += 1) audit.write('x'.repeat(260 * 1024));
+    let ended = false;
+    const closed = audit.close().then(() => {
+      ended = true;
+    });
+    clock.advance(4_999);
+    await turn();
+    t.equal(ended, false, 'it may be slow');
+    await eventually(() => {
+      clock.advance(5_000);
+      return ended;
+    });
+    await closed;
+    t.equal(lost, 5);
+    t.match(JSON.parse(lines.at(-1) ?? ''), { message: 'audit events are lost', events: 5 });
+    // The write under way would hold this process.
+    for (let left = 5 * (260 * 1024 + 1); left > 0; )
+      left -= (await reader.read(Buffer.alloc(65_536))).bytesRead;
+    await reader.close();
   },
 );
 

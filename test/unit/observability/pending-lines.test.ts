@@ -40,3 +40,11 @@ t.test('what was refused is taken back, and what was given up is not pending any
   pending.wrote(5);
   t.equal(pending.giveUp(), 0);
 });
+
+t.test('what was given up and is written after all leaves those behind it whole', async (t) => {
+  const pending = pendingOf('one\n');
+  pending.giveUp();
+  pending.wrote(4);
+  pending.add(Buffer.from('two\n'));
+  t.equal(pending.giveUp(), 1);
+});

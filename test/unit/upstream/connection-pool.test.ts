@@ -366,6 +366,18 @@ t.test('where there are no more connections', async (t) => {
     },
   );
 
+  t.test('one whose connection breaks as it is to leave keeps its place', async (t) => {
+    const ends = await poolFor(t, 1);
+    const asked = ['/1', '/2', '/3', '/4'].map((target) => ends.ask({ target }));
+    for (const [index, each] of asked.entries()) {
+      const connection = await ends.server.next();
+      await connection.until(`/${index + 1} `);
+      connection.send(`${answer('one')}and what nobody asked for`);
+      await each.ended;
+      t.equal(each.content, 'one');
+    }
+  });
+
   t.test('one is refused in the end where the clock was set back meanwhile', async (t) => {
     const ends = await poolFor(t, 1);
     ends.ask({ target: '/one' });
