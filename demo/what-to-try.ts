@@ -6,17 +6,21 @@ const TRIES: readonly (readonly [string, string])[] = [
   ['who am I?', 'kubectl auth whoami'],
   ['carol, by OIDC', 'kubectl --context acme-carol auth whoami'],
   ['what is there', 'kubectl get pods,deployments,configmaps,namespaces'],
-  ['one name,', 'kubectl get configmap settings -o jsonpath=\'{.data.owner}{"\\n"}\''],
-  ['two tenants', 'kubectl --context globex-bob get configmap settings -o jsonpath=\'{.data.owner}{"\\n"}\''],
+  [
+    'two tenants',
+    `for c in acme-alice globex-bob; do kubectl --context $c get configmap settings -o jsonpath='{.data.owner}{"\\n"}'; done`,
+  ],
   ['refused (403)', 'kubectl get --raw /api/v1/tenants/globex/namespaces/default/pods'],
   ['may I?', 'kubectl auth can-i delete pods; kubectl auth can-i list nodes'],
-  ['as another', 'kubectl auth whoami --as reader; kubectl get pods --as reader   # 403'],
+  ['as another', 'kubectl auth whoami --as reader; kubectl get pods --as reader   # the second: 403'],
   ['exec', 'kubectl exec web -- echo hello; kubectl exec -it web -- sh   # echo, env, hostname, cat, exit'],
   ['logs', 'kubectl logs -f web --tail 3'],
   ['copy', 'kubectl cp README.md web:/tmp/readme.md && kubectl exec web -- cat /tmp/readme.md'],
   ['port-forward', 'kubectl port-forward pod/web 8080:80   # then: curl http://127.0.0.1:8080/'],
   ['watch', 'kubectl get configmaps --watch   # elsewhere: kubectl create configmap news --from-literal=a=b'],
 ];
+
+const WIDTH = Math.max(...TRIES.map(([what]) => what.length)) + 2;
 
 export function whatToTry({ folder, url, admin, landscape }: Playground): string {
   const file = (name: string): string => relative('.', `${folder}/${name}`);
@@ -31,7 +35,7 @@ export function whatToTry({ folder, url, admin, landscape }: Playground): string
     '',
     `  export KUBECONFIG=${folder}/kubeconfig`,
     '',
-    ...TRIES.map(([what, command]) => `  ${what.padEnd(15)}${command}`),
+    ...TRIES.map(([what, command]) => `  ${what.padEnd(WIDTH)}${command}`),
     '',
     `  what the API server saw   tail -f ${file('apiserver.log')}`,
     `  audit log                 tail -f ${file('audit.log')}`,

@@ -16,6 +16,7 @@ import { createAdminListener } from './server/admin.ts';
 import { onStopSignal } from './server/shutdown.ts';
 import { answerPrimary } from './server/worker-channel.ts';
 import { runPrimary, workerCount } from './server/workers.ts';
+import { startFailure } from './start-failure.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE
 
@@ -58,7 +59,9 @@ export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
       await run(started);
       return EXIT.fine;
     } catch (error) {
-      logger.error({ error }, 'Stonegate could not be started');
+      const reason = startFailure(error, loaded.configuration);
+      if (reason === undefined) logger.error({ error }, 'Stonegate could not be started');
+      else logger.error({}, `Stonegate could not be started: ${reason}`);
       return EXIT.failed;
     }
   });

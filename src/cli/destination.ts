@@ -1,17 +1,17 @@
 /**
  * Which running Stonegate a command asks, and as whom: by flags, or as a context of the user's kubeconfig says.
  */
-import { readFile } from 'node:fs/promises';
 import type { StonegateAddress } from '../clients/stonegate-api.ts';
+import { type GivenFile, givenFile, readGiven, readGivenToken } from './given-file.ts';
 import { runExecPlugin } from './kubeconfig/exec-plugin.ts';
 import { kubeconfigFiles } from './kubeconfig/files.ts';
-import { readContext, readToken, type UserProof } from './kubeconfig/read-context.ts';
+import { readContext, type UserProof } from './kubeconfig/read-context.ts';
 import { UsageError } from './usage.ts';
 
 export interface DestinationFlags {
   readonly server?: string | undefined;
   readonly 'ca-file'?: string | undefined;
-  readonly tokenFile?: string | undefined;
+  readonly tokenFile?: GivenFile | undefined;
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
 }
@@ -26,14 +26,15 @@ export async function destinationOf(flags: DestinationFlags, env: Environment): 
   const { server, 'ca-file': caFile, tokenFile } = flags;
   if (server !== undefined) {
     if (tokenFile === undefined) throw new UsageError('--server wants a token beside it');
-    const ca = caFile === undefined ? undefined : await readFile(caFile, 'utf8');
-    const authorization = bearer(await readToken(tokenFile));
+    const given = givenFile('--ca-file', caFile);
+    const ca = given && (await readGiven(given));
+    const authorization = bearer(await readGivenToken(tokenFile));
     return { url: server, ca, serverName: undefined, authorization, certificate: undefined };
   }
   if (caFile !== undefined) throw new UsageError('--ca-file wants --server beside it');
   const { server: address, user } = await readContext(kubeconfigFiles(flags.kubeconfig, env), flags.context);
   if (tokenFile !== undefined)
-    return { ...address, authorization: bearer(await readToken(tokenFile)), certificate: undefined };
+    return { ...address, authorization: bearer(await readGivenToken(tokenFile)), certificate: undefined };
   return { ...address, authorization: await authorizationOf(user.proof), certificate: user.certificate };
 }
 

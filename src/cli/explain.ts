@@ -9,8 +9,8 @@ import { formatProblem } from '../config/problem.ts';
 import { destinationOf } from './destination.ts';
 import { requestOf } from './explain/request-words.ts';
 import { explanationTable } from './explain/table.ts';
+import { givenFile, readGivenToken } from './given-file.ts';
 import { isFields } from './kubeconfig/fields.ts';
-import { readToken } from './kubeconfig/read-context.ts';
 import { outputFormat, print } from './output.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
 
@@ -91,8 +91,8 @@ export function explain(argv: readonly string[], io: CommandIO, parts: ExplainCo
     const request = requestOf(words, values);
     requireOneSource(values);
     try {
-      const file = values['token-file'];
-      const spec: Spec = { request, ...(file !== undefined && { token: await readToken(file) }) };
+      const file = givenFile('--token-file', values['token-file']);
+      const spec: Spec = { request, ...(file !== undefined && { token: await readGivenToken(file) }) };
       const explanation = await (values.config === undefined
         ? askServer(spec, values, parts)
         : askConfiguration(spec, values.config, io, parts));
@@ -125,7 +125,8 @@ async function askConfiguration(
 }
 
 async function askServer(spec: Spec, values: Values, { env }: ExplainCommandParts): Promise<Explanation> {
-  const address = await destinationOf({ ...values, tokenFile: values['admin-token-file'] }, env);
+  const tokenFile = givenFile('--admin-token-file', values['admin-token-file']);
+  const address = await destinationOf({ ...values, tokenFile }, env);
   const question: ExplanationRequest = { kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec };
   const answer = await askStonegate(address, EXPLANATIONS_PATH, question);
   if (!isExplanation(answer)) throw new Error(`${address.url} is no Stonegate`);

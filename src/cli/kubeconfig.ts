@@ -2,13 +2,15 @@
  * `stonegate kubeconfig`: puts a Stonegate into the user's kubeconfig, with `stonegate login` as the way to log in.
  */
 import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Random, systemRandom } from '../lib/random.ts';
+import { readGiven } from './given-file.ts';
 import { type Access, entriesOf, nameOf } from './kubeconfig/entries.ts';
 import { fileToChange, kubeconfigFiles, readIfThere } from './kubeconfig/files.ts';
 import { assertNamesFree, mergeEntries } from './kubeconfig/merge.ts';
 import { changeFile } from './kubeconfig/write.ts';
+import { keystoneFlags } from './login/keystone-source.ts';
+import { oidcFlags } from './login/oidc-flags.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
 
 const USAGE = `Usage: stonegate kubeconfig --server URL [OPTIONS] -- LOGIN-OPTIONS
@@ -45,6 +47,12 @@ const OPTIONS = {
   command: { type: 'string' },
 } as const;
 
+const OF_LOGIN: ReadonlySet<string> = new Set(
+  [...['keystone', 'oidc', 'cache-dir'], ...Object.keys(keystoneFlags), ...Object.keys(oidcFlags)]
+    .filter((name) => !Object.hasOwn(OPTIONS, name))
+    .map((name) => `--${name}`),
+);
+
 export interface KubeconfigParts {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where relative names begin. */
@@ -67,9 +75,11 @@ export function kubeconfig(
   io: CommandIO,
   parts: KubeconfigParts = { env: process.env, folder: process.cwd(), random: systemRandom },
 ): Promise<number> {
-  const end = argv.indexOf('--');
+  const end = argv.findIndex((word) => word === '--' || isOfLogin(word));
   const own = end === -1 ? argv : argv.slice(0, end);
   return runCommand({ usage: USAGE, options: OPTIONS, argv: own, io }, async (values, words) => {
+    const next = argv[end] ?? '--';
+    if (next !== '--') throw new UsageError(`${optionOf(next)} belongs to the login: put "--" before it`);
     if (words.length > 0) throw new UsageError(`unexpected argument ${words[0]}`);
     const login = loginArguments(end === -1 ? [] : argv.slice(end + 1), parts.folder);
     const server = serverURL(values.server);
@@ -97,13 +107,22 @@ export function kubeconfig(
   });
 }
 
+function isOfLogin(word: string): boolean {
+  return OF_LOGIN.has(optionOf(word));
+}
+
+/** Without the value of `--option=value`, which may be a secret. */
+function optionOf(word: string): string {
+  return word.split('=', 1)[0] ?? '';
+}
+
 async function entriesFor(values: Values, server: URL, login: readonly string[], parts: KubeconfigParts) {
   const { command: given = 'stonegate', namespace } = values;
   const command = given.includes('/') ? resolve(parts.folder, given) : given;
   const name = nameOf(values.name ?? server.hostname);
   if (name === '') throw new UsageError('--name wants letters or digits');
   const file = values['ca-file'];
-  const ca = file === undefined ? undefined : await readAuthority(resolve(parts.folder, file));
+  const ca = file === undefined ? undefined : await readAuthority(file, parts.folder);
   const cluster = { name, server: server.href.replace(/\/$/, ''), ca };
   const args = ['login', ...login];
   const accesses: readonly Access[] =
@@ -145,11 +164,11 @@ function serverURL(text: string | undefined): URL {
   return url;
 }
 
-async function readAuthority(file: string): Promise<string> {
-  const pem = await readFile(file, 'utf8');
+async function readAuthority(file: string, folder: string): Promise<string> {
+  const pem = await readGiven({ option: '--ca-file', file }, folder);
   // Told here, not by kubectl's "x509" at the first request.
   if (!pem.includes('-----BEGIN CERTIFICATE-----') || !canParse(pem))
-    throw new Error(`${file} holds no certificate`);
+    throw new Error(`--ca-file: ${file} holds no certificate`);
   return pem;
 }
 
@@ -176,7 +195,7 @@ function loginArguments(words: readonly string[], folder: string): string[] {
     throw new UsageError('how to log in? -- --keystone … or -- --oidc … at the end');
   const secret = words.find((word) => SECRET.test(word));
   if (secret !== undefined)
-    throw new UsageError(`${secret.split('=', 1)[0]} is a secret and is not written into a kubeconfig`);
+    throw new UsageError(`${optionOf(secret)} is a secret and is not written into a kubeconfig`);
   return words.map((word, at) => {
     if (NAMES_A_FILE.has(words[at - 1] ?? '')) return absolute(folder, word);
     const [flag = '', ...value] = word.split('=');

@@ -9,6 +9,7 @@ import { type CredentialSource, LoginError, type Terminal } from './login/creden
 import { readExecInfo, writeExecCredential } from './login/exec-credential.ts';
 import { createTerminal } from './login/terminal.ts';
 import { cacheFolder, openTokenCache, renewAt } from './login/token-cache.ts';
+import { typed } from './login/typed.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
 
 const HEAD = `Usage: stonegate login (--keystone | --oidc) [OPTIONS]
@@ -56,7 +57,7 @@ async function atKeystone(argv: readonly string[], io: CommandIO, parts: LoginPa
   const { createKeystoneSource, KEYSTONE_USAGE, keystoneFlags } = await import('./login/keystone-source.ts');
   const usage = `${HEAD}With --keystone:\n${KEYSTONE_USAGE}${TAIL}`;
   return runCommand({ usage, options: { ...FLAGS, ...keystoneFlags }, argv, io }, async (values, words) => {
-    return logIn(() => createKeystoneSource({ ...parts, values }), values, words, { io, parts });
+    return logIn(() => createKeystoneSource({ ...parts, values }), values, words, { argv, io, parts });
   });
 }
 
@@ -64,7 +65,7 @@ async function atProvider(argv: readonly string[], io: CommandIO, parts: LoginPa
   const { createOidcSource, OIDC_USAGE, oidcFlags } = await import('./login/oidc-source.ts');
   const usage = `${HEAD}With --oidc:\n${OIDC_USAGE}${TAIL}`;
   return runCommand({ usage, options: { ...FLAGS, ...oidcFlags }, argv, io }, (values, words) =>
-    logIn(async () => createOidcSource(values, parts.env), values, words, { io, parts }),
+    logIn(async () => createOidcSource(values, parts.env), values, words, { argv, io, parts }),
   );
 }
 
@@ -86,7 +87,11 @@ async function logIn(
   createSource: () => Promise<CredentialSource>,
   values: { readonly force?: boolean | undefined; readonly 'cache-dir'?: string | undefined },
   words: readonly string[],
-  { io, parts }: { readonly io: CommandIO; readonly parts: LoginParts },
+  {
+    argv,
+    io,
+    parts,
+  }: { readonly argv: readonly string[]; readonly io: CommandIO; readonly parts: LoginParts },
 ): Promise<number> {
   if (words.length > 0) throw new UsageError(`unexpected ${JSON.stringify(words[0])}`);
   const { stdin, stderr, env, clock } = parts;
@@ -95,7 +100,11 @@ async function logIn(
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   try {
     const { apiVersion, mayAsk } = readExecInfo(env.KUBERNETES_EXEC_INFO);
-    const terminal = createTerminal({ stdin, stderr, mayAsk, env, clock, signal: interrupted.signal });
+    const command = typed(argv);
+    const terminal = createTerminal({
+      ...{ stdin, stderr, mayAsk, command, env, clock },
+      signal: interrupted.signal,
+    });
     const source = await createSource();
     const cache = await openTokenCache(cacheFolder(values['cache-dir'], env), source.identity);
     const caller = env.KUBERNETES_EXEC_INFO === undefined ? undefined : String(process.ppid);

@@ -6,6 +6,7 @@ import { askStonegate } from '../clients/stonegate-api.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { isLastInstant } from '../lib/timestamp.ts';
 import { destinationOf } from './destination.ts';
+import { givenFile } from './given-file.ts';
 import { isFields } from './kubeconfig/fields.ts';
 import { columns, outputFormat, print } from './output.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
@@ -50,7 +51,10 @@ export function whoami(
     if (words.length > 0) throw new UsageError(`unexpected argument ${words[0]}`);
     const format = outputFormat(values.output);
     try {
-      const address = await destinationOf({ ...values, tokenFile: values['token-file'] }, env);
+      const address = await destinationOf(
+        { ...values, tokenFile: givenFile('--token-file', values['token-file']) },
+        env,
+      );
       const answer = await askStonegate(address, SELF_IDENTITY_PATH);
       if (!isSelfIdentity(answer)) throw new Error(`${address.url} is no Stonegate`);
       await print(answer, format, () => tableOf(answer, clock.now()), io.stdout);

@@ -39,17 +39,29 @@ export const prefixOrNone = prefix.transform((given) => (given === '-' ? '' : gi
 /** Exactly this one, as a request line has it. */
 export const requestPath = z.string().regex(/^\/[^?#\s]*$/, { error: 'a path such as /healthz' });
 
-const DNS_LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
-const LABEL = 'a DNS-1123 label (lower-case letters, digits and "-", at most 63)';
+const LABEL =
+  'a DNS-1123 label (lower-case letters, digits and "-", which stands neither first nor last; at most 63 characters)';
 
-/** A name that stands in addresses as it is. */
-export const label = z.string().regex(DNS_LABEL, { error: LABEL });
+/**
+ * A name that stands in addresses as it is.
+ *
+ * @param missing what is expected where there is none
+ */
+export function label({ missing }: { readonly missing: string }) {
+  return dnsLabel(LABEL, missing);
+}
 
-export const TENANT_NAME = DNS_LABEL;
+export const TENANT_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-export const tenant = z.string().regex(TENANT_NAME, {
-  error: `a tenant name: ${LABEL}`,
-});
+export const tenant = dnsLabel(`a tenant name: ${LABEL}`);
+
+/** The length is a rule of its own: whoever broke only that one is told how long the name is. */
+function dnsLabel(what: string, missing?: string) {
+  return z
+    .string({ error: ({ input }) => (input === undefined ? missing : undefined) })
+    .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, { error: what, abort: true })
+    .max(63, { error: what });
+}
 
 const BIND = 'HOST:PORT, such as 0.0.0.0:8443 or [::]:8443';
 
@@ -88,20 +100,25 @@ interface URLRules {
   readonly what: string;
   /** Tested against the path. */
   readonly path: RegExp;
+  /** Whether http is allowed to this very machine. */
+  readonly loopback?: boolean;
 }
 
 /** An https URL; http only to this very machine, since credentials travel on it. */
-export function url({ what, path }: URLRules) {
+export function url({ what, path, loopback = true }: URLRules) {
   return z.string({ error: what }).refine(
     (value) => {
       if (!URL.canParse(value)) return false;
       const parsed = new URL(value);
       const secure =
-        parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname));
+        parsed.protocol === 'https:' ||
+        (loopback && parsed.protocol === 'http:' && isLoopback(parsed.hostname));
       const bare = parsed.username === '' && parsed.password === '' && !/[?#\s]/.test(value);
       return secure && bare && path.test(parsed.pathname);
     },
-    { error: `${what} (http only on loopback; no credentials, query or fragment in it)` },
+    {
+      error: `${what} (${loopback ? 'http only on loopback; ' : ''}no credentials, query or fragment in it)`,
+    },
   );
 }
 

@@ -2,10 +2,12 @@
  * A configuration file and all it names, read once and checked: whoever gets a `LoadedConfiguration` needs no disk
  * any more, and what was checked is what is used, even if a file changes in between.
  */
+
 import { createHash } from 'node:crypto';
 import { readFile as readFromDisk } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { SecretSource, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import { reasonOf, tellable } from '../lib/unreadable.ts';
 import { checkContent, checkPair, secretText } from './content-checks.ts';
 import { checkWebhookFiles } from './keystone-auth/webhook-files.ts';
 import { parseWithAuthenticationFile } from './parse.ts';
@@ -170,21 +172,4 @@ function loadedOf(
       return secretText(content);
     },
   };
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file',
-  EACCES: 'one this process may not read',
-  EISDIR: 'a folder',
-};
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error) || !('code' in error)) throw error;
-  return REASONS[String(error.code)] ?? String(error.code);
-}
-
-/** A file's name, unless it looks as if the secret itself had been written there. */
-function tellable(name: string): string {
-  const longest = Math.max(...name.split('/').map((part) => part.length));
-  return longest > 40 ? '(a name too long to repeat; is it the secret itself?)' : name;
 }

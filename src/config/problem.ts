@@ -52,7 +52,7 @@ export function problemsOfIssue(issue: z.core.$ZodIssue): Finding[] {
   return [
     {
       path: issue.path,
-      message: `expected ${expectation(issue)}, found ${found(issue.input, issue.path)}`,
+      message: `expected ${expectation(issue)}, found ${foundBy(issue)}`,
     },
   ];
 }
@@ -80,13 +80,20 @@ function expectation(issue: z.core.$ZodIssue): string {
     case 'too_small':
       return issue.origin === 'array' ? 'a list that is not empty' : `at least ${issue.minimum}`;
     case 'too_big':
-      return `at most ${issue.maximum}`;
+      return issue.origin === 'string' ? issue.message : `at most ${issue.maximum}`;
     default:
       return issue.message;
   }
 }
 
 const SECRET_PLACES = /^(secret|password|sealingKeys|fromFile|fromEnv|tokenFile|keyFile)$/;
+
+/** Of a text that is only too long its length says more than the text. */
+function foundBy(issue: z.core.$ZodIssue): string {
+  const { code, input, path } = issue;
+  if (code === 'too_big' && typeof input === 'string') return `${input.length} characters`;
+  return found(input, path);
+}
 
 /** What stood there; only its kind where it may be, or hold, a secret. */
 function found(value: unknown, path: Path): string {

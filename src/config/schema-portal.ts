@@ -6,18 +6,21 @@ import { z } from 'zod';
 import { bind, label, period, rate, tenant, text, url } from './fields.ts';
 import { type FileField, secretSource } from './schema-secret.ts';
 
-const HTTPS_ORIGIN = 'an https address without a path, such as https://login.example.com';
-
-const publicOrigin = url({ what: HTTPS_ORIGIN, path: /^\/$/ }).refine((value) => value.startsWith('https:'), {
-  error: HTTPS_ORIGIN,
+const publicOrigin = url({
+  what: 'an https address without a path, such as https://login.example.com',
+  path: /^\/$/,
+  loopback: false,
 });
 
 /** What `stonegate login --redirect-uri` takes. */
 const LOOPBACK_ADDRESS = /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)\/[\w.~/-]*$/;
 
+const ISSUER_NAME_MISSING =
+  'a name, which makes the address to register at the issuer: portal.publicURL and then /login/callback/NAME';
+
 function oidcSchema(file: FileField) {
   return z.strictObject({
-    name: label.describe(
+    name: label({ missing: ISSUER_NAME_MISSING }).describe(
       'Its own part of the address it redirects to, `/login/callback/NAME` below `publicURL`.',
     ),
     issuer: text.describe('One of `authentication.jwt[].issuer.url`.'),

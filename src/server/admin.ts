@@ -8,7 +8,6 @@ import { StatusError } from '../errors/status-error.ts';
 import { toStatus } from '../errors/to-status.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import { parseBindAddress } from './bind-address.ts';
 import { healthReport, type Readiness } from './health.ts';
 import { listen } from './listen.ts';
 import { encodeStatus } from './status-writer.ts';
@@ -48,7 +47,7 @@ export async function createAdminListener(options: AdminOptions): Promise<AdminL
       answer(request, response, options).catch((error: unknown) => refuse(response, error, options));
     },
   );
-  const address = await listen(server, parseBindAddress(options.bind));
+  const address = await listen(server, options.bind);
   return {
     address,
     close: () =>

@@ -13,7 +13,6 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { OpenAnswers } from './answer-state.ts';
-import { parseBindAddress } from './bind-address.ts';
 import { readAuthorities } from './client-authorities.ts';
 import { type ClientCertificates, createClientCertificates } from './client-certificates.ts';
 import { serveHttp1 } from './http1.ts';
@@ -75,7 +74,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
   if (certificates !== undefined) lookAtCertificates(server, certificates);
   const connections = track(server, 'connection');
   const secured = track(server, 'secureConnection');
-  const address = await listen(server, parseBindAddress(options.bind));
+  const address = await listen(server, options.bind);
   const asked = certificateRequest(options.tls);
 
   return {

@@ -24,6 +24,9 @@ export interface WorkerPoolOptions {
   readonly onFailure: (error: Error) => void;
 }
 
+/** A worker has ended before any listened. Why stands in its own log. */
+export class WorkerGaveUp extends Error {}
+
 /** A place in the pool; the worker in it changes. */
 interface Place {
   readonly id: number;
@@ -110,7 +113,7 @@ export class WorkerPool {
     if (this.#stopping) return;
     const { clock, logger, onFailure } = this.#options;
     if (!this.#everListened && !signal) {
-      onFailure(new Error(`worker ${place.id} ended with code ${code} before it listened`));
+      onFailure(new WorkerGaveUp(`worker ${place.id} ended with code ${code} before it listened`));
       return;
     }
     const delay = place.backoff.died(livedFor);

@@ -31,7 +31,7 @@ function read() {
     return parseArgs({
       options: {
         quick: { type: 'boolean', default: false },
-        'at-least': { type: 'string', default: '0' },
+        'at-least': { type: 'string' },
         scenario: { type: 'string', multiple: true },
         contender: { type: 'string', multiple: true, default: [] },
         json: { type: 'string', default: 'coverage/bench.json' },
@@ -70,8 +70,8 @@ async function main(): Promise<void> {
   const plays = createPlays(values.contender.map(parseContender));
   const asked = values.scenario ?? [...plays.keys()].filter((name) => !BY_NAME_ONLY.has(name));
   for (const name of asked) if (!plays.has(name)) misused(`no such scenario: ${name}`);
-  const atLeast = Number(values['at-least']);
-  if (!(atLeast >= 0)) misused(`no number: ${values['at-least']}`);
+  const atLeast = values['at-least'] === undefined ? undefined : Number(values['at-least']);
+  if (atLeast !== undefined && !(atLeast >= 0)) misused(`no number: ${values['at-least']}`);
   const figures: Record<string, unknown> = {};
   const site = await createSite();
   try {

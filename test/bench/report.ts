@@ -25,6 +25,9 @@ const THROUGHPUT = [
   'CPU ratio',
 ] as const;
 
+const RATIOS =
+  "A ratio is Stonegate's over that contender's: of requests per second, and of requests per CPU.";
+
 /** @param absent who could not be started, who has a row that says why */
 export function throughputTable(rows: readonly Row[], absent: readonly Contender[] = []): string {
   const measured = rows.map((row) => ({
@@ -41,7 +44,7 @@ export function throughputTable(rows: readonly Row[], absent: readonly Contender
     contender: name,
     'ratio min/median/max': missing,
   }));
-  return table([...measured, ...others], THROUGHPUT);
+  return `${table([...measured, ...others], THROUGHPUT)}\n\n${RATIOS}`;
 }
 
 export function growthTable(rows: readonly GrowthRow[]): string {

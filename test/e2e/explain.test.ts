@@ -218,6 +218,26 @@ t.test('whoami: with flags, for programs, and when it fails', async (t) => {
     stderr: 'stonegate whoami: Unauthorized (401)\n',
   });
   t.match(await who(), { code: 1, stderr: /no current context/ });
+  t.match(await who(...server, '--token-file', 'nosuch'), {
+    code: 1,
+    stderr: 'stonegate whoami: --token-file: no such file: nosuch\n',
+  });
+  t.match(
+    await run(
+      explainCommand,
+      'get',
+      'pods',
+      ...server,
+      '--admin-token-file',
+      file('alice'),
+      '--token-file',
+      'nosuch',
+    ),
+    {
+      code: 1,
+      stderr: 'stonegate explain: --token-file: no such file: nosuch\n',
+    },
+  );
   await writeFile(join(folder, 'own'), 'stonegate-own-token');
   await writeFile(join(folder, 'ca.pem'), authority.cert);
   const elsewhere = ['--server', apiServer.url, '--ca-file', join(folder, 'ca.pem')];

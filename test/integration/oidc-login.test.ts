@@ -175,6 +175,7 @@ t.test('Ctrl-C while the browser is open', async (t) => {
 
 t.test('without a browser, a code is confirmed on another device', async (t) => {
   const { source, provider } = await scene(t);
+  const notices = t.capture(console, 'info');
   const terminal = withOtherDevice(t, CAROL);
   const { token } = await source().obtain(terminal, undefined);
   t.match(decodeJwt(token), { email: 'carol@acme.com' });
@@ -183,6 +184,7 @@ t.test('without a browser, a code is confirmed on another device', async (t) => 
     /^and enter the code \S+/,
   ]);
   t.equal(terminal.clock.pending, 0);
+  t.same(notices(), [], 'the stand-in provider writes nothing to the terminal');
 });
 
 t.test('--device-code opens no browser', async (t) => {

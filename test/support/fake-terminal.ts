@@ -32,6 +32,7 @@ export function createFakeTerminal(options: FakeTerminalOptions = {}): FakeTermi
   };
   return {
     interactive,
+    command: 'stonegate login --oidc >/dev/null',
     said,
     opened,
     clock: createFakeClock(),

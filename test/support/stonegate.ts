@@ -1,6 +1,7 @@
 /**
  * Stonegate in the test's own process, put together as `stonegate serve` does it, with a landscape around it.
  */
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Agent, request as httpsRequest } from 'node:https';
 import { dirname, join } from 'node:path';
@@ -9,6 +10,7 @@ import type { AuditEvent } from '../../src/api/audit-v1.ts';
 import { type App, createApp } from '../../src/app.ts';
 import { loadConfiguration, systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
+import { eventually } from './eventually.ts';
 import { createLandscape, type Landscape, type LandscapeOptions } from './landscape.ts';
 
 export interface Reply {
@@ -30,7 +32,7 @@ export interface RunningStonegate extends Landscape {
   /** What it logged so far, a line each. */
   readonly logged: string[];
   ask(token: string | undefined, path: string, options?: Ask): Promise<Reply>;
-  /** The audit log so far. */
+  /** The audit log of what was answered so far. */
   audited(): Promise<AuditEvent[]>;
   close(): Promise<void>;
 }
@@ -74,6 +76,15 @@ export async function startStonegate(options: LandscapeOptions): Promise<Running
       request.end(body);
     });
 
+  async function readAudit(): Promise<AuditEvent[]> {
+    const lines = await readFile(join(dirname(landscape.configFile), 'audit.log'), 'utf8');
+    // What is behind the last line feed is still being written.
+    return lines
+      .split('\n')
+      .slice(0, -1)
+      .map((line): AuditEvent => JSON.parse(line));
+  }
+
   return {
     ...landscape,
     app,
@@ -81,11 +92,11 @@ export async function startStonegate(options: LandscapeOptions): Promise<Running
     logged,
     ask,
     async audited() {
-      const lines = await readFile(join(dirname(landscape.configFile), 'audit.log'), 'utf8');
-      return lines
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line): AuditEvent => JSON.parse(line));
+      // Lines are gathered and written in their order: once this request's is there, so are all before it.
+      const mark = `/marks-the-audit-log/${randomUUID()}`;
+      await ask(undefined, mark);
+      await eventually(async () => (await readAudit()).some(({ requestURI }) => requestURI === mark));
+      return (await readAudit()).filter(({ requestURI }) => !requestURI.startsWith('/marks-the-audit-log/'));
     },
     async close() {
       agent.destroy();

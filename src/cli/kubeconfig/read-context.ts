@@ -138,7 +138,7 @@ async function proofOf({ fields, folder }: Entry): Promise<UserProof | undefined
 }
 
 /** @throws Error where it cannot be read */
-export async function readToken(file: string): Promise<string> {
+async function readToken(file: string): Promise<string> {
   const token = (await readFile(file, 'utf8')).trim();
   if (token === '') throw new KubeconfigError(`${file} is empty`);
   return token;

@@ -27,6 +27,8 @@ export interface CredentialSource {
 export interface Terminal {
   /** Whether somebody can be asked: standard input and error are a terminal, and kubectl allows it. */
   readonly interactive: boolean;
+  /** What a person types in a terminal for this same login; nothing secret. */
+  readonly command: string;
   say(line: string): void;
   /**
    * What is typed is not shown.

@@ -27,7 +27,7 @@ export async function logInWithBrowser(
       terminal.say('Log in in the browser that has been opened.');
     } else {
       if (settings.browser && provider.offersDeviceCode && terminal.interactive) return undefined;
-      if (settings.browser && !terminal.interactive) throw nobodyThere();
+      if (settings.browser && !terminal.interactive) throw nobodyThere(terminal);
       terminal.say(`To log in, open this page in a browser on this computer: ${login.url}`);
     }
     const answer = await inTime(listener, terminal);
@@ -56,8 +56,8 @@ async function inTime(listener: RedirectListener, terminal: Terminal): Promise<R
   }
 }
 
-function nobodyThere(): LoginError {
+function nobodyThere({ command }: Terminal): LoginError {
   return new LoginError(
-    'no browser can be opened, and nobody can be asked here: run this login in a terminal first, then kubectl again',
+    `no browser can be opened, and nobody can be asked here: run this in a terminal first, then kubectl again: ${command}`,
   );
 }

@@ -13,13 +13,14 @@ export interface TerminalOptions {
   readonly stderr: NodeJS.WriteStream;
   /** Whether kubectl lets the person be asked. */
   readonly mayAsk: boolean;
+  readonly command: Terminal['command'];
   readonly env: Terminal['env'];
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 export function createTerminal(options: TerminalOptions): Terminal {
-  const { stdin, stderr, env, clock, signal } = options;
+  const { stdin, stderr, command, env, clock, signal } = options;
   const interactive = options.mayAsk && stdin.isTTY === true && stderr.isTTY === true;
 
   async function askHidden(question: string): Promise<string> {
@@ -46,6 +47,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
 
   return {
     interactive,
+    command,
     env,
     clock,
     signal,

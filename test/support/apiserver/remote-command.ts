@@ -162,7 +162,8 @@ function webSocketChannels(webSocket: WebSocket, query: URLSearchParams, protoco
       },
     });
   const stdout = channel(1);
-  const stderr = channel(2);
+  // A terminal has one output, and kubectl expects no other channel then.
+  const stderr = wanted(query, 'tty') ? stdout : channel(2);
   const outcome = channel(3);
   // Only v5 can say that stdin has ended; without it a command that reads to the end waits for the client.
   if (!wanted(query, 'stdin')) stdin.end();

@@ -7,6 +7,7 @@
 import type { RequestListener } from 'node:http';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { DEVICE_PAGES } from './device-pages.ts';
 import { answerInteraction, interactionPath, isInteraction } from './interactions.ts';
 import { startLoopbackServer } from './loopback-server.ts';
 
@@ -147,7 +148,7 @@ function createProvider(
     cookies: { keys: [crypto.randomUUID()] },
     features: {
       devInteractions: { enabled: false },
-      deviceFlow: { enabled: true },
+      deviceFlow: { enabled: true, ...DEVICE_PAGES },
       revocation: { enabled: true },
     },
     interactions: { url: (_ctx, { uid }) => interactionPath(uid) },

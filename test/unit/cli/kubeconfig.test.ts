@@ -232,7 +232,7 @@ t.test('files of the login are named so that kubectl finds them from everywhere'
 });
 
 for (const [content, words] of [
-  [undefined, /ENOENT/],
+  [undefined, /--ca-file: no such file: ca\.crt/],
   ['no certificate', /holds no certificate/],
   ['-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n', /holds no certificate/],
 ] as const) {
@@ -253,6 +253,9 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [['--server', 'https://me@stonegate', ...LOGIN], /https address/],
   [[...SERVER], /how to log in/],
   [[...SERVER, '--', '--keystone', '--oidc'], /how to log in/],
+  [[...SERVER, '--keystone', '--os-cloud', 'acme'], /^--keystone belongs to the login: put "--" before it/],
+  [[...SERVER, '--issuer-url=https://login.example', '--oidc'], /^--issuer-url belongs to the login/],
+  [[...SERVER, '--os-password=x', '--', '--keystone'], /^--os-password belongs to the login/],
   [[...SERVER, 'extra', ...LOGIN], /unexpected argument extra/],
   [[...SERVER, '--name', '...', ...LOGIN], /letters or digits/],
   [[...SERVER, '--projects', 'all', ...LOGIN], /--projects is for -- --keystone/],

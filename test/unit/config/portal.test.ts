@@ -74,6 +74,12 @@ t.test('an address that is no https origin is refused', async (t) => {
     t.match(problemsOf({ publicURL }), [/portal\.publicURL.*an https address without a path/], publicURL);
 });
 
+t.test('one mistake in its address is told once, by the rule that holds there', async (t) => {
+  const problems = problemsOf({ publicURL: 'http://login.example.com' });
+  t.equal(problems.length, 1);
+  t.notMatch(problems, [/loopback/]);
+});
+
 t.test('an address that another listener has is refused', async (t) => {
   t.match(problemsOf({ bind: '0.0.0.0:8443' }), [/portal\.bind.*server\.bind/]);
   t.match(problemsOf({ bind: '0.0.0.0:9090' }), [/portal\.bind.*admin\.bind/]);
@@ -104,9 +110,16 @@ t.test(
   'an issuer without a name, or with one that an address would have to escape, is refused',
   async (t) => {
     const { name: _name, ...nameless } = OIDC;
-    t.match(problemsOf({ oidc: [nameless] }), [/portal\.oidc\[0\]\.name/]);
+    t.match(problemsOf({ oidc: [nameless] }), [
+      /portal\.oidc\[0\]\.name.*is required: .* to register at the issuer: .*\/login\/callback\/NAME/,
+    ]);
     for (const name of ['', 'Acme', 'a/b', '..', 'a.b', 'ä', 'a b', 'a%2fb', '-a', 'a?', 'a'.repeat(64)])
       t.match(problemsOf({ oidc: [{ ...OIDC, name }] }), [/portal\.oidc\[0\]\.name.*DNS-1123 label/], name);
+    t.match(problemsOf({ oidc: [{ ...OIDC, name: 'a-' }] }), [
+      /"-", which stands neither first nor last.* "a-"$/,
+    ]);
+    t.match(problemsOf({ oidc: [{ ...OIDC, name: 'a'.repeat(64) }] }), [/at most 63.*found 64 characters$/]);
+    t.match(problemsOf({ oidc: [{ ...OIDC, name: 'A'.repeat(64) }] }), [/found a string that does not fit$/]);
   },
 );
 

@@ -116,6 +116,9 @@ t.test('an address that is taken or no address at all is an error', async (t) =>
   const listening = await startListener();
   t.teardown(() => listening.close());
   await t.rejects(startListener(echoTarget, { bind: `127.0.0.1:${listening.port}` }), { code: 'EADDRINUSE' });
+  await t.rejects(startListener(echoTarget, { bind: '192.0.2.1:0' }), {
+    message: '192.0.2.1:0 is no address of this machine',
+  });
   await t.rejects(startListener(echoTarget, { bind: 'nowhere' }), /no host:port/);
 });
 

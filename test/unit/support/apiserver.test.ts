@@ -50,6 +50,24 @@ function open(
   });
 }
 
+/** @returns what came on each channel */
+async function exec(
+  server: ApiServer,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<number, string>>> {
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`, ['v4.channel.k8s.io'], {
+    headers: { Authorization: 'Bearer admin', ...headers },
+  });
+  const channels: Record<number, string> = {};
+  socket.on('message', (data: Buffer) => {
+    const [channel = -1] = data;
+    channels[channel] = (channels[channel] ?? '') + data.subarray(1).toString();
+  });
+  await once(socket, 'close');
+  return channels;
+}
+
 async function ask(...args: Parameters<typeof open>): Promise<Answer> {
   const response = await open(...args);
   let text = '';
@@ -215,18 +233,28 @@ t.test('exec over WebSocket needs only the right to get', async (t) => {
   server.seed.clusterRole('getter', [{ verbs: ['get'], apiGroups: [''], resources: ['pods/exec'] }], place);
   server.seed.clusterRoleBinding('getter', 'getter', ['user:tenant1:alice'], place);
   const path = '/api/v1/tenants/tenant1/namespaces/default/pods/p/exec?command=echo&command=hi&stdout=true';
-  const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`, ['v4.channel.k8s.io'], {
-    headers: { Authorization: 'Bearer proxy', 'Impersonate-User': 'tenant1:alice' },
+  const channels = await exec(server, path, {
+    Authorization: 'Bearer proxy',
+    'Impersonate-User': 'tenant1:alice',
   });
-  const channels: Record<number, string> = {};
-  socket.on('message', (data: Buffer) => {
-    const [channel = -1] = data;
-    channels[channel] = (channels[channel] ?? '') + data.subarray(1).toString();
-  });
-  await once(socket, 'close');
   t.equal(channels[1], 'hi\n', 'output comes on channel 1');
   t.match(JSON.parse(channels[3] ?? ''), { status: 'Success' }, 'the outcome on channel 3');
 });
+
+for (const [tty, channel] of [
+  [false, 2],
+  [true, 1],
+] as const) {
+  t.test(`what a command complains of comes on channel ${channel} with tty=${tty}`, async (t) => {
+    const server = await start(t);
+    server.seed.pod('p', { tenant: 'tenant1' });
+    const path = `/api/v1/tenants/tenant1/namespaces/default/pods/p/exec?command=nosuch&stdout=true&stderr=${!tty}&tty=${tty}`;
+    const channels = await exec(server, path, {});
+    t.same(Object.keys(channels), [String(channel), '3']);
+    t.equal(channels[channel], 'nosuch: command not found\n');
+    t.match(JSON.parse(channels[3] ?? ''), { status: 'Failure', reason: 'NonZeroExitCode' });
+  });
+}
 
 t.test('faults', async (t) => {
   const server = await start(t);

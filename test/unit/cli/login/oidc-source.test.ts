@@ -111,7 +111,10 @@ t.test('files that cannot be read', async (t) => {
 t.test('no browser, and nobody to ask: a clear error, and nothing waits', async (t) => {
   const terminal = createFakeTerminal({ interactive: false });
   const login = sourceOf(await startProvider(t)).obtain(terminal, undefined);
-  await t.rejects(login, { message: /^no browser can be opened, and nobody can be asked here/ });
+  await t.rejects(login, {
+    message:
+      /^no browser can be opened, and nobody can be asked here: .*: stonegate login --oidc >\/dev\/null$/,
+  });
   t.same(terminal.said, []);
 });
 

@@ -1,0 +1,36 @@
+/**
+ * Files that options name. What is wrong with one is told with its option: of several files the person has to know which.
+ */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { reasonOf, tellable } from '../lib/unreadable.ts';
+
+export interface GivenFile {
+  /** As it is typed: `--token-file`. */
+  readonly option: string;
+  readonly file: string;
+}
+
+/**
+ * @param folder where a relative name begins; without it the working directory
+ * @throws Error that names the option and the file
+ */
+export async function readGiven({ option, file }: GivenFile, folder = ''): Promise<string> {
+  try {
+    return await readFile(resolve(folder, file), 'utf8');
+  } catch (error) {
+    throw new Error(`${option}: ${reasonOf(error)}: ${tellable(file)}`);
+  }
+}
+
+/** @throws Error where it cannot be read or is empty */
+export async function readGivenToken(given: GivenFile): Promise<string> {
+  const token = (await readGiven(given)).trim();
+  if (token === '') throw new Error(`${given.option}: ${tellable(given.file)} is empty`);
+  return token;
+}
+
+/** @returns undefined where the option was not given */
+export function givenFile(option: string, file: string | undefined): GivenFile | undefined {
+  return file === undefined ? undefined : { option, file };
+}

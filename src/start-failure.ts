@@ -1,0 +1,18 @@
+/**
+ * Why Stonegate did not start, for whoever wrote its configuration: a setting and what is wrong with it. For that no
+ * stack is needed; for all else it is, since nobody expected it.
+ */
+import type { StonegateConfiguration } from './api/config-v1alpha1.ts';
+import { AddressError } from './server/listen.ts';
+import { WorkerGaveUp } from './server/worker-pool.ts';
+
+/** @returns a sentence; undefined for what nobody expected */
+export function startFailure(error: unknown, configuration: StonegateConfiguration): string | undefined {
+  if (error instanceof WorkerGaveUp) return `${error.message}; its own line in the log says why`;
+  if (!(error instanceof AddressError)) return undefined;
+  const { server, admin, portal, webhook } = configuration;
+  const settings = Object.entries({ server, admin, portal, webhook })
+    .filter(([, listener]) => listener?.bind === error.bind)
+    .map(([name]) => `${name}.bind`);
+  return `${settings.join(' and ')} ${error.message}`;
+}

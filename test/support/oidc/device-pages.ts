@@ -1,0 +1,35 @@
+/**
+ * The pages on which somebody confirms a device code. `oidc-provider` has some of its own, which write to the terminal
+ * that they are to be replaced.
+ * https://www.rfc-editor.org/rfc/rfc8628#section-3.3
+ */
+import type { KoaContextWithOIDC } from 'oidc-provider';
+
+/** For `features.deviceFlow`. The forms are the provider's; their buttons stand outside of them. */
+export const DEVICE_PAGES = {
+  userCodeInputSource(ctx: KoaContextWithOIDC, form: string, _out?: unknown, error?: Error): void {
+    const text = error === undefined ? 'Enter the code that your device shows.' : 'That did not work. Again?';
+    ctx.body = page(
+      `<p>${text}</p>\n${form}\n<button type="submit" form="op.deviceInputForm">Go on</button>`,
+    );
+  },
+  userCodeConfirmSource(
+    ctx: KoaContextWithOIDC,
+    form: string,
+    _client: unknown,
+    _device: unknown,
+    userCode: string,
+  ): void {
+    const button = (rest: string) => `<button type="submit" form="op.deviceConfirmForm" ${rest}</button>`;
+    ctx.body = page(
+      `<p>Does your device show <code>${userCode}</code>?</p>\n${form}\n${button('>Yes')}\n${button('name="abort" value="yes">Cancel')}`,
+    );
+  },
+  successSource(ctx: KoaContextWithOIDC): void {
+    ctx.body = page('<p>Logged in. Go back to your device.</p>');
+  },
+};
+
+function page(content: string): string {
+  return `<!doctype html>\n<html lang="en">\n<title>Log in on a device</title>\n${content}\n</html>\n`;
+}

@@ -1,0 +1,34 @@
+/** What is said where Stonegate does not start. */
+import t from 'tap';
+import { parseConfiguration } from '../../src/config/parse.ts';
+import { AddressError } from '../../src/server/listen.ts';
+import { WorkerGaveUp } from '../../src/server/worker-pool.ts';
+import { startFailure } from '../../src/start-failure.ts';
+
+const { configuration } = parseConfiguration(
+  JSON.stringify({
+    apiVersion: 'stonegate.dev/v1alpha1',
+    kind: 'StonegateConfiguration',
+    server: { tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
+    upstream: { server: 'https://10.0.0.1:6443', credential: { tokenFile: 'token' } },
+    tenancy: { mode: 'arktos' },
+    authentication: { keystone: { url: 'https://keystone:5000/v3' } },
+  }),
+  '/etc/stonegate',
+);
+if (configuration === undefined) throw new Error('the configuration is wrong');
+
+const said = (error: unknown) => startFailure(error, configuration);
+
+t.test('an address that cannot be had is told with the setting it comes from', async (t) => {
+  const taken = new AddressError('0.0.0.0:9090', 'EADDRINUSE', 'is in use', undefined);
+  t.equal(said(taken), 'admin.bind 0.0.0.0:9090 is in use');
+});
+
+t.test('a worker that gave up points at what it said itself', async (t) => {
+  t.match(said(new WorkerGaveUp('worker 1 ended with code 1 before it listened')), /its own line in the log/);
+});
+
+t.test('what nobody expected keeps its stack', async (t) => {
+  t.equal(said(new Error('anything')), undefined);
+});
