@@ -27,6 +27,9 @@ const DAY = 24 * HOUR;
 const company = createIssuer('company');
 const stranger = createIssuer('stranger');
 
+/** What ends here ends by its certificate. */
+const PATIENT = { header: 10_000, idle: 365 * DAY, stall: 365 * DAY };
+
 /** Remembers what it was shown, and answers with whether it was believed; `/watch` goes on for ever. */
 async function setUp(t: Test, credentialCA = company.cert) {
   const clock = createFakeClock();
@@ -38,9 +41,11 @@ async function setUp(t: Test, credentialCA = company.cert) {
     if (target === '/watch') response.write(Buffer.from(verdict));
     else response.end(verdict);
   };
-  // What ends here ends by its certificate.
-  const timeouts = { header: 10_000, idle: 365 * DAY, stall: 365 * DAY };
-  const listening = await startListener(serve, { tls: { ...certificate, credentialCA }, timeouts, clock });
+  const listening = await startListener(serve, {
+    tls: { ...certificate, credentialCA },
+    timeouts: PATIENT,
+    clock,
+  });
   t.teardown(() => listening.close());
   return {
     ...listening,
@@ -400,6 +405,7 @@ t.test('where a certificate is demanded, its verdict lasts no longer either', as
   };
   const { listener, socket, close } = await startListener(serve, {
     tls: { ...certificate, clientCA: company.cert },
+    timeouts: PATIENT,
     clock,
   });
   t.teardown(close);
