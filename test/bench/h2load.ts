@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Generator, generatorOf, type LoadOptions } from './generator.ts';
 import { LOAD_CORE, start } from './processes.ts';
-import { quantile } from './statistics.ts';
 
 const run = promisify(execFile);
 const TRIAL = '1000';
@@ -23,25 +22,37 @@ export async function h2load(options: LoadOptions): Promise<Generator> {
   return generatorOf(running, () => running.stop());
 }
 
-/** The same offered load for everybody: what a person waits, in milliseconds, where a proxy is not at its limit. */
-export async function latencyAt(
+/** Connections are opened in it, which is not counted. */
+const OPENING_SECONDS = 1;
+
+/**
+ * The same offered load for everybody: what a person waits, in milliseconds, where a proxy is not at its limit.
+ * @throws where something was refused
+ */
+export async function latenciesAt(
   requestsPerSecond: number,
   seconds: number,
   options: LoadOptions,
-): Promise<{ p50: number; p99: number }> {
+): Promise<number[]> {
   const { folder, connections } = options;
   const log = join(folder, 'h2load.log');
   rmSync(log, { force: true });
   await run('taskset', [
-    ...['-c', LOAD_CORE, 'h2load', '--h1', `-D${seconds}`],
+    ...['-c', LOAD_CORE, 'h2load', '--h1', `-D${OPENING_SECONDS + seconds}`],
     ...[`--rps=${(requestsPerSecond / connections).toFixed(3)}`, `--log-file=${log}`],
     ...wordsOf(options),
   ]);
-  const times = readFileSync(log, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => Number(line.split('\t')[2]) / 1_000);
-  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
+  const requests = readFileSync(log, 'utf8').trim().split('\n').map(loggedRequest);
+  const refused = requests.find(({ status }) => status !== 200);
+  if (refused !== undefined) throw new Error(`an answer was a refusal: ${refused.status}`);
+  const opened = Math.min(...requests.map(({ began }) => began)) + OPENING_SECONDS * 1e6;
+  return requests.filter(({ began }) => began >= opened).map(({ took }) => took / 1_000);
+}
+
+/** Microseconds, and the status, -1 where there was no answer: h2load(1), `--log-file`. */
+function loggedRequest(line: string) {
+  const [began = Number.NaN, status = Number.NaN, took = Number.NaN] = line.split('\t').map(Number);
+  return { began, status, took };
 }
 
 function wordsOf({ port, path, connections, tokens }: LoadOptions): string[] {

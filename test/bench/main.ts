@@ -21,7 +21,7 @@ const USAGE = `Usage: npm run bench -- [OPTIONS]
   --json FILE                  where the figures are written (coverage/bench.json)
 
 Scenarios: get, tls, http2, list, create, redis, workers, offered, watches, first-sight, life,
-exec, and only by name: growth, profile, profile-list.
+exec, and only by name: growth, growth-watches, profile, profile-list.
 `;
 
 const values = read();

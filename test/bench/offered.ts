@@ -1,46 +1,59 @@
 /**
  * What a person waits at the same offered load for everybody: 60 % of what Caddy manages. Where a proxy is at its limit,
- * latency says nothing but how many connections wait.
+ * latency says nothing but how many connections wait. Contenders are all up and take turns of some seconds.
  */
 
 import { keystoneToken } from './configuration.ts';
 import { caddy } from './contenders/caddy.ts';
 import { passThrough } from './contenders/node.ts';
 import { stonegate } from './contenders/stonegate.ts';
-import { loadFor } from './generator.ts';
-import { latencyAt } from './h2load.ts';
+import { type LoadOptions, loadFor } from './generator.ts';
+import { latenciesAt } from './h2load.ts';
 import { play, ROUND_SECONDS, WARM_UP } from './play.ts';
+import type { Serving } from './processes.ts';
 import { GET, SMALL } from './scenarios.ts';
 import type { Site } from './site.ts';
+import { quantile, type Spread, spreadOf } from './statistics.ts';
 import { wrk } from './wrk.ts';
 
 export interface OfferedRow {
   readonly contender: string;
   /** Requests per second. */
   readonly offered: number;
-  /** Milliseconds. */
-  readonly p50: number;
-  readonly p99: number;
+  /** Milliseconds, of the rounds. */
+  readonly p50: Spread;
+  readonly p99: Spread;
 }
 
 const SHARE = 0.6;
+const ROUNDS = 7;
 
 /** @param known Caddy's maximum in requests per second, where it was measured before */
-export async function measureOffered(site: Site, seconds: number, known?: number): Promise<OfferedRow[]> {
-  const maximum = known ?? (await maximumOfCaddy(site));
-  const offered = Math.round(maximum * SHARE);
-  const rows: OfferedRow[] = [];
-  for (const contender of [stonegate, passThrough, caddy]) {
-    const serving = await contender.start({ site, upstream: 'plain' });
-    try {
+export async function measureOffered(site: Site, known?: number): Promise<OfferedRow[]> {
+  const offered = Math.round((known ?? (await maximumOfCaddy(site))) * SHARE);
+  const servings: Serving[] = [];
+  try {
+    const entrants: { contender: string; options: LoadOptions; rounds: number[][] }[] = [];
+    for (const contender of [stonegate, passThrough, caddy]) {
+      const serving = await contender.start({ site, upstream: 'plain' });
+      servings.push(serving);
       const options = { ...SMALL, folder: site.folder, port: serving.port, tokens: [keystoneToken()] };
       await loadFor(WARM_UP, wrk, options);
-      rows.push({ contender: contender.name, offered, ...(await latencyAt(offered, seconds, options)) });
-    } finally {
-      await serving.stop();
+      entrants.push({ contender: contender.name, options, rounds: [] });
     }
+    const order = [...entrants];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const { options, rounds } of order)
+        rounds.push(await latenciesAt(offered, ROUND_SECONDS, options));
+      order.reverse();
+    }
+    return entrants.map(({ contender, rounds }) => {
+      const of = (q: number) => spreadOf(rounds.map((latencies) => quantile(latencies, q)));
+      return { contender, offered, p50: of(0.5), p99: of(0.99) };
+    });
+  } finally {
+    for (const serving of servings) await serving.stop();
   }
-  return rows;
 }
 
 async function maximumOfCaddy(site: Site): Promise<number> {

@@ -93,7 +93,12 @@ function spread({ min, median, max }: Spread): string {
 }
 
 function show(value: unknown): string {
+  if (isSpread(value)) return spread(value);
   if (typeof value !== 'number') return String(value);
   if (Number.isNaN(value)) return '–';
   return value >= 100 ? Math.round(value).toString() : value.toFixed(2);
+}
+
+function isSpread(value: unknown): value is Spread {
+  return typeof value === 'object' && value !== null && 'min' in value && 'median' in value && 'max' in value;
 }

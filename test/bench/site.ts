@@ -21,6 +21,8 @@ export interface Site {
   readonly upstream: Readonly<Record<UpstreamKind, string>>;
   readonly issuer: SigningIssuer;
   counts(): Promise<Counts>;
+  /** Gives each watch at an upstream an event a turn; those of one namespace share a second. Resolves when all are given. */
+  giveEvents(upstream: UpstreamKind, turns: number): Promise<void>;
   /** Writes a configuration of Stonegate, with these members merged over it, and names its file. */
   configure(name: string, upstream: UpstreamKind, changes?: Record<string, object>): string;
   close(): Promise<void>;
@@ -82,6 +84,9 @@ export async function createSite(): Promise<Site> {
       const urls = [`${upstream.plain}/seen`, `${upstream.tls}/seen`, `${keystoneURL}/seen`];
       const [plainly = 0, securely = 0, keystoneCalls = 0] = await Promise.all(urls.map(read));
       return { requests: plainly + securely, keystoneCalls };
+    },
+    async giveEvents(kind, turns) {
+      await read(`${upstream[kind]}/events/${turns}`);
     },
     configure(name, kind, changes = {}) {
       const surroundings = { certFile, keyFile, caFile, upstream: upstream[kind], keystoneURL, issuer };

@@ -1,7 +1,7 @@
 /**
  * Idle watches with an event each a second: what they hold of memory, with both connections counted, and how long an event
- * is on its way from the upstream's writing to the client's reading. A machine that opens fewer in the time given, or has
- * not the files, measures with fewer.
+ * is on its way from the upstream's writing to the client's reading. Contenders are all up with their watches, and have the
+ * seconds of events in turn. A machine that opens fewer in the time given, or has not the files, measures with fewer.
  */
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -9,8 +9,9 @@ import { keystoneToken } from './configuration.ts';
 import type { Contender } from './contenders/contender.ts';
 import { passThrough } from './contenders/node.ts';
 import { stonegate } from './contenders/stonegate.ts';
-import { LOAD_CORE, program, type Serving, start } from './processes.ts';
+import { LOAD_CORE, program, type Running, type Serving, start } from './processes.ts';
 import type { Site } from './site.ts';
+import { median, type Spread, spreadOf } from './statistics.ts';
 import { residentBytes } from './usage.ts';
 import { until } from './waiting.ts';
 
@@ -21,9 +22,11 @@ export interface WatchRow {
   readonly idleMB: number;
   readonly openMB: number;
   readonly kilobytesPerWatch: number;
-  /** Milliseconds. */
-  readonly p50: number;
-  readonly p99: number;
+  /** Milliseconds, of the turns. */
+  readonly p50: Spread;
+  readonly p99: Spread;
+  /** How much more than the last contender's p99 in the same turn, at the median. */
+  readonly p99Added: number;
 }
 
 const TRANSPORTS = [
@@ -31,18 +34,17 @@ const TRANSPORTS = [
   { transport: 'TLS on both sides', upstream: 'tls', protocol: 'http1' },
   { transport: 'HTTP/2 in front, TLS behind', upstream: 'tls', protocol: 'http2' },
 ] as const;
-const OPENING_SECONDS = 30;
+const OPENING_SECONDS = 60;
 const OPENING_SECONDS_OF_MANY = 150;
-const MEASURED_SECONDS = 4;
+const TURNS = 9;
+/** What opening leaves behind, and programs that compile themselves: their first turns are not counted. */
+const FIRST_TURNS = 2;
 
 /** Beside the pass-through, over each transport, with as many for both. */
 export async function compareWatches(site: Site, watches: number): Promise<WatchRow[]> {
   const rows: WatchRow[] = [];
-  for (const way of TRANSPORTS) {
-    const ours = await measureWatches(site, stonegate, way, watches, OPENING_SECONDS);
-    rows.push(ours);
-    rows.push(await measureWatches(site, passThrough, way, ours.watches, 2 * OPENING_SECONDS));
-  }
+  for (const way of TRANSPORTS)
+    rows.push(...(await measureWatches(site, [stonegate, passThrough], way, watches, OPENING_SECONDS)));
   return rows;
 }
 
@@ -50,51 +52,82 @@ export async function compareWatches(site: Site, watches: number): Promise<Watch
 export async function growWatches(site: Site, numbers: readonly number[]): Promise<WatchRow[]> {
   const rows: WatchRow[] = [];
   for (const number of numbers)
-    rows.push(await measureWatches(site, stonegate, TRANSPORTS[0], number, OPENING_SECONDS_OF_MANY));
+    rows.push(...(await measureWatches(site, [stonegate], TRANSPORTS[0], number, OPENING_SECONDS_OF_MANY)));
   return rows;
 }
 
 type Way = (typeof TRANSPORTS)[number];
 
+interface Watching {
+  readonly contender: string;
+  readonly serving: Serving;
+  readonly client: Running;
+  readonly open: number;
+  /** Bytes. */
+  readonly idle: number;
+}
+
 async function measureWatches(
   site: Site,
-  contender: Contender,
+  contenders: readonly Contender[],
   { transport, upstream, protocol }: Way,
   watches: number,
   opening: number,
-): Promise<WatchRow> {
-  const serving = await contender.start({ site, upstream, http2: protocol === 'http2' });
+): Promise<WatchRow[]> {
+  const started: Running[] = [];
   try {
-    const idle = residentBytes(serving.pid);
-    const wanted = Math.min(watches, allowedByFiles());
-    const { open, p50, p99 } = await openWatches(serving, protocol, wanted, opening);
-    return {
-      contender: contender.name,
-      transport,
-      watches: open,
-      idleMB: idle / 1e6,
-      openMB: residentBytes(serving.pid) / 1e6,
-      kilobytesPerWatch: (residentBytes(serving.pid) - idle) / open / 1e3,
-      p50,
-      p99,
-    };
+    const watching: Watching[] = [];
+    let wanted = Math.min(watches, allowedByFiles());
+    for (const contender of contenders) {
+      const serving = await contender.start({ site, upstream, http2: protocol === 'http2' });
+      started.push(serving);
+      const idle = residentBytes(serving.pid);
+      const words = [serving.port, contender.name, wanted, opening, keystoneToken(), protocol].map(String);
+      const client = start(LOAD_CORE, [process.execPath, program('watches'), ...words]);
+      started.push(client);
+      wanted = await opened(client, 2 * opening);
+      watching.push({ contender: contender.name, serving, client, open: wanted, idle });
+    }
+    await site.giveEvents(upstream, TURNS);
+    const turns = await Promise.all(watching.map(({ client }) => turnsOf(client)));
+    const last = turns.at(-1) ?? [];
+    return watching.map(({ contender, serving, open, idle }, index) => {
+      const own = turns[index] ?? [];
+      return {
+        contender,
+        transport,
+        watches: open,
+        idleMB: idle / 1e6,
+        openMB: residentBytes(serving.pid) / 1e6,
+        kilobytesPerWatch: (residentBytes(serving.pid) - idle) / open / 1e3,
+        p50: spreadOf(own.map(({ p50 }) => p50)),
+        p99: spreadOf(own.map(({ p99 }) => p99)),
+        p99Added: median(own.map(({ p99 }, turn) => p99 - (last[turn]?.p99 ?? Number.NaN))),
+      };
+    });
   } finally {
-    await serving.stop();
+    for (const running of started.reverse()) await running.stop();
   }
 }
 
-async function openWatches(serving: Serving, protocol: Way['protocol'], wanted: number, opening: number) {
-  const words = [serving.port, wanted, opening, MEASURED_SECONDS, keystoneToken(), protocol].map(String);
-  const client = start(LOAD_CORE, [process.execPath, program('watches'), ...words]);
-  try {
-    const patience = 2 * opening * 1_000;
-    const open = await until(client, () => /\{"open":(\d+)\}/.exec(client.output())?.[1], patience);
-    const said = await until(client, () => /\{"events".*\}/.exec(client.output())?.[0]);
-    const { p50, p99 }: { p50: number; p99: number } = JSON.parse(said);
-    return { open: Number(open), p50, p99 };
-  } finally {
-    await client.stop();
-  }
+async function opened(client: Running, patienceSeconds: number): Promise<number> {
+  const look = () => /\{"open":(\d+)\}/.exec(client.output())?.[1];
+  return Number(await until(client, look, patienceSeconds * 1_000));
+}
+
+interface Turn {
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+async function turnsOf(client: Running): Promise<Turn[]> {
+  client.signal('SIGINT');
+  await client.closed();
+  const [said] = /\{"turns".*\}/.exec(client.output()) ?? [];
+  if (said === undefined) throw new Error(`no turns:\n${client.output()}`);
+  const { turns }: { turns: Turn[] } = JSON.parse(said);
+  return turns.slice(FIRST_TURNS);
 }
 
 const OTHER_FILES = 200;

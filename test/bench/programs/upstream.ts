@@ -1,11 +1,13 @@
 /**
  * The API server of the benchmark: answers from memory, straight on the socket, so that it is never the slowest part.
- * `watch=true` is a stream with an event each second, once no more of them open; an upgrade becomes a flood of bytes; whatever else has a body is
- * read and answered. `/seen` tells how many requests there were, those for itself left out. Speaks HTTP/1.1 as all contenders do towards their upstream; with a certificate, over TLS.
+ * `watch=true` is a stream; an upgrade becomes a flood of bytes; whatever else has a body is read and answered.
+ * `/events/TURNS` gives streams their events, and `/seen` tells how many requests there were, those two left out. Speaks
+ * HTTP/1.1 as all contenders do towards their upstream; with a certificate, over TLS.
  */
 import { readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import process from 'node:process';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createServer as createTLSServer } from 'node:tls';
 import { announce } from './announce.ts';
 
@@ -21,10 +23,12 @@ const SWITCHED = Buffer.from(
   'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n',
 );
 const FLOOD = Buffer.alloc(64 * 1024, 'x');
-const EVENT_INTERVAL = 1_000;
+const TURN_MS = 1_000;
+const REST_MS = 500;
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-const streams = new Set<Socket>();
+/** Watches by what was asked. */
+const streams = new Map<string, Set<Socket>>();
 let seen = 0;
 
 function document(bytes: number): string {
@@ -43,7 +47,9 @@ function serve(socket: Socket): void {
   let body = 0;
   socket.setNoDelay(true);
   socket.on('error', () => socket.destroy());
-  socket.on('close', () => streams.delete(socket));
+  socket.on('close', () => {
+    for (const sockets of streams.values()) sockets.delete(socket);
+  });
   socket.on('data', (chunk: Buffer) => {
     let rest = chunk;
     if (body > 0) {
@@ -78,12 +84,17 @@ function respond(socket: Socket, head: string): void {
     socket.write(answer(200, String(seen)));
     return;
   }
+  const [, turns] = /^GET \/events\/(\d+) /.exec(target) ?? [];
+  if (turns !== undefined) {
+    void playEvents(Number(turns)).then(() => socket.write(answer(200, turns)));
+    return;
+  }
   seen += 1;
   if (/\r\nupgrade: /i.test(head)) flood(socket);
   else if (target.includes('watch=true')) {
     socket.write(STREAM);
-    streams.add(socket);
-    opened = Date.now();
+    const alike = streams.get(target) ?? new Set();
+    streams.set(target, alike.add(socket));
   } else socket.write(target.includes('/large') ? LARGE : SMALL);
 }
 
@@ -96,27 +107,28 @@ function flood(socket: Socket): void {
   pour();
 }
 
-/** Watches open faster where none has events yet: thousands of events a second would have the core to themselves. */
-const OPENING_MS = 500;
-let opened = 0;
+/** In each turn, those who asked the same have an event each, one such group after the other. */
+async function playEvents(turns: number): Promise<void> {
+  const groups = [...streams.values()].map((sockets) => [...sockets]);
+  for (let turn = 0; turn < turns; turn += 1) {
+    for (const group of groups) await giveEvents(group, turn);
+    groups.reverse();
+  }
+}
 
-/** Spread over the second, as the events of real objects are. */
-let turn: Socket[] = [];
-let sent = 0;
-let began = Date.now();
-setInterval(() => {
-  if (Date.now() - opened < OPENING_MS) return;
-  const due = Math.ceil((turn.length * (Date.now() - began)) / EVENT_INTERVAL);
-  for (; sent < Math.min(due, turn.length); sent += 1) turn[sent]?.write(event());
-  if (Date.now() - began < EVENT_INTERVAL) return;
-  turn = [...streams];
-  sent = 0;
-  began = Date.now();
-}, 5);
+/** Spread over the time, as the events of real objects are, and a while for the last to arrive. */
+async function giveEvents(sockets: readonly Socket[], turn: number): Promise<void> {
+  const began = performance.now();
+  for (let given = 0; given < sockets.length; await pause(5)) {
+    const due = Math.ceil((sockets.length * (performance.now() - began)) / TURN_MS);
+    for (; given < Math.min(due, sockets.length); given += 1) sockets[given]?.write(event(turn));
+  }
+  await pause(REST_MS);
+}
 
 /** Carries the machine's monotonic time in nanoseconds, which the client compares with its own. */
-function event(): string {
-  const line = `{"type":"MODIFIED","at":"${process.hrtime.bigint()}"}\n`;
+function event(turn: number): string {
+  const line = `{"type":"MODIFIED","turn":${turn},"at":"${process.hrtime.bigint()}"}\n`;
   return `${line.length.toString(16)}\r\n${line}\r\n`;
 }
 

@@ -1,28 +1,30 @@
 /**
- * Many idle watches at once: opens COUNT of them at 127.0.0.1:PORT, or as many as OPENING seconds allow, over HTTP/1.1
- * or, a hundred to a connection, over HTTP/2. Says `{"open":NUMBER}` when the last has its head, and SECONDS later how
- * long events took to come.
+ * Many idle watches at once: opens COUNT of them for NAMESPACE at 127.0.0.1:PORT, or as many as OPENING seconds allow, over
+ * HTTP/1.1 or, a hundred to a connection, over HTTP/2. Says `{"open":NUMBER}` when the last has its head, and at SIGINT how
+ * long the events of each turn took to come, in milliseconds.
  */
 import { connect as connectHTTP2 } from 'node:http2';
 import process from 'node:process';
 import { connect } from 'node:tls';
 import { quantile } from '../statistics.ts';
 
-const [port = '', counted = '', opening = '', seconds = '', token = '', protocol = ''] =
+const [port = '', namespace = '', counted = '', opening = '', token = '', protocol = ''] =
   process.argv.slice(2);
 const count = Number(counted);
-const path = '/api/v1/namespaces/default/configmaps?watch=true';
+const path = `/api/v1/namespaces/${namespace}/configmaps?watch=true`;
 const STREAMS_PER_CONNECTION = 100;
 const OPENING_AT_ONCE = 50;
 
 let open = 0;
-let measuring = false;
-const latencies: number[] = [];
+/** By the number of the turn. */
+const latencies: number[][] = [];
 
 function onText(text: string): void {
-  if (!measuring) return;
   const now = process.hrtime.bigint();
-  for (const [, at = '0'] of text.matchAll(/"at":"(\d+)"/g)) latencies.push(Number(now - BigInt(at)) / 1e6);
+  for (const [, turn, at = '0'] of text.matchAll(/"turn":(\d+),"at":"(\d+)"/g)) {
+    latencies[Number(turn)] ??= [];
+    latencies[Number(turn)]?.push(Number(now - BigInt(at)) / 1e6);
+  }
 }
 
 function openHTTP1(): Promise<void> {
@@ -60,6 +62,16 @@ function openHTTP2(): Promise<void> {
   });
 }
 
+process.once('SIGINT', () => {
+  const turns = latencies.map((times) => ({
+    events: times.length,
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+  }));
+  console.log(JSON.stringify({ turns }));
+  process.exit(0);
+});
+
 const deadline = Date.now() + Number(opening) * 1_000;
 while (open < count && Date.now() < deadline) {
   const batch = Array.from({ length: Math.min(OPENING_AT_ONCE, count - open) }, () =>
@@ -69,15 +81,3 @@ while (open < count && Date.now() < deadline) {
   open += batch.length;
 }
 console.log(JSON.stringify({ open }));
-// What opening leaves behind is not counted.
-setTimeout(() => {
-  measuring = true;
-}, 2_000);
-setTimeout(
-  () => {
-    const [p50, p99] = [quantile(latencies, 0.5), quantile(latencies, 0.99)];
-    console.log(JSON.stringify({ events: latencies.length, p50, p99 }));
-    process.exit(0);
-  },
-  2_000 + Number(seconds) * 1_000,
-);
