@@ -38,7 +38,7 @@ import { tenancyModeOf } from './tenancy-mode-of.ts';
 
 export interface BuiltPipeline {
   serve(exchange: Exchange): Promise<void>;
-  readonly undecided: Usage<Exchange>;
+  readonly undecided: Usage;
   readonly authentication: ReadinessCheck;
   /** Without the last: for whoever only wants to know what would happen. */
   readonly stages: Stages;

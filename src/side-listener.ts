@@ -5,7 +5,6 @@
 import type { AddressInfo } from 'node:net';
 import { StatusError } from './errors/status-error.ts';
 import { Usage } from './lib/usage.ts';
-import type { Exchange } from './pipeline/exchange.ts';
 import { createListener, type ListenerOptions } from './server/listener.ts';
 
 type Served = Pick<ListenerOptions, 'serve' | 'tls'>;
@@ -39,18 +38,18 @@ export interface SideListener {
 /** @throws Error where the address is taken; the parts are closed then */
 export async function createSideListener(options: SideListenerOptions): Promise<SideListener> {
   const { name, parts, logger } = options;
-  let current = { serve: options.serve, inUse: new Usage<Exchange>() };
+  let current = { serve: options.serve, inUse: new Usage() };
   /** When nobody is served any more by what was replaced. */
   let former: Promise<unknown> = Promise.resolve();
   const listener = await createListener({
     ...options,
     async serve(exchange) {
       const { serve, inUse } = current;
-      inUse.enter(exchange);
+      const use = inUse.enter();
       try {
         await serve(exchange);
       } finally {
-        inUse.leave(exchange);
+        use.leave();
       }
     },
   }).catch(async (error: unknown) => {

@@ -5,7 +5,7 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusAnswer, toStatus } from '../errors/to-status.ts';
-import type { Usage } from '../lib/usage.ts';
+import type { Usage, Use } from '../lib/usage.ts';
 import type { Answer, Answerer } from './answerer.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
 import { ServedRecord } from './record.ts';
@@ -34,7 +34,7 @@ export interface Pipeline extends Stages {
   readonly forwarder: Forwarder;
   readonly tunneller: Tunneller;
   /** Requests that may still ask what the pipeline is made of: those not yet handed to the API server. */
-  readonly undecided: Usage<Exchange>;
+  readonly undecided: Usage;
   readonly writeStatus: (response: ResponseWriter, answer: StatusAnswer, auditID: string) => void;
 }
 
@@ -45,7 +45,7 @@ export interface Pipeline extends Stages {
 export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Promise<void> {
   const received = receive(exchange, pipeline);
   const record = new ServedRecord(received);
-  pipeline.undecided.enter(exchange);
+  const undecided = pipeline.undecided.enter();
   try {
     const identified = identify(received, record, pipeline);
     const proven = authenticateRequest(identified, record, pipeline);
@@ -63,19 +63,24 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     pipeline.limitTenant(authorized.tenant);
     const routed = rewrite(authorized, pipeline);
     const outgoing = impersonateRequest(routed, pipeline);
-    record.outcome = await deliver(outgoing, record, pipeline);
+    record.outcome = await deliver(outgoing, record, pipeline, undecided);
     if (record.outcome.status === 401) forgetRefused(outgoing, pipeline);
   } catch (error) {
     if (record.user === undefined) pipeline.observer.requestReceived(record);
     record.outcome = refuse(error, received, pipeline);
   } finally {
-    pipeline.undecided.leave(exchange);
+    undecided.leave();
   }
   pipeline.observer.responseComplete(record);
 }
 
-/** The last stage's three ways: answer, tunnel, forward. */
-function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipeline): Promise<RelayResult> {
+/** The last stage's three ways: answer, tunnel, forward. What is forwarded is decided. */
+function deliver(
+  outgoing: Outgoing,
+  record: RequestRecord,
+  pipeline: Pipeline,
+  undecided: Use,
+): Promise<RelayResult> {
   const answer = firstAnswer(outgoing, pipeline.answerers);
   if (answer !== undefined) return answer.then((made) => writeAnswer(outgoing, made));
   const { exchange, route, info, sender } = outgoing;
@@ -97,7 +102,7 @@ function deliver(outgoing: Outgoing, record: RequestRecord, pipeline: Pipeline):
     exchange.upgrade === undefined
       ? pipeline.forwarder.forward(request, exchange, hooks)
       : pipeline.tunneller.tunnel(request, exchange, exchange.upgrade, hooks);
-  pipeline.undecided.leave(exchange);
+  undecided.leave();
   return result;
 }
 

@@ -118,16 +118,16 @@ t.test('a part that is retired is built anew when it is wanted again', async (t)
 });
 
 t.test('what is used has ended being used when the last user has left', async (t) => {
-  const usage = new Usage<string>();
+  const usage = new Usage();
   await usage.ended();
   const seen: string[] = [];
-  for (const user of ['a', 'b']) usage.enter(user);
+  const [a, b] = [usage.enter(), usage.enter()];
   const ended = usage.ended().then(() => seen.push('ended'));
-  usage.leave('a');
-  usage.leave('a');
+  a.leave();
+  a.leave();
   await Promise.resolve();
   t.same(seen, []);
-  usage.leave('b');
+  b.leave();
   await ended;
   t.same(seen, ['ended']);
 });
