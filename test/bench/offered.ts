@@ -33,18 +33,20 @@ export async function measureOffered(site: Site, known?: number): Promise<Offere
   const offered = Math.round((known ?? (await maximumOfCaddy(site))) * SHARE);
   const servings: Serving[] = [];
   try {
-    const entrants: { contender: string; options: LoadOptions; rounds: number[][] }[] = [];
+    const entrants: { contender: string; serving: Serving; options: LoadOptions; rounds: number[][] }[] = [];
     for (const contender of [stonegate, passThrough, caddy]) {
       const serving = await contender.start({ site, upstream: 'plain' });
       servings.push(serving);
       const options = { ...SMALL, folder: site.folder, port: serving.port, tokens: [keystoneToken()] };
       await loadFor(WARM_UP, wrk, options);
-      entrants.push({ contender: contender.name, options, rounds: [] });
+      entrants.push({ contender: contender.name, serving, options, rounds: [] });
     }
     const order = [...entrants];
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const { options, rounds } of order)
+      for (const { serving, options, rounds } of order) {
         rounds.push(await latenciesAt(offered, ROUND_SECONDS, options));
+        serving.tidy?.();
+      }
       order.reverse();
     }
     return entrants.map(({ contender, rounds }) => {

@@ -28,6 +28,8 @@ export interface Running {
 
 export interface Serving extends Running {
   readonly port: number;
+  /** Clears away what only grows; called between turns. */
+  tidy?(): void;
 }
 
 /** Whatever ends the benchmark ends them too. */

@@ -36,10 +36,13 @@ export async function playRounds(options: RoundsOptions): Promise<Row[]> {
     for (const entry of entries) {
       const serving = await entry.start();
       servings.push(serving);
-      const generator = await load({ ...entry.shape, folder: site.folder, port: serving.port });
-      entrants.push({ serving, generator });
-      await warmUp(site, entry, { serving, generator });
+      entrants.push({
+        serving,
+        generator: await load({ ...entry.shape, folder: site.folder, port: serving.port }),
+      });
+      entrants.at(-1)?.generator.suspend();
     }
+    await warmUp(site, entries, entrants);
     await atBounds?.();
     for (let round = 0; round < rounds; round += 1)
       results.push(await playRound(entrants, seconds, site.counts));
@@ -52,16 +55,27 @@ export async function playRounds(options: RoundsOptions): Promise<Row[]> {
   return entries.map(({ name }, index) => rowOf(name, index, results));
 }
 
-/** Lasts until all tokens were seen, which may be longer than wanted. @throws where no request goes through */
-async function warmUp(site: Site, { shape, warmUp }: Entry, entrant: Entrant): Promise<void> {
-  const seen = async () => (await site.counts()).requests;
-  let before = await seen();
-  let missing = shape.tokens.length + shape.connections;
-  for (let seconds = warmUp; missing > 0; seconds = 1) {
-    await takeTurn(entrant, seconds);
-    const now = await seen();
-    if (now === before) throw new Error(`no request went through:\n${entrant.serving.output()}`);
-    missing -= now - before;
-    before = now;
-  }
+const WARM_UP_TURN = 0.5;
+
+/**
+ * In turn too: who has rested for longer than another has another heap, and is slower for a while. Lasts until all tokens were
+ * seen, which may be longer than wanted. @throws where no request goes through
+ */
+async function warmUp(site: Site, entries: readonly Entry[], entrants: readonly Entrant[]): Promise<void> {
+  const cold = new Map(
+    entrants.map((entrant, index) => {
+      const { warmUp: seconds = 0, shape } = entries[index] ?? {};
+      return [entrant, { seconds, requests: (shape?.tokens.length ?? 0) + (shape?.connections ?? 0) }];
+    }),
+  );
+  let { requests: before } = await site.counts();
+  while (cold.size > 0)
+    for (const [entrant, missing] of cold) {
+      missing.seconds -= await takeTurn(entrant, WARM_UP_TURN);
+      const { requests: now } = await site.counts();
+      if (now === before) throw new Error(`no request went through:\n${entrant.serving.output()}`);
+      missing.requests -= now - before;
+      before = now;
+      if (missing.seconds <= 0 && missing.requests <= 0) cold.delete(entrant);
+    }
 }

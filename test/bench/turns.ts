@@ -72,5 +72,7 @@ export async function takeTurn({ serving, generator }: Entrant, seconds: number)
   generator.resume();
   await pause(seconds * 1_000);
   generator.suspend();
-  return ((await untilAtRest(serving.pid)) - began) / 1_000;
+  const atRest = await untilAtRest(serving.pid);
+  serving.tidy?.();
+  return (atRest - began) / 1_000;
 }
