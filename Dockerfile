@@ -26,5 +26,6 @@ EXPOSE 8443 9090
 ENV ADMIN_PORT=9090
 HEALTHCHECK --interval=30s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ADMIN_PORT}/livez`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "dist/main.js"]
+# Where memory is plenty, V8 lets its young generation grow to 128 MB, from which a proxy gains nothing (docs/performance.md).
+ENTRYPOINT ["node", "--max-semi-space-size=16", "dist/main.js"]
 CMD ["serve", "--config", "/etc/stonegate/stonegate.yaml"]

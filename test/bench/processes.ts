@@ -73,14 +73,16 @@ export function start(
   };
 }
 
+/** Node for whatever is measured, with the flag of the container image. */
+export const NODE = [
+  process.execPath,
+  '--disable-warning=ExperimentalWarning',
+  '--max-semi-space-size=16',
+] as const;
+
 /** A Node program; resolves when it has announced its port. */
 export async function startProgram(core: string, name: string, ...args: string[]): Promise<Serving> {
-  const running = start(core, [
-    process.execPath,
-    '--disable-warning=ExperimentalWarning',
-    program(name),
-    ...args,
-  ]);
+  const running = start(core, [...NODE, program(name), ...args]);
   const port = await until(running, () => {
     const line = /^\{"port":(\d+)\}$/m.exec(running.output());
     return line ? Number(line[1]) : undefined;

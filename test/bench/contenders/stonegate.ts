@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { createRedisServer, type RedisServer, redisMissing } from '../../support/redis/redis-server.ts';
-import { CONTENDER_CORE, type Running, type Serving, start, TWO_CORES } from '../processes.ts';
+import { CONTENDER_CORE, NODE, type Running, type Serving, start, TWO_CORES } from '../processes.ts';
 import type { Site, UpstreamKind } from '../site.ts';
 import { until } from '../waiting.ts';
 import type { Contender } from './contender.ts';
@@ -34,8 +34,7 @@ export async function startStonegate(options: StonegateOptions): Promise<Serving
     audit: { file: audit },
     ...changes,
   });
-  const words = [process.execPath, '--disable-warning=ExperimentalWarning', ...nodeOptions];
-  const running = start(core, [...words, MAIN, 'serve', '--config', file]);
+  const running = start(core, [...NODE, ...nodeOptions, MAIN, 'serve', '--config', file]);
   const ports = await until(running, () => portsOf(running));
   return { ...running, ...ports, tidy: () => emptyLog(audit) };
 }
