@@ -45,11 +45,11 @@ export async function createSideListener(options: SideListenerOptions): Promise<
     ...options,
     async serve(exchange) {
       const { serve, inUse } = current;
-      const use = inUse.enter();
+      const stay = inUse.enter();
       try {
         await serve(exchange);
       } finally {
-        use.leave();
+        stay.leave();
       }
     },
   }).catch(async (error: unknown) => {

@@ -52,7 +52,7 @@ const STAGES = {
 
 /**
  * What the stages of a request share is made once. `user` is who the person is to the API server; `impersonatedUser` is
- * whom they act as (`kubectl --as`), else themselves where the API server was asked as that user, not as Stonegate.
+ * whom they act as (`kubectl --as`), else themselves where the request was forwarded as that user.
  *
  * @param request of which user and target do not change any more; keeps the shared beginning
  * @param at of the stage, in milliseconds since the epoch

@@ -1,7 +1,7 @@
 /**
  * Those who are there right now, of whom many come and go. Whoever leaves holds on to nobody: a Set makes itself new
  * tables as members come and go, and each old table keeps, until the next full collection, whoever stood in it, with
- * all that hangs on them.
+ * all that hangs on them, and the tables after it.
  */
 
 /** A place in a ring, alone in it at first. A member extends it; one that is no member is where the ring begins. */

@@ -5,7 +5,7 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusAnswer, toStatus } from '../errors/to-status.ts';
-import type { Usage, Use } from '../lib/usage.ts';
+import type { Stay, Usage } from '../lib/usage.ts';
 import type { Answer, Answerer } from './answerer.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
 import { ServedRecord } from './record.ts';
@@ -33,13 +33,13 @@ export interface Pipeline extends Stages {
   readonly answerers: readonly Answerer[];
   readonly forwarder: Forwarder;
   readonly tunneller: Tunneller;
-  /** Requests that may still ask what the pipeline is made of: those not yet handed to the API server. */
+  /** Requests not yet handed to the API server; the others at most make a cache forget a token, which may have ended by then. */
   readonly undecided: Usage;
   readonly writeStatus: (response: ResponseWriter, answer: StatusAnswer, auditID: string) => void;
 }
 
 /**
- * Serves one request to its end. Never throws. Most stages know at once: only what is a promise is waited for, since each
+ * Serves one request to its end. Rejects only where its own refusal cannot be written. Most stages know at once: only what is a promise is waited for, since each
  * wait costs as much as a stage does.
  */
 export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Promise<void> {
@@ -79,7 +79,7 @@ function deliver(
   outgoing: Outgoing,
   record: RequestRecord,
   pipeline: Pipeline,
-  undecided: Use,
+  undecided: Stay,
 ): Promise<RelayResult> {
   const answer = firstAnswer(outgoing, pipeline.answerers);
   if (answer !== undefined) return answer.then((made) => writeAnswer(outgoing, made));

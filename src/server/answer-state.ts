@@ -38,7 +38,7 @@ export class AnswerState extends Place implements Leaving {
     open.add(this);
   }
 
-  /** Aborted when the client leaves before the answer is complete. Made on demand, as the other is. */
+  /** Aborted when the client leaves before the answer is complete. Made on demand, as `draining` is. */
   get signal(): AbortSignal {
     this.#gone ??= new AbortController();
     if (this.#left) this.#gone.abort();

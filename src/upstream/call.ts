@@ -1,6 +1,6 @@
 /**
- * One request to the API server: its time limits, the client's leaving, the one retry, and what a 401 means. What becomes
- * of the answer is the sink's business, what stands on the wire the connection's.
+ * One request to the API server: its time limits, the client's leaving, and the one retry. What becomes of the answer is the
+ * sink's business, what stands on the wire the connection's.
  */
 import type { Readable } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
@@ -150,7 +150,7 @@ class Call implements AnswerHandler, Flow {
 
   onEnd(): void {
     this.#sink.end();
-    this.#disarm();
+    this.#settle();
     this.#outcome.resolve({ status: this.#status, aborted: false });
   }
 
@@ -187,13 +187,13 @@ class Call implements AnswerHandler, Flow {
 
   readonly #onLeave = (): void => {
     if (this.#settled) return;
-    this.#settle();
+    this.#giveUp();
     this.#breakOff();
   };
 
   #fail(error: unknown): void {
     if (this.#settled) return;
-    this.#settle();
+    this.#giveUp();
     if (this.#status === 0) {
       const failure = upstreamFailure(error);
       this.#outcome.reject(failure);
@@ -212,13 +212,13 @@ class Call implements AnswerHandler, Flow {
     }
   }
 
-  #settle(): void {
-    this.#disarm();
+  #giveUp(): void {
+    this.#settle();
     this.#errand?.abandon();
   }
 
   /** Nothing can fire any more. */
-  #disarm(): void {
+  #settle(): void {
     this.#settled = true;
     this.#request.leaving.offLeave(this.#onLeave);
     this.#idle?.stop();

@@ -109,7 +109,7 @@ export class ConnectionPool implements ConnectionOwner {
     const connection = this.#kept.take();
     if (connection !== undefined) this.#leaveOn(connection, errand);
     else if (this.#open.size + this.#opening.size < this.#max) this.#openFor(errand);
-    else this.#waiting.putBack(errand);
+    else this.#waiting.add(errand);
   }
 
   #leaveOn(connection: PooledConnection, errand: Errand): void {

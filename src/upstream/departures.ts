@@ -49,13 +49,13 @@ const MAX_BRIEF = 256;
 
 export function createDepartures(options: DepartureOptions): Departures {
   const { credential, passThrough, connection } = options;
-  const anonymous = 'token' in credential;
+  const byToken = 'token' in credential;
   const own: Departure = {
-    ...lanes(anonymous ? connection : { ...connection, certificate: credential }, options),
-    token: anonymous ? credential.token : undefined,
+    ...lanes(byToken ? connection : { ...connection, certificate: credential }, options),
+    token: byToken ? credential.token : undefined,
   };
   // Where nothing but our token speaks for us, a connection is nobody's.
-  const clients = !passThrough || anonymous ? own : { ...lanes(connection, options), token: undefined };
+  const clients = !passThrough || byToken ? own : { ...lanes(connection, options), token: undefined };
   const pools = [...new Set([own, clients])].flatMap(({ brief, lasting }) => [brief.pool, lasting.pool]);
 
   return {

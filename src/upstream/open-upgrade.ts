@@ -14,7 +14,7 @@ import { answerFault } from './answer-fault.ts';
 import { addressOf, connect, MAX_HEADER_BYTES } from './connection.ts';
 import type { Departure, DepartureOf } from './departures.ts';
 import { callResultOf, timedOut, unavailable, upstreamFailure } from './failure.ts';
-import { outgoingHeaders } from './outgoing-headers.ts';
+import { upgradeFields } from './outgoing-headers.ts';
 
 export interface UpgradeOptions {
   readonly departureOf: DepartureOf;
@@ -165,7 +165,7 @@ function upgradeHeaders(
     protocol,
     // A POST without it would be sent chunked.
     ...(request.method === 'GET' ? [] : ['Content-Length', '0']),
-    ...outgoingHeaders(request.headers, token),
+    ...upgradeFields(request.headers, token),
   ];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The last step before a request leaves: framing, host and the credential are put on, and nothing that
- * belongs to the client's connection comes along.
+ * What becomes of a field on its way to the API server, where nothing that belongs to the client's connection comes along, and
+ * how long the body is. `request-head.ts` writes heads by it; for upgrades, which Node writes, the fields are listed here.
  * RFC 9110 §7.6.1; RFC 9112 §6.
  */
 import { StatusError } from '../errors/status-error.ts';
@@ -49,7 +49,7 @@ const WITHOUT_CONTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 
  * @throws StatusError InvariantBroken where somebody's Authorization is still there: it must never leave beside,
  *   or instead of, the sender's
  */
-export function outgoingHeaders(headers: HeaderList, token: string | undefined): string[] {
+export function upgradeFields(headers: HeaderList, token: string | undefined): string[] {
   const flat: string[] = [];
   for (const [name, value] of headers) {
     const { kind } = fateOf(name);

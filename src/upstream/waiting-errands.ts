@@ -23,17 +23,15 @@ export class WaitingErrands {
     return this.#round.empty;
   }
 
-  /** Behind all others. */
+  /** Behind all others; who was taken and got no connection after all keeps its place and its limit. */
   add(errand: Errand): void {
+    if (errand.wait !== undefined) {
+      errand.wait.goOn();
+      return;
+    }
     const wait = new ErrandWait(this.#round, errand, this.#onTooLong);
     errand.wait = wait;
     this.#round.join(wait);
-  }
-
-  /** It was taken and got no connection after all: it keeps its place and its limit, where it had waited at all. */
-  putBack(errand: Errand): void {
-    if (errand.wait === undefined) this.add(errand);
-    else errand.wait.goOn();
   }
 
   /** Who has waited longest, and waits no more. */

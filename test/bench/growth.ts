@@ -37,10 +37,10 @@ async function measureKind(site: Site, kind: Kind): Promise<GrowthRow[]> {
     ...PACE,
     site,
     load: wrk,
+    warmUp: WARM_UP,
     entries: kind.map((line, index) => ({
       name: line.what,
       shape: { ...SMALL, tokens: line.tokens },
-      warmUp: WARM_UP,
       start: async () => {
         const serving = await startLine(site, line, `growth-${index}`);
         started.push(serving);

@@ -20,8 +20,8 @@ const USAGE = `Usage: npm run bench -- [OPTIONS]
   --contender NAME=COMMAND,PORT  one more; it finds UPSTREAM, CERT_FILE, KEY_FILE and CA_FILE in its environment
   --json FILE                  where the figures are written (coverage/bench.json)
 
-Scenarios: get, tls, http2, list, create, redis, workers, offered, watches, first-sight, life,
-exec, and only by name: growth, growth-watches, profile, profile-list.
+Scenarios: get, tls, http2, list, create, log, redis, workers, offered, watches, first-sight,
+life, exec, and only by name: growth, growth-watches, profile, profile-list.
 `;
 
 const values = read();

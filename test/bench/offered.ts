@@ -13,13 +13,14 @@ import { play, ROUND_SECONDS, WARM_UP } from './play.ts';
 import type { Serving } from './processes.ts';
 import { GET, SMALL } from './scenarios.ts';
 import type { Site } from './site.ts';
-import { quantile, type Spread, spreadOf } from './statistics.ts';
+import { median, quantile, type Spread, spreadOf } from './statistics.ts';
 import { wrk } from './wrk.ts';
 
 export interface OfferedRow {
   readonly contender: string;
-  /** Requests per second. */
+  /** Requests per second, and how many were answered of them: who does not keep up has fewer, and waits unseen. */
   readonly offered: number;
+  readonly answered: number;
   /** Milliseconds, of the rounds. */
   readonly p50: Spread;
   readonly p99: Spread;
@@ -27,6 +28,8 @@ export interface OfferedRow {
 
 const SHARE = 0.6;
 const ROUNDS = 7;
+/** In turn too. */
+const WARM_UP_PARTS = 4;
 
 /** @param known Caddy's maximum in requests per second, where it was measured before */
 export async function measureOffered(site: Site, known?: number): Promise<OfferedRow[]> {
@@ -38,10 +41,11 @@ export async function measureOffered(site: Site, known?: number): Promise<Offere
       const serving = await contender.start({ site, upstream: 'plain' });
       servings.push(serving);
       const options = { ...SMALL, folder: site.folder, port: serving.port, tokens: [keystoneToken()] };
-      await loadFor(WARM_UP, wrk, options);
       entrants.push({ contender: contender.name, serving, options, rounds: [] });
     }
     const order = [...entrants];
+    for (let part = 0; part < WARM_UP_PARTS; part += 1)
+      for (const { options } of order) await loadFor(WARM_UP / WARM_UP_PARTS, wrk, options);
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const { serving, options, rounds } of order) {
         rounds.push(await latenciesAt(offered, ROUND_SECONDS, options));
@@ -51,7 +55,8 @@ export async function measureOffered(site: Site, known?: number): Promise<Offere
     }
     return entrants.map(({ contender, rounds }) => {
       const of = (q: number) => spreadOf(rounds.map((latencies) => quantile(latencies, q)));
-      return { contender, offered, p50: of(0.5), p99: of(0.99) };
+      const answered = median(rounds.map(({ length }) => length)) / ROUND_SECONDS;
+      return { contender, offered, answered, p50: of(0.5), p99: of(0.99) };
     });
   } finally {
     for (const serving of servings) await serving.stop();

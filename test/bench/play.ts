@@ -15,9 +15,8 @@ export interface Pace {
   readonly seconds: number;
 }
 
-/** Seconds of load until a contender that compiles itself has done so. */
+/** Seconds of load until Node has compiled what is run often; the same for all. */
 export const WARM_UP = 9;
-const WARM_UP_OF_OTHERS = 1;
 
 export const ROUND_SECONDS = 2;
 export const QUICK: Pace = { rounds: 5, seconds: ROUND_SECONDS };
@@ -34,10 +33,10 @@ export function play(
     ...pace,
     site,
     load: http2 ? h2load : wrk,
+    warmUp: WARM_UP,
     entries: contenders.map((contender) => ({
       name: contender.name,
       shape: { ...shape, tokens: [keystoneToken()] },
-      warmUp: contender.compilesItself ? WARM_UP : WARM_UP_OF_OTHERS,
       start: () => contender.start({ site, upstream, http2 }),
     })),
   });

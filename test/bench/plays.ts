@@ -9,10 +9,17 @@ import { measureLife } from './life.ts';
 import { measureOffered } from './offered.ts';
 import { play, ROUND_SECONDS } from './play.ts';
 import { measureProfile } from './profile.ts';
-import { growthTable, print, throughputTable, verdicts } from './report.ts';
+import { growthTable, print, throughputTable } from './report.ts';
 import type { Row } from './rows.ts';
 import { GET, SCENARIOS, type Scenario } from './scenarios.ts';
 import type { Site } from './site.ts';
+import {
+  firstSightVerdicts,
+  lifeVerdicts,
+  offeredVerdicts,
+  throughputVerdicts,
+  watchVerdicts,
+} from './verdicts.ts';
 import { compareWatches, growWatches } from './watches.ts';
 
 /** @returns the figures */
@@ -21,9 +28,15 @@ export type Play = (site: Site) => Promise<unknown>;
 export const BY_NAME_ONLY = new Set(['growth', 'growth-watches', 'profile', 'profile-list']);
 
 const WATCH_COLUMNS = [
-  ...(['contender', 'transport', 'watches', 'idleMB', 'openMB', 'kilobytesPerWatch'] as const),
-  ...(['p50', 'p99', 'p99Added'] as const),
-];
+  'contender',
+  'transport',
+  'watches',
+  'idleMB',
+  'openMB',
+  'kilobytesPerWatch',
+  'p50',
+  'p99',
+] as const;
 
 /** @param added contenders in each scenario of throughput */
 export function createPlays(added: readonly Contender[]): ReadonlyMap<string, Play> {
@@ -41,11 +54,29 @@ export function createPlays(added: readonly Contender[]): ReadonlyMap<string, Pl
     ['offered', (site) => playOffered(site, caddyMaximum)],
     [
       'watches',
-      async (site) =>
-        print('Idle watches, an event each a second (ms)', await compareWatches(site, 5_000), WATCH_COLUMNS),
+      async (site) => {
+        const rows = await compareWatches(site, 5_000);
+        const title = 'Idle watches, an event each within a second (ms)';
+        return say(print(title, rows, [...WATCH_COLUMNS, 'p99Added']), watchVerdicts(rows));
+      },
     ],
-    ['first-sight', (site) => describe("A credential's first sight (µs of CPU)", measureFirstSight(site))],
-    ['life', (site) => describe('Start and idleness', measureLife(site))],
+    [
+      'first-sight',
+      async (site) => {
+        const measured = await measureFirstSight(site);
+        return say(
+          describe("A credential's first sight (µs of CPU)", measured),
+          firstSightVerdicts(measured),
+        );
+      },
+    ],
+    [
+      'life',
+      async (site) => {
+        const measured = await measureLife(site);
+        return say(describe('Start and idleness', measured), lifeVerdicts(measured));
+      },
+    ],
     [
       'exec',
       async (site) => {
@@ -68,9 +99,8 @@ async function playScenario(site: Site, scenario: Scenario, added: readonly Cont
   const present = scenario.contenders.filter(({ missing }) => missing === undefined);
   const pace = { rounds: scenario.rounds, seconds: ROUND_SECONDS };
   const rows = await play(site, scenario, [...present, ...added], pace);
-  console.log(`\n${scenario.title}\n\n${throughputTable(rows, absent)}\n`);
-  for (const line of verdicts(scenario, rows)) console.log(line);
-  return rows;
+  console.log(`\n${scenario.title}\n\n${throughputTable(rows, absent)}`);
+  return say(rows, throughputVerdicts(scenario, rows));
 }
 
 async function playOffered(site: Site, caddyMaximum: number | undefined): Promise<unknown> {
@@ -80,7 +110,7 @@ async function playOffered(site: Site, caddyMaximum: number | undefined): Promis
   }
   const rows = await measureOffered(site, caddyMaximum);
   const title = "2 kB GET at 60 % of Caddy's maximum (milliseconds)";
-  return print(title, rows, ['contender', 'offered', 'p50', 'p99']);
+  return say(print(title, rows, ['contender', 'offered', 'answered', 'p50', 'p99']), offeredVerdicts(rows));
 }
 
 async function playProfile(site: Site, name: string): Promise<unknown> {
@@ -96,8 +126,13 @@ async function playGrowth(site: Site): Promise<unknown> {
   return requests;
 }
 
-async function describe(title: string, measuring: Promise<object>): Promise<object> {
-  const measured = await measuring;
+function describe(title: string, measured: object): object {
   console.log(`\n${title}\n\n${JSON.stringify(measured, null, 2)}`);
+  return measured;
+}
+
+/** @returns what was measured, when the verdicts on it are printed */
+function say<T>(measured: T, verdicts: readonly string[]): T {
+  console.log(['', ...verdicts].join('\n'));
   return measured;
 }

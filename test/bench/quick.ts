@@ -2,10 +2,11 @@
 import { passThrough } from './contenders/node.ts';
 import { stonegate } from './contenders/stonegate.ts';
 import { play, QUICK } from './play.ts';
-import { throughputTable, worse } from './report.ts';
+import { throughputTable } from './report.ts';
 import type { Row } from './rows.ts';
 import { GET } from './scenarios.ts';
 import type { Site } from './site.ts';
+import { worse } from './verdicts.ts';
 
 /** A neighbour may disturb a measurement; what has become slower stays so. */
 const TRIES = 3;

@@ -2,11 +2,10 @@
 import type { Contender } from './contenders/contender.ts';
 import type { GrowthRow } from './growth.ts';
 import type { Row } from './rows.ts';
-import type { Scenario } from './scenarios.ts';
 import type { Spread } from './statistics.ts';
 
 /** Rows of the same members as a table of Markdown. */
-export function table<R extends object>(rows: readonly R[], columns: readonly (keyof R & string)[]): string {
+function table<R extends object>(rows: readonly R[], columns: readonly (keyof R & string)[]): string {
   const cells = [columns, ...rows.map((row) => columns.map((column) => show(row[column])))];
   const widths = columns.map((_, at) => Math.max(...cells.map((line) => String(line[at]).length)));
   const lines = cells.map(
@@ -72,27 +71,12 @@ export function print<R extends object>(
   return rows;
 }
 
-/** What the targets say of the rows, one line each. */
-export function verdicts({ targets }: Scenario, rows: readonly Row[]): string[] {
-  return targets.flatMap(({ against, atLeast }) => {
-    const row = rows.find(({ contender }) => contender === against);
-    if (row === undefined) return [];
-    const reached = worse(row) >= atLeast ? 'reached' : 'NOT reached';
-    const medians = `${show(row.ratio.median)} (by CPU ${show(row.cpuRatio.median)})`;
-    return [`${reached}: ${medians} of ${against}, at least ${atLeast} wanted of both`];
-  });
-}
-
-/** Both ratios must do: that of requests per second hides what a contender costs where the load's core is the limit. */
-export function worse({ ratio, cpuRatio }: Row): number {
-  return Math.min(ratio.median, cpuRatio.median);
-}
-
 function spread({ min, median, max }: Spread): string {
   return [min, median, max].map((value) => value.toFixed(2)).join(' / ');
 }
 
-function show(value: unknown): string {
+export function show(value: unknown): string {
+  if (value === undefined) return '–';
   if (isSpread(value)) return spread(value);
   if (typeof value !== 'number') return String(value);
   if (Number.isNaN(value)) return '–';

@@ -10,8 +10,6 @@ import { type Entrant, type Measured, playRound, takeTurn } from './turns.ts';
 export interface Entry {
   readonly name: string;
   readonly shape: Shape;
-  /** Seconds of load before the first round. */
-  readonly warmUp: number;
   start(): Promise<Serving>;
 }
 
@@ -19,6 +17,8 @@ export interface RoundsOptions {
   readonly site: Site;
   readonly entries: readonly Entry[];
   readonly load: Load;
+  /** Seconds of load for each before the first round. */
+  readonly warmUp: number;
   readonly rounds: number;
   /** Of load for each, in a round. */
   readonly seconds: number;
@@ -36,13 +36,11 @@ export async function playRounds(options: RoundsOptions): Promise<Row[]> {
     for (const entry of entries) {
       const serving = await entry.start();
       servings.push(serving);
-      entrants.push({
-        serving,
-        generator: await load({ ...entry.shape, folder: site.folder, port: serving.port }),
-      });
-      entrants.at(-1)?.generator.suspend();
+      const generator = await load({ ...entry.shape, folder: site.folder, port: serving.port });
+      generator.suspend();
+      entrants.push({ serving, generator });
     }
-    await warmUp(site, entries, entrants);
+    await warmUp(site, options, entrants);
     await atBounds?.();
     for (let round = 0; round < rounds; round += 1)
       results.push(await playRound(entrants, seconds, site.counts));
@@ -61,21 +59,19 @@ const WARM_UP_TURN = 0.5;
  * In turn too: who has rested for longer than another has another heap, and is slower for a while. Lasts until all tokens were
  * seen, which may be longer than wanted. @throws where no request goes through
  */
-async function warmUp(site: Site, entries: readonly Entry[], entrants: readonly Entrant[]): Promise<void> {
-  const cold = new Map(
-    entrants.map((entrant, index) => {
-      const { warmUp: seconds = 0, shape } = entries[index] ?? {};
-      return [entrant, { seconds, requests: (shape?.tokens.length ?? 0) + (shape?.connections ?? 0) }];
-    }),
-  );
+async function warmUp(
+  site: Site,
+  { entries, warmUp: wanted }: RoundsOptions,
+  entrants: readonly Entrant[],
+): Promise<void> {
+  const missing = entries.map(({ shape }) => shape.tokens.length + shape.connections);
   let { requests: before } = await site.counts();
-  while (cold.size > 0)
-    for (const [entrant, missing] of cold) {
-      missing.seconds -= await takeTurn(entrant, WARM_UP_TURN);
+  for (let seconds = 0; seconds < wanted || missing.some((count) => count > 0); seconds += WARM_UP_TURN)
+    for (const [index, entrant] of entrants.entries()) {
+      await takeTurn(entrant, WARM_UP_TURN);
       const { requests: now } = await site.counts();
       if (now === before) throw new Error(`no request went through:\n${entrant.serving.output()}`);
-      missing.requests -= now - before;
+      missing[index] = (missing[index] ?? 0) - (now - before);
       before = now;
-      if (missing.seconds <= 0 && missing.requests <= 0) cold.delete(entrant);
     }
 }

@@ -21,7 +21,7 @@ export interface Site {
   readonly upstream: Readonly<Record<UpstreamKind, string>>;
   readonly issuer: SigningIssuer;
   counts(): Promise<Counts>;
-  /** Gives each watch at an upstream an event a turn; those of one namespace share a second. Resolves when all are given. */
+  /** Gives each watch at an upstream an event a turn; those of one target share a second. Resolves soon after the last. */
   giveEvents(upstream: UpstreamKind, turns: number): Promise<void>;
   /** Writes a configuration of Stonegate, with these members merged over it, and names its file. */
   configure(name: string, upstream: UpstreamKind, changes?: Record<string, object>): string;

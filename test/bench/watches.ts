@@ -1,10 +1,11 @@
 /**
- * Idle watches with an event each a second: what they hold of memory, with both connections counted, and how long an event
- * is on its way from the upstream's writing to the client's reading. Contenders are all up with their watches, and have the
- * seconds of events in turn. A machine that opens fewer in the time given, or has not the files, measures with fewer.
+ * Idle watches that have an event each within a second: what they hold of memory, with both connections counted, and how long
+ * an event is on its way from the upstream's writing to the client's reading. Contenders are all up with their watches, and
+ * have such seconds in turn. A machine that opens fewer in the time given, or has not the files, measures with fewer.
  */
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
+import { setTimeout as pause } from 'node:timers/promises';
 import { keystoneToken } from './configuration.ts';
 import type { Contender } from './contenders/contender.ts';
 import { passThrough } from './contenders/node.ts';
@@ -25,8 +26,8 @@ export interface WatchRow {
   /** Milliseconds, of the turns. */
   readonly p50: Spread;
   readonly p99: Spread;
-  /** How much more than the last contender's p99 in the same turn, at the median. */
-  readonly p99Added: number;
+  /** How much more than the pass-through's p99 in the same turn, at the median; absent where it is not beside. */
+  readonly p99Added?: number;
 }
 
 const TRANSPORTS = [
@@ -40,7 +41,10 @@ const TURNS = 9;
 /** What opening leaves behind, and programs that compile themselves: their first turns are not counted. */
 const FIRST_TURNS = 2;
 
-/** Beside the pass-through, over each transport, with as many for both. */
+/** For what is late in the last turn. */
+const LATE_MS = 2_000;
+
+/** Beside the pass-through, over each transport, which opens as many as Stonegate did, or fewer. */
 export async function compareWatches(site: Site, watches: number): Promise<WatchRow[]> {
   const rows: WatchRow[] = [];
   for (const way of TRANSPORTS)
@@ -89,20 +93,21 @@ async function measureWatches(
       watching.push({ contender: contender.name, serving, client, open: wanted, idle });
     }
     await site.giveEvents(upstream, TURNS);
-    const turns = await Promise.all(watching.map(({ client }) => turnsOf(client)));
-    const last = turns.at(-1) ?? [];
-    return watching.map(({ contender, serving, open, idle }, index) => {
-      const own = turns[index] ?? [];
+    await pause(LATE_MS);
+    const held = watching.map(({ serving }) => residentBytes(serving.pid));
+    const turns = await Promise.all(watching.map(turnsOf));
+    return watching.map(({ contender, open, idle }, index) => {
+      const [bytes = Number.NaN, own = []] = [held[index], turns[index]];
       return {
         contender,
         transport,
         watches: open,
         idleMB: idle / 1e6,
-        openMB: residentBytes(serving.pid) / 1e6,
-        kilobytesPerWatch: (residentBytes(serving.pid) - idle) / open / 1e3,
+        openMB: bytes / 1e6,
+        kilobytesPerWatch: (bytes - idle) / open / 1e3,
         p50: spreadOf(own.map(({ p50 }) => p50)),
         p99: spreadOf(own.map(({ p99 }) => p99)),
-        p99Added: median(own.map(({ p99 }, turn) => p99 - (last[turn]?.p99 ?? Number.NaN))),
+        ...(contender === stonegate.name && contenders.includes(passThrough) && { p99Added: addedOf(turns) }),
       };
     });
   } finally {
@@ -115,19 +120,28 @@ async function opened(client: Running, patienceSeconds: number): Promise<number>
   return Number(await until(client, look, patienceSeconds * 1_000));
 }
 
+/** @param turns of Stonegate and of the pass-through */
+function addedOf([ours = [], theirs = []]: readonly Turn[][]): number {
+  return median(ours.map(({ p99 }, turn) => p99 - (theirs[turn]?.p99 ?? Number.NaN)));
+}
+
 interface Turn {
+  readonly events: number;
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
 }
 
-async function turnsOf(client: Running): Promise<Turn[]> {
+/** Closes the watches. @throws where one has missed an event */
+async function turnsOf({ client, open }: Watching): Promise<Turn[]> {
   client.signal('SIGINT');
   await client.closed();
   const [said] = /\{"turns".*\}/.exec(client.output()) ?? [];
   if (said === undefined) throw new Error(`no turns:\n${client.output()}`);
-  const { turns }: { turns: Turn[] } = JSON.parse(said);
-  return turns.slice(FIRST_TURNS);
+  const { turns }: { turns: (Turn | null)[] } = JSON.parse(said);
+  const whole = turns.filter((turn) => turn !== null).filter(({ events }) => events === open);
+  if (whole.length < TURNS) throw new Error(`events are missing:\n${said}`);
+  return whole.slice(FIRST_TURNS);
 }
 
 const OTHER_FILES = 200;

@@ -15,7 +15,7 @@ import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import type { UpstreamRequest } from '../../src/pipeline/upstream.ts';
 import { accessReviewPath } from '../../src/pipeline-of.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
-import { outgoingHeaders } from '../../src/upstream/outgoing-headers.ts';
+import { upgradeFields } from '../../src/upstream/outgoing-headers.ts';
 import { readAsArktos } from '../support/arktos-reading.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { fakeExchange } from '../support/fake-exchange.ts';
@@ -59,7 +59,7 @@ function staysInTenant({ target }: Asked): boolean {
 }
 
 function saysOneIdentity({ sender, headers }: Asked): boolean {
-  const sent = outgoingHeaders(headers, sender.kind === 'client' ? sender.token : undefined);
+  const sent = upgradeFields(headers, sender.kind === 'client' ? sender.token : undefined);
   const names = sent.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase().replaceAll('_', '-'));
   const others = names.filter((name) => /^(?:impersonate|x-remote|x-auth|x-user)/.test(name));
   const authorization = names.filter((name) => name === 'authorization');

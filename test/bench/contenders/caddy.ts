@@ -4,7 +4,6 @@ import type { Contender } from './contender.ts';
 
 export const caddy: Contender = {
   name: 'caddy',
-  compilesItself: false,
   ...missing('caddy', 'version'),
   async start({ site, upstream }) {
     const transport =

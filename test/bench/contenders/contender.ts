@@ -16,7 +16,5 @@ export interface Contender {
   readonly name: string;
   /** Why it cannot be started here; undefined where it can. */
   readonly missing?: string;
-  /** It compiles itself as it runs, and is slow until it has. */
-  readonly compilesItself: boolean;
   start(options: StartOptions): Promise<Serving>;
 }

@@ -10,7 +10,6 @@ export function parseContender(text: string): Contender {
   if (match === null) throw new Error(`expected name=command,port: ${text}`);
   return {
     name,
-    compilesItself: true,
     async start({ site, upstream }) {
       const running = start(CONTENDER_CORE, ['sh', '-c', `exec ${command}`], {
         UPSTREAM: site.upstream[upstream],

@@ -5,7 +5,6 @@ import type { Contender } from './contender.ts';
 
 export const haproxy: Contender = {
   name: 'haproxy',
-  compilesItself: false,
   ...missing('haproxy', '-v'),
   async start({ site, upstream, http2 = false }) {
     const { host } = new URL(site.upstream[upstream]);

@@ -5,7 +5,6 @@ import type { Contender } from './contender.ts';
 
 export const nginx: Contender = {
   name: 'nginx',
-  compilesItself: false,
   ...missing('nginx', '-v'),
   async start({ site, upstream, http2 = false }) {
     const { host } = new URL(site.upstream[upstream]);

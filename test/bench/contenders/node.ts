@@ -4,7 +4,6 @@ import type { Contender } from './contender.ts';
 
 export const passThrough: Contender = {
   name: 'pass-through',
-  compilesItself: true,
   start: ({ site, upstream, http2 = false }) =>
     startProgram(
       CONTENDER_CORE,
@@ -19,7 +18,6 @@ export const passThrough: Contender = {
 
 export const httpProxy: Contender = {
   name: 'http-proxy',
-  compilesItself: true,
   start: ({ site, upstream }) =>
     startProgram(
       CONTENDER_CORE,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, constants, createServer, type ServerHttp2Stream } from 'node:http2';
 import t from 'tap';
-import { framingOf, outgoingHeaders } from '../../../src/upstream/outgoing-headers.ts';
+import { framingOf, upgradeFields } from '../../../src/upstream/outgoing-headers.ts';
 import { responseHeaders } from '../../../src/upstream/response-headers.ts';
 
 t.test('outgoing headers', async (t) => {
@@ -16,21 +16,21 @@ t.test('outgoing headers', async (t) => {
       'Upgrade',
       'Keep-Alive',
     ];
-    t.same(outgoingHeaders([...names.map((name) => [name, 'x'] as const), ['Accept', 'y']], undefined), [
+    t.same(upgradeFields([...names.map((name) => [name, 'x'] as const), ['Accept', 'y']], undefined), [
       'Accept',
       'y',
     ]);
   });
 
   t.test('carry no token where a certificate speaks for us', async (t) => {
-    t.same(outgoingHeaders([], undefined), []);
+    t.same(upgradeFields([], undefined), []);
   });
 
   for (const token of [undefined, 'ours']) {
     t.test(
       `C088 are refused with an Authorization of any spelling, with ${token ?? 'no'} token`,
       async (t) => {
-        t.throws(() => outgoingHeaders([['AUTHORIZATION', 'Basic x']], token), { code: 'InvariantBroken' });
+        t.throws(() => upgradeFields([['AUTHORIZATION', 'Basic x']], token), { code: 'InvariantBroken' });
       },
     );
   }

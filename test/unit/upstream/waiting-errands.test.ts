@@ -23,7 +23,7 @@ t.test('a request that got no connection after all goes on waiting where it was'
   const two = errand();
   t.equal(waiting.take(), one);
   waiting.add(two);
-  waiting.putBack(one);
+  waiting.add(one);
   clock.advance(PATIENCE / 2 - 1);
   t.same(refused, []);
   clock.advance(1);
@@ -39,7 +39,7 @@ t.test('a request that got none after its limit is refused at once', async (t) =
   waiting.add(one);
   waiting.take();
   clock.advance(PATIENCE + 1);
-  waiting.putBack(one);
+  waiting.add(one);
   clock.advance(0);
   t.equal(refused.length, 1);
   t.ok(waiting.empty);
@@ -49,7 +49,7 @@ t.test('a request that has not waited yet waits behind all others', async (t) =>
   const { waiting, errand } = setUp();
   const [one, two] = [errand(), errand()];
   waiting.add(one);
-  waiting.putBack(two);
+  waiting.add(two);
   t.equal(waiting.take(), one);
   t.equal(waiting.take(), two);
 });
