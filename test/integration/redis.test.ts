@@ -67,6 +67,16 @@ function defineTests(): void {
     t.ok(life > 0 && life <= 60_000);
   });
 
+  t.test('an answer that came in time counts, also where the process was too busy to read it', async (t) => {
+    const server = await createRedisServer();
+    const { ready } = await setUp(t, server);
+    const { store, problems } = await ready({ timeout: 100 });
+    const answered = store.set('stonegate:entry:busy', Buffer.from('value'), 60_000);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+    t.equal(await answered, true);
+    t.same(problems, [], 'Redis is not taken to be away');
+  });
+
   t.test('C186 a dump of Redis shows neither credential nor user', async (t) => {
     const server = await createRedisServer();
     const { ready, entries } = await setUp(t, server);
