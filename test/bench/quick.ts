@@ -6,9 +6,7 @@ import { throughputTable, worse } from './report.ts';
 import type { Row } from './rows.ts';
 import { GET } from './scenarios.ts';
 import type { Site } from './site.ts';
-
-/** A neighbour may disturb a measurement; what has become slower stays so. */
-const TRIES = 3;
+import { verdictOf } from './verdict.ts';
 
 export interface QuickResult {
   readonly rows: readonly Row[];
@@ -22,10 +20,14 @@ export async function playQuick(site: Site, atLeast: number | undefined): Promis
     console.log(`\n${GET.title}\n\n${throughputTable(rows)}\n`);
     const beside = rows.find(({ contender }) => contender === passThrough.name);
     const ratio = beside === undefined ? 0 : worse(beside);
-    const enough = atLeast === undefined || ratio >= atLeast;
     const said = `${ratio.toFixed(2)} of the bare pass-through (the worse of requests and CPU)`;
-    const verdict = enough ? 'ok' : 'not ok';
-    console.log(atLeast === undefined ? said : `${verdict}: ${said}, at least ${atLeast} wanted`);
-    if (enough || attempt === TRIES) return { rows, enough };
+    if (atLeast === undefined) {
+      console.log(said);
+      return { rows, enough: true };
+    }
+    const verdict = verdictOf(ratio, atLeast, attempt);
+    const enough = verdict === 'enough';
+    console.log(`${enough ? 'ok' : 'not ok'}: ${said}, at least ${atLeast} wanted`);
+    if (verdict !== 'again') return { rows, enough };
   }
 }
