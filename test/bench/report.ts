@@ -6,7 +6,7 @@ import type { Scenario } from './scenarios.ts';
 import type { Spread } from './statistics.ts';
 
 /** Rows of the same members as a table of Markdown. */
-export function table<R extends object>(rows: readonly R[], columns: readonly (keyof R & string)[]): string {
+function table<R extends object>(rows: readonly R[], columns: readonly (keyof R & string)[]): string {
   const cells = [columns, ...rows.map((row) => columns.map((column) => show(row[column])))];
   const widths = columns.map((_, at) => Math.max(...cells.map((line) => String(line[at]).length)));
   const lines = cells.map(
