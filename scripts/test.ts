@@ -4,7 +4,7 @@
  *
  * With file names (`npm test -- test/unit/config/load.test.ts`) it runs those tests alone.
  */
-import { rmSync } from 'node:fs';
+import { globSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { reportCoverage } from './coverage.ts';
 import { run, runTap } from './run.ts';
@@ -13,6 +13,13 @@ import { run, runTap } from './run.ts';
 const COVERAGE_FOLDER = resolve('coverage');
 const files = process.argv.slice(2);
 const complete = files.length === 0;
+
+const missing = files.filter((file) => !file.startsWith('-') && globSync(file).length === 0);
+if (missing.length > 0) {
+  for (const file of missing) console.log(`not ok: there is no file ${file}`);
+  console.log(`0 passed, ${missing.length} failed`);
+  process.exit(1);
+}
 
 const checks: { readonly name: string; readonly ok: boolean }[] = [];
 if (complete) {
@@ -28,8 +35,7 @@ if (complete) {
 
 console.log('# tests');
 // tap puts its plugins together on its first run, which would still load those that .taprc leaves out.
-const built = await run('tap', ['build']);
-checks.push({ name: 'tap', ok: built === 0 });
+if ((await run('tap', ['build'])) !== 0) checks.push({ name: 'tap', ok: false });
 rmSync(COVERAGE_FOLDER, { recursive: true, force: true });
 const totals = await runTap(files, `${COVERAGE_FOLDER}/raw`);
 

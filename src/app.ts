@@ -32,6 +32,8 @@ export interface AppOptions {
   readonly watched: Watched;
   readonly sources: LoadSources;
   readonly logger: ReturnType<typeof createLogger>;
+  /** Told of each thing that is waited for, before it begins: it may never come to its end. */
+  readonly onStep?: (step: string) => void;
 }
 
 export interface App {
@@ -52,7 +54,8 @@ export interface App {
 const PROBE_INTERVAL = 10_000;
 
 /** @throws Error where the address is taken, or the audit file cannot be opened */
-export async function createApp({ file, loaded, watched, sources, logger }: AppOptions): Promise<App> {
+export async function createApp(options: AppOptions): Promise<App> {
+  const { file, loaded, watched, sources, logger, onStep } = options;
   const metrics = createMetrics(() => systemClock.now());
   const surroundings: Surroundings = {
     clock: systemClock,
@@ -61,6 +64,7 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
     telemetry: metrics,
   };
   const { configuration } = loaded;
+  onStep?.(`opening audit.file ${configuration.audit.file}`);
   const audit = await createAuditFile({
     ...surroundings,
     file: configuration.audit.file,
@@ -76,6 +80,7 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
   let former: Promise<unknown> = Promise.resolve();
 
   const giveUp = () => Promise.all([provisioning.close(), adapters.close(), audit.close()]);
+  onStep?.(`listening at server.bind ${configuration.server.bind}`);
   const listener = await createListener({
     ...surroundings,
     ...configuration.server,
@@ -85,6 +90,7 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
     await giveUp();
     throw error;
   });
+  onStep?.('listening at portal.bind');
   const portal = await startPortal(loaded, current.stages, adapters, surroundings).catch(
     async (error: unknown) => {
       await listener.close(0);
@@ -92,6 +98,7 @@ export async function createApp({ file, loaded, watched, sources, logger }: AppO
       throw error;
     },
   );
+  onStep?.('listening at webhook.bind');
   const webhook = await startWebhook(loaded, current.stages, adapters, surroundings).catch(
     async (error: unknown) => {
       await Promise.all([listener.close(0), portal?.close(0)]);

@@ -17,6 +17,7 @@ import { onStopSignal } from './server/shutdown.ts';
 import { answerPrimary } from './server/worker-channel.ts';
 import { runPrimary, workerCount } from './server/workers.ts';
 import { startFailure } from './start-failure.ts';
+import { exitAtOnce, StartLimit } from './start-limit.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE
 
@@ -35,6 +36,7 @@ interface Started {
   readonly loaded: LoadedConfiguration;
   readonly watched: Watched;
   readonly logger: Logger;
+  readonly limit: StartLimit;
 }
 
 /**
@@ -47,18 +49,22 @@ export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
   return runCommand({ usage: USAGE, options, argv, io }, async ({ config: file }, positionals) => {
     if (positionals.length > 0) throw new UsageError(`unexpected argument ${positionals[0]}`);
     if (file === undefined) throw new UsageError('--config FILE is required');
+    const logger = createLogger('info');
+    const limit = new StartLimit({ clock: systemClock, logger, exit: exitAtOnce });
+    limit.begin(`reading ${file} and the files it names`);
     const result = await loadConfiguration(file, systemSources);
     if (!result.ok) {
       for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
       return EXIT.failed;
     }
     const { loaded, watched } = result;
-    const logger = createLogger(loaded.configuration.log.level);
-    const started = { file, loaded, watched, logger };
+    logger.setLevel(loaded.configuration.log.level);
+    const started = { file, loaded, watched, logger, limit };
     try {
       await run(started);
       return EXIT.fine;
     } catch (error) {
+      limit.end();
       const reason = startFailure(error, loaded.configuration);
       if (reason === undefined) logger.error({ error }, 'Stonegate could not be started');
       else logger.error({}, `Stonegate could not be started: ${reason}`);
@@ -75,18 +81,20 @@ function run(started: Started): Promise<void> {
 }
 
 async function runAlone(started: Started): Promise<void> {
-  const { loaded, logger } = started;
+  const { loaded, logger, limit } = started;
+  const { bind } = loaded.configuration.admin;
   let app: App | undefined;
   // First, as with workers: where its address is taken, nothing else was begun, and nothing else stands in the log.
+  limit.begin(`listening at admin.bind ${bind}`);
   const admin = await createAdminListener({
-    bind: loaded.configuration.admin.bind,
-    readiness: () => app?.readiness() ?? [{ name: 'start', reason: 'starting' }],
+    bind,
+    readiness: () => app?.readiness() ?? [{ name: 'start', reason: limit.step }],
     metrics: async () => app?.metrics.text() ?? '',
     random: systemRandom,
     logger,
   });
   try {
-    app = await createApp({ ...started, sources: systemSources });
+    app = await startApp(started);
     logger.info({ ...addressesOf(app), admin: admin.address }, 'serving');
     await untilStopped(app, logger);
   } finally {
@@ -97,7 +105,7 @@ async function runAlone(started: Started): Promise<void> {
 async function runAsWorker(started: Started): Promise<void> {
   const { logger } = started;
   try {
-    const app = await createApp({ ...started, sources: systemSources });
+    const app = await startApp(started);
     answerPrimary(process, { readiness: () => app.readiness(), metrics: () => app.metrics.json() }, logger);
     logger.info({ ...addressesOf(app), worker: cluster.worker?.id }, 'serving');
     await untilStopped(app, logger);
@@ -105,6 +113,12 @@ async function runAsWorker(started: Started): Promise<void> {
     // The channel to the primary would hold the process. Closed by the worker itself, it leaves the exit code alone.
     cluster.worker?.disconnect();
   }
+}
+
+async function startApp({ limit, ...started }: Started): Promise<App> {
+  const app = await createApp({ ...started, sources: systemSources, onStep: (step) => limit.begin(step) });
+  limit.end();
+  return app;
 }
 
 function addressesOf({ address, portalAddress, webhookAddress }: App): object {
@@ -115,7 +129,9 @@ function addressesOf({ address, portalAddress, webhookAddress }: App): object {
   };
 }
 
-async function runAsPrimary({ loaded, logger }: Started, workers: number | 'auto'): Promise<void> {
+async function runAsPrimary({ loaded, logger, limit }: Started, workers: number | 'auto'): Promise<void> {
+  // From here on each worker has its own.
+  limit.end();
   const { admin, server } = loaded.configuration;
   process.stdout.on('error', (error) => logger.error({ error }, 'standard output cannot be written'));
   const primary = await runPrimary({

@@ -14,6 +14,11 @@ export class Place {
     for (let place = this.#behind; place !== this; place = place.#behind) yield place;
   }
 
+  /** Right behind this one; this one itself where it is alone. */
+  get next(): Place {
+    return this.#behind;
+  }
+
   get alone(): boolean {
     return this.#behind === this;
   }

@@ -41,7 +41,7 @@ export class Round {
    * @param left milliseconds until it has to be looked at
    */
   rejoin(wait: Wait, left: number): void {
-    wait.joinBefore(this.first ?? this.#waits);
+    wait.joinBefore(this.#waits.next);
     this.stop();
     this.#timer = this.clock.after(Math.max(0, Math.min(left, this.milliseconds)), this.#look);
   }
@@ -54,8 +54,8 @@ export class Round {
 
   /** Who has waited longest. */
   get first(): Wait | undefined {
-    for (const wait of this.#waits.others()) if (wait instanceof Wait) return wait;
-    return undefined;
+    const { next } = this.#waits;
+    return next instanceof Wait ? next : undefined;
   }
 
   /** Whether nobody waits. */

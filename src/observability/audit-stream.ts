@@ -63,6 +63,8 @@ export class AuditStream {
   #closed = false;
   #failing = false;
   #losing = false;
+  /** Events, since the process began. */
+  #lost = 0;
   #reopening = false;
   /** Bytes. */
   #written = 0;
@@ -156,10 +158,12 @@ export class AuditStream {
     });
   }
 
+  /** Says how many are lost until now, once until all is written again. */
   #lose(events: number, why: unknown): void {
     const { file, logger, lost } = this.#options;
     for (let event = 0; event < events; event += 1) lost();
-    if (!this.#losing) logger.error({ file, why, events }, 'audit events are lost');
+    this.#lost += events;
+    if (!this.#losing) logger.error({ file, why, events: this.#lost }, 'audit events are lost');
     this.#losing = true;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What the process says of its health, in the form of kube-apiserver's own endpoints. `/livez` (and its old name
- * `/healthz`) only says that the process answers: what it depends on must not make Kubernetes restart it. `/readyz`
- * asks every part.
+ * `/healthz`) only says that the process answers: what it depends on must not make Kubernetes restart it, and a start that
+ * hangs ends by itself. `/readyz` asks every part.
  * https://kubernetes.io/docs/reference/using-api/health-checks/
  */
 import type { ReadinessCheck } from '../lib/readiness.ts';

@@ -15,6 +15,8 @@ import { type Guarded, StallGuard } from './stall-guard.ts';
 /** An answer that has not left yet. */
 export interface Owed {
   readonly headersSent: boolean;
+  /** Whether its request has arrived to its last byte. */
+  readonly requestComplete: boolean;
   /** Every answer before it has left: it is served, where it only waited for that. */
   takeTurn(): void;
   /** The client has left. */
@@ -33,6 +35,7 @@ export class Http1Connection implements Guarded, Kept {
   #first: Owed | undefined;
   /** In the order of their requests. */
   readonly #behind: Owed[] = [];
+  #onSettled: (() => void) | undefined;
   /** True once its bytes could be read in two ways, or were no HTTP: nothing more is served on it. */
   refused = false;
 
@@ -79,9 +82,10 @@ export class Http1Connection implements Guarded, Kept {
     return this.#first === undefined ? 0 : 1 + this.#behind.length;
   }
 
-  /** Whether bytes of an unfinished answer are on the wire already. */
-  get midAnswer(): boolean {
-    return this.#first?.headersSent ?? false;
+  /** The answer owed to the last request, where that has not arrived to its last byte. */
+  get unfinished(): Owed | undefined {
+    const last = this.#behind.at(-1) ?? this.#first;
+    return last?.requestComplete ? undefined : last;
   }
 
   owe(answer: Owed): void {
@@ -99,7 +103,14 @@ export class Http1Connection implements Guarded, Kept {
     }
     this.#first = this.#behind.shift();
     if (this.#first !== undefined) this.#first.takeTurn();
+    else if (this.#onSettled !== undefined) this.#onSettled();
     else if (!this.#socket.destroyed) this.#idle.begin();
+  }
+
+  /** Runs it once no answer is owed any more, at once where none is. */
+  onSettled(action: () => void): void {
+    if (this.#first === undefined) action();
+    else this.#onSettled = action;
   }
 
   /** Whether it is owed, and answers to earlier requests are so too. */

@@ -104,6 +104,15 @@ export class Http1Exchange extends Http1Response implements Exchange {
     serveGuarded(this, this.connection.context);
   }
 
+  get requestComplete(): boolean {
+    return this.#request.complete;
+  }
+
+  override abandon(): void {
+    this.#limit?.cancel();
+    super.abandon();
+  }
+
   protected get drains(): ServerResponse {
     return this.outgoing;
   }

@@ -1,7 +1,8 @@
 /**
- * Answers to bytes that never became a request: a Status written straight to the socket, which then closes. The
- * close lingers for a moment, since a reset would overtake the answer while the client is still sending.
- * RFC 9112 §9.6.
+ * Answers to bytes that never became a request: a Status written straight to the socket, which then closes. It comes in its
+ * turn, behind the answers to all requests before those bytes. The close lingers for a moment, since a reset would overtake
+ * the answer while the client is still sending.
+ * RFC 9112 §9.3.2, §9.6.
  */
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -12,29 +13,52 @@ import type { Http1Connection } from './http1-connection.ts';
 import type { ServeContext } from './serve-context.ts';
 import { encodeStatus } from './status-writer.ts';
 
+/** Milliseconds, as is the next. */
 const LINGER = 2_000;
+/** For the answers before it: most have ended by then, and a watch would not. What is sent behind it is read for nobody. */
+const PATIENCE = 60_000;
 
-/** Answers what Node's parser could not read, where an answer can still be told from the one on the wire. */
+/** Answers what Node's parser could not read, where an answer can still be told from those before it. */
 export function refuseBytes(
   error: NodeJS.ErrnoException,
   socket: Duplex,
   connection: Http1Connection,
-  { clock, random, logger }: ServeContext,
+  context: ServeContext,
 ): void {
   if (connection.refused) return;
   connection.refused = true;
-  const answerable = socket.writable && error.code !== 'ECONNRESET' && !connection.midAnswer;
-  connection.abandon();
-  if (!answerable) {
+  const { unfinished } = connection;
+  if (!socket.writable || error.code === 'ECONNRESET' || unfinished?.headersSent) {
     socket.destroy();
     return;
   }
-  const refusal = refusalOf(error);
+  if (unfinished !== undefined) {
+    // The bytes are of its body: the refusal is its answer.
+    unfinished.abandon();
+    connection.settle(unfinished);
+  }
+  connection.onSettled(() => refuse(refusalOf(error), error.code, socket, context));
+  if (connection.pending > 0) closeWithin(PATIENCE, socket, context);
+}
+
+function refuse(
+  refusal: StatusError,
+  cause: string | undefined,
+  socket: Duplex,
+  context: ServeContext,
+): void {
+  const { random, logger } = context;
+  // The answer before it was the connection's last.
+  if (!socket.writable) return;
   const auditID = random.uuid();
-  logger.info({ auditID, code: refusal.code, cause: error.code }, `refused: ${refusal.message}`);
+  logger.info({ auditID, code: refusal.code, cause }, `refused: ${refusal.message}`);
   socket.end(encode(refusal, auditID));
   socket.resume();
-  const timer = clock.after(LINGER, () => socket.destroy());
+  closeWithin(LINGER, socket, context);
+}
+
+function closeWithin(milliseconds: number, socket: Duplex, { clock }: ServeContext): void {
+  const timer = clock.after(milliseconds, () => socket.destroy());
   socket.once('close', () => timer.cancel());
 }
 

@@ -44,6 +44,8 @@ export abstract class Http1Response extends AnswerState implements ResponseWrite
 
   abstract takeTurn(): void;
 
+  abstract get requestComplete(): boolean;
+
   /** Called when the whole answer has left. */
   protected finished(): void {
     this.connection.settle(this);

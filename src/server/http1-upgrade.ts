@@ -84,6 +84,11 @@ class UpgradeResponse extends Http1Response {
   /** It never waits: nothing is owed before it. */
   takeTurn(): void {}
 
+  /** What comes behind its head is no HTTP. */
+  get requestComplete(): boolean {
+    return true;
+  }
+
   protected get drains(): Socket {
     return this.socket;
   }

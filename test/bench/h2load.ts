@@ -1,7 +1,7 @@
 /**
  * The load over HTTP/2, and at a given pace over HTTP/1.1: `h2load`, one thread. Its time runs on while it is stopped, and a
- * signal ends it without a word. So it never comes to its end by itself, and a short whole run before it shows that
- * nothing is refused.
+ * signal ends it without a word. So it never comes to its end by itself: a short whole run before it shows which protocol is
+ * spoken, and its log that nothing was refused.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
@@ -13,13 +13,18 @@ import { LOAD_CORE, start } from './processes.ts';
 const run = promisify(execFile);
 const TRIAL = '1000';
 
+/** A line of the log costs h2load a system call, one or two microseconds, whoever answers. */
 export async function h2load(options: LoadOptions): Promise<Generator> {
   const [command, ...words] = ['h2load', '-m8', ...wordsOf(options)] as const;
   const { stdout } = await run('taskset', ['-c', LOAD_CORE, command, '-n', TRIAL, ...words]);
   if (!stdout.includes(`, ${TRIAL} succeeded, 0 failed`) || !stdout.includes('Application protocol: h2'))
     throw new Error(`h2load had failures:\n${stdout}`);
-  const running = start(LOAD_CORE, [command, '-D3600', ...words]);
-  return generatorOf(running, () => running.stop());
+  const log = emptyLog(options);
+  const running = start(LOAD_CORE, [command, '-D3600', `--log-file=${log}`, ...words]);
+  return generatorOf(running, async () => {
+    await running.stop();
+    answersIn(log);
+  });
 }
 
 /** Connections are opened in it, which is not counted. */
@@ -34,20 +39,33 @@ export async function latenciesAt(
   seconds: number,
   options: LoadOptions,
 ): Promise<number[]> {
-  const { folder, connections } = options;
-  const log = join(folder, 'h2load.log');
-  rmSync(log, { force: true });
+  const { connections } = options;
+  const log = emptyLog(options);
   await run('taskset', [
     ...['-c', LOAD_CORE, 'h2load', '--h1', `-D${OPENING_SECONDS + seconds}`],
     ...[`--rps=${(requestsPerSecond / connections).toFixed(3)}`, `--log-file=${log}`],
     ...wordsOf(options),
   ]);
-  const requests = readFileSync(log, 'utf8').trim().split('\n').map(loggedRequest);
-  const refused = requests.find(({ status }) => status !== 200);
-  if (refused !== undefined) throw new Error(`no answer, or a refusal: ${refused.status}`);
+  const requests = answersIn(log);
   const first = requests.reduce((least, { began }) => Math.min(least, began), Number.POSITIVE_INFINITY);
   const opened = first + OPENING_SECONDS * 1e6;
   return requests.filter(({ began }) => began >= opened).map(({ took }) => took / 1_000);
+}
+
+/** h2load writes behind what is there. */
+function emptyLog({ folder, port }: LoadOptions): string {
+  const log = join(folder, `h2load-${port}.log`);
+  rmSync(log, { force: true });
+  return log;
+}
+
+/** @throws where one was refused, or none came */
+function answersIn(log: string) {
+  const answers = readFileSync(log, 'utf8').trim().split('\n').map(loggedRequest);
+  const refused = answers.filter(({ status }) => status !== 200);
+  if (refused[0] !== undefined)
+    throw new Error(`${refused.length} answers were refusals, the first of them ${refused[0].status}`);
+  return answers;
 }
 
 /** Microseconds, and the status, -1 where there was no answer: h2load(1), `--log-file`. */

@@ -12,7 +12,12 @@ import { freePort } from '../support/free-port.ts';
 import { createLandscape, type LandscapeOptions } from '../support/landscape.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { RawConnection } from '../support/raw-http/raw-connection.ts';
-import { runStonegate, type StonegateProcess, serveStonegate } from '../support/stonegate-process.ts';
+import {
+  beginStonegate,
+  runStonegate,
+  type StonegateProcess,
+  serveStonegate,
+} from '../support/stonegate-process.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
@@ -216,7 +221,7 @@ t.test('a process that came to its end leaves the audit log complete', async (t)
   t.equal(lines.length, 40);
 });
 
-t.test('while it starts, it is alive and says that it is not ready', async (t) => {
+t.test('while it starts, it is alive and says at which step it is not ready', async (t) => {
   const folder = t.testdir();
   const admin = `127.0.0.1:${await freePort()}`;
   const configuration = { admin: { bind: admin }, audit: { file: 'pipe' } };
@@ -224,17 +229,17 @@ t.test('while it starts, it is alive and says that it is not ready', async (t) =
   t.teardown(() => landscape.close());
   // Its audit log opens only when somebody reads it.
   execFileSync('mkfifo', [join(folder, 'pipe')]);
-  const served = serveStonegate(configFile);
+  const { serving, stop } = beginStonegate(configFile);
+  t.teardown(stop);
   const ask = (path: string) => fetch(`http://${admin}${path}`, { headers: { connection: 'close' } });
   await eventually(async () => (await ask('/livez').catch(() => undefined))?.status === 200);
   const readiness = await ask('/readyz');
   t.equal(readiness.status, 503);
-  t.match(await readiness.text(), '[-]start failed: starting');
+  t.match(await readiness.text(), `[-]start failed: opening audit.file ${join(folder, 'pipe')}`);
   t.equal(await (await ask('/metrics')).text(), '');
   const reader = await open(join(folder, 'pipe'), 'r+');
   t.teardown(() => reader.close());
-  const stonegate = await served;
-  t.teardown(() => stonegate.stop());
+  const stonegate = await serving;
   await readyzIs(stonegate, 200);
 });
 

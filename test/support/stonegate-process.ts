@@ -36,12 +36,41 @@ export function runStonegate(...words: readonly string[]): Promise<Ended> {
 }
 
 /** `stonegate serve`; resolves when it serves, rejects where it ends before. */
-export async function serveStonegate(configFile: string): Promise<StonegateProcess> {
-  const { child, output, ended } = start(['serve', '--config', configFile]);
+export function serveStonegate(configFile: string): Promise<StonegateProcess> {
+  return beginStonegate(configFile).serving;
+}
+
+export interface BegunStonegate {
+  /** Resolves when it serves, rejects where it ends before. */
+  readonly serving: Promise<StonegateProcess>;
+  /** Ends it, serving or not, where it has not ended yet. */
+  stop(): Promise<void>;
+}
+
+/** `stonegate serve`, for who wants it while it starts. */
+export function beginStonegate(configFile: string): BegunStonegate {
+  const started = start(['serve', '--config', configFile]);
+  const serving = served(started);
+  // Who stops it before it serves does not wait for that.
+  serving.catch(() => undefined);
+  return { serving, stop: () => stop(started) };
+}
+
+async function stop({ child, ended }: Started): Promise<void> {
+  if (!hasEnded(child)) child.kill('SIGTERM');
+  await ended;
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+async function served(started: Started): Promise<StonegateProcess> {
+  const { child, output, ended } = started;
   const logged = (): LogLine[] => output.stderr.split('\n').flatMap(parseLine);
   const serving = (): LogLine | undefined =>
     logged().find(({ message, admin }) => message === 'serving' && admin !== undefined);
-  await eventually(() => serving() !== undefined || child.exitCode !== null);
+  await eventually(() => serving() !== undefined || hasEnded(child));
   const line = serving();
   if (line === undefined) throw new Error(`stonegate serve ended at once:\n${output.stderr}`);
   const adminPort = portOf(line.admin);
@@ -60,10 +89,7 @@ export async function serveStonegate(configFile: string): Promise<StonegateProce
     },
     signal: (name) => void child.kill(name),
     ended,
-    async stop() {
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
-      await ended;
-    },
+    stop: () => stop(started),
   };
 }
 

@@ -317,6 +317,42 @@ t.test(
   },
 );
 
+t.test(
+  'the log says how many audit events are lost in all, those included that were only counted',
+  async (t) => {
+    const { logger, lines } = captured();
+    const pipe = `${t.testdir({})}/audit`;
+    execFileSync('mkfifo', [pipe]);
+    const reader = await open(pipe, 'r+');
+    const clock = createFakeClock();
+    const mebibyte = 'x'.repeat(1024 * 1024 - 1);
+    let lost = 0;
+    const count = () => {
+      lost += 1;
+    };
+    const audit = await createAuditFile({ file: pipe, clock, logger, lost: count });
+    for (let written = 0; written < 70; written += 1) audit.write(mebibyte);
+    const waiting = 70 - lost;
+    t.match(JSON.parse(lines.at(-1) ?? ''), { message: 'audit events are lost', events: 1 });
+    t.ok(lost > 1, 'more were lost without a word');
+    let ended = false;
+    const closed = audit.close().then(() => {
+      ended = true;
+    });
+    await eventually(() => {
+      clock.advance(5_000);
+      return ended;
+    });
+    await closed;
+    t.equal(lost, 70);
+    t.match(JSON.parse(lines.at(-1) ?? ''), { message: 'audit events are lost', events: 70 });
+    // The write under way would hold this process.
+    const chunk = Buffer.alloc(1024 * 1024);
+    for (let left = waiting * 1024 * 1024; left > 0; ) left -= (await reader.read(chunk)).bytesRead;
+    await reader.close();
+  },
+);
+
 t.test('an audit log that cannot be opened anew ends with every line in the file it has', async (t) => {
   const folder = t.testdir({ log: {} });
   const { logger, lines: said } = captured();

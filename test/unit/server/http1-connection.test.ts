@@ -28,7 +28,12 @@ function connectionOwing(count: number) {
   });
   const connection = connectionOf(socket);
   const answers = Array.from({ length: count }, (_, index): Owed => {
-    return { headersSent: false, takeTurn: () => void turns.push(index), abandon: () => undefined };
+    return {
+      headersSent: false,
+      requestComplete: true,
+      takeTurn: () => void turns.push(index),
+      abandon: () => undefined,
+    };
   });
   for (const answer of answers) connection.owe(answer);
   return { connection, answers, turns, clock, socket };

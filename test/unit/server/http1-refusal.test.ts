@@ -1,0 +1,193 @@
+/** Bytes that are no request, sent behind requests whose answers are still owed: those come first, each in its turn. */
+import { once } from 'node:events';
+import type { TLSSocket } from 'node:tls';
+import t, { type Test } from 'tap';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { Http1Connection } from '../../../src/server/http1-connection.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import { echoTarget, readAll, readSome, startListener } from '../../support/server/listening.ts';
+
+const BROKEN = 'POST /broken HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n';
+const get = (target: string) => `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+/** Sends the bytes behind a request that is not answered before `release`. */
+async function sendBehindSlow(t: Test, bytes: string, { header = 10_000 } = {}) {
+  const clock = createFakeClock();
+  const served: string[] = [];
+  const slow = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<Http1Connection>();
+  const left = Promise.withResolvers<void>();
+  const listening = await startListener(
+    async (exchange) => {
+      served.push(exchange.target);
+      if (exchange.target === '/slow') {
+        exchange.signal.addEventListener('abort', () => left.resolve());
+        if (exchange.connection instanceof Http1Connection) begun.resolve(exchange.connection);
+        await slow.promise;
+      }
+      await echoTarget(exchange);
+    },
+    { clock, timeouts: { header, idle: 60_000, stall: 60_000 } },
+  );
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  const answers = readAll(socket);
+  socket.write(get('/slow'));
+  const connection = await begun.promise;
+  socket.write(bytes);
+  return { clock, served, socket, answers, connection, left: left.promise, release: () => slow.resolve() };
+}
+
+/** The status and, of those that were served, the target of each answer. */
+function answersIn(text: string): string[] {
+  return text
+    .split(/(?=HTTP\/1\.1 )/)
+    .filter((answer) => answer !== '')
+    .map((answer) => `${answer.slice(9, 12)} ${/\r\n(\/.*)\r\n/.exec(answer)?.[1] ?? 'refused'}`);
+}
+
+const UNREADABLE: Readonly<Record<string, { bytes: string; header?: number; answers: readonly string[] }>> = {
+  'half a head that never ends': {
+    bytes: 'GET /late HTTP/1.1\r\nHo',
+    header: 50,
+    answers: ['200 /slow', '408 refused'],
+  },
+  'what is no HTTP': { bytes: 'nonsense\r\n\r\n', answers: ['200 /slow', '400 refused'] },
+  'a head beyond the limit': {
+    bytes: `GET /large HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(70_000)}\r\n\r\n`,
+    answers: ['200 /slow', '431 refused'],
+  },
+  'what is no HTTP, behind another request': {
+    bytes: `${get('/next')}nonsense\r\n\r\n`,
+    answers: ['200 /slow', '200 /next', '400 refused'],
+  },
+  'a request whose body is broken': {
+    bytes: BROKEN,
+    answers: ['200 /slow', '400 refused'],
+  },
+};
+
+for (const [what, { bytes, header = 10_000, answers }] of Object.entries(UNREADABLE)) {
+  t.test(`behind a slow request, ${what} is refused when that is answered, not before`, async (t) => {
+    const slow = await sendBehindSlow(t, bytes, { header });
+    await eventually(() => slow.connection.refused);
+    slow.release();
+    t.same(answersIn(await slow.answers), answers);
+  });
+}
+
+t.test('a request with a broken body is never served, also where its turn was still to come', async (t) => {
+  const slow = await sendBehindSlow(t, BROKEN);
+  await eventually(() => slow.connection.refused);
+  slow.release();
+  await slow.answers;
+  t.same(slow.served, ['/slow']);
+});
+
+t.test('a broken body that waits for its turn holds no answer before it up, nor breaks it off', async (t) => {
+  const slow = await sendBehindSlow(t, BROKEN);
+  await eventually(() => slow.connection.refused);
+  slow.clock.advance(10_000);
+  slow.release();
+  t.same(answersIn(await slow.answers), ['200 /slow', '400 refused']);
+});
+
+t.test(
+  'an answer that has no end does not keep a connection on which nothing more is understood',
+  async (t) => {
+    const slow = await sendBehindSlow(t, 'nonsense\r\n\r\n');
+    await eventually(() => slow.connection.refused);
+    slow.clock.advance(60_000);
+    await t.resolves(slow.left);
+    t.equal(await slow.answers, '');
+  },
+);
+
+t.test('an answer that has begun is broken off where its own request breaks: it has no second', async (t) => {
+  const listening = await startListener(async ({ response }) => {
+    response.writeHead(200, []);
+    response.write(Buffer.from('/begun'));
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+  const begun = await readUntil(socket, '/begun');
+  socket.write('nonsense\r\n');
+  t.notMatch(`${begun}${await readAll(socket)}`, ' 400 ');
+});
+
+t.test('nobody works any more for a request whose body breaks while it is served', async (t) => {
+  const given = Promise.withResolvers<AbortSignal>();
+  const listening = await startListener(async ({ signal, body }) => {
+    body.resume();
+    given.resolve(signal);
+    await once(signal, 'abort');
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  const answers = readAll(socket);
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+  const signal = await given.promise;
+  socket.write('nonsense\r\n');
+  t.same(answersIn(await answers), ['400 refused']);
+  t.ok(signal.aborted);
+});
+
+t.test('an answer on the wire comes to its end, whatever is sent behind its request', async (t) => {
+  const more = Promise.withResolvers<void>();
+  let connection: object | undefined;
+  const listening = await startListener(async (exchange) => {
+    connection = exchange.connection;
+    exchange.response.writeHead(200, []);
+    exchange.response.write(Buffer.from('/begun'));
+    await more.promise;
+    exchange.response.end(' and ended');
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write(get('/'));
+  const begun = await readUntil(socket, '/begun');
+  socket.write('nonsense\r\n\r\n');
+  await eventually(() => connection instanceof Http1Connection && connection.refused);
+  const rest = readAll(socket);
+  more.resolve();
+  t.match(`${begun}${await rest}`, /^HTTP\/1\.1 200 [\s\S]* and ended\r\n0\r\n\r\nHTTP\/1\.1 400 /);
+});
+
+t.test('behind a request that wants its connection closed, nothing is refused any more', async (t) => {
+  const said: string[] = [];
+  const logger = { ...silentLogger, info: (_: object, message: string) => void said.push(message) };
+  const listening = await startListener(echoTarget, { logger });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write('GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\nnonsense\r\n\r\n');
+  t.same(answersIn(await readAll(socket)), ['200 /last']);
+  t.same(said, []);
+});
+
+for (const [what, bytes] of [
+  ['in the midst of a head', 'GET /late HTTP/1.1\r\nHo'],
+  ['behind what is no HTTP', 'nonsense\r\n\r\n'],
+] as const) {
+  t.test(`a client that ends ${what} has left: nobody works for it any more`, async (t) => {
+    const slow = await sendBehindSlow(t, bytes);
+    if (what === 'behind what is no HTTP') await eventually(() => slow.connection.refused);
+    slow.socket.end();
+    await t.resolves(slow.left);
+    t.equal(await slow.answers, '');
+  });
+}
+
+t.test('a client that ends while its half a head is refused has left too', async (t) => {
+  const slow = await sendBehindSlow(t, 'GET /late HTTP/1.1\r\nHo', { header: 50 });
+  await eventually(() => slow.connection.refused);
+  slow.socket.end();
+  await t.resolves(slow.left);
+});
+
+async function readUntil(socket: TLSSocket, part: string): Promise<string> {
+  let text = '';
+  while (!text.includes(part)) text += await readSome(socket);
+  return text;
+}
