@@ -20,6 +20,10 @@ export type Path = readonly PropertyKey[];
 export interface Finding {
   readonly path: Path;
   readonly message: string;
+  /** Other places that must be as they are meant for this to be a problem: where one is wrong itself, it may be none. */
+  readonly because?: readonly Path[];
+  /** Where it can be mended, if that is another file; `path` names the field that leads there. */
+  readonly elsewhere?: Problem;
 }
 
 /** `['authentication', 'jwt', 0, 'issuer']` → `authentication.jwt[0].issuer`. */
