@@ -344,7 +344,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
   [
     'a key written twice',
     `${MINIMAL}log: {}\nlog: {}\n`,
-    'the configuration (line 8): is no valid YAML: Map keys must be unique',
+    'the configuration (line 8): is no valid YAML: map keys must be unique',
   ],
   [
     'the key __proto__',
