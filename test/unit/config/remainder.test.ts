@@ -72,6 +72,18 @@ t.test('an entry of a list that is wrong keeps its place: the others keep their 
   );
 });
 
+t.test('behind an entry of a list that is left out, the others are told at their own places', async (t) => {
+  const said = await saidOf(`${HEAD}authentication: { keystone: { url: "https://keystone.example.com/v3" } }
+cache: { sealingKeys: [7, { fromFile: second.key }] }
+bindings: { credential: { tokenFile: other } }
+`);
+  t.ok(said.some((line) => line.startsWith('cache.sealingKeys[0]')));
+  t.ok(
+    said.some((line) => line.startsWith('cache.sealingKeys[1].fromFile')),
+    said.join('\n'),
+  );
+});
+
 t.test('a section that is wrong as a whole hides nothing of the others', async (t) => {
   const said = await saidOf(
     'apiVersion: stonegate.dev/v1alpha1\nkind: StonegateConfiguration\nserver: 7\ncache: { redis: { url: { fromEnv: NONE } } }\n',
