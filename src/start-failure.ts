@@ -3,12 +3,14 @@
  * stack is needed; for all else it is, since nobody expected it.
  */
 import type { StonegateConfiguration } from './api/config-v1alpha1.ts';
+import { FileNotOpened } from './lib/not-opened.ts';
 import { AddressError } from './server/listen.ts';
 import { WorkerGaveUp } from './server/worker-pool.ts';
 
 /** @returns a sentence; undefined for what nobody expected */
 export function startFailure(error: unknown, configuration: StonegateConfiguration): string | undefined {
   if (error instanceof WorkerGaveUp) return `${error.message}; its own line in the log says why`;
+  if (error instanceof FileNotOpened) return `audit.file ${error.message}`;
   if (!(error instanceof AddressError)) return undefined;
   const { server, admin, portal, webhook } = configuration;
   const settings = Object.entries({ server, admin, portal, webhook })

@@ -5,6 +5,7 @@ import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type Random, systemRandom } from '../lib/random.ts';
 import { readGiven } from './given-file.ts';
+import { checkCloud } from './kubeconfig/cloud.ts';
 import { type Access, entriesOf, nameOf } from './kubeconfig/entries.ts';
 import { fileToChange, kubeconfigFiles, readIfThere } from './kubeconfig/files.ts';
 import { assertNamesFree, mergeEntries } from './kubeconfig/merge.ts';
@@ -24,7 +25,7 @@ kubectl runs by itself: no secret is written. Everything else in the file stays 
   --namespace NAME    where the context works, if not in "default"
   --projects LIST     one context for each of these Keystone projects: "all", or names or ids with commas between
   --use               switch to the (first) new context; done anyhow where none is the current one
-  --force             replace entries of the same name that somebody else made
+  --force             replace entries of the same name that somebody else made; take a cloud that is not known here
   --print             only show what would be added
   --kubeconfig FILE   instead of KUBECONFIG or ~/.kube/config
   --command FILE      what kubectl runs; without it "stonegate", which must be on the PATH
@@ -84,8 +85,10 @@ export function kubeconfig(
     const login = loginArguments(end === -1 ? [] : argv.slice(end + 1), parts.folder);
     const server = serverURL(values.server);
     try {
-      const entries = await entriesFor(values, server, login, parts);
       const { force = false, use = false, print = false } = values;
+      const note = force ? undefined : await checkCloud(login, parts);
+      if (note !== undefined) io.stderr(`stonegate kubeconfig: ${note}\n`);
+      const entries = await entriesFor(values, server, login, parts);
       const names = entries.contexts.map(({ name }) => name);
       if (print) {
         io.stdout(mergeEntries(undefined, entries, { force: false, use: undefined }, ''));

@@ -5,10 +5,16 @@
  */
 import { basename } from 'node:path';
 import type { JWTConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
-import { type AuthenticationFile, authenticationFileSchema } from './schema-authentication-file.ts';
+import type { Finding, Path, Problem } from './problem.ts';
+import {
+  isKnown,
+  problemIn,
+  type ReadAuthenticationFile as Read,
+  readAuthenticationFile,
+} from './read-authentication-file.ts';
 import { verification } from './schema-jwt.ts';
-import { readYAML } from './yaml-document.ts';
+
+const JWT = ['authentication', 'jwt'];
 
 export interface WithAuthenticationFile {
   readonly configuration: StonegateConfiguration;
@@ -16,10 +22,10 @@ export interface WithAuthenticationFile {
   readonly findings: readonly Finding[];
   /** What is wrong in the other. */
   readonly problems: readonly Problem[];
-  /** False where what is wrong elsewhere may be no more than a consequence. */
-  readonly complete: boolean;
-  /** Where a problem with the configuration is to be mended: a place in Stonegate's own file, or a problem of the other. */
-  readonly relocate: (finding: Finding) => { readonly own: Finding } | { readonly other: Problem };
+  /** What of `configuration` is not all there, because something is wrong elsewhere. */
+  readonly gaps: readonly Path[];
+  /** A problem with `configuration` where it can be mended, in one file or the other; none where it only follows from another. */
+  readonly relocate: (finding: Finding) => readonly Finding[];
 }
 
 /**
@@ -33,18 +39,18 @@ export function withAuthenticationFile(
   const alone = {
     configuration,
     problems: [],
-    complete: true,
-    relocate: (finding: Finding) => ({ own: finding }),
+    gaps: [],
+    relocate: (finding: Finding) => [finding],
   };
   if (configurationFile === undefined) {
     return { ...alone, findings: Object.keys(tenants).map((url) => unasked(url)) };
   }
   const findings = contradictions(configuration);
   const text = content(configurationFile);
-  if (text === undefined) return { ...alone, findings, complete: false };
+  if (text === undefined) return { ...alone, findings, gaps: [JWT] };
   const file = basename(configurationFile);
-  const read = readFile(text.toString('utf8'), file);
-  if ('problems' in read) return { ...alone, findings, problems: read.problems, complete: false };
+  const read = readAuthenticationFile(text.toString('utf8'), file);
+  if (!('jwt' in read)) return { ...alone, findings, problems: read.problems, gaps: [JWT] };
   const issuers = read.jwt.flatMap((entry, index) => {
     const tenant = Object.hasOwn(tenants, entry.issuer.url) ? tenants[entry.issuer.url] : undefined;
     return tenant === undefined ? [] : [{ index, entry: { ...verification.parse({}), ...entry, ...tenant } }];
@@ -60,29 +66,10 @@ export function withAuthenticationFile(
       },
     },
     findings: [...findings, ...withoutCounterpart(read, tenants), ...twiceAnonymous(read, configuration)],
-    problems: [],
-    complete: issuers.length === read.jwt.length,
+    problems: read.problems,
+    gaps: issuers.length === read.jwt.length && read.gaps.length === 0 ? [] : [JWT],
     relocate: (finding) => relocated(finding, read, issuers, file),
   };
-}
-
-type Read = AuthenticationFile & { readonly lineOf: (path: Path) => number | undefined };
-
-function readFile(text: string, file: string): Read | { readonly problems: readonly Problem[] } {
-  const document = readYAML(text);
-  if (!document.ok) return { problems: document.problems.map((problem) => ({ ...problem, file })) };
-  const result = authenticationFileSchema.safeParse(document.data, { reportInput: true });
-  if (result.success) return { ...result.data, lineOf: document.lineOf };
-  return {
-    problems: result.error.issues
-      .flatMap(problemsOfIssue)
-      .map((finding) => problemIn(finding, file, document.lineOf)),
-  };
-}
-
-function problemIn({ path, message }: Finding, file: string, lineOf: Read['lineOf']): Problem {
-  const line = lineOf(path);
-  return { file, path: formatPath(path), message, ...(line === undefined ? {} : { line }) };
 }
 
 function unasked(url: string): Finding {
@@ -113,8 +100,10 @@ function twiceAnonymous({ anonymous }: Read, { authentication }: StonegateConfig
 }
 
 /** Who is of no tenant could not be let in, and a tenant for nobody is a mistyped URL. */
-function withoutCounterpart({ jwt }: Read, tenants: Readonly<Record<string, unknown>>): Finding[] {
-  const urls = new Set(jwt.map(({ issuer }) => issuer.url));
+function withoutCounterpart(read: Read, tenants: Readonly<Record<string, unknown>>): Finding[] {
+  const known = read.jwt.filter((_, index) => isKnown(read, ['jwt', index, 'issuer', 'url']));
+  const urls = new Set(known.map(({ issuer }) => issuer.url));
+  const unknown = isKnown(read, ['jwt']) ? Object.keys(tenants).filter((url) => !urls.has(url)) : [];
   return [
     ...[...urls]
       .filter((url) => !Object.hasOwn(tenants, url))
@@ -122,34 +111,44 @@ function withoutCounterpart({ jwt }: Read, tenants: Readonly<Record<string, unkn
         path: ['authentication', 'tenants'],
         message: `expected an entry for each issuer of configurationFile, found none for ${url}`,
       })),
-    ...Object.keys(tenants)
-      .filter((url) => !urls.has(url))
-      .map((url) => ({
-        path: ['authentication', 'tenants', url],
-        message: 'expected the URL of an issuer of configurationFile, exactly as it stands there',
-      })),
+    ...unknown.map((url) => ({
+      path: ['authentication', 'tenants', url],
+      message: 'expected the URL of an issuer of configurationFile, exactly as it stands there',
+    })),
   ];
 }
 
 const BESIDE = new Set<PropertyKey>(['usernamePrefix', 'groupsPrefix']);
 
+/** A place in the configuration, as one of Stonegate's own file or of the other. */
+type Place = { readonly own: Path } | { readonly other: Path };
+
 function relocated(
-  finding: Finding,
+  { path, message, because = [] }: Finding,
   read: Read,
-  issuers: readonly { readonly index: number; readonly entry: JWTConfiguration }[],
+  issuers: Issuers,
   file: string,
-): ReturnType<WithAuthenticationFile['relocate']> {
-  const [section, field, place, key, ...rest] = finding.path;
-  if (section !== 'authentication') return { own: finding };
-  if (field === 'anonymous' && read.anonymous !== undefined) {
-    return { other: problemIn({ ...finding, path: finding.path.slice(1) }, file, read.lineOf) };
-  }
+): Finding[] {
+  const places = [path, ...because].map((each) => placeOf(each, read, issuers));
+  if (!places.every((place) => 'own' in place || isKnown(read, place.other))) return [];
+  const [first, ...others] = places;
+  const finding = { message, because: others.flatMap((place) => ('own' in place ? [place.own] : [])) };
+  if (first === undefined || 'own' in first) return [{ ...finding, path: first?.own ?? path }];
+  const { placeInFile, lineOf } = read;
+  const elsewhere = problemIn({ path: placeInFile(first.other), message }, file, lineOf);
+  return [{ ...finding, path: ['authentication', 'configurationFile'], elsewhere }];
+}
+
+type Issuers = readonly { readonly index: number; readonly entry: JWTConfiguration }[];
+
+function placeOf(path: Path, read: Read, issuers: Issuers): Place {
+  const [section, field, place, key, ...rest] = path;
+  if (section !== 'authentication') return { own: path };
+  if (field === 'anonymous' && read.anonymous !== undefined) return { other: path.slice(1) };
   const issuer = typeof place === 'number' ? issuers[place] : undefined;
-  if (field !== 'jwt' || issuer === undefined || key === undefined) return { own: finding };
+  if (field !== 'jwt' || issuer === undefined || key === undefined) return { own: path };
   const beside = ['authentication', 'tenants', issuer.entry.issuer.url];
-  if (key === 'tenant') return { own: { ...finding, path: [...beside, ...rest] } };
-  if (BESIDE.has(key)) return { own: { ...finding, path: [...beside, key] } };
-  return {
-    other: problemIn({ ...finding, path: ['jwt', issuer.index, key, ...rest] }, file, read.lineOf),
-  };
+  if (key === 'tenant') return { own: [...beside, ...rest] };
+  if (BESIDE.has(key)) return { own: [...beside, key] };
+  return { other: ['jwt', issuer.index, key, ...rest] };
 }

@@ -3,6 +3,7 @@
  * the content. PEM: RFC 7468; bearer tokens: RFC 6750 §2.1.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
 import { certificateBlocks } from '../lib/pem.ts';
 import type { ContentKind } from './references.ts';
 
@@ -42,7 +43,19 @@ export function secretText(content: Buffer): string {
 /** Both have been found fit by themselves. */
 export function checkPair(certificate: Buffer, key: Buffer): string | undefined {
   const belongs = new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
-  return belongs ? undefined : "expected the certificate's private key, found another's";
+  return belongs ? tlsProblem(certificate, key) : "expected the certificate's private key, found another's";
+}
+
+/** What TLS itself has against them, such as a key that is too short. */
+function tlsProblem(cert: Buffer, key: Buffer): string | undefined {
+  try {
+    createSecureContext({ cert, key });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const reason = 'reason' in error ? String(error.reason) : 'something else';
+    return `expected a certificate and a key that TLS takes, found what OpenSSL calls "${reason}"`;
+  }
 }
 
 function checkCertificates(content: Buffer): string | undefined {

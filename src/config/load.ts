@@ -142,7 +142,15 @@ function checkPairs(configuration: StonegateConfiguration, contents: Found['cont
 function checkStaticUsers(configuration: StonegateConfiguration, contents: Found['contents']): Finding[] {
   const users = staticUsersOf(configuration, (file) => contents.get(file));
   return Object.entries(users).flatMap(([key, { problems }]) =>
-    problems.map((message) => ({ path: ['authentication', key, 'file'], message })),
+    problems.map((message) => ({
+      path: ['authentication', key, 'file'],
+      message,
+      because: [
+        ['authentication', key],
+        ['tenancy', 'mode'],
+        ['tenancy', 'systemTenant'],
+      ],
+    })),
   );
 }
 

@@ -4,20 +4,22 @@
  * exist.
  */
 import { resolve } from 'node:path';
+import type { z } from 'zod';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { type WithAuthenticationFile, withAuthenticationFile } from './authentication-file.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
-import { beyond, remainderOf } from './remainder.ts';
+import { beyond, inFile, remainderOf } from './remainder.ts';
 import { configurationSchema } from './schema.ts';
+import { CONFIGURATION_STAND_INS } from './stand-ins.ts';
 import { validate } from './validate.ts';
 import { readYAML } from './yaml-document.ts';
 
-type Document = NonNullable<ReturnType<typeof remainderOf>>;
+type Document = z.output<ReturnType<typeof configurationSchema>>;
 
 export interface Parsed {
   /** Present where every field is right by itself; there may still be problems between fields. */
   readonly configuration?: StonegateConfiguration;
-  /** Without its wrong fields, where there are some: only to look for more problems. */
+  /** With stand-ins for its wrong fields, where there are some: only to look for more problems. */
   readonly remainder?: StonegateConfiguration;
   readonly problems: readonly Problem[];
   /** Gives findings their place in words and their line; those that only follow from a wrong field are left out. */
@@ -43,10 +45,10 @@ export function parseConfiguration(
     return { configuration: whole.configuration, problems: problemsIn(whole, locate), locate };
   }
   const wrong = result.error.issues.flatMap(problemsOfIssue);
-  const rest = remainderOf(document.data, wrong, schema);
+  const rest = remainderOf(document.data, wrong, schema, CONFIGURATION_STAND_INS);
   if (rest === undefined) return { problems: locate(wrong), locate };
-  const whole = withAuthenticationFile(bodyOf(rest), content);
-  const others = (findings: readonly Finding[]) => locate(beyond(wrong, findings));
+  const whole = withAuthenticationFile(bodyOf(rest.value), content);
+  const others = (findings: readonly Finding[]) => locate(beyond(rest.gaps, inFile(rest, findings)));
   return {
     remainder: whole.configuration,
     problems: [...locate(wrong), ...problemsIn(whole, others)],
@@ -72,18 +74,8 @@ export async function parseWithAuthenticationFile(
 }
 
 function problemsIn(whole: WithAuthenticationFile, locate: Parsed['locate']): Problem[] {
-  const found = validate(whole.configuration).map(whole.relocate);
-  const own = found.flatMap((place) => ('own' in place ? [place.own] : []));
-  return [
-    ...locate([...whole.findings, ...(whole.complete ? own : own.filter(concernsNoIssuer))]),
-    ...whole.problems,
-    ...found.flatMap((place) => ('other' in place ? [place.other] : [])),
-  ];
-}
-
-/** The portal names issuers, which may only be missing because their file is wrong. */
-function concernsNoIssuer({ path: [section] }: Finding): boolean {
-  return section !== 'portal';
+  const found = validate(whole.configuration).flatMap(whole.relocate);
+  return [...locate([...whole.findings, ...beyond(whole.gaps, found)]), ...whole.problems];
 }
 
 function bodyOf({ apiVersion: _version, kind: _kind, ...configuration }: Document): StonegateConfiguration {
@@ -92,7 +84,8 @@ function bodyOf({ apiVersion: _version, kind: _kind, ...configuration }: Documen
 
 function locator(lineOf: (path: Path) => number | undefined) {
   return (findings: readonly Finding[]): Problem[] =>
-    findings.map(({ path, message }) => {
+    findings.map(({ path, message, elsewhere }) => {
+      if (elsewhere !== undefined) return elsewhere;
       const line = lineOf(path);
       return { path: formatPath(path), message, ...(line === undefined ? {} : { line }) };
     });

@@ -20,6 +20,10 @@ export type Path = readonly PropertyKey[];
 export interface Finding {
   readonly path: Path;
   readonly message: string;
+  /** Other places that must be as they are meant for this to be a problem: where one is wrong itself, it may be none. */
+  readonly because?: readonly Path[];
+  /** Where it can be mended, if that is another file; `path` names the field that leads there. */
+  readonly elsewhere?: Problem;
 }
 
 /** `['authentication', 'jwt', 0, 'issuer']` → `authentication.jwt[0].issuer`. */
@@ -44,7 +48,11 @@ export function formatProblem(problem: Problem): string {
 /** A zod issue, told as pairs of path and message. */
 export function problemsOfIssue(issue: z.core.$ZodIssue): Finding[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: [...issue.path, key], message: 'is no known key' }));
+    return issue.keys.map((key) =>
+      isBareSecret(issue, key)
+        ? { path: issue.path, message: 'has a key that is not known and has no value' }
+        : { path: [...issue.path, key], message: 'is no known key' },
+    );
   }
   if (issue.input === undefined) {
     return [{ path: issue.path, message: `is required: expected ${expectation(issue)}` }];
@@ -86,7 +94,9 @@ function expectation(issue: z.core.$ZodIssue): string {
   }
 }
 
-const SECRET_PLACES = /^(secret|password|sealingKeys|fromFile|fromEnv|tokenFile|keyFile)$/;
+/** Where a secret is meant, or somebody may take one to be meant. */
+const SECRET_PLACES =
+  /secret|password|sealingKeys|redis\.url|fromFile|fromEnv|(tokenFile|keyFile|basicAuthFile)(\.file)?$/i;
 
 /** Of a text that is only too long its length says more than the text. */
 function foundBy(issue: z.core.$ZodIssue): string {
@@ -95,14 +105,24 @@ function foundBy(issue: z.core.$ZodIssue): string {
   return found(input, path);
 }
 
+/** As in `password: { hunter2 }`, which to YAML is a mapping. */
+function isBareSecret({ input, path }: z.core.$ZodIssue, key: string): boolean {
+  const valued = Object.entries(input ?? {}).some(([name, value]) => name === key && value !== null);
+  return mayBeSecret(path) && !valued;
+}
+
+function mayBeSecret(path: Path): boolean {
+  return SECRET_PLACES.test(formatPath(path));
+}
+
 /** What stood there; only its kind where it may be, or hold, a secret. */
 function found(value: unknown, path: Path): string {
   if (value === null) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   if (typeof value === 'object') return 'a mapping';
-  if (typeof value !== 'string') return String(value);
   if (value === '') return 'an empty string';
-  const mayBeSecret = path.some((part) => SECRET_PLACES.test(String(part)));
-  if (mayBeSecret || value.length > 60 || /[@\n]/.test(value)) return 'a string that does not fit';
+  const secret = mayBeSecret(path);
+  if (typeof value !== 'string') return secret ? `a ${typeof value}` : String(value);
+  if (secret || value.length > 60 || /[@\n]/.test(value)) return 'a string that does not fit';
   return JSON.stringify(value);
 }

@@ -1,48 +1,118 @@
 /**
- * What is left of a configuration without the fields that are wrong by themselves, so that what is wrong elsewhere is
- * told in the same run and not in the next.
+ * What is left of a document without the fields that are wrong by themselves, so that what is wrong elsewhere is told in
+ * the same run and not in the next. Where a field must be there, a stand-in takes its place. Of what was left out or
+ * stood in for, and of what only follows from that, nothing is told: it would be about no file of anybody's.
  */
+import type { z } from 'zod';
 import { type Finding, type Path, problemsOfIssue } from './problem.ts';
-import type { configurationSchema } from './schema.ts';
 
-type Schema = ReturnType<typeof configurationSchema>;
+export interface Remainder<T> {
+  readonly value: T;
+  /** Where it differs from the file; places as in the file. */
+  readonly gaps: readonly Path[];
+  /** A place in `value` → the same in the file: entries of lists that were left out count there. */
+  readonly placeInFile: (path: Path) => Path;
+}
+
 type Container = Record<PropertyKey, unknown>;
 
-/** A field that is removed may leave its parent incomplete, which is removed then, and so on upwards. */
-const MAX_ROUNDS = 8;
+/** Each removes a field, puts a stand-in there, or goes one level up; nothing here is nested half as deep. */
+const MAX_ROUNDS = 16;
 
 /**
  * @param data as it stands in the file
  * @param problems of single fields
- * @returns undefined where too little is left to say more
+ * @param standIns a document with what takes the place of required fields; its lists have one entry, for all
+ * @returns undefined where nothing is left to say more of
  */
-export function remainderOf(data: unknown, problems: readonly Finding[], schema: Schema) {
+export function remainderOf<T>(
+  data: unknown,
+  problems: readonly Finding[],
+  schema: z.ZodType<T>,
+  standIns: object,
+): Remainder<T> | undefined {
   const rest: unknown = structuredClone(data);
+  const gaps: Path[] = [];
   let wrong: readonly Path[] = problems.map(({ path }) => path);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    if (!wrong.every((path) => remove(rest, path))) return undefined;
-    const result = schema.safeParse(rest, { reportInput: true });
-    if (result.success) return result.data;
-    wrong = result.error.issues.flatMap(problemsOfIssue).map(({ path }) => path);
+    const removed: Path[] = [];
+    for (const path of wrong) {
+      if (removed.some((gap) => isWithin(path, gap))) continue;
+      const gap = leaveOut(rest, path, standIns);
+      if (gap === undefined) return undefined;
+      removed.push(gap);
+    }
+    gaps.push(...removed);
+    const result = schema.safeParse(withoutHoles(rest), { reportInput: true });
+    const placeInFile = (path: Path) => placeIn(rest, path);
+    if (result.success) return { value: result.data, gaps, placeInFile };
+    wrong = result.error.issues.flatMap(problemsOfIssue).map(({ path }) => placeInFile(path));
   }
   return undefined;
 }
 
-/** Findings that say nothing of what was removed: what is missing only because of that is no news. */
-export function beyond(problems: readonly Finding[], findings: readonly Finding[]): Finding[] {
-  return findings.filter(({ path }) => !problems.some((problem) => touches(problem.path, path)));
+/** Findings that neither concern what was left out nor follow from it. */
+export function beyond(gaps: readonly Path[], findings: readonly Finding[]): Finding[] {
+  return findings.filter(({ path, because = [] }) =>
+    [path, ...because].every((place) => !gaps.some((gap) => isWithin(gap, place) || isWithin(place, gap))),
+  );
 }
 
-/** Removes the field; where it is not there, what should hold it. A list's entries keep their places, so none goes. */
-function remove(data: unknown, path: Path): boolean {
+/** The same findings at the places of the file. */
+export function inFile({ placeInFile }: Remainder<unknown>, findings: readonly Finding[]): Finding[] {
+  return findings.map((finding) => ({
+    ...finding,
+    path: placeInFile(finding.path),
+    because: finding.because?.map(placeInFile) ?? [],
+  }));
+}
+
+/**
+ * Removes the field; where it is missing, puts a stand-in there, or removes what should hold it. An entry of a list
+ * leaves a hole: the others keep their places.
+ *
+ * @returns what was removed or stood in for
+ */
+function leaveOut(rest: unknown, path: Path, standIns: object): Path | undefined {
   const key = path.at(-1);
-  if (key === undefined || typeof key === 'number') return false;
-  const holder = path.slice(0, -1).reduce<unknown>((part, step) => memberOf(part, step), data);
-  if (isContainer(holder) && Object.hasOwn(holder, key)) {
-    delete holder[key];
-    return true;
+  if (key === undefined) return undefined;
+  const parent = path.slice(0, -1);
+  const holder = parent.reduce<unknown>(memberOf, rest);
+  if (isContainer(holder)) {
+    const standIn = path
+      .map((step) => (typeof step === 'number' ? 0 : step))
+      .reduce<unknown>(memberOf, standIns);
+    if (memberOf(holder, key) !== undefined) {
+      if (Array.isArray(holder)) holder[key] = undefined;
+      else delete holder[key];
+      return path;
+    }
+    if (standIn !== undefined) {
+      holder[key] = structuredClone(standIn);
+      return path;
+    }
   }
-  return remove(data, path.slice(0, -1));
+  return leaveOut(rest, parent, standIns);
+}
+
+function withoutHoles(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((entry) => entry !== undefined).map(withoutHoles);
+  if (!isContainer(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withoutHoles(member)]));
+}
+
+/** @param path in `rest` without its holes */
+function placeIn(rest: unknown, path: Path): Path {
+  let node: unknown = rest;
+  return path.map((step) => {
+    const place = Array.isArray(node) && typeof step === 'number' ? (filledPlaces(node)[step] ?? step) : step;
+    node = memberOf(node, place);
+    return place;
+  });
+}
+
+function filledPlaces(list: readonly unknown[]): number[] {
+  return [...list.keys()].filter((place) => list[place] !== undefined);
 }
 
 function memberOf(part: unknown, step: PropertyKey): unknown {
@@ -53,8 +123,6 @@ function isContainer(value: unknown): value is Container {
   return typeof value === 'object' && value !== null;
 }
 
-/** Whether one path leads to or through the other. */
-function touches(one: Path, other: Path): boolean {
-  const length = Math.min(one.length, other.length);
-  return one.slice(0, length).every((step, index) => step === other[index]);
+function isWithin(path: Path, outer: Path): boolean {
+  return outer.every((step, index) => step === path[index]);
 }

@@ -16,7 +16,7 @@ export function staticFileSchema(file: FileField, ownPrefix: string) {
     systemTenantByDefault: z
       .boolean()
       .default(false)
-      .describe('Lines without a tenant are of the system tenant; else they are refused by name.'),
+      .describe('Lines without a tenant are of the system tenant; else they are refused.'),
   });
 }
 

@@ -12,6 +12,7 @@ import { reservedPrefixOf } from '../api/reserved-names.ts';
 import type { StaticPassword, StaticToken, StaticUser } from '../api/static-user.ts';
 import { isPrintable } from '../lib/printable-text.ts';
 import { TENANT_NAME } from './fields.ts';
+import { LINE_PROBLEMS as LINE, type LineProblem } from './line-problem.ts';
 import { storedPassword } from './stored-password.ts';
 
 export interface StaticUserRules {
@@ -28,7 +29,7 @@ export interface StaticUserRules {
 
 export interface StaticUsers<T> {
   readonly entries: readonly T[];
-  /** What is wrong, each with its line; never the secret. */
+  /** What is wrong, each with its line. */
   readonly problems: readonly string[];
 }
 
@@ -62,8 +63,8 @@ const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 export function parseTokenFile(content: Buffer, rules: StaticUserRules): StaticUsers<StaticToken> {
   const seen = new Map<string, number>();
   return usersOf(content, rules, (token, user, _login, line) => {
-    if (!TOKEN.test(token)) return 'expected a token of visible ASCII characters';
-    if (token.startsWith(FERNET_START)) return 'expected a token that does not look like one of Keystone';
+    if (!TOKEN.test(token)) return LINE.badToken;
+    if (token.startsWith(FERNET_START)) return LINE.keystoneToken;
     const twin = seen.get(token);
     if (twin !== undefined) return `expected a token of its own, found the one of line ${twin}`;
     seen.set(token, line);
@@ -74,8 +75,7 @@ export function parseTokenFile(content: Buffer, rules: StaticUserRules): StaticU
 export function parseBasicAuthFile(content: Buffer, rules: StaticUserRules): StaticUsers<StaticPassword> {
   const seen = new Map<string, number>();
   return usersOf(content, rules, (text, user, login, line) => {
-    if (login.includes(':'))
-      return 'expected a user name without ":", which HTTP\'s basic scheme cannot send';
+    if (login.includes(':')) return LINE.colon;
     const password = storedPassword(text);
     if (typeof password === 'string') return password;
     const twin = seen.get(login);
@@ -91,7 +91,7 @@ export function parseBasicAuthFile(content: Buffer, rules: StaticUserRules): Sta
 function usersOf<T extends object>(
   content: Buffer,
   rules: StaticUserRules,
-  entryOf: (secret: string, user: StaticUser, login: string, line: number) => T | string,
+  entryOf: (secret: string, user: StaticUser, login: string, line: number) => T | LineProblem,
 ): StaticUsers<T> {
   const lines = linesOf(content);
   if (typeof lines === 'string') return { entries: [], problems: [lines] };
@@ -102,7 +102,7 @@ function usersOf<T extends object>(
     const user = userOf(columns, rules);
     const entry = typeof user === 'string' ? user : entryOf(secret, user, login, number);
     if (typeof entry !== 'string') entries.push(entry);
-    else problems.push(`line ${number} (user ${JSON.stringify(login.slice(0, 64))}): ${entry}`);
+    else problems.push(`line ${number}: ${entry}`);
   }
   return { entries, problems };
 }
@@ -129,8 +129,8 @@ function linesOf(content: Buffer): Line[] | string {
   }
 }
 
-function userOf(columns: readonly string[], rules: StaticUserRules): StaticUser | string {
-  if (columns.length < 3) return 'expected at least secret, user name and uid';
+function userOf(columns: readonly string[], rules: StaticUserRules): StaticUser | LineProblem {
+  if (columns.length < 3) return LINE.tooShort;
   const [, login = '', uid = '', groupList = ''] = columns;
   const tenant = tenantOf(columns, rules);
   if (typeof tenant === 'string') return tenant;
@@ -141,31 +141,25 @@ function userOf(columns: readonly string[], rules: StaticUserRules): StaticUser 
     .filter((group) => group !== '')
     .map((group) => `${rules.groupsPrefix}${within}${group}`);
   const unfit = [login, ...(uid === '' ? [] : [uid]), ...groups].find((text) => !isPrintable(text));
-  if (unfit !== undefined) {
-    return 'expected names without control characters and without blanks at their ends, and a user name';
-  }
-  const reserved = [name, ...groups].find((text) => reservedPrefixOf(text) !== undefined);
-  if (reserved !== undefined)
-    return `expected other names than ${JSON.stringify(reserved)}, which is reserved`;
+  if (unfit !== undefined) return LINE.unprintable;
+  if ([name, ...groups].some((text) => reservedPrefixOf(text) !== undefined)) return LINE.reserved;
   return { name, uid, groups: [...new Set(groups)], tenant: tenant.name };
 }
 
 function tenantOf(
   columns: readonly string[],
   { tenantOfOthers }: StaticUserRules,
-): { readonly name: string } | string {
+): { readonly name: string } | LineProblem {
   const last = columns.at(-1) ?? '';
   const before = columns.at(-2);
   if (columns.length === 4 && before === '' && last !== '') {
-    return `expected the tenant two columns further (secret,user,uid,,tenant), found one column that is group and tenant at once`;
+    return LINE.groupOrTenant;
   }
   if (columns.length < 5 || before !== '') {
     if (tenantOfOthers !== undefined) return { name: tenantOfOthers };
-    return `expected a tenant in the last column, with an empty column before it (secret,user,uid,"groups",,tenant)${
-      columns.length === 4 && last !== '' ? `; ${JSON.stringify(last)} is read as its groups` : ''
-    }`;
+    return columns.length === 4 && last !== '' ? LINE.onlyGroups : LINE.noTenant;
   }
-  if (!TENANT_NAME.test(last)) return 'expected a tenant name in the last column: a DNS-1123 label';
-  if (last === 'all') return 'expected another tenant: "all" stands for every tenant at once';
+  if (!TENANT_NAME.test(last)) return LINE.badTenant;
+  if (last === 'all') return LINE.everyTenant;
   return { name: last };
 }

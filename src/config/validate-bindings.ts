@@ -89,7 +89,11 @@ function validateNamespaces({ bindings, tenancy }: StonegateConfiguration): Find
     // In arktos mode they may be of two tenants.
     if (tenancy.mode === 'arktos' || first === index) return [];
     return [
-      { path, message: `expected a namespace of its own, found "${namespace}", which another project has` },
+      {
+        path,
+        message: `expected a namespace of its own, found "${namespace}", which another project has`,
+        because: [['tenancy', 'mode']],
+      },
     ];
   });
 }

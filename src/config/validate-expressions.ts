@@ -39,7 +39,7 @@ export function validateExpressions(jwt: JWTConfiguration, path: Path): Finding[
     ...compiled.flatMap(({ findings }) => findings),
     ...repeated(rules),
     ...repeatedClaims(jwt, path),
-    ...unverifiedEmail(compiled, [...path, 'claimMappings', 'username', 'expression']),
+    ...unverifiedEmail(compiled, path),
     ...uselessPrefixes(jwt, path),
   ];
 }
@@ -128,7 +128,8 @@ function repeatedClaims({ claimValidationRules }: JWTConfiguration, path: Path):
 }
 
 /** Where the check must stand is kube-apiserver's to say: in the name itself, an extra, or a rule on claims. */
-function unverifiedEmail(compiled: readonly Compiled[], username: Path): Finding[] {
+function unverifiedEmail(compiled: readonly Compiled[], path: Path): Finding[] {
+  const username = [...path, 'claimMappings', 'username', 'expression'];
   const name = compiled.find(({ path }) => path.join() === username.join());
   if (!name?.expression?.claims.has('email')) return [];
   const places = compiled.filter(
@@ -140,6 +141,10 @@ function unverifiedEmail(compiled: readonly Compiled[], username: Path): Finding
       path: username,
       message:
         'expected claims.email_verified to be looked at beside claims.email, in this expression, in an extra or in a claimValidationRules expression: anybody may have claimed an address',
+      because: [
+        [...path, 'claimMappings', 'extra'],
+        [...path, 'claimValidationRules'],
+      ],
     },
   ];
 }
@@ -151,10 +156,10 @@ function uselessPrefixes(
   const message = 'expected only where an expression makes these names: a claim has a prefix of its own';
   return [
     ...(usernamePrefix !== undefined && !('expression' in username)
-      ? [{ path: [...path, 'usernamePrefix'], message }]
+      ? [{ path: [...path, 'usernamePrefix'], message, because: [[...path, 'claimMappings', 'username']] }]
       : []),
     ...(groupsPrefix !== undefined && !(groups && 'expression' in groups)
-      ? [{ path: [...path, 'groupsPrefix'], message }]
+      ? [{ path: [...path, 'groupsPrefix'], message, because: [[...path, 'claimMappings', 'groups']] }]
       : []),
   ];
 }

@@ -8,18 +8,17 @@ import { validateExpressions } from './validate-expressions.ts';
 
 export function validateIssuers(jwt: readonly JWTConfiguration[]): Finding[] {
   const findings: Finding[] = [];
-  const seen = new Map<string, number>();
+  const seen = new Set<string>();
   for (const [index, configuration] of jwt.entries()) {
     const { issuer, claimMappings } = configuration;
     const path = ['authentication', 'jwt', index, 'issuer'];
-    const earlier = seen.get(twinKey(issuer.url));
-    if (earlier !== undefined) {
+    if (seen.has(twinKey(issuer.url))) {
       findings.push({
         path: [...path, 'url'],
-        message: `expected an issuer of its own, found that of jwt[${earlier}] again`,
+        message: `expected an issuer of its own, found ${issuer.url} again`,
       });
     }
-    seen.set(twinKey(issuer.url), earlier ?? index);
+    seen.add(twinKey(issuer.url));
     findings.push(
       ...repeatedKeys(claimMappings.extra, ['authentication', 'jwt', index, 'claimMappings', 'extra']),
     );

@@ -29,13 +29,18 @@ function validateOrigin({ server, admin }: StonegateConfiguration, portal: Porta
     ['admin.bind', admin.bind],
   ] as const) {
     if (portal.bind === other && !other.endsWith(':0')) {
-      findings.push({ path: ['portal', 'bind'], message: `expected another address than ${name}, ${other}` });
+      findings.push({
+        path: ['portal', 'bind'],
+        message: `expected another address than ${name}, ${other}`,
+        because: [name.split('.')],
+      });
     }
   }
   const { hostname } = new URL(portal.publicURL);
   if (hostname === new URL(portal.kubernetes.server).hostname) {
     findings.push({
       path: ['portal', 'publicURL'],
+      because: [['portal', 'kubernetes', 'server']],
       message: `expected another host name than that of portal.kubernetes.server, ${hostname}: a browser would send the portal's cookies there, whatever the port`,
     });
   }
@@ -46,8 +51,12 @@ function validateWays({ authentication }: StonegateConfiguration, { oidc, keysto
   if (oidc.length > 0 || (keystone.enabled && authentication.keystone !== undefined)) return [];
   return [
     {
-      path: ['portal'],
-      message: 'has no way to sign in: expected oidc, or authentication.keystone beside it',
+      path: ['portal', 'oidc'],
+      message: 'names no issuer, and there is no way to sign in without one or authentication.keystone',
+      because: [
+        ['portal', 'keystone'],
+        ['authentication', 'keystone'],
+      ],
     },
   ];
 }
@@ -62,19 +71,20 @@ function validateIssuer(
   const path = ['portal', 'oidc', index];
   const findings: Finding[] = [];
   for (const key of ['name', 'issuer'] as const) {
-    const earlier = oidc.findIndex((other) => other[key] === entry[key]);
-    if (earlier < index) {
+    if (oidc.findIndex((other) => other[key] === entry[key]) < index) {
       findings.push({
         path: [...path, key],
-        message: `expected each ${key} once, found that of portal.oidc[${earlier}] again`,
+        message: `expected each ${key} once, found ${entry[key]} again`,
       });
     }
   }
-  const known = authentication.jwt.find(({ issuer }) => issuer.url === entry.issuer)?.issuer;
+  const place = authentication.jwt.findIndex(({ issuer }) => issuer.url === entry.issuer);
+  const known = authentication.jwt[place]?.issuer;
   if (known === undefined) {
     findings.push({
       path: [...path, 'issuer'],
       message: 'expected the URL of an issuer of authentication.jwt, character by character',
+      because: [['authentication', 'jwt']],
     });
     return findings;
   }
@@ -84,6 +94,7 @@ function validateIssuer(
       findings.push({
         path: [...path, key],
         message: `expected one of the issuer's audiences, ${known.audiences.join(', ')}: other tokens are not accepted`,
+        because: [['authentication', 'jwt', place, 'issuer', 'audiences']],
       });
     }
   }
@@ -95,8 +106,9 @@ function validateSharing({ server, cache }: StonegateConfiguration): Finding[] {
   if (server.workers === 1 || cache.redis !== undefined) return [];
   return [
     {
-      path: ['portal'],
-      message: 'needs cache.redis where server.workers is not 1: workers share no sessions',
+      path: ['cache', 'redis'],
+      message: 'is required with portal where server.workers is not 1: workers share no sessions',
+      because: [['server', 'workers']],
     },
   ];
 }

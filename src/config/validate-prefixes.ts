@@ -121,7 +121,7 @@ function overlaps(prefixes: readonly Prefix[]): Finding[] {
     const other = given[twin];
     if (other === undefined) return [];
     const message = `expected a prefix that neither begins another's nor the other way round, found ${JSON.stringify(value)} beside ${JSON.stringify(other.value)}`;
-    return [{ path, message: `${message}: two people could get one name` }];
+    return [{ path, message: `${message}: two people could get one name`, because: [other.path] }];
   });
 }
 
@@ -133,6 +133,7 @@ function namesDomain({ path, value }: Prefix, domains: readonly string[]): Findi
     {
       path,
       message: `expected a prefix that is no Keystone domain, found the domain ${JSON.stringify(domain)}`,
+      because: [['tenancy', 'mode']],
     },
   ];
 }

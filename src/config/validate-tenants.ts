@@ -25,7 +25,7 @@ export function validateTenants({ tenancy, authentication }: StonegateConfigurat
   ];
   const findings = assignments.flatMap((assignment) => reserved(assignment, tenancy));
   if (tenancy.mode === 'arktos' && tenancy.systemTenant === 'all') {
-    findings.push({ path: ['tenancy', 'systemTenant'], message: ALL });
+    findings.push({ path: ['tenancy', 'systemTenant'], message: ALL, because: MODE });
   }
   return [...findings, ...twins(domains)];
 }
@@ -46,13 +46,14 @@ function assignmentsOf(tenant: JWTTenant, path: Path): Assignment[] {
   }));
 }
 
+const MODE = [['tenancy', 'mode']];
 const ALL = 'expected another tenant: Arktos reads "all" as every tenant at once';
 
 function reserved(
   { path, tenant, explicit }: Assignment,
   tenancy: StonegateConfiguration['tenancy'],
 ): Finding[] {
-  if (tenant === 'all' && tenancy.mode === 'arktos') return [{ path, message: ALL }];
+  if (tenant === 'all' && tenancy.mode === 'arktos') return [{ path, message: ALL, because: MODE }];
   const names = ['system', 'all', tenancy.systemTenant];
   if (explicit || !names.includes(tenant)) return [];
   return [{ path, message: `expected another tenant: "${tenant}" is given only by an entry of map` }];

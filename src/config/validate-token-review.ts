@@ -10,7 +10,11 @@ export function validateTokenReview({ authentication, tenancy }: StonegateConfig
   const path = ['authentication', 'tokenReview', 'tenant'];
   if (tenancy.mode === 'shared' && tokenReview.tenant === undefined)
     return [
-      { path, message: 'is required in shared mode: the tokens of an ordinary cluster name no tenant' },
+      {
+        path,
+        message: 'is required in shared mode: the tokens of an ordinary cluster name no tenant',
+        because: [['tenancy', 'mode']],
+      },
     ];
   if (tokenReview.tenant === 'all')
     return [{ path, message: 'expected another tenant: "all" stands for every tenant and is none' }];

@@ -10,14 +10,15 @@ export function validateWebhook(configuration: StonegateConfiguration): Finding[
   const findings = validateAddress(configuration, webhook.bind);
   if (authentication.keystone === undefined) {
     findings.push({
-      path: ['webhook'],
-      message: 'needs authentication.keystone: it answers for the tokens of Keystone',
+      path: ['authentication', 'keystone'],
+      message: 'is required with webhook, which answers for the tokens of Keystone',
     });
   }
   if (webhook.usernames === 'legacy' && tenancy.mode === 'arktos') {
     findings.push({
       path: ['webhook', 'usernames'],
       message: 'expected qualified: in arktos mode the API server reads the tenant from the name',
+      because: [['tenancy', 'mode']],
     });
   }
   return findings;
@@ -30,5 +31,6 @@ function validateAddress({ server, admin, portal }: StonegateConfiguration, bind
     .map(([name]) => ({
       path: ['webhook', 'bind'],
       message: `expected another address than ${name}, ${bind}`,
+      because: [name.split('.')],
     }));
 }

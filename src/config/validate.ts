@@ -33,7 +33,13 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
 
 function validateListeners({ server, admin }: StonegateConfiguration): Finding[] {
   if (server.bind !== admin.bind || server.bind.endsWith(':0')) return [];
-  return [{ path: ['admin', 'bind'], message: `expected another address than server.bind, ${server.bind}` }];
+  return [
+    {
+      path: ['admin', 'bind'],
+      message: `expected another address than server.bind, ${server.bind}`,
+      because: [['server', 'bind']],
+    },
+  ];
 }
 
 function validateAuthentication({ authentication, tenancy }: StonegateConfiguration): Finding[] {
@@ -60,6 +66,7 @@ function validateAuthentication({ authentication, tenancy }: StonegateConfigurat
     findings.push({
       path: ['authentication', 'anonymous', 'enabled'],
       message: 'expected false: in arktos mode system:anonymous is a user of the system tenant',
+      because: [['tenancy', 'mode']],
     });
   }
   return findings;

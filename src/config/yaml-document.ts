@@ -3,6 +3,7 @@
  * value stands on. YAML 1.2 core schema: `yes` and `on` are strings. https://yaml.org/spec/1.2.2/
  */
 import { isMap, isScalar, LineCounter, type Pair, parseDocument, visit } from 'yaml';
+import { UNUSABLE_ALIASES, yamlMistake } from '../lib/yaml-mistake.ts';
 import type { Path, Problem } from './problem.ts';
 
 export type YAMLDocument =
@@ -14,7 +15,7 @@ export function readYAML(text: string): YAMLDocument {
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
   const problems: Problem[] = [...document.errors, ...document.warnings].map((error) => ({
     path: '',
-    message: `is no valid YAML: ${error.message}`,
+    message: `is no valid YAML: ${yamlMistake(error.code)}`,
     line: lines.linePos(error.pos[0]).line,
   }));
   visit(document, {
@@ -32,8 +33,8 @@ export function readYAML(text: string): YAMLDocument {
   };
   try {
     return { ok: true, data: document.toJS({ maxAliasCount: 100 }), lineOf };
-  } catch (error) {
-    return { ok: false, problems: [{ path: '', message: `is no usable YAML: ${String(error)}` }] };
+  } catch {
+    return { ok: false, problems: [{ path: '', message: `is no usable YAML: ${UNUSABLE_ALIASES}` }] };
   }
 }
 

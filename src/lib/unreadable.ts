@@ -6,6 +6,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
   EACCES: 'one this process may not read',
   EISDIR: 'a folder',
+  ENOTDIR: 'one below something that is no folder',
+  ELOOP: 'links that lead in a circle',
 };
 
 /**

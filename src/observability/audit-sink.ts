@@ -19,7 +19,7 @@ export interface AuditFile extends AuditSink {
 const GATHER_MS = 20;
 const GATHER_BYTES = 256 * 1024;
 
-/** @throws Error where the file cannot be opened: nothing is served that nobody would know of */
+/** @throws FileNotOpened: nothing is served that nobody would know of */
 export async function createAuditFile(options: AuditStreamOptions): Promise<AuditFile> {
   const gathered = new GatheredLines(GATHER_BYTES);
   const stream = await openAuditStream(options, () => gathered.allWritten());

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import sonicBoom from 'sonic-boom';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { FileNotOpened } from '../lib/not-opened.ts';
 import { PendingLines } from './pending-lines.ts';
 
 /** Its types know only the content mode of strings. */
@@ -35,7 +36,7 @@ const END_PATIENCE = 5_000;
 
 /**
  * @param onAllWritten called when no chunk is in use any more
- * @throws Error where the file cannot be opened: nothing is served that nobody would know of
+ * @throws FileNotOpened: nothing is served that nobody would know of
  */
 export async function openAuditStream(
   options: AuditStreamOptions,
@@ -51,7 +52,11 @@ export async function openAuditStream(
     maxLength: MAX_PENDING,
     mode: 0o600,
   });
-  await once(stream, 'ready');
+  try {
+    await once(stream, 'ready');
+  } catch (error) {
+    throw error instanceof Error && 'code' in error ? new FileNotOpened(file, error) : error;
+  }
   return new AuditStream(stream, options, onAllWritten);
 }
 

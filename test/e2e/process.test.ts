@@ -284,6 +284,23 @@ for (const listener of ['server', 'admin'] as const) {
   }
 }
 
+for (const workers of [1, 2]) {
+  t.test(
+    `an audit log that cannot be opened (workers: ${workers}): exit 1 with a line that says so`,
+    async (t) => {
+      const folder = t.testdir();
+      const { configFile, configure, ...landscape } = await createLandscape({ folder });
+      t.teardown(() => landscape.close());
+      await configure({ server: { workers }, audit: { file: folder } });
+      const { code, stdout, stderr } = await runStonegate('serve', '--config', configFile);
+      t.equal(code, 1);
+      t.match(stderr, `Stonegate could not be started: audit.file ${folder} is a folder"`);
+      t.notMatch(stderr, /EISDIR|node:|\.ts:/, 'no stack');
+      t.notMatch(stdout + stderr, /is not reached yet|"serving"/, 'nothing else was begun');
+    },
+  );
+}
+
 t.test('wrong usage: exit 2 with how it is meant', async (t) => {
   for (const words of [['serve'], ['serve', '--conf', 'x'], ['serve', 'now'], ['sing'], ['cache', 'drop']]) {
     const { code, stderr } = await runStonegate(...words);

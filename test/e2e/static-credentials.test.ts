@@ -58,8 +58,8 @@ t.test('a line taken out of the file is out, and a bad file keeps the last good 
   await writeFile(join(folder, 'tokens.csv'), 'daves-token,dave,41,acme\n');
   await app.reload();
   t.equal((await ask('daves-token', SETTINGS)).status, 200, 'the bad one is not taken');
-  t.match(logged.join(), /line 1 \(user \\+"dave\\+"\): expected a tenant/);
-  t.notMatch(logged.join(), /daves-token/);
+  t.match(logged.join(), /line 1: expected a tenant/);
+  t.notMatch(logged.join(), /daves-token|dave,/);
   await writeFile(join(folder, 'tokens.csv'), 'franks-token,frank,43,,acme\n');
   await app.reload();
   await eventually(async () => (await ask('daves-token', SETTINGS)).status === 401);

@@ -1,6 +1,7 @@
 /** What is said where Stonegate does not start. */
 import t from 'tap';
 import { parseConfiguration } from '../../src/config/parse.ts';
+import { FileNotOpened } from '../../src/lib/not-opened.ts';
 import { AddressError } from '../../src/server/listen.ts';
 import { WorkerGaveUp } from '../../src/server/worker-pool.ts';
 import { startFailure } from '../../src/start-failure.ts';
@@ -23,6 +24,16 @@ const said = (error: unknown) => startFailure(error, configuration);
 t.test('an address that cannot be had is told with the setting it comes from', async (t) => {
   const taken = new AddressError('0.0.0.0:9090', 'EADDRINUSE', 'is in use', undefined);
   t.equal(said(taken), 'admin.bind 0.0.0.0:9090 is in use');
+});
+
+t.test('an audit log that cannot be opened is told with its setting', async (t) => {
+  const failures = { EACCES: 'may not be written by this process', EISDIR: 'is a folder' };
+  for (const [code, reason] of Object.entries(failures)) {
+    const cause = Object.assign(new Error('open'), { code });
+    t.equal(said(new FileNotOpened('/var/log/a.log', cause)), `audit.file /var/log/a.log ${reason}`);
+  }
+  const unforeseen = Object.assign(new Error('open'), { code: 'EMFILE' });
+  t.equal(said(new FileNotOpened('/a.log', unforeseen)), 'audit.file /a.log cannot be opened (EMFILE)');
 });
 
 t.test('a worker that gave up points at what it said itself', async (t) => {

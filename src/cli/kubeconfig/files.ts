@@ -6,6 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
+import { reasonOf } from '../../lib/unreadable.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -26,7 +27,7 @@ export async function readIfThere(file: string): Promise<string | undefined> {
     return await readFile(file, 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
+    throw new Error(`the kubeconfig ${file}: ${reasonOf(error)}`);
   }
 }
 

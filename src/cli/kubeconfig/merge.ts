@@ -8,14 +8,13 @@ import {
   isScalar,
   isSeq,
   type Node,
-  parseDocument,
   stringify,
   visit,
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
+import { KubeconfigError, readKubeconfig } from './document.ts';
 import { type Entries, type Entry, isOurs, LISTS, type ListName } from './entries.ts';
-import { KubeconfigError } from './read-context.ts';
 
 const EMPTY = 'apiVersion: v1\nkind: Config\n';
 
@@ -59,9 +58,7 @@ export function assertNamesFree(text: string | undefined, entries: Entries, file
 }
 
 function read(text: string | undefined, file: string): Document {
-  const document = parseDocument(text === undefined || text.trim() === '' ? EMPTY : text);
-  const [error] = document.errors;
-  if (error !== undefined) throw new KubeconfigError(`${file} is no YAML: ${error.message}`);
+  const { document } = readKubeconfig(text === undefined || text.trim() === '' ? EMPTY : text, file);
   if (!isMap(document.contents)) throw new KubeconfigError(`${file} is no kubeconfig`);
   return document;
 }

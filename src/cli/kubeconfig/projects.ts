@@ -2,17 +2,17 @@
  * The projects somebody may choose from, asked of Keystone with a login as kubectl will make it: the same command, so
  * that what works here works there.
  */
-import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { createKeystoneHTTP } from '../../clients/keystone-http.ts';
 import { type AvailableProject, listProjects } from '../../clients/keystone-projects.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
+import { readGiven } from '../given-file.ts';
 import type { KeystonePlan } from '../login/keystone-settings.ts';
 import { keystoneFlags, planKeystoneLogin } from '../login/keystone-source.ts';
 import { UsageError } from '../usage.ts';
+import { KubeconfigError } from './document.ts';
 import { runExecPlugin } from './exec-plugin.ts';
-import { KubeconfigError } from './read-context.ts';
 
 /** Milliseconds. */
 const TIMEOUT = 30_000;
@@ -57,7 +57,7 @@ async function planOf({ args, env, folder }: ProjectsOptions): Promise<KeystoneP
 }
 
 async function projectsAt({ url, caFile }: KeystonePlan, token: string): Promise<AvailableProject[]> {
-  const ca = caFile === undefined ? {} : { ca: await readFile(caFile, 'utf8') };
+  const ca = caFile === undefined ? {} : { ca: await readGiven({ option: 'cacert', file: caFile }) };
   const http = createKeystoneHTTP({
     url,
     ...ca,

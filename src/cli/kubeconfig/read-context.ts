@@ -5,13 +5,11 @@
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { parse } from 'yaml';
+import { reasonOf, tellable } from '../../lib/unreadable.ts';
+import { KubeconfigError, readKubeconfig } from './document.ts';
 import { type ExecPlugin, readExecPlugin } from './exec-plugin.ts';
 import { type Fields, fieldsOf, isFields, listOf, optionalText } from './fields.ts';
 import { readIfThere } from './files.ts';
-
-/** What is wrong with a kubeconfig, or why nobody can be logged in by it; a sentence for the person. */
-export class KubeconfigError extends Error {}
 
 export interface Server {
   readonly url: string;
@@ -67,12 +65,7 @@ export async function readContext(files: readonly string[], wanted?: string): Pr
 async function readDocument(file: string): Promise<Entry | undefined> {
   const text = await readIfThere(file);
   if (text === undefined) return undefined;
-  let document: unknown;
-  try {
-    document = parse(text, { maxAliasCount: 100 });
-  } catch (error) {
-    throw new KubeconfigError(`${file} is no YAML: ${error instanceof Error ? error.message : 'unreadable'}`);
-  }
+  const { data: document } = readKubeconfig(text, file);
   if (document === null) return undefined;
   if (!isFields(document)) throw new KubeconfigError(`${file} is no kubeconfig`);
   return { fields: document, folder: dirname(file) };
@@ -106,7 +99,7 @@ async function contentOf(member: string, { fields, folder }: Entry): Promise<str
   const data = optionalText(fields, `${member}-data`);
   if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8') || undefined;
   const file = optionalText(fields, member);
-  return file === undefined ? undefined : (await readFile(resolve(folder, file), 'utf8')) || undefined;
+  return file === undefined ? undefined : (await readNamed(member, file, folder)) || undefined;
 }
 
 async function userOf(entry: Entry): Promise<KubeUser> {
@@ -127,7 +120,7 @@ async function userOf(entry: Entry): Promise<KubeUser> {
 
 async function proofOf({ fields, folder }: Entry): Promise<UserProof | undefined> {
   const file = optionalText(fields, 'tokenFile');
-  if (file !== undefined) return { kind: 'token', token: await readToken(resolve(folder, file)) };
+  if (file !== undefined) return { kind: 'token', token: await readToken(file, folder) };
   const token = optionalText(fields, 'token');
   if (token !== undefined) return { kind: 'token', token };
   const userName = optionalText(fields, 'username');
@@ -137,9 +130,16 @@ async function proofOf({ fields, folder }: Entry): Promise<UserProof | undefined
   return undefined;
 }
 
-/** @throws Error where it cannot be read */
-async function readToken(file: string): Promise<string> {
-  const token = (await readFile(file, 'utf8')).trim();
-  if (token === '') throw new KubeconfigError(`${file} is empty`);
+async function readToken(file: string, folder: string): Promise<string> {
+  const token = (await readNamed('tokenFile', file, folder)).trim();
+  if (token === '') throw new KubeconfigError(`tokenFile: ${tellable(file)} is empty`);
   return token;
+}
+
+async function readNamed(member: string, file: string, folder: string): Promise<string> {
+  try {
+    return await readFile(resolve(folder, file), 'utf8');
+  } catch (error) {
+    throw new KubeconfigError(`${member}: ${reasonOf(error)}: ${tellable(file)}`);
+  }
 }

@@ -6,8 +6,8 @@
 import { mkdir, open, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Random } from '../../lib/random.ts';
+import { KubeconfigError } from './document.ts';
 import { readIfThere } from './files.ts';
-import { KubeconfigError } from './read-context.ts';
 
 /**
  * @param change of the file's text; undefined where there is none

@@ -8,6 +8,8 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { LineCounter, parseDocument, visit } from 'yaml';
+import { reasonOf } from '../../lib/unreadable.ts';
+import { UNUSABLE_ALIASES, yamlMistake } from '../../lib/yaml-mistake.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -34,6 +36,32 @@ export async function readCloud(
   name: string | undefined,
   options: CloudsOptions,
 ): Promise<Readonly<Record<string, string>> | undefined> {
+  const { clouds, siblings, place } = await readClouds(options);
+  const names = Object.keys(clouds);
+  if (name === undefined && names.length === 0) return undefined;
+  const chosen = name ?? (names.length === 1 ? names[0] : undefined);
+  const there = names.length === 0 ? 'none' : names.join(', ');
+  if (chosen === undefined)
+    throw new LoginError(`which cloud? ${place} has ${there}: name one with --os-cloud or OS_CLOUD`);
+  if (!Object.hasOwn(clouds, chosen))
+    throw new LoginError(`no cloud ${JSON.stringify(chosen)} in ${place}; there is ${there}`);
+  const cloud = section(clouds, chosen);
+  return flatten(merge(await profileOf(cloud, options.folder, siblings), cloud));
+}
+
+interface Clouds {
+  /** By their names. */
+  readonly clouds: Fields;
+  /** Whether there is a file of them. */
+  readonly found: boolean;
+  /** The file, or where one was looked for; in words. */
+  readonly place: string;
+  /** Where files lie that may be combined with it. */
+  readonly siblings: readonly string[];
+}
+
+/** @throws LoginError where a file cannot be understood; quotes nothing of it */
+export async function readClouds(options: CloudsOptions): Promise<Clouds> {
   const { env, folder } = options;
   const own = ownFolders(options);
   // kubectl runs this in whatever folder a person stands in: what lies there may be a stranger's.
@@ -43,18 +71,12 @@ export async function readCloud(
   const siblings =
     file !== undefined && dirname(file.path) === folder && !env.OS_CLIENT_CONFIG_FILE ? [folder] : own;
   const secure = await readFirst('secure', env.OS_CLIENT_SECURE_FILE, folder, siblings);
-  const clouds = merge(section(file?.content, 'clouds'), section(secure?.content, 'clouds'));
-  const names = Object.keys(clouds);
-  if (name === undefined && names.length === 0) return undefined;
-  const chosen = name ?? (names.length === 1 ? names[0] : undefined);
-  const where = file?.path ?? `clouds.yaml (looked in ${folders.join(', ')})`;
-  const there = names.length === 0 ? 'none' : names.join(', ');
-  if (chosen === undefined)
-    throw new LoginError(`which cloud? ${where} has ${there}: name one with --os-cloud or OS_CLOUD`);
-  if (!Object.hasOwn(clouds, chosen))
-    throw new LoginError(`no cloud ${JSON.stringify(chosen)} in ${where}; there is ${there}`);
-  const cloud = section(clouds, chosen);
-  return flatten(merge(await profileOf(cloud, folder, siblings), cloud));
+  return {
+    clouds: merge(section(file?.content, 'clouds'), section(secure?.content, 'clouds')),
+    found: (file ?? secure) !== undefined,
+    place: file?.path ?? `clouds.yaml (looked in ${folders.join(', ')})`,
+    siblings,
+  };
 }
 
 /** What a provider publishes about its cloud, for many people's files to build on. */
@@ -94,7 +116,7 @@ async function readIfPossible(path: string): Promise<string | undefined> {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';
     if (code === 'ENOENT' || code === 'EACCES' || code === 'ENOTDIR') return undefined;
-    throw new LoginError(`cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new LoginError(`cannot read ${path}: ${reasonOf(error)}`);
   }
 }
 
@@ -110,7 +132,7 @@ function parse(path: string, text: string): unknown {
   const [mistake] = document.errors;
   if (mistake !== undefined) {
     const { line } = lines.linePos(mistake.pos[0]);
-    throw new LoginError(`${path} is no valid YAML (line ${line}, ${mistake.code})`);
+    throw new LoginError(`${path} is no valid YAML (line ${line}): ${yamlMistake(mistake.code)}`);
   }
   visit(document, {
     Scalar(_key, node) {
@@ -120,7 +142,7 @@ function parse(path: string, text: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch {
-    throw new LoginError(`${path} is no usable YAML: its aliases lead nowhere, or to too much`);
+    throw new LoginError(`${path} is no usable YAML: ${UNUSABLE_ALIASES}`);
   }
 }
 

@@ -2,7 +2,6 @@
  * The one exchange with Keystone of a person's login, and its refusals in words. Imported only where there is no good
  * token: kubectl does not wait for the packages that speak HTTP.
  */
-import { readFile } from 'node:fs/promises';
 import { createKeystoneHTTP } from '../../clients/keystone-http.ts';
 import { type KeystoneProof, logIn, lookUpToken, type RefusedLogin } from '../../clients/keystone-login.ts';
 import { StatusError } from '../../errors/status-error.ts';
@@ -10,6 +9,7 @@ import { noTelemetry } from '../../lib/telemetry.ts';
 import { INSTEAD } from './auth-types.ts';
 import { LoginError, type ObtainedCredential, type Terminal } from './credential-source.ts';
 import type { KeystonePlan, PlannedProof } from './keystone-settings.ts';
+import { readGivenForLogin } from './named-file.ts';
 
 /** Milliseconds. */
 const TIMEOUT = 30_000;
@@ -23,7 +23,8 @@ export async function logInAtKeystone(plan: KeystonePlan, terminal: Terminal): P
   const { url, caFile, scope } = plan;
   const { clock } = terminal;
   const proof = await prove(plan, terminal);
-  const trust = caFile === undefined ? {} : { ca: await readAuthority(caFile) };
+  const trust =
+    caFile === undefined ? {} : { ca: await readGivenForLogin({ option: 'cacert', file: caFile }) };
   const http = createKeystoneHTTP({ url, ...trust, timeout: TIMEOUT, clock, telemetry: noTelemetry });
   try {
     const asItIs = proof.method === 'token' && scope === undefined;
@@ -68,15 +69,6 @@ async function askSecret(
     `${what} is missing, and without a terminal nobody can be asked for it: ` +
       `give ${word} in secure.yaml or OS_${word.toUpperCase()}`,
   );
-}
-
-async function readAuthority(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new LoginError(`cannot read cacert: ${reason}`);
-  }
 }
 
 /** Keystone does not say what was wrong, so that nobody can find out which users there are. */

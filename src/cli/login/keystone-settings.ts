@@ -98,7 +98,7 @@ function urlOf({ auth_url: given }: Settings): string {
     );
   }
   if (/\/v2\.0\/*$/.test(url.pathname)) {
-    throw new LoginError(`${url.href} is the identity API 2.0, which is gone: use /v3`);
+    throw new LoginError(`${url.origin}${url.pathname} is the identity API 2.0, which is gone: use /v3`);
   }
   return `${url.origin}${url.pathname}`;
 }

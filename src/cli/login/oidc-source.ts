@@ -4,7 +4,6 @@
  *
  * What speaks with the provider is imported when it is needed: with a cached token kubectl must not wait for it.
  */
-import { readFile } from 'node:fs/promises';
 import type { OidcLogin } from '../../clients/oidc-login.ts';
 import type { OidcTokens } from '../../clients/oidc-tokens.ts';
 import {
@@ -13,6 +12,7 @@ import {
   type ObtainedCredential,
   type Terminal,
 } from './credential-source.ts';
+import { readGivenForLogin } from './named-file.ts';
 import { type OidcSettings, type OidcValues, readOidcFlags } from './oidc-flags.ts';
 
 export { OIDC_USAGE, oidcFlags } from './oidc-flags.ts';
@@ -35,8 +35,8 @@ export function createOidcSource(
       try {
         provider = await createOidcLogin({
           ...settings,
-          clientSecret: (await readIfNamed(settings.clientSecretFile))?.trim(),
-          ca: await readIfNamed(settings.caFile),
+          clientSecret: (await readIfNamed('--client-secret-file', settings.clientSecretFile))?.trim(),
+          ca: await readIfNamed('--ca-file', settings.caFile),
           clock: terminal.clock,
           signal: terminal.signal,
         });
@@ -96,11 +96,6 @@ function credentialOf({ idToken, expiresAt, refreshToken }: OidcTokens): Obtaine
   return { token: idToken, expiresAt, ...(refreshToken === undefined ? {} : { refreshToken }) };
 }
 
-async function readIfNamed(file: string | undefined): Promise<string | undefined> {
-  if (file === undefined) return undefined;
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new LoginError(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
-  }
+async function readIfNamed(option: string, file: string | undefined): Promise<string | undefined> {
+  return file === undefined ? undefined : readGivenForLogin({ option, file });
 }

@@ -137,6 +137,18 @@ function failed(what: string): (error: unknown) => never {
   };
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'you may not',
+  EPERM: 'you may not',
+  EROFS: 'its file system can only be read',
+  ENOSPC: 'the disk is full',
+  EEXIST: 'there is a file of this name',
+  ENOTDIR: 'something on its way is no folder',
+  ELOOP: 'a link leads there',
+};
+
+/** What else the system says is told by its code: its own words repeat the name. */
 function failure(what: string, error: unknown): LoginError {
-  return new LoginError(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  return new LoginError(`${what}: ${REASONS[code] ?? code}`);
 }

@@ -13,7 +13,8 @@ export function checkWebhookFiles(configuration: StonegateConfiguration, content
   const { policy, sync } = configuration.webhook ?? {};
   return [
     ...problemsOf(['webhook', 'policy', 'file'], policy, content, readPolicy),
-    ...problemsOf(['webhook', 'sync', 'file'], sync, content, syncReader(configuration)),
+    ...problemsOf(['webhook', 'sync', 'file'], sync, content, readSync),
+    ...impossibleIn(configuration, sync, content),
   ];
 }
 
@@ -45,6 +46,25 @@ function impossible(
     );
   }
   return problems;
+}
+
+/** Of a file that can be read; the rest of the configuration decides. */
+function impossibleIn(
+  configuration: StonegateConfiguration,
+  source: WebhookSource | undefined,
+  content: Content,
+): Finding[] {
+  const found = source !== undefined && 'file' in source ? content(source.file) : undefined;
+  const read = found && readSync(found.toString('utf8'));
+  if (!read?.ok) return [];
+  return impossible(read.value, configuration).map((message) => ({
+    path: ['webhook', 'sync', 'file'],
+    message,
+    because: [
+      ['bindings', 'credential'],
+      ['tenancy', 'mode'],
+    ],
+  }));
 }
 
 function problemsOf(

@@ -43,6 +43,71 @@ t.test('each problem is printed with its path, and it is a 1', async (t) => {
   );
 });
 
+const EVERY_CLASS = `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: tls.crt, keyFile: other.key }, trustedProxies: [10.0.0.0/8, everywhere] }
+upstream: { server: "ftp://10.0.0.1", credential: { tokenFile: missing } }
+tenancy: { mode: arktos }
+authentication:
+  keystone: { url: "https://keystone:5000/v3", colour: blue }
+  configurationFile: authentication.yaml
+  tenants:
+    https://a.example: { value: acme }
+  tokenFile: { file: tokens.csv }
+cache: { redis: { url: { fromEnv: NO_SUCH_VARIABLE_HERE } }, sealingKeys: [{ fromFile: sealing.key }] }
+portal:
+  publicURL: https://login.example.com
+  tls: { certFile: tls.crt }
+  kubernetes: { server: "https://login.example.com:8443" }
+  oidc:
+    - { name: acme, issuer: "https://a.example", clientID: web, displayName: Acme }
+    - { issuer: "https://b.example", clientID: web, displayName: Globex }
+    - { name: acme, issuer: "https://c.example", clientID: web, displayName: Acme }
+webhook:
+  tls: { certFile: tls.crt, keyFile: tls.key, clientCAFile: tls.crt }
+  policy: { file: policy.json }
+`;
+const AUTHENTICATION = `apiVersion: apiserver.config.k8s.io/v1
+kind: AuthenticationConfiguration
+jwt:
+  - issuer: { url: "https://a.example", audiences: [web], size: large }
+    claimMappings: { username: { claim: sub, prefix: "a:" }, uid: { expression: "claims.sub +" } }
+`;
+
+t.test('one mistake of each class, and all are told in one run', async (t) => {
+  const folder = t.testdir({
+    'c.yaml': EVERY_CLASS,
+    'authentication.yaml': AUTHENTICATION,
+    'tls.crt': cert,
+    'tls.key': key,
+    'other.key': (await (await createAuthority()).server('localhost')).key,
+    'sealing.key': 'short',
+    'tokens.csv': 'a-token,alice,1\n',
+    'policy.json': 'no policy',
+  });
+  const { stderr } = await run(['--config', join(folder, 'c.yaml')]);
+  for (const [kind, problem] of [
+    ['a field that is wrong', /^upstream\.server \(line 4\): /m],
+    ['an entry of a list', /^server\.trustedProxies\[1\] \(line 3\): /m],
+    ['an unknown field', /^authentication\.keystone\.colour \(line 7\): /m],
+    ['a missing field of an entry', /^portal\.oidc\[1\]\.name \(line 19\): /m],
+    ['a missing field', /^portal\.tls\.keyFile .*is required/m],
+    ['fields that do not go together', /^portal\.publicURL \(line 14\): expected another host name/m],
+    ['an entry that is there twice', /^portal\.oidc\[2\]\.name \(line 20\): .*found acme again/m],
+    ['a missing file', /^upstream\.credential\.tokenFile \(line 4\): .*no such file/m],
+    ['a missing variable', /^cache\.redis\.url\.fromEnv \(line 12\): .*NO_SUCH_VARIABLE_HERE/m],
+    ['what a file holds', /^cache\.sealingKeys\[0\]\.fromFile \(line 12\): expected 32 bytes/m],
+    ['two files that do not go together', /^server\.tls\.keyFile \(line 3\): .*found another's/m],
+    ['a line of a file of people', /^authentication\.tokenFile\.file \(line 11\): line 1: /m],
+    ['a rule of the webhook', /^webhook\.policy\.file \(line 23\): /m],
+    ['a field of the other file', /^authentication\.yaml: jwt\[0\]\.issuer\.size \(line 4\): /m],
+    ['an expression of the other file', /^authentication\.yaml: jwt\[0\]\.claimMappings\.uid\.expression /m],
+  ] as const) {
+    t.match(stderr, problem, kind);
+  }
+  t.match(stderr, /: 15 problems\n$/, 'and nothing that only follows from another');
+});
+
 t.test('one problem is one problem', async (t) => {
   const { code, stderr } = await run(['--config', '/none/such.yaml']);
   t.equal(code, 1);

@@ -212,7 +212,7 @@ t.test('refused, with the file and the path:', async (t) => {
         own: { tenants: { [A]: { value: 'acme' }, [`${A}/`]: { value: 'acme' } } },
         text: file([issuer(A), issuer(`${A}/`)]),
       },
-      'auth.yaml: jwt[1].issuer.url: expected an issuer of its own, found that of jwt[0] again',
+      'auth.yaml: jwt[1].issuer.url: expected an issuer of its own, found https://a.example/ again',
     ],
     [
       'several audiences without a policy',

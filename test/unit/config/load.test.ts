@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { generate } from 'selfsigned';
 import t from 'tap';
 import { type LoadResult, type LoadSources, loadConfiguration } from '../../../src/config/load.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
@@ -7,6 +8,7 @@ import { createAuthority } from '../../support/tls/authority.ts';
 const authority = await createAuthority();
 const server = await authority.server('localhost');
 const other = await authority.server('localhost');
+const weak = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 512 });
 
 const CONFIGURATION = `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
@@ -129,6 +131,11 @@ const BAD: readonly [name: string, changes: Readonly<Record<string, string | und
       "another certificate's key",
       { 'tls.key': other.key },
       "server.tls.keyFile (line 3): expected the certificate's private key, found another's",
+    ],
+    [
+      'a key that TLS does not take',
+      { 'tls.crt': weak.cert, 'tls.key': weak.private },
+      'server.tls.keyFile (line 3): expected a certificate and a key that TLS takes, found what OpenSSL calls "ee key too small"',
     ],
     ['an empty CA', { 'ca.crt': '' }, 'upstream.caFile (line 4): expected certificates in PEM, found none'],
     [

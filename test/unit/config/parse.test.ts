@@ -344,7 +344,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
   [
     'a key written twice',
     `${MINIMAL}log: {}\nlog: {}\n`,
-    'the configuration (line 8): is no valid YAML: Map keys must be unique',
+    'the configuration (line 8): is no valid YAML: map keys must be unique',
   ],
   [
     'the key __proto__',
@@ -466,7 +466,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
       jwt('https://a.example', 'a:', '{ value: a }'),
       jwt('https://A.example/', 'b:', '{ value: b }'),
     ),
-    'authentication.jwt[1].issuer.url (line 6): expected an issuer of its own, found that of jwt[0] again',
+    'authentication.jwt[1].issuer.url (line 6): expected an issuer of its own, found https://A.example/ again',
   ],
   [
     'a broken CA in the text',

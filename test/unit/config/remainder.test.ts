@@ -72,8 +72,65 @@ t.test('an entry of a list that is wrong keeps its place: the others keep their 
   );
 });
 
-t.test('where too little is left, the wrong fields are told alone', async (t) => {
-  const said = await saidOf('apiVersion: stonegate.dev/v1alpha1\nkind: StonegateConfiguration\nserver: 7\n');
-  t.ok(said.length > 1);
-  t.ok(said.every((line) => !line.includes('expected a file')));
+t.test('behind an entry of a list that is left out, the others are told at their own places', async (t) => {
+  const said = await saidOf(`${HEAD}authentication: { keystone: { url: "https://keystone.example.com/v3" } }
+cache: { sealingKeys: [7, { fromFile: second.key }] }
+bindings: { credential: { tokenFile: other } }
+`);
+  t.ok(said.some((line) => line.startsWith('cache.sealingKeys[0]')));
+  t.ok(
+    said.some((line) => line.startsWith('cache.sealingKeys[1].fromFile')),
+    said.join('\n'),
+  );
+});
+
+t.test('a section that is wrong as a whole hides nothing of the others', async (t) => {
+  const said = await saidOf(
+    'apiVersion: stonegate.dev/v1alpha1\nkind: StonegateConfiguration\nserver: 7\ncache: { redis: { url: { fromEnv: NONE } } }\n',
+  );
+  for (const section of ['server', 'upstream', 'tenancy', 'authentication'])
+    t.equal(said.filter((line) => line.startsWith(section)).length, 1, said.join('\n'));
+  t.ok(said.some((line) => line.startsWith('cache.redis.url.fromEnv')));
+  t.ok(said.some((line) => line.startsWith('cache.sealingKeys')));
+  t.notMatch(said.join('\n'), /dev\/null|stand-in/, 'of what stands in for them nothing is told');
+});
+
+t.test('what a wrong tenancy mode would decide is not told', async (t) => {
+  const said = await saidOf(`${HEAD.replace('arktos', 'Arktos')}authentication:
+  anonymous: { enabled: true }
+  tokenReview: {}
+  keystone: { url: "https://keystone.example.com/v3", roleAssignments: {} }
+`);
+  t.ok(said.some((line) => line.startsWith('tenancy.mode')));
+  t.ok(said.some((line) => line.startsWith('authentication.keystone.serviceCredential')));
+  t.notMatch(said.join('\n'), /anonymous|tokenReview/);
+});
+
+t.test('an address that is wrong is not taken for its default', async (t) => {
+  const said = await saidOf(
+    `${HEAD.replace('127.0.0.1:8443', 'nowhere')}admin: { bind: "0.0.0.0:8443" }\nauthentication: {}\n`,
+  );
+  t.ok(said.some((line) => line.startsWith('server.bind')));
+  t.notMatch(said.join('\n'), /admin\.bind/);
+});
+
+t.test('an issuer that is wrong is not missed by the portal that names it', async (t) => {
+  const said = await saidOf(`${HEAD}authentication:
+  jwt:
+    - issuer: { url: "http://a.example", audiences: [web] }
+      claimMappings: { username: { claim: sub, prefix: "a:" } }
+      tenant: { value: acme }
+portal:
+  publicURL: https://p.example
+  tls: { certFile: c, keyFile: k }
+  kubernetes: { server: "https://p.example:8443" }
+  oidc: [{ name: a, issuer: "https://a.example", clientID: web, displayName: A }]
+`);
+  t.ok(said.some((line) => line.startsWith('authentication.jwt[0].issuer.url')));
+  t.notMatch(said.join('\n'), /portal\.oidc/);
+  t.match(said.join('\n'), /portal\.publicURL .*another host name/, 'what no issuer decides is told');
+});
+
+t.test('a document that is none says so and no more', async (t) => {
+  t.equal((await saidOf('[]\n')).length, 1);
 });

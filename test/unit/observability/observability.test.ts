@@ -6,6 +6,7 @@ import t from 'tap';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
+import { FileNotOpened } from '../../../src/lib/not-opened.ts';
 import { createAuditFile } from '../../../src/observability/audit-sink.ts';
 import { createLogger } from '../../../src/observability/log.ts';
 import { aggregateMetrics, createMetrics } from '../../../src/observability/metrics.ts';
@@ -189,7 +190,10 @@ t.test(
 t.test('without an audit file that can be opened nothing starts', async (t) => {
   const file = '/dev/null/nowhere/audit.log';
   const options = { file, clock: systemClock, logger: silentLogger, lost() {} };
-  await t.rejects(createAuditFile(options), { code: 'ENOTDIR' });
+  await t.rejects(createAuditFile(options), {
+    constructor: FileNotOpened,
+    message: `${file} is below something that is no folder`,
+  });
 });
 
 t.test('an audit file that cannot be written is said loudly', async (t) => {

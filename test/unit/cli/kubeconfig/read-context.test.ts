@@ -1,8 +1,9 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { KubeconfigError } from '../../../../src/cli/kubeconfig/document.ts';
 import { ExecPluginError, runExecPlugin } from '../../../../src/cli/kubeconfig/exec-plugin.ts';
-import { KubeconfigError, readContext } from '../../../../src/cli/kubeconfig/read-context.ts';
+import { readContext } from '../../../../src/cli/kubeconfig/read-context.ts';
 
 const config = (user: object, cluster: object = {}, more: object = {}) =>
   JSON.stringify({
@@ -78,7 +79,8 @@ t.test('another context by its name', async (t) => {
 });
 
 const WRONG: readonly (readonly [string, string, RegExp])[] = [
-  ['no YAML', 'a: [', /is no YAML/],
+  ['no YAML', 'a: [', /is no valid YAML \(line 1\)/],
+  ['of YAML that cannot be used', 'a: *b', /is no/],
   ['a list', '[]', /is no kubeconfig/],
   ['without a current context', '{}', /no current context in .*--context/],
   ['without the cluster', config({ token: 't' }, {}, { clusters: [] }), /no cluster "c"/],
@@ -89,6 +91,12 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ['with nobody', config({}), /has no token, tokenFile, exec, client-certificate or username/],
   ['with a certificate without its key', config({ 'client-certificate-data': 'eA==' }), /go together/],
   ['with an empty token file', config({ tokenFile: 'token' }), /is empty/],
+  ['with a missing token file', config({ tokenFile: 'none' }), /^tokenFile: no such file: none$/],
+  [
+    'with a missing key',
+    config({ 'client-certificate-data': 'eA==', 'client-key': 'none' }),
+    /^client-key: no such file: none$/,
+  ],
 ];
 for (const [what, text, message] of WRONG) {
   t.test(`a kubeconfig ${what} is told as such`, async (t) => {

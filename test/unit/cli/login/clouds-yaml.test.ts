@@ -154,7 +154,7 @@ t.test('no file at all: the error says where was looked', async (t) => {
 t.test('a mistake in the file is said by its line alone: it may stand beside a password', async (t) => {
   const text = 'clouds:\n  acme:\n    auth: { password: "sesame" sesame }\n';
   await t.rejects(read(t, { work: { 'clouds.yaml': text } }, 'acme'), {
-    message: /clouds\.yaml is no valid YAML \(line 3, [A-Z_]+\)$/,
+    message: /clouds\.yaml is no valid YAML \(line 3\): ((?!sesame).)+$/,
   });
 });
 

@@ -76,7 +76,7 @@ authentication: { tokenFile: { file: people } }
 webhook: { usernames: legacy, tls: { certFile: c, keyFile: k, clientCAFile: a } }
 `;
   const problems = parseConfiguration(text, '/').problems.map(formatProblem);
-  t.match(problems.join('\n'), /webhook.*needs authentication.keystone/);
+  t.match(problems.join('\n'), /authentication\.keystone.*is required with webhook/);
   t.match(
     problems.join('\n'),
     /webhook.usernames.*expected qualified: in arktos mode/,
