@@ -7,6 +7,7 @@ import { cpus } from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import type { Contender } from './contenders/contender.ts';
 import { parseContender } from './contenders/given.ts';
 import { BY_NAME_ONLY, createPlays } from './plays.ts';
 import { playQuick } from './quick.ts';
@@ -48,7 +49,7 @@ function misused(what: string): never {
   process.exit(2);
 }
 
-function requireTools(): void {
+function missingTool(): string | undefined {
   for (const [tool, packageName] of [
     ['wrk', 'wrk'],
     ['taskset', 'util-linux'],
@@ -58,20 +59,39 @@ function requireTools(): void {
     try {
       execFileSync('sh', ['-c', `command -v ${tool}`], { stdio: 'ignore' });
     } catch {
-      throw new Error(`${tool} is not installed: apt-get install ${packageName}`);
+      return `${tool} is not installed: apt-get install ${packageName}`;
     }
   }
-  if (cpus().length < 2) throw new Error('two cores are needed: one for the contender, one for the load');
+  return cpus().length < 2 ? 'two cores are needed: one for the contender, one for the load' : undefined;
+}
+
+function contendersGiven(): Contender[] {
+  return values.contender.map(
+    (text) => parseContender(text) ?? misused(`--contender ${text} is not of the form NAME=COMMAND,PORT`),
+  );
+}
+
+function atLeastGiven(): number | undefined {
+  const text = values['at-least'];
+  if (text === undefined) return undefined;
+  if (!values.quick) misused('--at-least goes with --quick only');
+  const number = Number(text);
+  return text.trim() !== '' && number >= 0 ? number : misused(`no number: ${text}`);
 }
 
 async function main(): Promise<void> {
   if (values.help) return console.log(USAGE);
-  requireTools();
-  const plays = createPlays(values.contender.map(parseContender));
+  const plays = createPlays(contendersGiven());
   const asked = values.scenario ?? [...plays.keys()].filter((name) => !BY_NAME_ONLY.has(name));
   for (const name of asked) if (!plays.has(name)) misused(`no such scenario: ${name}`);
-  const atLeast = values['at-least'] === undefined ? undefined : Number(values['at-least']);
-  if (atLeast !== undefined && !(atLeast >= 0)) misused(`no number: ${values['at-least']}`);
+  if (values.quick && [...(values.scenario ?? []), ...values.contender].length > 0)
+    misused('--quick is one scenario with two contenders of its own');
+  const atLeast = atLeastGiven();
+  const missing = missingTool();
+  if (missing !== undefined) {
+    console.error(missing);
+    process.exit(1);
+  }
   const figures: Record<string, unknown> = {};
   const site = await createSite();
   try {
@@ -86,6 +106,7 @@ async function main(): Promise<void> {
   mkdirSync(dirname(values.json), { recursive: true });
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version };
   writeFileSync(values.json, `${JSON.stringify({ machine, ...figures }, null, 2)}\n`);
+  console.log(`\nThe figures are in ${values.json}.`);
 }
 
 await main();

@@ -56,7 +56,7 @@ export function createPlays(added: readonly Contender[]): ReadonlyMap<string, Pl
       'watches',
       async (site) => {
         const rows = await compareWatches(site, 5_000);
-        const title = 'Idle watches, an event each within a second (ms)';
+        const title = 'Idle watches, an event each within a second (ms; least, median and most of the turns)';
         return say(print(title, rows, [...WATCH_COLUMNS, 'p99Added']), watchVerdicts(rows));
       },
     ],
@@ -89,7 +89,12 @@ export function createPlays(added: readonly Contender[]): ReadonlyMap<string, Pl
     ['growth', playGrowth],
     [
       'growth-watches',
-      async (site) => print('Watches as they grow (ms)', await growWatches(site, WATCHES), WATCH_COLUMNS),
+      async (site) =>
+        print(
+          'Watches as they grow (ms; least, median and most of the turns)',
+          await growWatches(site, WATCHES),
+          WATCH_COLUMNS,
+        ),
     ],
   ]);
 }
@@ -109,7 +114,7 @@ async function playOffered(site: Site, caddyMaximum: number | undefined): Promis
     return caddy.missing;
   }
   const rows = await measureOffered(site, caddyMaximum);
-  const title = "2 kB GET at 60 % of Caddy's maximum (milliseconds)";
+  const title = "2 kB GET at 60 % of Caddy's maximum (ms; least, median and most of the rounds)";
   return say(print(title, rows, ['contender', 'offered', 'answered', 'p50', 'p99']), offeredVerdicts(rows));
 }
 

@@ -25,7 +25,7 @@ const THROUGHPUT = [
 ] as const;
 
 const RATIOS =
-  "A ratio is Stonegate's over that contender's: of requests per second, and of requests per CPU.";
+  "Three numbers are least, median and most of the rounds. A ratio is Stonegate's over that contender's: of requests per second, and of requests per CPU.";
 
 /** @param absent who could not be started, who has a row that says why */
 export function throughputTable(rows: readonly Row[], absent: readonly Contender[] = []): string {

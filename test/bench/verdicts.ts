@@ -40,8 +40,14 @@ export function watchVerdicts(rows: readonly WatchRow[]): string[] {
       const yardstick = rows.find((row) => row.transport === transport && row.contender === passThrough.name);
       const memory = openMB / (yardstick?.openMB ?? Number.NaN);
       return [
-        verdict(memory <= MEMORY_AT_MOST, `${show(memory)} of the pass-through's memory, ${transport}`),
-        verdict(p99Added < ADDED_BELOW_MS, `${show(p99Added)} ms added to its p99, ${transport}`),
+        verdict(
+          memory <= MEMORY_AT_MOST,
+          `${show(memory)} of the pass-through's memory, at most ${MEMORY_AT_MOST} wanted, ${transport}`,
+        ),
+        verdict(
+          p99Added < ADDED_BELOW_MS,
+          `p99 ${show(p99Added)} ms above its, below ${ADDED_BELOW_MS} wanted, ${transport}`,
+        ),
       ];
     });
 }
@@ -54,9 +60,12 @@ export function firstSightVerdicts({
   callsPerTokenShared,
 }: FirstSight): string[] {
   const calls = (number: number, who: string) =>
-    verdict(number <= 1, `${show(number)} calls of Keystone for a token, ${who}`);
+    verdict(number <= 1, `${show(number)} calls of Keystone for a token, at most 1 wanted, ${who}`);
   return [
-    verdict(firstRequest <= FIRST_SIGHT_AT_MOST_US, `${show(firstRequest)} µs for a JWT's first request`),
+    verdict(
+      firstRequest <= FIRST_SIGHT_AT_MOST_US,
+      `${show(firstRequest)} µs for a JWT's first request, at most ${FIRST_SIGHT_AT_MOST_US} wanted`,
+    ),
     calls(callsPerTokenAlone, 'one process'),
     ...(typeof callsPerTokenShared === 'number'
       ? [calls(callsPerTokenShared, 'two replicas with Redis')]
@@ -68,8 +77,14 @@ const START_BELOW_SECONDS = 1.5;
 
 export function lifeVerdicts({ startToReady, idleWakeUpsPerSecond }: Life): string[] {
   return [
-    verdict(startToReady < START_BELOW_SECONDS, `${show(startToReady)} s from start to ready`),
-    verdict(idleWakeUpsPerSecond <= 1, `${show(idleWakeUpsPerSecond)} wake-ups a second when idle`),
+    verdict(
+      startToReady < START_BELOW_SECONDS,
+      `${show(startToReady)} s from start to ready, less than ${START_BELOW_SECONDS} wanted`,
+    ),
+    verdict(
+      idleWakeUpsPerSecond <= 1,
+      `${show(idleWakeUpsPerSecond)} wake-ups a second when idle, at most 1 wanted`,
+    ),
   ];
 }
 

@@ -26,7 +26,7 @@ export interface WatchRow {
   /** Milliseconds, of the turns. */
   readonly p50: Spread;
   readonly p99: Spread;
-  /** How much more than the pass-through's p99 in the same turn, at the median; absent where it is not beside. */
+  /** The median of how much more than the pass-through's p99 it was in each turn; absent where that is not beside. */
   readonly p99Added?: number;
 }
 

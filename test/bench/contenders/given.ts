@@ -3,11 +3,15 @@ import { CONTENDER_CORE, start } from '../processes.ts';
 import { untilListening } from '../waiting.ts';
 import type { Contender } from './contender.ts';
 
-/** `name=command,port`: a program that already knows its upstream and serves TLS on the port. */
-export function parseContender(text: string): Contender {
+/**
+ * `name=command,port`: a program that already knows its upstream and serves TLS on the port.
+ *
+ * @returns undefined where the text is not of that form
+ */
+export function parseContender(text: string): Contender | undefined {
   const match = /^([\w-]+)=(.+),(\d+)$/.exec(text);
   const [, name = '', command = '', port = ''] = match ?? [];
-  if (match === null) throw new Error(`expected name=command,port: ${text}`);
+  if (match === null) return undefined;
   return {
     name,
     async start({ site, upstream }) {
