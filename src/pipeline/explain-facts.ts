@@ -6,6 +6,7 @@ import type { Explanation } from '../api/explanation-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { timestamp } from '../lib/timestamp.ts';
+import { goesAsPerson } from './explain-delivery.ts';
 import type { RequestRecord } from './request-observer.ts';
 import type { Outgoing } from './request-state.ts';
 
@@ -29,9 +30,10 @@ export function factsOf(
 /** What the API server would be sent; of what Stonegate answers itself, where it asks. */
 export function sentOf({ route, headers }: Outgoing, told: Told): Pick<Status, 'upstreamPath' | 'headers'> {
   if (route.kind === 'own-api') return {};
+  if (route.kind === 'self-review' && route.review === 'subject') return {};
   const query = route.query === '' ? '' : `?${told(route.query)}`;
   const upstreamPath = `${told(route.path)}${query}`;
-  if (route.kind === 'discovery') return { upstreamPath };
+  if (!goesAsPerson(route)) return { upstreamPath };
   return { upstreamPath, headers: headers.map(([name, value]) => shownHeader(name, value)) };
 }
 

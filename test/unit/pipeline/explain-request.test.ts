@@ -290,6 +290,65 @@ t.test('an upgrade would be tunnelled', async (t) => {
   t.match(status.stages.find(({ name }) => name === 'deliver')?.reason, /tunnelled \(websocket\)/);
 });
 
+const REVIEWS = '/apis/authorization.k8s.io/v1';
+const NOT_AS_THEM = /^no header field of the request would be sent on$/;
+const ANSWERED: readonly (readonly [method: string, path: string, deliver: RegExp, impersonate: RegExp])[] = [
+  [
+    'GET',
+    '/apis/stonegate.dev/v1alpha1/selfidentity',
+    /^Stonegate answers selfidentity itself$/,
+    NOT_AS_THEM,
+  ],
+  ['GET', '/version', /^Stonegate answers with what it fetches as itself$/, NOT_AS_THEM],
+  [
+    'GET',
+    '/apis',
+    /^Stonegate answers with what it fetches as itself, reduced to what the tenant may see$/,
+    NOT_AS_THEM,
+  ],
+  [
+    'POST',
+    '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    /^Stonegate answers itself who the user is; the API server is not asked$/,
+    NOT_AS_THEM,
+  ],
+  [
+    'POST',
+    `${REVIEWS}/selfsubjectaccessreviews`,
+    /after asking the API server unless it grants that to everybody$/,
+    /^a question to the API server would carry the identity$/,
+  ],
+  [
+    'POST',
+    `${REVIEWS}/selfsubjectrulesreviews`,
+    /after asking the API server$/,
+    /^a question to the API server would carry the identity$/,
+  ],
+];
+for (const [method, path, deliver, impersonate] of ANSWERED) {
+  t.test(`${method} ${path}: what Stonegate would ask the API server is told as it is`, async (t) => {
+    const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+    const { status } = await explain({ request: { method, path }, pipeline: { mode } });
+    const reasonOf = (stage: StageName) => status.stages.find(({ name }) => name === stage)?.reason;
+    t.equal(status.outcome, 'answered');
+    t.match(reasonOf('deliver'), deliver);
+    t.match(reasonOf('impersonate'), impersonate);
+    t.equal(
+      status.headers !== undefined,
+      impersonate !== NOT_AS_THEM,
+      'headers only where any would be sent',
+    );
+  });
+}
+
+t.test('a path of which nothing is sent is not told as sent', async (t) => {
+  const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+  const request = { method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews' };
+  const { status } = await explain({ request, pipeline: { mode } });
+  t.equal(status.upstreamPath, undefined);
+  t.match(status.stages.find(({ name }) => name === 'rewrite')?.reason, /^the path is not sent on$/);
+});
+
 t.test('what Stonegate answers itself is told so, and RBAC is not asked', async (t) => {
   const mode = createArktosMode({ systemTenant: 'system', domains: {} });
   for (const path of ['/version', '/apis/stonegate.dev/v1alpha1/selfidentity']) {
