@@ -59,6 +59,17 @@ const OPTIONS = {
   output: { type: 'string', short: 'o' },
 } as const;
 
+const TO_WATCH = 'to watch, write "watch" for "get": watch pods';
+const TO_FOLLOW =
+  'to follow a log, write --path "/api/v1/namespaces/NAMESPACE/pods/POD/log?follow=true" for "logs POD"';
+/** What people type after kubectl's fashion. */
+const HINTS: ReadonlyMap<string, string> = new Map([
+  ['-w', TO_WATCH],
+  ['--watch', TO_WATCH],
+  ['-f', TO_FOLLOW],
+  ['--follow', TO_FOLLOW],
+]);
+
 type Spec = ExplanationRequest['spec'];
 
 export interface ExplainCommandParts {
@@ -86,7 +97,7 @@ interface Values {
 
 /** @param argv what follows `explain` */
 export function explain(argv: readonly string[], io: CommandIO, parts: ExplainCommandParts): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words) => {
+  return runCommand({ usage: USAGE, options: OPTIONS, hints: HINTS, argv, io }, async (values, words) => {
     const format = outputFormat(values.output);
     const request = requestOf(words, values);
     requireOneSource(values);
