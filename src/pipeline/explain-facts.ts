@@ -1,6 +1,6 @@
 /**
- * What was found out on the way, as data: who it is, and what would be sent. Header values are shown of the identity
- * alone, since any other may hold a secret.
+ * What was found out on the way, as data: who it is, and what would be sent. Header values are shown of the identity and
+ * of what Stonegate writes itself, since any other may hold a secret.
  */
 import type { Explanation } from '../api/explanation-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
@@ -61,6 +61,7 @@ function identityFacts(identity: Identity): NonNullable<Status['identity']> {
   };
 }
 
+/** Never the client's values: `client-headers.ts` takes those away. */
 const OURS: ReadonlySet<string> = new Set(['audit-id', 'x-forwarded-for']);
 
 function shownHeader(name: string, value: string): { name: string; value?: string } {

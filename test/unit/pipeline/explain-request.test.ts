@@ -66,17 +66,27 @@ t.test('a request that would go through passes every stage, and none is sent', a
   t.match(asked, [{ user: 'acme:alice', resourceAttributes: { verb: 'list', resource: 'pods' } }]);
 });
 
-t.test('the identity’s headers are shown, of others the names alone', async (t) => {
-  const { status } = await explain({ request: { ...PODS, headers: [['X-Custom', 'session=hush']] } });
-  const headers = status.headers ?? [];
-  t.ok(headers.some(({ name, value }) => name === 'Impersonate-User' && value === 'acme:alice'));
-  t.ok(headers.some(({ name, value }) => name === 'X-Forwarded-For' && value === '192.0.2.7'));
-  t.same(
-    headers.filter(({ name }) => name === 'X-Custom'),
-    [{ name: 'X-Custom' }],
-  );
-  t.notOk(headers.some(({ name }) => name.toLowerCase() === 'authorization'));
-});
+t.test(
+  'values are shown of the identity’s headers and of Stonegate’s own, of others the names alone',
+  async (t) => {
+    const hush: [string, string][] = [
+      ['X-Custom', 'session=hush'],
+      ['Audit-ID', 'hush'],
+      ['X-Forwarded-For', 'hush'],
+    ];
+    const { status } = await explain({ request: { ...PODS, headers: hush } });
+    const headers = status.headers ?? [];
+    t.ok(headers.some(({ name, value }) => name === 'Impersonate-User' && value === 'acme:alice'));
+    t.ok(headers.some(({ name, value }) => name === 'X-Forwarded-For' && value === '192.0.2.7'));
+    t.ok(headers.some(({ name, value }) => name === 'Audit-ID' && value !== undefined));
+    t.same(
+      headers.filter(({ name }) => name === 'X-Custom'),
+      [{ name: 'X-Custom' }],
+    );
+    t.notMatch(JSON.stringify(headers), /hush/);
+    t.notOk(headers.some(({ name }) => name.toLowerCase() === 'authorization'));
+  },
+);
 
 t.test('whom a request is made as is told beside who sends it, and RBAC is asked about them', async (t) => {
   const { status, asked } = await explain({
