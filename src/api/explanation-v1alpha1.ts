@@ -102,7 +102,7 @@ export interface Explanation {
     readonly impersonator?: UserInfo;
     /** As sent to the API server; absent where nothing would be. */
     readonly upstreamPath?: string;
-    /** Values of the identity alone; of the client's other fields only the names. */
+    /** Values of the identity, and of what Stonegate writes itself; of the client's other fields only the names. */
     readonly headers?: readonly { readonly name: string; readonly value?: string }[];
   };
 }

@@ -7,7 +7,7 @@ import { askStonegate } from '../clients/stonegate-api.ts';
 import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { destinationOf } from './destination.ts';
-import { requestOf } from './explain/request-words.ts';
+import { guessOf, requestOf } from './explain/request-words.ts';
 import { explanationTable } from './explain/table.ts';
 import { givenFile, readGivenToken } from './given-file.ts';
 import { isFields } from './kubeconfig/fields.ts';
@@ -22,6 +22,8 @@ Says what would become of a request, stage by stage, and sends nothing on. REQUE
   VERB TYPE [NAME] [-n NAMESPACE | -A] [--subresource NAME]     get pods -n web; delete deploy/shop
   exec | attach | port-forward | logs POD [-n NAMESPACE]
   --path PATH [--method METHOD]                                 --path /api/v1/nodes
+Without -n the namespace is "default"; a custom resource (widgets.v1.example.com) is then taken for cluster-wide, since
+only the API server knows whether it is namespaced.
 
   --token-file FILE         the credential to explain; without it a request without one
   --header "NAME: VALUE"    a further header of the request, as often as needed; not for secrets
@@ -59,6 +61,17 @@ const OPTIONS = {
   output: { type: 'string', short: 'o' },
 } as const;
 
+const TO_WATCH = 'to watch, write "watch" for "get": watch pods';
+const TO_FOLLOW =
+  'to follow a log, write --path "/api/v1/namespaces/NAMESPACE/pods/POD/log?follow=true" for "logs POD"';
+/** What people type after kubectl's fashion. */
+const HINTS: ReadonlyMap<string, string> = new Map([
+  ['-w', TO_WATCH],
+  ['--watch', TO_WATCH],
+  ['-f', TO_FOLLOW],
+  ['--follow', TO_FOLLOW],
+]);
+
 type Spec = ExplanationRequest['spec'];
 
 export interface ExplainCommandParts {
@@ -86,10 +99,12 @@ interface Values {
 
 /** @param argv what follows `explain` */
 export function explain(argv: readonly string[], io: CommandIO, parts: ExplainCommandParts): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words) => {
+  return runCommand({ usage: USAGE, options: OPTIONS, hints: HINTS, argv, io }, async (values, words) => {
     const format = outputFormat(values.output);
     const request = requestOf(words, values);
     requireOneSource(values);
+    const guess = guessOf(words, values);
+    if (guess !== undefined) io.stderr(`stonegate explain: ${guess}\n`);
     try {
       const file = givenFile('--token-file', values['token-file']);
       const spec: Spec = { request, ...(file !== undefined && { token: await readGivenToken(file) }) };

@@ -23,10 +23,14 @@ export async function readGiven({ option, file }: GivenFile, folder = ''): Promi
   }
 }
 
-/** @throws Error where it cannot be read or is empty */
+/** As a bearer token can be sent; Stonegate's own token file takes the same. A key or a page of text has blanks. */
+const TOKEN = /^[\x21-\x7e]+$/;
+
+/** @throws Error where it cannot be read, is empty or holds no token; never with a word of what it holds */
 export async function readGivenToken(given: GivenFile): Promise<string> {
   const token = (await readGiven(given)).trim();
   if (token === '') throw new Error(`${given.option}: ${tellable(given.file)} is empty`);
+  if (!TOKEN.test(token)) throw new Error(`${given.option}: ${tellable(given.file)} holds no token`);
   return token;
 }
 

@@ -17,11 +17,14 @@ export class UsageError extends Error {}
 /**
  * Runs a command on its parsed arguments. `--help` prints `usage`; a wrong command line prints what is wrong and
  * `usage`, and is a 2.
+ *
+ * @param command `hints` says, for an option of another program that people type here, what to write instead
  */
 export async function runCommand<const Options extends NonNullable<ParseArgsConfig['options']>>(
   command: {
     readonly usage: string;
     readonly options: Options;
+    readonly hints?: ReadonlyMap<string, string>;
     readonly argv: readonly string[];
     readonly io: CommandIO;
   },
@@ -30,7 +33,7 @@ export async function runCommand<const Options extends NonNullable<ParseArgsConf
     positionals: readonly string[],
   ) => Promise<number>,
 ): Promise<number> {
-  const { usage, options, argv, io } = command;
+  const { usage, options, hints, argv, io } = command;
   if (argv.includes('--help') || argv.includes('-h')) {
     io.stdout(usage);
     return EXIT.fine;
@@ -40,7 +43,8 @@ export async function runCommand<const Options extends NonNullable<ParseArgsConf
     return await run(values, positionals);
   } catch (error) {
     if (!isUsageError(error)) throw error;
-    io.stderr(`${error.message}\n\n${usage}`);
+    const unknown = unknownOption(error, argv, options);
+    io.stderr(`${unknown === undefined ? error.message : unknownWords(unknown, hints)}\n\n${usage}`);
     return EXIT.usage;
   }
 }
@@ -48,4 +52,26 @@ export async function runCommand<const Options extends NonNullable<ParseArgsConf
 function isUsageError(error: unknown): error is Error {
   if (error instanceof UsageError) return true;
   return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS_');
+}
+
+/**
+ * What Node says of one is advice for an operand that begins with a dash, which no command here has.
+ *
+ * @returns the option as it is typed, without its value, which may be a secret
+ */
+function unknownOption(
+  error: Error,
+  argv: readonly string[],
+  options: NonNullable<ParseArgsConfig['options']>,
+): string | undefined {
+  if (!('code' in error) || error.code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return undefined;
+  const lenient = { args: [...argv], options, strict: false, allowPositionals: true, tokens: true } as const;
+  for (const token of parseArgs(lenient).tokens)
+    if (token.kind === 'option' && !Object.hasOwn(options, token.name)) return token.rawName;
+  return undefined;
+}
+
+function unknownWords(option: string, hints: ReadonlyMap<string, string> | undefined): string {
+  const hint = hints?.get(option);
+  return `unknown option '${option}'${hint === undefined ? '' : `: ${hint}`}`;
 }

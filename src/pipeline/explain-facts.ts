@@ -1,11 +1,12 @@
 /**
- * What was found out on the way, as data: who it is, and what would be sent. Header values are shown of the identity
- * alone, since any other may hold a secret.
+ * What was found out on the way, as data: who it is, and what would be sent. Header values are shown of the identity and
+ * of what Stonegate writes itself, since any other may hold a secret.
  */
 import type { Explanation } from '../api/explanation-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { timestamp } from '../lib/timestamp.ts';
+import { goesAsPerson } from './explain-delivery.ts';
 import type { RequestRecord } from './request-observer.ts';
 import type { Outgoing } from './request-state.ts';
 
@@ -29,9 +30,10 @@ export function factsOf(
 /** What the API server would be sent; of what Stonegate answers itself, where it asks. */
 export function sentOf({ route, headers }: Outgoing, told: Told): Pick<Status, 'upstreamPath' | 'headers'> {
   if (route.kind === 'own-api') return {};
+  if (route.kind === 'self-review' && route.review === 'subject') return {};
   const query = route.query === '' ? '' : `?${told(route.query)}`;
   const upstreamPath = `${told(route.path)}${query}`;
-  if (route.kind === 'discovery') return { upstreamPath };
+  if (!goesAsPerson(route)) return { upstreamPath };
   return { upstreamPath, headers: headers.map(([name, value]) => shownHeader(name, value)) };
 }
 
@@ -59,6 +61,7 @@ function identityFacts(identity: Identity): NonNullable<Status['identity']> {
   };
 }
 
+/** Never the client's values: `client-headers.ts` takes those away. */
 const OURS: ReadonlySet<string> = new Set(['audit-id', 'x-forwarded-for']);
 
 function shownHeader(name: string, value: string): { name: string; value?: string } {

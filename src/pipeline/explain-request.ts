@@ -8,6 +8,7 @@ import type { Explanation, ExplanationRequest } from '../api/explanation-v1alpha
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { redact } from '../lib/redact.ts';
 import { askRBAC } from './explain-access.ts';
+import { deliveryWords, rewriteWords, sentWords } from './explain-delivery.ts';
 import { type Asker, describedExchange } from './explain-exchange.ts';
 import { factsOf, sentOf } from './explain-facts.ts';
 import { watchParts } from './explain-parts.ts';
@@ -15,10 +16,8 @@ import { Trail } from './explain-trail.ts';
 import {
   actingWords,
   credentialWords,
-  deliveryWords,
   identityWords,
   requestWords,
-  rewriteWords,
   rolesWords,
   tenantWords,
 } from './explain-words.ts';
@@ -117,11 +116,7 @@ async function walk(
       () => rewrite(authorized, stages),
       ({ route, info }) => rewriteWords(route, info.rawPath),
     );
-    const outgoing = await trail.stage(
-      'impersonate',
-      () => impersonateRequest(routed, stages),
-      ({ headers }) => `${headers.length} header fields would be sent, the identity among them`,
-    );
+    const outgoing = await trail.stage('impersonate', () => impersonateRequest(routed, stages), sentWords);
     trail.note({ name: 'deliver', decision: 'passed', reason: deliveryWords(outgoing) });
     return outgoing;
   } catch (error) {

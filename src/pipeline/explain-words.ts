@@ -1,5 +1,5 @@
 /**
- * What each stage made, in words for an operator.
+ * What each stage made, in words for an operator, up to where the request goes (`explain-delivery.ts`).
  */
 import type { Identity } from '../api/identity.ts';
 import { FERNET_START } from '../api/keystone-v3.ts';
@@ -10,7 +10,7 @@ import { ROLES_ANNOTATION } from '../bindings/identity-with-roles.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { isLastInstant, timestamp } from '../lib/timestamp.ts';
-import type { Outgoing, Scoped } from './request-state.ts';
+import type { Scoped } from './request-state.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);
 
@@ -108,26 +108,4 @@ export function rolesWords({ assignmentsOf, scope, auditAnnotations }: Identity)
 export function actingWords({ user, impersonator }: Scoped): string {
   if (impersonator === undefined) return 'the request is made as whom it is from';
   return `${quoted(impersonator.username)} may act as ${quoted(user.username)}`;
-}
-
-export function rewriteWords(route: Outgoing['route'], rawPath: string): string {
-  if (route.kind === 'own-api') return "Stonegate's own API";
-  return route.path === rawPath ? 'the path stays as it is' : `the path becomes ${route.path}`;
-}
-
-/** What the last stage would do. */
-export function deliveryWords({ route, exchange, user, sender }: Outgoing): string {
-  const how = sender.kind === 'client' ? 'with the very token of' : 'as';
-  switch (route.kind) {
-    case 'own-api':
-      return `Stonegate answers ${route.resource} itself`;
-    case 'discovery':
-      return 'Stonegate fetches it as itself and shows what the tenant may see';
-    case 'self-review':
-      return 'Stonegate answers the question about oneself, after asking the API server';
-    case 'forward':
-      return exchange.upgrade === undefined
-        ? `forwarded to the API server ${how} ${quoted(user.username)}`
-        : `tunnelled (${exchange.upgrade.protocol}) to the API server ${how} ${quoted(user.username)}`;
-  }
 }

@@ -81,6 +81,23 @@ function podRequest(subresource: string, operands: readonly string[], flags: Req
   return { method: 'GET', path, upgrade };
 }
 
+/**
+ * What the words leave open: whether a resource that nobody here knows is namespaced, only the API server could tell.
+ *
+ * @param words as `requestOf` took them
+ * @returns a sentence for the person; undefined where nothing was guessed
+ */
+export function guessOf(
+  [verb = '', ...operands]: readonly string[],
+  flags: RequestFlags,
+): string | undefined {
+  const { path, namespace, 'all-namespaces': everywhere = false } = flags;
+  if (path !== undefined || namespace !== undefined || everywhere || POD_WORDS.has(verb)) return undefined;
+  const [word = ''] = targetOf(operands);
+  if (resourceType(word, false)?.believed === undefined) return undefined;
+  return `${word} is taken for cluster-wide; if it is namespaced, kubectl asks in a namespace: name it with -n`;
+}
+
 /** `pods web` or `pods/web`. */
 function targetOf([first = '', second, ...more]: readonly string[]): readonly string[] {
   if (first === '') throw new UsageError('which resource? For example: get pods');

@@ -9,6 +9,8 @@ export interface ResourceType {
   readonly version: string;
   readonly resource: string;
   readonly namespaced: boolean;
+  /** That it is namespaced, or is not, is only what the caller believed. */
+  readonly believed?: true;
 }
 
 /** `group/version`, then `resource[,short]`, namespaced ones before the bar. */
@@ -65,6 +67,6 @@ export function resourceType(word: string, namespaced: boolean): ResourceType | 
   const [, resource, version, group] = /^([a-z0-9-]+)\.(v\d[a-z0-9]*)\.([a-z0-9.-]+)$/.exec(word) ?? [];
   if (resource === undefined || version === undefined || group === undefined) return undefined;
   const builtIn = BY_WORD.get(resource);
-  const same = builtIn?.group === group;
-  return { group, version, resource, namespaced: same ? builtIn.namespaced : namespaced };
+  if (builtIn?.group === group) return { group, version, resource, namespaced: builtIn.namespaced };
+  return { group, version, resource, namespaced, believed: true };
 }

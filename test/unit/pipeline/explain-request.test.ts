@@ -66,17 +66,27 @@ t.test('a request that would go through passes every stage, and none is sent', a
   t.match(asked, [{ user: 'acme:alice', resourceAttributes: { verb: 'list', resource: 'pods' } }]);
 });
 
-t.test('the identity’s headers are shown, of others the names alone', async (t) => {
-  const { status } = await explain({ request: { ...PODS, headers: [['X-Custom', 'session=hush']] } });
-  const headers = status.headers ?? [];
-  t.ok(headers.some(({ name, value }) => name === 'Impersonate-User' && value === 'acme:alice'));
-  t.ok(headers.some(({ name, value }) => name === 'X-Forwarded-For' && value === '192.0.2.7'));
-  t.same(
-    headers.filter(({ name }) => name === 'X-Custom'),
-    [{ name: 'X-Custom' }],
-  );
-  t.notOk(headers.some(({ name }) => name.toLowerCase() === 'authorization'));
-});
+t.test(
+  'values are shown of the identity’s headers and of Stonegate’s own, of others the names alone',
+  async (t) => {
+    const hush: [string, string][] = [
+      ['X-Custom', 'session=hush'],
+      ['Audit-ID', 'hush'],
+      ['X-Forwarded-For', 'hush'],
+    ];
+    const { status } = await explain({ request: { ...PODS, headers: hush } });
+    const headers = status.headers ?? [];
+    t.ok(headers.some(({ name, value }) => name === 'Impersonate-User' && value === 'acme:alice'));
+    t.ok(headers.some(({ name, value }) => name === 'X-Forwarded-For' && value === '192.0.2.7'));
+    t.ok(headers.some(({ name, value }) => name === 'Audit-ID' && value !== undefined));
+    t.same(
+      headers.filter(({ name }) => name === 'X-Custom'),
+      [{ name: 'X-Custom' }],
+    );
+    t.notMatch(JSON.stringify(headers), /hush/);
+    t.notOk(headers.some(({ name }) => name.toLowerCase() === 'authorization'));
+  },
+);
 
 t.test('whom a request is made as is told beside who sends it, and RBAC is asked about them', async (t) => {
   const { status, asked } = await explain({
@@ -288,6 +298,65 @@ t.test('an upgrade would be tunnelled', async (t) => {
   const { status } = await explain({ request: { method: 'GET', path, upgrade: 'WebSocket' } });
   t.equal(status.outcome, 'tunnelled');
   t.match(status.stages.find(({ name }) => name === 'deliver')?.reason, /tunnelled \(websocket\)/);
+});
+
+const REVIEWS = '/apis/authorization.k8s.io/v1';
+const NOT_AS_THEM = /^no header field of the request would be sent on$/;
+const ANSWERED: readonly (readonly [method: string, path: string, deliver: RegExp, impersonate: RegExp])[] = [
+  [
+    'GET',
+    '/apis/stonegate.dev/v1alpha1/selfidentity',
+    /^Stonegate answers selfidentity itself$/,
+    NOT_AS_THEM,
+  ],
+  ['GET', '/version', /^Stonegate answers with what it fetches as itself$/, NOT_AS_THEM],
+  [
+    'GET',
+    '/apis',
+    /^Stonegate answers with what it fetches as itself, reduced to what the tenant may see$/,
+    NOT_AS_THEM,
+  ],
+  [
+    'POST',
+    '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    /^Stonegate answers itself who the user is; the API server is not asked$/,
+    NOT_AS_THEM,
+  ],
+  [
+    'POST',
+    `${REVIEWS}/selfsubjectaccessreviews`,
+    /after asking the API server unless it grants that to everybody$/,
+    /^a question to the API server would carry the identity$/,
+  ],
+  [
+    'POST',
+    `${REVIEWS}/selfsubjectrulesreviews`,
+    /after asking the API server$/,
+    /^a question to the API server would carry the identity$/,
+  ],
+];
+for (const [method, path, deliver, impersonate] of ANSWERED) {
+  t.test(`${method} ${path}: what Stonegate would ask the API server is told as it is`, async (t) => {
+    const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+    const { status } = await explain({ request: { method, path }, pipeline: { mode } });
+    const reasonOf = (stage: StageName) => status.stages.find(({ name }) => name === stage)?.reason;
+    t.equal(status.outcome, 'answered');
+    t.match(reasonOf('deliver'), deliver);
+    t.match(reasonOf('impersonate'), impersonate);
+    t.equal(
+      status.headers !== undefined,
+      impersonate !== NOT_AS_THEM,
+      'headers only where any would be sent',
+    );
+  });
+}
+
+t.test('a path of which nothing is sent is not told as sent', async (t) => {
+  const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+  const request = { method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews' };
+  const { status } = await explain({ request, pipeline: { mode } });
+  t.equal(status.upstreamPath, undefined);
+  t.match(status.stages.find(({ name }) => name === 'rewrite')?.reason, /^the path is not sent on$/);
 });
 
 t.test('what Stonegate answers itself is told so, and RBAC is not asked', async (t) => {

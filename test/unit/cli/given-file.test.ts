@@ -1,0 +1,30 @@
+/** A token that is read from a file: what is in the file otherwise is nobody's business. */
+import { join } from 'node:path';
+import t from 'tap';
+import { readGivenToken } from '../../../src/cli/given-file.ts';
+
+t.test('a token may have lines and blanks around it', async (t) => {
+  const folder = t.testdir({ token: ' abc.def~1\n\n' });
+  t.equal(await readGivenToken({ option: '--token-file', file: join(folder, 'token') }), 'abc.def~1');
+});
+
+const NO_TOKENS: Readonly<Record<string, string | Buffer>> = {
+  'a private key': '-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----\n',
+  'two tokens': 'hush\nhush\n',
+  'a line of a password file': 'hush alice',
+  'bytes that are no text': Buffer.from([0x68, 0x75, 0x73, 0x68, 0x00, 0xff]),
+};
+for (const [what, content] of Object.entries(NO_TOKENS)) {
+  t.test(`${what}: the file holds no token, and nothing of it is told`, async (t) => {
+    const file = join(t.testdir({ it: content }), 'it');
+    const message = /^--token-file: (?!.*hush).* holds no token$/;
+    await t.rejects(readGivenToken({ option: '--token-file', file }), { message });
+  });
+}
+
+t.test('an empty file is told as such', async (t) => {
+  const file = join(t.testdir({ it: ' \n' }), 'it');
+  await t.rejects(readGivenToken({ option: '--token-file', file }), {
+    message: /^--token-file: .* is empty$/,
+  });
+});

@@ -1,0 +1,39 @@
+/** What a person is told who typed an option that is not there. */
+import t from 'tap';
+import { runCommand } from '../../../src/cli/usage.ts';
+
+const OPTIONS = { force: { type: 'boolean' }, name: { type: 'string', short: 'n' } } as const;
+const HINTS = new Map([['-w', 'write watch']]);
+
+async function run(...argv: string[]) {
+  const printed = { stdout: '', stderr: '' };
+  const io = {
+    stdout: (text: string) => {
+      printed.stdout += text;
+    },
+    stderr: (text: string) => {
+      printed.stderr += text;
+    },
+  };
+  const command = { usage: 'Usage: it\n', options: OPTIONS, hints: HINTS, argv, io };
+  return { code: await runCommand(command, async () => 0), ...printed };
+}
+
+const UNKNOWN: readonly (readonly [argv: readonly string[], words: string])[] = [
+  [['--fource'], "unknown option '--fource'"],
+  [['get', 'pods', '-x'], "unknown option '-x'"],
+  [['get', 'pods', '-n', 'web', '-w'], "unknown option '-w': write watch"],
+  [['-wx'], "unknown option '-w': write watch"],
+  [['--force', '--password=hush'], "unknown option '--password'"],
+  [['-phush'], "unknown option '-p'"],
+];
+for (const [argv, words] of UNKNOWN) {
+  t.test(`${argv.join(' ')}: the option is named, and no more of what was typed`, async (t) => {
+    t.strictSame(await run(...argv), { code: 2, stdout: '', stderr: `${words}\n\nUsage: it\n` });
+  });
+}
+
+t.test('an option without its value is told as such', async (t) => {
+  const stderr = /^Option '-n, --name <value>' argument missing\n\nUsage: it\n$/;
+  t.match(await run('-n'), { code: 2, stdout: '', stderr });
+});
