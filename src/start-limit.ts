@@ -1,6 +1,6 @@
 /**
  * Ends a start that hangs, so that whoever started the process starts it anew: a file on a network share that is gone, or a
- * pipe that nobody reads, never opens and never fails either. It says at which step, which no probe could.
+ * pipe that nobody reads, never opens and never fails either. It says at which step, which a probe that ends it would not.
  */
 import type { Clock, Timer } from './lib/clock.ts';
 import type { Logger } from './lib/logger.ts';
@@ -37,15 +37,20 @@ export class StartLimit {
     const { clock, logger, exit } = this.#options;
     this.end();
     this.#step = step;
-    this.#timer = clock.after(LIMIT, () => {
+    const hangs = (): void => {
+      if (this.#timer !== timer) return;
       logger.error({}, `Stonegate could not be started: ${step} took longer than ${LIMIT / 1_000} seconds`);
       exit();
-    });
+    };
+    // Whoever was too busy to look finds the time over and the step's end there at once: what has arrived is read first.
+    const timer = clock.after(LIMIT, () => setImmediate(hangs));
+    this.#timer = timer;
   }
 
   /** Nothing is waited for any more. */
   end(): void {
     this.#timer?.cancel();
+    this.#timer = undefined;
   }
 }
 

@@ -109,10 +109,10 @@ async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): P
     dirname(resolve(file)),
     read,
   );
-  if (!complete) return undefined;
-  if (configuration !== undefined && problems.length === 0) return needsOf(configuration);
   for (const problem of problems) io.stderr(`${formatProblem(problem)}\n`);
-  return undefined;
+  return complete && configuration !== undefined && problems.length === 0
+    ? needsOf(configuration)
+    : undefined;
 }
 
 function needsOf({ tenancy, authentication, bindings, webhook }: StonegateConfiguration): Needs {

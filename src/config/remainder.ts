@@ -31,7 +31,7 @@ export function remainderOf<T>(
   schema: z.ZodType<T>,
   standIns: object,
 ): Remainder<T> | undefined {
-  const rest: unknown = structuredClone(data);
+  const rest = unshared(data);
   const gaps: Path[] = [];
   let wrong: readonly Path[] = problems.map(({ path }) => path);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -49,6 +49,15 @@ export function remainderOf<T>(
     wrong = result.error.issues.flatMap(problemsOfIssue).map(({ path }) => placeInFile(path));
   }
   return undefined;
+}
+
+/** A copy in which nothing stands in two places, as behind an anchor of YAML: each place is mended by itself. */
+function unshared(value: unknown, within: readonly object[] = []): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (within.includes(value)) return undefined;
+  const inside = [...within, value];
+  if (Array.isArray(value)) return value.map((entry) => unshared(entry, inside));
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, unshared(entry, inside)]));
 }
 
 /** Findings that neither concern what was left out nor follow from it. */

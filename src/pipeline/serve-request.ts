@@ -39,8 +39,8 @@ export interface Pipeline extends Stages {
 }
 
 /**
- * Serves one request to its end. Rejects only where its own refusal cannot be written. Most stages know at once: only what is a promise is waited for, since each
- * wait costs as much as a stage does.
+ * Serves one request to its end. Rejects only where it cannot be begun, or not even its refusal can be written. Most stages
+ * know at once: only what is a promise is waited for, since each wait costs as much as a stage does.
  */
 export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Promise<void> {
   const received = receive(exchange, pipeline);

@@ -19,7 +19,7 @@ export interface Owed {
   readonly requestComplete: boolean;
   /** Every answer before it has left: it is served, where it only waited for that. */
   takeTurn(): void;
-  /** The client has left. */
+  /** The client has left, or the rest of its request cannot be read. */
   abandon(): void;
 }
 
@@ -36,8 +36,12 @@ export class Http1Connection implements Guarded, Kept {
   /** In the order of their requests. */
   readonly #behind: Owed[] = [];
   #onSettled: (() => void) | undefined;
-  /** True once its bytes could be read in two ways, or were no HTTP: nothing more is served on it. */
+  /** True once its bytes could be read in two ways, or were no HTTP: no request behind those is served. */
   refused = false;
+  /** Requests that came behind those. */
+  ignored = 0;
+  /** An answer has left while the rest of its request is still to come: there is none to give any more. */
+  answeredEarly = false;
 
   /** @param idleRound of all connections of the listener */
   constructor(socket: Duplex, context: ServeContext, idleRound: Round) {

@@ -136,8 +136,15 @@ export class Http1Exchange extends Http1Response implements Exchange {
 
   protected override finished(): void {
     super.finished();
-    if (this.#request.complete) this.#closeWhenDraining();
-    else this.#request.once('end', () => this.#closeWhenDraining());
+    if (this.#request.complete) {
+      this.#closeWhenDraining();
+      return;
+    }
+    this.connection.answeredEarly = true;
+    this.#request.once('end', () => {
+      this.connection.answeredEarly = false;
+      this.#closeWhenDraining();
+    });
   }
 
   /** A listener that stops keeps no connection that owes nothing. */

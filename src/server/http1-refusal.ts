@@ -28,7 +28,12 @@ export function refuseBytes(
   if (connection.refused) return;
   connection.refused = true;
   const { unfinished } = connection;
-  if (!socket.writable || error.code === 'ECONNRESET' || unfinished?.headersSent) {
+  if (
+    !socket.writable ||
+    error.code === 'ECONNRESET' ||
+    connection.answeredEarly ||
+    unfinished?.headersSent
+  ) {
     socket.destroy();
     return;
   }

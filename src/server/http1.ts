@@ -46,11 +46,9 @@ function accept(
   connection: Http1Connection,
 ): Http1Exchange | undefined {
   // The refusal on its way ends the connection; what was sent behind it is nobody's request (RFC 9112 §9.6).
-  if (connection.refused) return undefined;
-  if (connection.pending >= MAX_PIPELINED) {
-    request.socket.destroy();
-    return undefined;
-  }
+  if (connection.refused) connection.ignored += 1;
+  if (connection.pending >= MAX_PIPELINED || connection.ignored >= MAX_PIPELINED) request.socket.destroy();
+  if (connection.refused || request.socket.destroyed) return undefined;
   const exchange = new Http1Exchange(request, response, connection);
   try {
     checkHttp1Head(exchange.httpVersion, exchange.headers);

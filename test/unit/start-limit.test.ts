@@ -3,6 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -24,6 +25,7 @@ t.test('a step that hangs is named, and the process ends', async (t) => {
   const { clock, said, limit } = limited();
   limit.begin('opening audit.file /nfs/audit');
   clock.advance(LIMIT);
+  await setImmediate();
   t.same(said, [
     'Stonegate could not be started: opening audit.file /nfs/audit took longer than 15 seconds',
     'ended',
@@ -36,8 +38,10 @@ t.test('each step has the whole time for itself', async (t) => {
   clock.advance(LIMIT - 1);
   limit.begin('opening audit.file -');
   clock.advance(LIMIT - 1);
+  await setImmediate();
   t.same(said, []);
   clock.advance(1);
+  await setImmediate();
   t.match(said, [/opening audit\.file -/, 'ended']);
 });
 
@@ -46,6 +50,15 @@ t.test('a start that came to its end is left alone', async (t) => {
   limit.begin('reading stonegate.yaml');
   limit.end();
   t.equal(clock.pending, 0);
+});
+
+t.test('a start that was only too busy to see its step end is no start that hangs', async (t) => {
+  const { clock, said, limit } = limited();
+  limit.begin('reading stonegate.yaml');
+  clock.advance(LIMIT);
+  limit.end();
+  await setImmediate();
+  t.same(said, []);
 });
 
 t.test('a process ends although the thread that opens a file hangs', async (t) => {

@@ -56,6 +56,26 @@ t.test('what only follows from a wrong field is not told as well', async (t) => 
   t.same(said.filter((line) => line.startsWith('authentication')).length, 1, said.join('\n'));
 });
 
+t.test(
+  'a field that is wrong behind an anchor is wrong in both places, and the rest of both is looked at',
+  async (t) => {
+    const said = await saidOf(
+      `${HEAD.replace('tls: {', 'tls: &tls { bogus: 1,')}portal: { bind: "127.0.0.1:8444", tls: *tls }\n`,
+    );
+    for (const expected of [
+      /^server\.tls\.bogus/,
+      /^portal\.tls\.bogus/,
+      /^server\.tls\.certFile .*expected a file/,
+      /^portal\.tls\.certFile .*expected a file/,
+    ]) {
+      t.ok(
+        said.some((line) => expected.test(line)),
+        `${expected}\n${said.join('\n')}`,
+      );
+    }
+  },
+);
+
 t.test('an entry of a list that is wrong keeps its place: the others keep their paths', async (t) => {
   const jwt = (url: string, extra = '') =>
     `{ issuer: { url: "${url}", audiences: [a] }, claimMappings: { username: { claim: sub, prefix: "x:" } }, tenant: { value: acme }${extra} }`;

@@ -117,6 +117,30 @@ t.test('an answer that has begun is broken off where its own request breaks: it 
   t.notMatch(`${begun}${await readAll(socket)}`, ' 400 ');
 });
 
+t.test(
+  'a request that was answered before its body came gets no second answer where that breaks',
+  async (t) => {
+    const listening = await startListener(async ({ response }) => {
+      response.writeHead(401, [['Content-Length', '2']]);
+      response.end('no');
+    });
+    t.teardown(() => listening.close());
+    const socket = await listening.socket();
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+    const answered = await readUntil(socket, '\r\n\r\nno');
+    socket.write('nonsense\r\n');
+    t.notMatch(`${answered}${await readAll(socket)}`, ' 400 ');
+  },
+);
+
+t.test('requests behind what was refused are not kept without end', async (t) => {
+  const slow = await sendBehindSlow(t, 'GET /late HTTP/1.1\r\nHo', { header: 50 });
+  await eventually(() => slow.connection.refused);
+  slow.socket.write(`st: x\r\n\r\n${get('/more').repeat(20)}`);
+  await t.resolves(slow.left);
+  t.same(slow.served, ['/slow']);
+});
+
 t.test('nobody works any more for a request whose body breaks while it is served', async (t) => {
   const given = Promise.withResolvers<AbortSignal>();
   const listening = await startListener(async ({ signal, body }) => {
