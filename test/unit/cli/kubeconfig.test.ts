@@ -278,6 +278,39 @@ for (const [argv, message] of WRONG) {
   });
 }
 
+const OIDC = LOGIN.slice(1);
+const UNUSABLE_LOGINS: readonly (readonly [readonly string[], RegExp])[] = [
+  [['--keystone', '--os-clod', 'acme'], /^the login behind "--": Unknown option '--os-clod'\n/],
+  [['--keystone', '--issuer-url', 'https://login.example'], /Unknown option '--issuer-url'/],
+  [['--keystone', '--os-cloud'], /'--os-cloud <value>' argument missing/],
+  [['--keystone', 'acme'], /^unexpected "acme"/],
+  [['--keystone', '--'], /^unexpected "--"/],
+  [['--keystone', '--os-auth-url', 'http://keystone.example'], /is not https/],
+  [['--keystone', '--os-auth-type', 'v3totp'], /second factor/],
+  [['--oidc', '--client-id', 'x'], /--issuer-url is required/],
+  [['--oidc', '--issuer-url', 'https://login.example'], /--client-id is required/],
+  [['--oidc', '--issuer-url', 'http://login.example', '--client-id', 'x'], /--issuer-url must be https/],
+  [[...OIDC, '--os-cloud', 'acme'], /Unknown option '--os-cloud'/],
+  [[...OIDC, '--listen-port', 'many'], /--listen-port is no port/],
+  [[...OIDC, '--projects', 'all'], /^--projects belongs before the "--"/],
+];
+for (const [words, message] of UNUSABLE_LOGINS) {
+  t.test(`a login that would refuse ${words.join(' ')} is not written over one that works`, async (t) => {
+    const folder = t.testdir();
+    await run(folder, [...SERVER, ...LOGIN]);
+    const file = join(folder, '.kube', 'config');
+    const before = readFileSync(file, 'utf8');
+    const { code, stdout, stderr } = await run(folder, [...SERVER, '--force', '--', ...words]);
+    t.strictSame({ code, stdout }, { code: 2, stdout: '' });
+    t.match(stderr, message);
+    t.equal(readFileSync(file, 'utf8'), before);
+  });
+}
+
+t.test('what the variables and clouds of another machine may say is not missed', async (t) => {
+  t.equal((await run(t.testdir(), [...SERVER, '--', '--keystone'])).code, 0);
+});
+
 const withCloud = (...more: string[]) => [...SERVER, ...more, '--', '--keystone', '--os-cloud', 'acme'];
 const CLOUDS = { '.config': { openstack: { 'clouds.yaml': 'clouds: { globex: {}, initech: {} }' } } };
 
