@@ -8,6 +8,7 @@ import { readGiven } from './given-file.ts';
 import { checkCloud } from './kubeconfig/cloud.ts';
 import { type Access, entriesOf, nameOf } from './kubeconfig/entries.ts';
 import { fileToChange, kubeconfigFiles, readIfThere } from './kubeconfig/files.ts';
+import { readNamespace, readServer } from './kubeconfig/given-options.ts';
 import { type LoginWords, optionOf, readLoginWords } from './kubeconfig/login-words.ts';
 import { assertNamesFree, mergeEntries } from './kubeconfig/merge.ts';
 import { changeFile } from './kubeconfig/write.ts';
@@ -88,12 +89,13 @@ export function kubeconfig(
     const login = readLoginWords(behind, parts);
     if (values.projects !== undefined && login.way !== 'keystone')
       throw new UsageError('--projects is for -- --keystone: others have none');
-    const server = serverURL(values.server);
+    const server = readServer(values.server);
+    const namespace = readNamespace(values.namespace);
     try {
       const { force = false, use = false, print = false } = values;
       const note = force || login.cloud === undefined ? undefined : await checkCloud(login.cloud, parts);
       if (note !== undefined) io.stderr(`stonegate kubeconfig: ${note}\n`);
-      const entries = await entriesFor(values, server, login, parts);
+      const entries = await entriesFor({ ...values, namespace }, server, login, parts);
       const names = entries.contexts.map(({ name }) => name);
       if (print) {
         io.stdout(mergeEntries(undefined, entries, { force: false, use: undefined }, ''));
@@ -132,7 +134,7 @@ async function entriesFor(values: Values, server: URL, login: LoginWords, parts:
   if (name === '') throw new UsageError('--name wants letters or digits');
   const file = values['ca-file'];
   const ca = file === undefined ? undefined : await readAuthority(file, parts.folder);
-  const cluster = { name, server: server.href.replace(/\/$/, ''), ca };
+  const cluster = { name, server: server.origin, ca };
   const { args } = login;
   const accesses: readonly Access[] =
     values.projects === undefined
@@ -156,20 +158,6 @@ async function accessPerProject(
     taken.add(own);
     return { name: own, args: [...args, '--os-project-id', project.id], namespace };
   });
-}
-
-function serverURL(text: string | undefined): URL {
-  if (text === undefined) throw new UsageError('--server URL is required');
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (
-    url?.protocol !== 'https:' ||
-    url.username !== '' ||
-    url.password !== '' ||
-    url.search !== '' ||
-    url.hash !== ''
-  )
-    throw new UsageError('--server wants an https address: kubectl sends no token to another');
-  return url;
 }
 
 async function readAuthority(file: string, folder: string): Promise<string> {

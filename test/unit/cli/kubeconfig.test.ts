@@ -250,7 +250,13 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [LOGIN, /--server URL is required/],
   [['--server', 'stonegate', ...LOGIN], /https address/],
   [['--server', 'http://stonegate', ...LOGIN], /https address/],
-  [['--server', 'https://me@stonegate', ...LOGIN], /https address/],
+  [['--server', 'https://me@stonegate', ...LOGIN], /https address without a user/],
+  [['--server', 'https://stonegate/foo', ...LOGIN], /without a path.*serves at its root/],
+  [['--server', 'https://stonegate?a=b', ...LOGIN], /without a path, query and fragment/],
+  [['--server', 'https://stonegate/#top', ...LOGIN], /without a path, query and fragment/],
+  [[...SERVER, '--namespace', 'Sh op', ...LOGIN], /^--namespace: "Sh op" is no DNS-1123 label: lower-case/],
+  [[...SERVER, '--namespace', '', ...LOGIN], /^--namespace: "" is no DNS-1123 label/],
+  [[...SERVER, '--namespace', 'n'.repeat(64), ...LOGIN], /is longer than 63 characters/],
   [[...SERVER], /how to log in/],
   [[...SERVER, '--', '--keystone', '--oidc'], /how to log in/],
   [[...SERVER, '--keystone', '--os-cloud', 'acme'], /^--keystone belongs to the login: put "--" before it/],
@@ -363,7 +369,7 @@ t.test(
   'names that YAML 1.1 takes for something else stay names, and words of others stay theirs',
   async (t) => {
     const theirs = 'clusters:\n  - name: old\n    cluster: { insecure-skip-tls-verify: yes }\n';
-    for (const word of ['on', 'no', 'y', '1_000', '0b1', '1:30']) {
+    for (const word of ['on', 'no', 'y', '1000', '0b1', '1e3']) {
       const folder = t.testdir({ config: theirs });
       const file = join(folder, 'config');
       const words = [...SERVER, '--kubeconfig', file, '--name', 'on', '--namespace', word, ...LOGIN];
@@ -391,6 +397,11 @@ t.test('a file below ~/ is left to the login, which knows whose home it is', asy
   ]);
   t.match(stdout, '- --ca-file=~/ca.crt\n');
   t.match(stdout, '- ~/c\n');
+});
+
+t.test('a slash at the end of the address is no path', async (t) => {
+  const { stdout } = await run(t.testdir(), ['--server', 'https://stonegate.example/', '--print', ...LOGIN]);
+  t.equal(parse(stdout).clusters[0].cluster.server, 'https://stonegate.example');
 });
 
 t.test('a password in the address of the server is refused, and not shown', async (t) => {
