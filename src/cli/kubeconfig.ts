@@ -10,7 +10,7 @@ import { type Access, entriesOf, nameOf } from './kubeconfig/entries.ts';
 import { fileToChange, kubeconfigFiles, readIfThere } from './kubeconfig/files.ts';
 import { readNamespace, readServer } from './kubeconfig/given-options.ts';
 import { type LoginWords, optionOf, readLoginWords } from './kubeconfig/login-words.ts';
-import { assertNamesFree, mergeEntries } from './kubeconfig/merge.ts';
+import { assertNamesFree, mergeEntries, showEntries } from './kubeconfig/merge.ts';
 import { changeFile } from './kubeconfig/write.ts';
 import { loginFlags } from './login/flags.ts';
 import { keystoneFlags } from './login/keystone-source.ts';
@@ -29,7 +29,7 @@ kubectl runs by itself: no secret is written. Everything else in the file stays 
   --projects LIST     one context for each of these Keystone projects: "all", or names or ids with commas between
   --use               switch to the (first) new context; done anyhow where none is the current one
   --force             replace entries of the same name that somebody else made; take a cloud that is not known here
-  --print             only show what would be added
+  --print             only show what would be added or replaced, and nothing else of the file
   --kubeconfig FILE   instead of KUBECONFIG or ~/.kube/config
   --command FILE      what kubectl runs; without it "stonegate", which must be on the PATH
   --help              this text
@@ -97,15 +97,15 @@ export function kubeconfig(
       if (note !== undefined) io.stderr(`stonegate kubeconfig: ${note}\n`);
       const entries = await entriesFor({ ...values, namespace }, server, login, parts);
       const names = entries.contexts.map(({ name }) => name);
-      if (print) {
-        io.stdout(mergeEntries(undefined, entries, { force: false, use: undefined }, ''));
-        return EXIT.fine;
-      }
       const files = kubeconfigFiles(values.kubeconfig, parts.env);
       const file = await fileToChange(files);
       const others = force ? [] : files.filter((other) => other !== file);
       for (const other of others) assertNamesFree(await readIfThere(other), entries, other);
       const options = { force, use: use ? names[0] : undefined };
+      if (print) {
+        io.stdout(showEntries(await readIfThere(file), entries, options, file));
+        return EXIT.fine;
+      }
       await changeFile(file, (text) => mergeEntries(text, entries, options, file), parts.random);
       io.stdout(`${file}: ${names.length === 1 ? 'context' : 'contexts'} ${names.join(', ')}\n`);
       return EXIT.fine;

@@ -209,13 +209,33 @@ t.test('a file or folder that cannot be used is told, and nothing is left behind
   t.same(readdirSync(folder).sort(), ['config', 'file']);
 });
 
-t.test('--print only shows', async (t) => {
+t.test('--print shows what would be written of ours, and writes nothing', async (t) => {
+  for (const [config, words, current] of [
+    [THEIRS, [], undefined],
+    [THEIRS, ['--use'], 'stonegate-example'],
+    ['', [], 'stonegate-example'],
+  ] as const) {
+    const folder = t.testdir({ config });
+    const file = join(folder, 'config');
+    const argv = [...SERVER, '--kubeconfig', file, ...words];
+    const { code, stdout } = await run(folder, [...argv, '--print', ...LOGIN]);
+    t.equal(code, 0);
+    t.equal(readFileSync(file, 'utf8'), config);
+    const shown = parse(stdout);
+    t.equal(shown['current-context'], current, 'only where it would be switched');
+    t.notMatch(stdout, 'old-token', 'secrets of others are not shown');
+    await run(folder, [...argv, ...LOGIN]);
+    const written = parse(readFileSync(file, 'utf8'));
+    for (const list of ['clusters', 'users', 'contexts']) t.same(written[list].slice(-1), shown[list]);
+  }
+});
+
+t.test('--print refuses what the real run would refuse', async (t) => {
   const folder = t.testdir({ config: THEIRS });
-  const env = { KUBECONFIG: join(folder, 'config') };
-  const { code, stdout } = await run(folder, [...SERVER, '--print', ...LOGIN], env);
-  t.equal(code, 0);
-  t.match(parse(stdout), { kind: 'Config', contexts: [{ name: 'stonegate-example' }] });
-  t.equal(readFileSync(join(folder, 'config'), 'utf8'), THEIRS);
+  const words = [...SERVER, '--name', 'old', '--kubeconfig', join(folder, 'config'), '--print', ...LOGIN];
+  const { code, stdout, stderr } = await run(folder, words);
+  t.strictSame({ code, stdout }, { code: 1, stdout: '' });
+  t.match(stderr, /the cluster "old" in .* is not of stonegate kubeconfig/);
 });
 
 t.test('files of the login are named so that kubectl finds them from everywhere', async (t) => {
