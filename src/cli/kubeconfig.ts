@@ -8,7 +8,7 @@ import { readGiven } from './given-file.ts';
 import { checkCloud } from './kubeconfig/cloud.ts';
 import { type Access, entriesOf, nameOf } from './kubeconfig/entries.ts';
 import { fileToChange, kubeconfigFiles, readIfThere } from './kubeconfig/files.ts';
-import { readNamespace, readServer } from './kubeconfig/given-options.ts';
+import { readName, readNamespace, readProjects, readServer } from './kubeconfig/given-options.ts';
 import { type LoginWords, optionOf, readLoginWords } from './kubeconfig/login-words.ts';
 import { assertNamesFree, mergeEntries, showEntries } from './kubeconfig/merge.ts';
 import { changeFile } from './kubeconfig/write.ts';
@@ -130,8 +130,7 @@ function namesIn(options: object, others: object): ReadonlySet<string> {
 async function entriesFor(values: Values, server: URL, login: LoginWords, parts: KubeconfigParts) {
   const { command: given = 'stonegate', namespace } = values;
   const command = given.includes('/') ? resolve(parts.folder, given) : given;
-  const name = nameOf(values.name ?? server.hostname);
-  if (name === '') throw new UsageError('--name wants letters or digits');
+  const name = readName(values.name, server);
   const file = values['ca-file'];
   const ca = file === undefined ? undefined : await readAuthority(file, parts.folder);
   const cluster = { name, server: server.origin, ca };
@@ -150,11 +149,12 @@ async function accessPerProject(
   { env, folder }: KubeconfigParts,
 ): Promise<readonly Access[]> {
   const { chooseProjects } = await import('./kubeconfig/projects.ts');
-  const wanted = projects.split(',').filter((word) => word !== '');
+  const wanted = readProjects(projects);
   const taken = new Set<string>();
   return (await chooseProjects(wanted, { command, args, env, folder })).map((project) => {
-    const plain = nameOf(name, project.name);
-    const own = taken.has(plain) || plain === name ? nameOf(name, project.name, project.id) : plain;
+    const plain = nameOf(project.name);
+    const full = `${name}-${plain}`;
+    const own = plain === '' || taken.has(full) ? `${name}-${nameOf(plain, project.id)}` : full;
     taken.add(own);
     return { name: own, args: [...args, '--os-project-id', project.id], namespace };
   });

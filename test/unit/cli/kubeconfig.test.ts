@@ -101,7 +101,7 @@ t.test('everything else in the file stays, comments too', async (t) => {
     t.ok(text.includes(line), line);
   const { 'current-context': current, contexts, users } = parse(text);
   t.equal(current, 'old', 'the current context is not switched unasked');
-  t.match(contexts, [{ name: 'old' }, { name: 'new' }]);
+  t.match(contexts, [{ name: 'old' }, { name: 'New' }]);
   t.match(users[0], { user: { token: 'old-token' } });
   t.equal(statSync(file).mode & 0o777, 0o600);
 });
@@ -283,7 +283,9 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [[...SERVER, '--issuer-url=https://login.example', '--oidc'], /^--issuer-url belongs to the login/],
   [[...SERVER, '--os-password=x', '--', '--keystone'], /^--os-password belongs to the login/],
   [[...SERVER, 'extra', ...LOGIN], /unexpected argument extra/],
-  [[...SERVER, '--name', '...', ...LOGIN], /letters or digits/],
+  [[...SERVER, '--name', '...', ...LOGIN], /^--name wants letters, digits and dashes:/],
+  [[...SERVER, '--name', 'p_2', ...LOGIN], /^--name wants letters, digits and dashes, such as p-2:/],
+  [[...SERVER, '--projects', ',', '--', '--keystone'], /^--projects wants "all", or names or ids/],
   [[...SERVER, '--projects', 'all', ...LOGIN], /--projects is for -- --keystone/],
   [[...SERVER, '--', '--keystone', '--os-password', 'x'], /--os-password is a secret/],
   [[...SERVER, '--', '--keystone', '--os-token=x'], /--os-token is a secret/],
