@@ -24,7 +24,7 @@ kubectl runs by itself: no secret is written. Everything else in the file stays 
 
   --server URL        of Stonegate: https://…
   --ca-file FILE      the authority of its certificate, which is put into the file; without it the system's
-  --name NAME         of the cluster and the context; without it the server's host
+  --name NAME         of letters, digits and dashes, for the cluster and the context; without it the server's host
   --namespace NAME    where the context works, if not in "default"
   --projects LIST     one context for each of these Keystone projects: "all", or names or ids with commas between
   --use               switch to the (first) new context; done anyhow where none is the current one

@@ -1,4 +1,7 @@
-/** The options of `stonegate login` that stand beside those of either way to log in. For `parseArgs`. */
+/**
+ * The options of `stonegate login` beside those of either way to log in, for `parseArgs`: here since `stonegate kubeconfig`
+ * reads them too.
+ */
 
 export const loginFlags = {
   keystone: { type: 'boolean' },
