@@ -8,8 +8,11 @@ import { readGiven } from './given-file.ts';
 import { checkCloud } from './kubeconfig/cloud.ts';
 import { type Access, entriesOf, nameOf } from './kubeconfig/entries.ts';
 import { fileToChange, kubeconfigFiles, readIfThere } from './kubeconfig/files.ts';
-import { assertNamesFree, mergeEntries } from './kubeconfig/merge.ts';
+import { readName, readNamespace, readProjects, readServer } from './kubeconfig/given-options.ts';
+import { type LoginWords, optionOf, readLoginWords } from './kubeconfig/login-words.ts';
+import { assertNamesFree, mergeEntries, showEntries } from './kubeconfig/merge.ts';
 import { changeFile } from './kubeconfig/write.ts';
+import { loginFlags } from './login/flags.ts';
 import { keystoneFlags } from './login/keystone-source.ts';
 import { oidcFlags } from './login/oidc-flags.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
@@ -21,12 +24,12 @@ kubectl runs by itself: no secret is written. Everything else in the file stays 
 
   --server URL        of Stonegate: https://…
   --ca-file FILE      the authority of its certificate, which is put into the file; without it the system's
-  --name NAME         of the cluster and the context; without it the server's host
+  --name NAME         of letters, digits and dashes, for the cluster and the context; without it the server's host
   --namespace NAME    where the context works, if not in "default"
   --projects LIST     one context for each of these Keystone projects: "all", or names or ids with commas between
   --use               switch to the (first) new context; done anyhow where none is the current one
   --force             replace entries of the same name that somebody else made; take a cloud that is not known here
-  --print             only show what would be added
+  --print             only show what would be added or replaced, and nothing else of the file
   --kubeconfig FILE   instead of KUBECONFIG or ~/.kube/config
   --command FILE      what kubectl runs; without it "stonegate", which must be on the PATH
   --help              this text
@@ -48,11 +51,9 @@ const OPTIONS = {
   command: { type: 'string' },
 } as const;
 
-const OF_LOGIN: ReadonlySet<string> = new Set(
-  [...['keystone', 'oidc', 'cache-dir'], ...Object.keys(keystoneFlags), ...Object.keys(oidcFlags)]
-    .filter((name) => !Object.hasOwn(OPTIONS, name))
-    .map((name) => `--${name}`),
-);
+const LOGIN_OPTIONS = { ...loginFlags, ...keystoneFlags, ...oidcFlags };
+const OF_LOGIN = namesIn(LOGIN_OPTIONS, OPTIONS);
+const OURS_ALONE = namesIn(OPTIONS, LOGIN_OPTIONS);
 
 export interface KubeconfigParts {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -82,23 +83,29 @@ export function kubeconfig(
     const next = argv[end] ?? '--';
     if (next !== '--') throw new UsageError(`${optionOf(next)} belongs to the login: put "--" before it`);
     if (words.length > 0) throw new UsageError(`unexpected argument ${words[0]}`);
-    const login = loginArguments(end === -1 ? [] : argv.slice(end + 1), parts.folder);
-    const server = serverURL(values.server);
+    const behind = end === -1 ? [] : argv.slice(end + 1);
+    const misplaced = behind.find((word) => OURS_ALONE.has(optionOf(word)));
+    if (misplaced !== undefined) throw new UsageError(`${optionOf(misplaced)} belongs before the "--"`);
+    const login = readLoginWords(behind, parts);
+    if (values.projects !== undefined && login.way !== 'keystone')
+      throw new UsageError('--projects is for -- --keystone: others have none');
+    const server = readServer(values.server);
+    const namespace = readNamespace(values.namespace);
     try {
       const { force = false, use = false, print = false } = values;
-      const note = force ? undefined : await checkCloud(login, parts);
+      const note = force || login.cloud === undefined ? undefined : await checkCloud(login.cloud, parts);
       if (note !== undefined) io.stderr(`stonegate kubeconfig: ${note}\n`);
-      const entries = await entriesFor(values, server, login, parts);
+      const entries = await entriesFor({ ...values, namespace }, server, login, parts);
       const names = entries.contexts.map(({ name }) => name);
-      if (print) {
-        io.stdout(mergeEntries(undefined, entries, { force: false, use: undefined }, ''));
-        return EXIT.fine;
-      }
       const files = kubeconfigFiles(values.kubeconfig, parts.env);
       const file = await fileToChange(files);
       const others = force ? [] : files.filter((other) => other !== file);
       for (const other of others) assertNamesFree(await readIfThere(other), entries, other);
       const options = { force, use: use ? names[0] : undefined };
+      if (print) {
+        io.stdout(showEntries(await readIfThere(file), entries, options, file));
+        return EXIT.fine;
+      }
       await changeFile(file, (text) => mergeEntries(text, entries, options, file), parts.random);
       io.stdout(`${file}: ${names.length === 1 ? 'context' : 'contexts'} ${names.join(', ')}\n`);
       return EXIT.fine;
@@ -114,20 +121,20 @@ function isOfLogin(word: string): boolean {
   return OF_LOGIN.has(optionOf(word));
 }
 
-/** Without the value of `--option=value`, which may be a secret. */
-function optionOf(word: string): string {
-  return word.split('=', 1)[0] ?? '';
+/** As they are typed, without those that are in `others` too. */
+function namesIn(options: object, others: object): ReadonlySet<string> {
+  const names = Object.keys(options).filter((name) => !Object.hasOwn(others, name));
+  return new Set(names.map((name) => `--${name}`));
 }
 
-async function entriesFor(values: Values, server: URL, login: readonly string[], parts: KubeconfigParts) {
+async function entriesFor(values: Values, server: URL, login: LoginWords, parts: KubeconfigParts) {
   const { command: given = 'stonegate', namespace } = values;
   const command = given.includes('/') ? resolve(parts.folder, given) : given;
-  const name = nameOf(values.name ?? server.hostname);
-  if (name === '') throw new UsageError('--name wants letters or digits');
+  const name = readName(values.name, server);
   const file = values['ca-file'];
   const ca = file === undefined ? undefined : await readAuthority(file, parts.folder);
-  const cluster = { name, server: server.href.replace(/\/$/, ''), ca };
-  const args = ['login', ...login];
+  const cluster = { name, server: server.origin, ca };
+  const { args } = login;
   const accesses: readonly Access[] =
     values.projects === undefined
       ? [{ name, args, namespace }]
@@ -141,30 +148,16 @@ async function accessPerProject(
   command: string,
   { env, folder }: KubeconfigParts,
 ): Promise<readonly Access[]> {
-  if (!args.includes('--keystone')) throw new UsageError('--projects is for -- --keystone: others have none');
   const { chooseProjects } = await import('./kubeconfig/projects.ts');
-  const wanted = projects.split(',').filter((word) => word !== '');
+  const wanted = readProjects(projects);
   const taken = new Set<string>();
   return (await chooseProjects(wanted, { command, args, env, folder })).map((project) => {
-    const plain = nameOf(name, project.name);
-    const own = taken.has(plain) || plain === name ? nameOf(name, project.name, project.id) : plain;
+    const plain = nameOf(project.name);
+    const full = `${name}-${plain}`;
+    const own = plain === '' || taken.has(full) ? `${name}-${nameOf(plain, project.id)}` : full;
     taken.add(own);
     return { name: own, args: [...args, '--os-project-id', project.id], namespace };
   });
-}
-
-function serverURL(text: string | undefined): URL {
-  if (text === undefined) throw new UsageError('--server URL is required');
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (
-    url?.protocol !== 'https:' ||
-    url.username !== '' ||
-    url.password !== '' ||
-    url.search !== '' ||
-    url.hash !== ''
-  )
-    throw new UsageError('--server wants an https address: kubectl sends no token to another');
-  return url;
 }
 
 async function readAuthority(file: string, folder: string): Promise<string> {
@@ -181,32 +174,4 @@ function canParse(pem: string): boolean {
   } catch {
     return false;
   }
-}
-
-const SECRET = /^--os-(?:password|token|application-credential-secret)(?:=|$)/;
-/** kubectl runs the plugin wherever it is itself run. */
-const NAMES_A_FILE: ReadonlySet<string> = new Set([
-  '--os-cacert',
-  '--ca-file',
-  '--client-secret-file',
-  '--cache-dir',
-]);
-
-/** @throws UsageError */
-function loginArguments(words: readonly string[], folder: string): string[] {
-  if (words.includes('--keystone') === words.includes('--oidc'))
-    throw new UsageError('how to log in? -- --keystone … or -- --oidc … at the end');
-  const secret = words.find((word) => SECRET.test(word));
-  if (secret !== undefined)
-    throw new UsageError(`${optionOf(secret)} is a secret and is not written into a kubeconfig`);
-  return words.map((word, at) => {
-    if (NAMES_A_FILE.has(words[at - 1] ?? '')) return absolute(folder, word);
-    const [flag = '', ...value] = word.split('=');
-    return value.length > 0 && NAMES_A_FILE.has(flag) ? `${flag}=${absolute(folder, value.join('='))}` : word;
-  });
-}
-
-/** Shells leave the `~/` of `--ca-file=~/ca.crt` as it is; `stonegate login` knows it. */
-function absolute(folder: string, file: string): string {
-  return file.startsWith('~/') ? file : resolve(folder, file);
 }

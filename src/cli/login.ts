@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { obtainCredential } from './login/credential.ts';
 import { type CredentialSource, LoginError, type Terminal } from './login/credential-source.ts';
 import { readExecInfo, writeExecCredential } from './login/exec-credential.ts';
+import { loginFlags } from './login/flags.ts';
 import { createTerminal } from './login/terminal.ts';
 import { cacheFolder, openTokenCache, renewAt } from './login/token-cache.ts';
 import { typed } from './login/typed.ts';
@@ -27,13 +28,6 @@ kubeconfig. The token is kept for the next calls.
 const TAIL = `
 Exit codes: 0 logged in, 1 not logged in, 2 wrong usage.
 `;
-
-const FLAGS = {
-  keystone: { type: 'boolean' },
-  oidc: { type: 'boolean' },
-  force: { type: 'boolean' },
-  'cache-dir': { type: 'string' },
-} as const;
 
 export interface LoginParts {
   readonly stdin: NodeJS.ReadStream;
@@ -56,15 +50,18 @@ export function login(argv: readonly string[], io: CommandIO, given?: LoginParts
 async function atKeystone(argv: readonly string[], io: CommandIO, parts: LoginParts): Promise<number> {
   const { createKeystoneSource, KEYSTONE_USAGE, keystoneFlags } = await import('./login/keystone-source.ts');
   const usage = `${HEAD}With --keystone:\n${KEYSTONE_USAGE}${TAIL}`;
-  return runCommand({ usage, options: { ...FLAGS, ...keystoneFlags }, argv, io }, async (values, words) => {
-    return logIn(() => createKeystoneSource({ ...parts, values }), values, words, { argv, io, parts });
-  });
+  return runCommand(
+    { usage, options: { ...loginFlags, ...keystoneFlags }, argv, io },
+    async (values, words) => {
+      return logIn(() => createKeystoneSource({ ...parts, values }), values, words, { argv, io, parts });
+    },
+  );
 }
 
 async function atProvider(argv: readonly string[], io: CommandIO, parts: LoginParts): Promise<number> {
   const { createOidcSource, OIDC_USAGE, oidcFlags } = await import('./login/oidc-source.ts');
   const usage = `${HEAD}With --oidc:\n${OIDC_USAGE}${TAIL}`;
-  return runCommand({ usage, options: { ...FLAGS, ...oidcFlags }, argv, io }, (values, words) =>
+  return runCommand({ usage, options: { ...loginFlags, ...oidcFlags }, argv, io }, (values, words) =>
     logIn(async () => createOidcSource(values, parts.env), values, words, { argv, io, parts }),
   );
 }

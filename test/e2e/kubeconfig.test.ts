@@ -92,6 +92,21 @@ t.test('some projects, by name or id', async (t) => {
   });
 });
 
+t.test('a project that is named more than once, by its name and its id, gets one context', async (t) => {
+  const { id } = directory.project('acme', 'web');
+  t.match(await configure(join(folder, 'twice'), '--projects', `web,web,${id}`), {
+    code: 0,
+    stdout: /: context demo-web\n/,
+  });
+});
+
+t.test('the name stays as it is given before that of the project', async (t) => {
+  t.match(await configure(join(folder, 'named'), '--name', 'Work', '--projects', 'Data Base'), {
+    code: 0,
+    stdout: /: context Work-data-base\n/,
+  });
+});
+
 t.test('a name that two projects share wants the id', async (t) => {
   const twin = directory.project('globex', 'web');
   directory.assign(alice, 'member', { project: twin });

@@ -39,13 +39,26 @@ export function mergeEntries(
 ): string {
   const document = read(text, file);
   if (!force) refuseTaken(document, entries, file);
-  for (const list of listNames()) {
-    const sequence = sequenceOf(document, list, file);
-    for (const entry of entries[list]) put(document, sequence, entry);
-  }
-  const chosen = use ?? (document.get('current-context') ? undefined : entries.contexts[0]?.name);
-  if (chosen !== undefined) choose(document, chosen);
-  return document.toString({ lineWidth: 0 });
+  return write(document, entries, contextToChoose(document, entries, use), file);
+}
+
+/**
+ * What `mergeEntries` would bring into the text, and nothing else of it: there may be secrets of others.
+ *
+ * @param text of the file; undefined where there is none
+ * @param file named in what is thrown
+ * @returns a kubeconfig, which names a current context where `mergeEntries` would switch to it
+ * @throws KubeconfigError where `mergeEntries` does
+ */
+export function showEntries(
+  text: string | undefined,
+  entries: Entries,
+  options: MergeOptions,
+  file: string,
+): string {
+  mergeEntries(text, entries, options, file);
+  const chosen = contextToChoose(read(text, file), entries, options.use);
+  return write(read(undefined, file), entries, chosen, file);
 }
 
 /**
@@ -55,6 +68,20 @@ export function mergeEntries(
  */
 export function assertNamesFree(text: string | undefined, entries: Entries, file: string): void {
   refuseTaken(read(text, file), entries, file);
+}
+
+/** @returns undefined where the current one stays */
+function contextToChoose(document: Document, entries: Entries, use: string | undefined): string | undefined {
+  return use ?? (document.get('current-context') ? undefined : entries.contexts[0]?.name);
+}
+
+function write(document: Document, entries: Entries, chosen: string | undefined, file: string): string {
+  for (const list of listNames()) {
+    const sequence = sequenceOf(document, list, file);
+    for (const entry of entries[list]) put(document, sequence, entry);
+  }
+  if (chosen !== undefined) choose(document, chosen);
+  return document.toString({ lineWidth: 0 });
 }
 
 function read(text: string | undefined, file: string): Document {

@@ -27,6 +27,7 @@ export interface ProjectsOptions {
 
 /**
  * @param wanted `all`, or names and ids
+ * @returns each once
  * @throws UsageError, KubeconfigError, LoginError, ExecPluginError, StatusError
  */
 export async function chooseProjects(
@@ -40,7 +41,8 @@ export async function chooseProjects(
   const available = await projectsAt(plan, token);
   if (available.length === 0) throw new KubeconfigError('you have a role on no project');
   if (wanted.includes('all')) return available;
-  return wanted.map((word) => only(word, available));
+  // One may be named by its name and by its id.
+  return [...new Set(wanted.map((word) => only(word, available)))];
 }
 
 async function planOf({ args, env, folder }: ProjectsOptions): Promise<KeystonePlan> {

@@ -65,8 +65,7 @@ export function overlay(layers: readonly Settings[]): Settings {
 
 /** @throws LoginError with what is missing, or cannot be done */
 export function planLogin(settings: Settings): KeystonePlan {
-  const unsupported = unsupportedType(settings.auth_type);
-  if (unsupported !== undefined) throw new LoginError(unsupported);
+  assertUsable(settings);
   if (isTrue(settings.insecure) || settings.verify?.toLowerCase() === 'false') {
     throw new LoginError(
       'the certificate of Keystone is not to be verified, says the configuration (insecure, verify: false): ' +
@@ -80,6 +79,18 @@ export function planLogin(settings: Settings): KeystonePlan {
     proof: proofOf(settings),
     ...(scope !== undefined && { scope }),
   };
+}
+
+/**
+ * Refuses what no other word, whether of a cloud or of a variable, could make good.
+ *
+ * @throws LoginError
+ */
+export function assertUsable(settings: Settings): void {
+  const unsupported = unsupportedType(settings.auth_type);
+  if (unsupported !== undefined) throw new LoginError(unsupported);
+  if (settings.auth_url !== undefined) urlOf(settings);
+  scopeOf(settings);
 }
 
 function urlOf({ auth_url: given }: Settings): string {

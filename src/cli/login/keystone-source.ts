@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { UsageError } from '../usage.ts';
 import { readCloud } from './clouds-yaml.ts';
 import type { CredentialSource, Terminal } from './credential-source.ts';
-import { type KeystonePlan, overlay, planLogin, type Settings } from './keystone-settings.ts';
+import { assertUsable, type KeystonePlan, overlay, planLogin, type Settings } from './keystone-settings.ts';
 
 const FLAGS = [
   'auth-type',
@@ -100,19 +100,33 @@ export async function planKeystoneLogin(options: KeystoneSourceOptions): Promise
   return { ...plan, ...(caFile !== undefined && { caFile }) };
 }
 
+/**
+ * Refuses flags that no cloud and no variable could make good; those may be another machine's.
+ *
+ * @param values of `keystoneFlags`
+ * @throws LoginError
+ */
+export function assertFlagsUsable(values: KeystoneSourceOptions['values']): void {
+  assertUsable(overlay([settingsOf(values)]));
+}
+
 /** The cloud that is named, else the variables, else the only cloud there is; flags over all. */
 async function gather(options: KeystoneSourceOptions): Promise<Settings> {
   const { values, env } = options;
   const variables = pick(VARIABLES, (word) => env[variableOf(word)]);
-  const flags: Settings = {
-    ...pick(FLAGS, (word) => values[`os-${word}`]),
-    ...(values.unscoped === true && { unscoped: 'true' }),
-  };
+  const flags = settingsOf(values);
   const name = values['os-cloud'] ?? env.OS_CLOUD;
   const named = typeof name === 'string' && name !== '' ? name : undefined;
   const address = flags.auth_url ?? variables.auth_url;
   const cloud = named === undefined && address !== undefined ? undefined : await readCloud(named, options);
   return overlay([cloud ?? {}, variables, flags]);
+}
+
+function settingsOf(values: KeystoneSourceOptions['values']): Settings {
+  return {
+    ...pick(FLAGS, (word) => values[`os-${word}`]),
+    ...(values.unscoped === true && { unscoped: 'true' }),
+  };
 }
 
 function variableOf(word: string): string {

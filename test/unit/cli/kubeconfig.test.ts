@@ -101,7 +101,7 @@ t.test('everything else in the file stays, comments too', async (t) => {
     t.ok(text.includes(line), line);
   const { 'current-context': current, contexts, users } = parse(text);
   t.equal(current, 'old', 'the current context is not switched unasked');
-  t.match(contexts, [{ name: 'old' }, { name: 'new' }]);
+  t.match(contexts, [{ name: 'old' }, { name: 'New' }]);
   t.match(users[0], { user: { token: 'old-token' } });
   t.equal(statSync(file).mode & 0o777, 0o600);
 });
@@ -209,13 +209,33 @@ t.test('a file or folder that cannot be used is told, and nothing is left behind
   t.same(readdirSync(folder).sort(), ['config', 'file']);
 });
 
-t.test('--print only shows', async (t) => {
+t.test('--print shows what would be written of ours, and writes nothing', async (t) => {
+  for (const [config, words, current] of [
+    [THEIRS, [], undefined],
+    [THEIRS, ['--use'], 'stonegate-example'],
+    ['', [], 'stonegate-example'],
+  ] as const) {
+    const folder = t.testdir({ config });
+    const file = join(folder, 'config');
+    const argv = [...SERVER, '--kubeconfig', file, ...words];
+    const { code, stdout } = await run(folder, [...argv, '--print', ...LOGIN]);
+    t.equal(code, 0);
+    t.equal(readFileSync(file, 'utf8'), config);
+    const shown = parse(stdout);
+    t.equal(shown['current-context'], current, 'only where it would be switched');
+    t.notMatch(stdout, 'old-token', 'secrets of others are not shown');
+    await run(folder, [...argv, ...LOGIN]);
+    const written = parse(readFileSync(file, 'utf8'));
+    for (const list of ['clusters', 'users', 'contexts']) t.same(written[list].slice(-1), shown[list]);
+  }
+});
+
+t.test('--print refuses what the real run would refuse', async (t) => {
   const folder = t.testdir({ config: THEIRS });
-  const env = { KUBECONFIG: join(folder, 'config') };
-  const { code, stdout } = await run(folder, [...SERVER, '--print', ...LOGIN], env);
-  t.equal(code, 0);
-  t.match(parse(stdout), { kind: 'Config', contexts: [{ name: 'stonegate-example' }] });
-  t.equal(readFileSync(join(folder, 'config'), 'utf8'), THEIRS);
+  const words = [...SERVER, '--name', 'old', '--kubeconfig', join(folder, 'config'), '--print', ...LOGIN];
+  const { code, stdout, stderr } = await run(folder, words);
+  t.strictSame({ code, stdout }, { code: 1, stdout: '' });
+  t.match(stderr, /the cluster "old" in .* is not of stonegate kubeconfig/);
 });
 
 t.test('files of the login are named so that kubectl finds them from everywhere', async (t) => {
@@ -250,14 +270,22 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [LOGIN, /--server URL is required/],
   [['--server', 'stonegate', ...LOGIN], /https address/],
   [['--server', 'http://stonegate', ...LOGIN], /https address/],
-  [['--server', 'https://me@stonegate', ...LOGIN], /https address/],
+  [['--server', 'https://me@stonegate', ...LOGIN], /https address without a user/],
+  [['--server', 'https://stonegate/foo', ...LOGIN], /without a path.*serves at its root/],
+  [['--server', 'https://stonegate?a=b', ...LOGIN], /without a path, query and fragment/],
+  [['--server', 'https://stonegate/#top', ...LOGIN], /without a path, query and fragment/],
+  [[...SERVER, '--namespace', 'Sh op', ...LOGIN], /^--namespace: "Sh op" is no DNS-1123 label: lower-case/],
+  [[...SERVER, '--namespace', '', ...LOGIN], /^--namespace: "" is no DNS-1123 label/],
+  [[...SERVER, '--namespace', 'n'.repeat(64), ...LOGIN], /is longer than 63 characters/],
   [[...SERVER], /how to log in/],
   [[...SERVER, '--', '--keystone', '--oidc'], /how to log in/],
   [[...SERVER, '--keystone', '--os-cloud', 'acme'], /^--keystone belongs to the login: put "--" before it/],
   [[...SERVER, '--issuer-url=https://login.example', '--oidc'], /^--issuer-url belongs to the login/],
   [[...SERVER, '--os-password=x', '--', '--keystone'], /^--os-password belongs to the login/],
   [[...SERVER, 'extra', ...LOGIN], /unexpected argument extra/],
-  [[...SERVER, '--name', '...', ...LOGIN], /letters or digits/],
+  [[...SERVER, '--name', '...', ...LOGIN], /^--name wants letters, digits and dashes:/],
+  [[...SERVER, '--name', 'p_2', ...LOGIN], /^--name wants letters, digits and dashes, such as p-2:/],
+  [[...SERVER, '--projects', ',', '--', '--keystone'], /^--projects wants "all", or names or ids/],
   [[...SERVER, '--projects', 'all', ...LOGIN], /--projects is for -- --keystone/],
   [[...SERVER, '--', '--keystone', '--os-password', 'x'], /--os-password is a secret/],
   [[...SERVER, '--', '--keystone', '--os-token=x'], /--os-token is a secret/],
@@ -277,6 +305,39 @@ for (const [argv, message] of WRONG) {
     t.match(stderr, /Usage: stonegate kubeconfig/);
   });
 }
+
+const OIDC = LOGIN.slice(1);
+const UNUSABLE_LOGINS: readonly (readonly [readonly string[], RegExp])[] = [
+  [['--keystone', '--os-clod', 'acme'], /^the login behind "--": Unknown option '--os-clod'\n/],
+  [['--keystone', '--issuer-url', 'https://login.example'], /Unknown option '--issuer-url'/],
+  [['--keystone', '--os-cloud'], /'--os-cloud <value>' argument missing/],
+  [['--keystone', 'acme'], /^unexpected "acme"/],
+  [['--keystone', '--'], /^unexpected "--"/],
+  [['--keystone', '--os-auth-url', 'http://keystone.example'], /is not https/],
+  [['--keystone', '--os-auth-type', 'v3totp'], /second factor/],
+  [['--oidc', '--client-id', 'x'], /--issuer-url is required/],
+  [['--oidc', '--issuer-url', 'https://login.example'], /--client-id is required/],
+  [['--oidc', '--issuer-url', 'http://login.example', '--client-id', 'x'], /--issuer-url must be https/],
+  [[...OIDC, '--os-cloud', 'acme'], /Unknown option '--os-cloud'/],
+  [[...OIDC, '--listen-port', 'many'], /--listen-port is no port/],
+  [[...OIDC, '--projects', 'all'], /^--projects belongs before the "--"/],
+];
+for (const [words, message] of UNUSABLE_LOGINS) {
+  t.test(`a login that would refuse ${words.join(' ')} is not written over one that works`, async (t) => {
+    const folder = t.testdir();
+    await run(folder, [...SERVER, ...LOGIN]);
+    const file = join(folder, '.kube', 'config');
+    const before = readFileSync(file, 'utf8');
+    const { code, stdout, stderr } = await run(folder, [...SERVER, '--force', '--', ...words]);
+    t.strictSame({ code, stdout }, { code: 2, stdout: '' });
+    t.match(stderr, message);
+    t.equal(readFileSync(file, 'utf8'), before);
+  });
+}
+
+t.test('what the variables and clouds of another machine may say is not missed', async (t) => {
+  t.equal((await run(t.testdir(), [...SERVER, '--', '--keystone'])).code, 0);
+});
 
 const withCloud = (...more: string[]) => [...SERVER, ...more, '--', '--keystone', '--os-cloud', 'acme'];
 const CLOUDS = { '.config': { openstack: { 'clouds.yaml': 'clouds: { globex: {}, initech: {} }' } } };
@@ -330,7 +391,7 @@ t.test(
   'names that YAML 1.1 takes for something else stay names, and words of others stay theirs',
   async (t) => {
     const theirs = 'clusters:\n  - name: old\n    cluster: { insecure-skip-tls-verify: yes }\n';
-    for (const word of ['on', 'no', 'y', '1_000', '0b1', '1:30']) {
+    for (const word of ['on', 'no', 'y', '1000', '0b1', '1e3']) {
       const folder = t.testdir({ config: theirs });
       const file = join(folder, 'config');
       const words = [...SERVER, '--kubeconfig', file, '--name', 'on', '--namespace', word, ...LOGIN];
@@ -358,6 +419,11 @@ t.test('a file below ~/ is left to the login, which knows whose home it is', asy
   ]);
   t.match(stdout, '- --ca-file=~/ca.crt\n');
   t.match(stdout, '- ~/c\n');
+});
+
+t.test('a slash at the end of the address is no path', async (t) => {
+  const { stdout } = await run(t.testdir(), ['--server', 'https://stonegate.example/', '--print', ...LOGIN]);
+  t.equal(parse(stdout).clusters[0].cluster.server, 'https://stonegate.example');
 });
 
 t.test('a password in the address of the server is refused, and not shown', async (t) => {
