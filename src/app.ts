@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Adapters } from './adapters.ts';
 import { createAuditLog } from './audit/audit-log.ts';
 import { createApiServerProbe } from './clients/kube-apiserver.ts';
+import { warnOfCertificates } from './config/certificate-periods.ts';
 import type { LoadedConfiguration, LoadSources, Watched } from './config/load.ts';
 import { createReloader, type Reloader } from './config/reload.ts';
 import { systemClock } from './lib/clock.ts';
@@ -64,6 +65,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     telemetry: metrics,
   };
   const { configuration } = loaded;
+  warnOfCertificates(loaded, surroundings);
   onStep?.(`opening audit.file ${configuration.audit.file}`);
   const audit = await createAuditFile({
     ...surroundings,
@@ -123,6 +125,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     upstream = adapters.upstream(next);
     logger.setLevel(next.configuration.log.level);
     provisioning.apply(next);
+    warnOfCertificates(next, surroundings);
     const ends = [provisioning.former(onRequest), adapters.retire(next)];
     void former
       .then(() => Promise.all(ends.map((end) => end())))

@@ -47,9 +47,9 @@ export class KeystoneParts {
       negativeTTL: 0,
       staleIfUnavailable: roleAssignments.staleIfUnavailable,
     };
-    const common = { ...this.#around, ...lifetimes, shared, configurationDigest: loaded.digest };
+    const common = { ...this.#around, ...lifetimes, shared, configurationDigest: loaded.identityDigest };
     return this.#roles.take(
-      fingerprintOf(roleAssignments, maxEntries, loaded.digest, sharedMadeOf(loaded)),
+      fingerprintOf(roleAssignments, maxEntries, loaded.identityDigest, sharedMadeOf(loaded)),
       () => ({
         assignments: createCredentialCache({
           ...common,

@@ -93,7 +93,7 @@ export class PortalParts {
   #sessions(loaded: LoadedConfiguration): SessionStore {
     if (loaded.configuration.cache.redis === undefined) return this.#memory;
     const shared = this.#adapters.shared(loaded);
-    return createSharedSessions({ ...this.#around, shared, configurationDigest: loaded.digest });
+    return createSharedSessions({ ...this.#around, shared, configurationDigest: loaded.identityDigest });
   }
 
   #sealer(loaded: LoadedConfiguration): Sealer {

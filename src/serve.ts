@@ -95,7 +95,7 @@ async function runAlone(started: Started): Promise<void> {
   });
   try {
     app = await startApp(started);
-    logger.info({ ...addressesOf(app), admin: admin.address }, 'serving');
+    logger.info({ ...addressesOf(app), admin: admin.address, digest: loaded.digest }, 'serving');
     await untilStopped(app, logger);
   } finally {
     await admin.close();
@@ -103,11 +103,11 @@ async function runAlone(started: Started): Promise<void> {
 }
 
 async function runAsWorker(started: Started): Promise<void> {
-  const { logger } = started;
+  const { loaded, logger } = started;
   try {
     const app = await startApp(started);
     answerPrimary(process, { readiness: () => app.readiness(), metrics: () => app.metrics.json() }, logger);
-    logger.info({ ...addressesOf(app), worker: cluster.worker?.id }, 'serving');
+    logger.info({ ...addressesOf(app), worker: cluster.worker?.id, digest: loaded.digest }, 'serving');
     await untilStopped(app, logger);
   } finally {
     // The channel to the primary would hold the process. Closed by the worker itself, it leaves the exit code alone.

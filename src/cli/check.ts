@@ -1,25 +1,32 @@
 /**
  * `stonegate check`: says everything that is wrong with a configuration, without starting anything.
  */
+import { certificatesOutOfPeriod } from '../config/certificate-periods.ts';
 import { type LoadSources, loadConfiguration, systemSources } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
 
 const USAGE = `Usage: stonegate check --config FILE
 
-Reads the configuration and every file it names, and prints each problem with its path.
+Reads the configuration and every file it names, and prints each problem with its path. What serve would start with all
+the same, such as a certificate that has expired, is printed as a warning.
 
   --config FILE   the configuration
   --help          this text
 
-Exit codes: 0 the configuration is good, 1 it is not, 2 wrong usage.
+Exit codes: 0 the configuration is good, with warnings or without, 1 it is not, 2 wrong usage.
 `;
 
-/** @param argv what follows `check` */
+/**
+ * @param argv what follows `check`
+ * @param clock by which certificates have expired
+ */
 export function check(
   argv: readonly string[],
   io: CommandIO,
   sources: LoadSources = systemSources,
+  clock: Clock = systemClock,
 ): Promise<number> {
   const options = { config: { type: 'string' } } as const;
   return runCommand({ usage: USAGE, options, argv, io }, async ({ config }, positionals) => {
@@ -27,12 +34,18 @@ export function check(
     if (config === undefined) throw new UsageError('--config FILE is required');
     const result = await loadConfiguration(config, sources);
     if (result.ok) {
-      io.stdout(`${config} is good\n`);
+      const warnings = certificatesOutOfPeriod(result.loaded, clock.now());
+      for (const warning of warnings) io.stderr(`warning: ${formatProblem(warning)}\n`);
+      const but = warnings.length === 0 ? '' : `, with ${counted(warnings.length, 'warning')}`;
+      io.stdout(`${config} is good${but}\n`);
       return EXIT.fine;
     }
     for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
-    const count = result.problems.length;
-    io.stderr(`${config}: ${count} ${count === 1 ? 'problem' : 'problems'}\n`);
+    io.stderr(`${config}: ${counted(result.problems.length, 'problem')}\n`);
     return EXIT.failed;
   });
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

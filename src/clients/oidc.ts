@@ -180,11 +180,14 @@ async function fetchKeys(
   return { set, digest, kids: new Set(set.keys.map((key) => key.kid)) };
 }
 
+/** Where a library only says that it failed. */
+const SAYS_NOTHING = 'something went wrong';
+
 /** Libraries say what went wrong in the innermost cause. */
 function explain(error: unknown): string {
   const parts: string[] = [];
   for (let current = error; current instanceof Error && parts.length < 4; current = current.cause) {
-    parts.push(current.message);
+    if (current.message !== SAYS_NOTHING) parts.push(current.message);
   }
   return parts.join(': ').slice(0, 500);
 }

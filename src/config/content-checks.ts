@@ -42,6 +42,8 @@ export function secretText(content: Buffer): string {
 
 /** Both have been found fit by themselves. */
 export function checkPair(certificate: Buffer, key: Buffer): string | undefined {
+  // OpenSSL's own reading: certificates that were joined without a line between them are none to it.
+  if (!parses(() => new X509Certificate(certificate))) return tlsProblem(certificate, key);
   const belongs = new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
   return belongs ? tlsProblem(certificate, key) : "expected the certificate's private key, found another's";
 }

@@ -31,7 +31,12 @@ export interface LoadedConfiguration {
   secret(source: SecretSource): string;
   /**
    * SHA-256 in hexadecimal of what decides who somebody is: `authentication` and `tenancy`. Equal on all replicas of
-   * one configuration; certificates and secrets may differ.
+   * one configuration; certificates and secrets may differ. What is cached of people is kept under it.
+   */
+  readonly identityDigest: string;
+  /**
+   * SHA-256 in hexadecimal of all settings, for the log: replicas of one configuration have the same. Not of what the files
+   * hold: it would let whoever reads logs try guesses of a password.
    */
   readonly digest: string;
 }
@@ -168,7 +173,8 @@ function loadedOf(
   const { authentication, tenancy } = configuration;
   return {
     configuration,
-    digest: fingerprint(Buffer.from(JSON.stringify({ authentication, tenancy }))),
+    identityDigest: fingerprint(Buffer.from(JSON.stringify({ authentication, tenancy }))),
+    digest: fingerprint(Buffer.from(JSON.stringify(configuration))),
     file(name) {
       const content = contents.get(name);
       if (content === undefined) throw new RangeError('the configuration does not name this file');

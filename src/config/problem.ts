@@ -98,8 +98,10 @@ function expectation(issue: z.core.$ZodIssue): string {
 const SECRET_PLACES =
   /secret|password|sealingKeys|redis\.url|fromFile|fromEnv|(tokenFile|keyFile|basicAuthFile)(\.file)?$/i;
 
-/** Of a text that is only too long its length says more than the text. */
+/** Of a text that is only too long its length says more than the text; of a mapping in no known form its keys do. */
 function foundBy(issue: z.core.$ZodIssue): string {
+  const told: unknown = issue.code === 'custom' ? issue.params?.found : undefined;
+  if (typeof told === 'string') return told;
   const { code, input, path } = issue;
   if (code === 'too_big' && typeof input === 'string') return `${input.length} characters`;
   return found(input, path);

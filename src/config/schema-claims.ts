@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import { RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
 import { prefix, prefixOrNone, text } from './fields.ts';
+import { formIssue } from './forms.ts';
 
 /** Whose words: Stonegate's own configuration, or kube-apiserver's file. */
 export type Dialect = 'stonegate' | 'kubernetes';
@@ -44,10 +45,8 @@ function nameSchema(dialect: Dialect) {
     .transform(({ claim, prefix, expression }, context): ClaimMappings['username'] => {
       if (claim !== undefined && prefix !== undefined && expression === undefined) return { claim, prefix };
       if (claim === undefined && prefix === undefined && expression !== undefined) return { expression };
-      context.addIssue({
-        code: 'custom',
-        message: '{ claim, prefix }, where the prefix may be "", or { expression }',
-      });
+      const forms = '{ claim, prefix }, where the prefix may be "", or { expression }';
+      context.addIssue(formIssue(forms, { claim, prefix, expression }));
       return z.NEVER;
     });
 }
@@ -60,7 +59,7 @@ const uidSchema = z
   .transform(({ claim, expression }, context): NonNullable<ClaimMappings['uid']> => {
     if (claim !== undefined && expression === undefined) return { claim };
     if (expression !== undefined && claim === undefined) return { expression };
-    context.addIssue({ code: 'custom', message: '{ claim } or { expression }' });
+    context.addIssue(formIssue('{ claim } or { expression }', { claim, expression }));
     return z.NEVER;
   });
 
@@ -75,7 +74,9 @@ const extraByEither = z
   .transform(({ key, claim, valueExpression }, context): ClaimMappings['extra'][number] => {
     if (claim !== undefined && valueExpression === undefined) return { key, claim };
     if (valueExpression !== undefined && claim === undefined) return { key, valueExpression };
-    context.addIssue({ code: 'custom', message: '{ key, claim } or { key, valueExpression }' });
+    context.addIssue(
+      formIssue('{ key, claim } or { key, valueExpression }', { key, claim, valueExpression }),
+    );
     return z.NEVER;
   });
 
@@ -108,7 +109,8 @@ export const claimValidationRules = z
         if (expression !== undefined && claim === undefined && requiredValue === undefined) {
           return { expression, ...(message === undefined ? {} : { message }) };
         }
-        context.addIssue({ code: 'custom', message: '{ claim, requiredValue } or { expression, message }' });
+        const forms = '{ claim, requiredValue } or { expression, message }';
+        context.addIssue(formIssue(forms, { claim, requiredValue, expression, message }));
         return z.NEVER;
       }),
   )

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { IssuerTenant, JWTTenant } from '../api/config-v1alpha1.ts';
 import { duration, period, prefix, tenant, text, url } from './fields.ts';
+import { formIssue } from './forms.ts';
 import { claimMappingsSchema, claimValidationRules, userValidationRules } from './schema-claims.ts';
 import type { FileField } from './schema-secret.ts';
 
@@ -46,7 +47,7 @@ function tenantIn({ value, claim, map, allow }: TenantFields): JWTTenant | undef
 const tenantSchema = z.strictObject(tenantFields).transform((fields, context): JWTTenant => {
   const found = tenantIn(fields);
   if (found !== undefined) return found;
-  context.addIssue({ code: 'custom', message: TENANT_FORMS });
+  context.addIssue(formIssue(TENANT_FORMS, fields));
   return z.NEVER;
 });
 
@@ -69,7 +70,7 @@ export const issuerTenantSchema = z
         ...(groupsPrefix === undefined ? {} : { groupsPrefix }),
       };
     }
-    context.addIssue({ code: 'custom', message: TENANT_FORMS });
+    context.addIssue(formIssue(TENANT_FORMS, fields));
     return z.NEVER;
   });
 

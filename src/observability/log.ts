@@ -3,6 +3,7 @@
  * Fields that could hold a secret are cut out by name, whatever they are given.
  */
 import { pino } from 'pino';
+import { StatusError } from '../errors/status-error.ts';
 import type { LogFields, Logger } from '../lib/logger.ts';
 import { asciiJSON, foreignText, MAX_TEXT } from '../lib/redact.ts';
 
@@ -50,13 +51,25 @@ function printableValue(value: unknown): unknown {
   return typeof value === 'string' ? foreignText(value) : value;
 }
 
-/** An error with its chain of causes, as text: an error object may carry a whole request. */
+/**
+ * An error with its chain of causes, as text: an error object may carry a whole request. A fault that is thrown on purpose, such
+ * as a Keystone that does not answer, is one line: a stack is worth its space only where nobody expected the error.
+ */
 function describeError(error: Error): string {
-  const chain = [foreignText(error.stack ?? error.message, MAX_STACK)];
+  const expected = error instanceof StatusError && error.code !== 'InvariantBroken';
+  const chain = [foreignText(expected ? error.message : (error.stack ?? error.message), MAX_STACK)];
   let cause: unknown = error.cause;
   while (cause !== undefined && chain.length < 5) {
-    chain.push(foreignText(cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)));
+    chain.push(foreignText(describeCause(cause)));
     cause = cause instanceof Error ? cause.cause : undefined;
   }
-  return chain.join('\ncaused by: ');
+  return chain.join(expected ? ': ' : '\ncaused by: ');
+}
+
+/** Where a host has several addresses, Node's own message is empty and each address has an error of its own. */
+function describeCause(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  if (cause instanceof AggregateError && cause.message === '')
+    return cause.errors.map(describeCause).join(', ');
+  return cause.name === 'Error' ? cause.message : `${cause.name}: ${cause.message}`;
 }

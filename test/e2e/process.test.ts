@@ -187,6 +187,8 @@ t.test('SIGHUP reads the configuration anew and empties the cache; a watch goes 
   await configure({ authentication: { jwt: [] } });
   stonegate.signal('SIGHUP');
   await eventually(() => stonegate.logged.some(({ message }) => message === 'configuration read anew'));
+  const digests = stonegate.logged.flatMap(({ digest }) => (digest === undefined ? [] : [digest]));
+  t.equal(new Set(digests).size, 2, 'what it serves by is told by its digest, at the start and now');
   t.match(await askOnce(destination, token, NAMESPACES), { status: 401 }, 'but now it asks again');
   t.match(await askOnce(destination, await provider.idToken('carol'), NAMESPACES), { status: 401 });
   apiServer.seed.configMap('after-the-signal', {}, { tenant: 'acme' });

@@ -11,9 +11,15 @@ export interface KeyPair {
   readonly key: string;
 }
 
+/** When a certificate is valid; from now on and for a year where nothing is said. */
+export interface Period {
+  readonly notBeforeDate?: Date;
+  readonly notAfterDate?: Date;
+}
+
 export interface Authority extends KeyPair {
   /** A certificate for a server on loopback, under these names besides. */
-  server(commonName: string, names?: readonly string[]): Promise<KeyPair>;
+  server(commonName: string, names?: readonly string[], period?: Period): Promise<KeyPair>;
   /** A certificate for a client; `organizations` are its groups in Kubernetes. */
   client(commonName: string, organizations?: readonly string[]): Promise<KeyPair>;
 }
@@ -33,14 +39,15 @@ export async function createAuthority(commonName = 'Stonegate test CA'): Promise
   async function sign(
     attributes: NonNullable<Parameters<typeof generate>[0]>,
     extensions: NonNullable<NonNullable<Parameters<typeof generate>[1]>['extensions']>,
+    period: Period = {},
   ): Promise<KeyPair> {
-    const made = await generate(attributes, { ...SETTINGS, ca, extensions });
+    const made = await generate(attributes, { ...SETTINGS, ...period, ca, extensions });
     return { cert: made.cert, key: made.private };
   }
 
   return {
     ...ca,
-    server: (name, names = []) =>
+    server: (name, names = [], period = {}) =>
       sign(
         [{ name: 'commonName', value: name }],
         [
@@ -54,6 +61,7 @@ export async function createAuthority(commonName = 'Stonegate test CA'): Promise
             ],
           },
         ],
+        period,
       ),
     client: (name, organizations = []) =>
       sign(

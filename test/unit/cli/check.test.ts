@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { check } from '../../../src/cli/check.ts';
+import { systemSources } from '../../../src/config/load.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const { cert, key } = await (await createAuthority()).server('localhost');
@@ -13,16 +15,17 @@ tenancy: { mode: arktos }
 authentication: { keystone: { url: "https://keystone:5000/v3" } }
 `;
 
-async function run(argv: readonly string[]) {
+async function run(argv: readonly string[], clock = createFakeClock()) {
   const printed = { stdout: '', stderr: '' };
-  const code = await check(argv, {
-    stdout: (text) => {
+  const io = {
+    stdout: (text: string) => {
       printed.stdout += text;
     },
-    stderr: (text) => {
+    stderr: (text: string) => {
       printed.stderr += text;
     },
-  });
+  };
+  const code = await check(argv, io, systemSources, clock);
   return { code, ...printed };
 }
 
@@ -30,6 +33,15 @@ t.test('a good configuration is a 0 and one line', async (t) => {
   const folder = t.testdir({ 'c.yaml': CONFIGURATION, 'tls.crt': cert, 'tls.key': key, token: 'abc' });
   const file = join(folder, 'c.yaml');
   t.same(await run(['--config', file]), { code: 0, stdout: `${file} is good\n`, stderr: '' });
+});
+
+t.test('an expired certificate is a warning and still a 0: serve would start with it', async (t) => {
+  const folder = t.testdir({ 'c.yaml': CONFIGURATION, 'tls.crt': cert, 'tls.key': key, token: 'abc' });
+  const file = join(folder, 'c.yaml');
+  const { code, stdout, stderr } = await run(['--config', file], createFakeClock(Date.UTC(2200, 0)));
+  t.equal(code, 0);
+  t.equal(stdout, `${file} is good, with 1 warning\n`);
+  t.match(stderr, /^warning: server\.tls\.certFile: the certificate has expired at [^\n]+\n$/);
 });
 
 t.test('each problem is printed with its path, and it is a 1', async (t) => {

@@ -248,7 +248,7 @@ t.test('refused, with the file and the path:', async (t) => {
     [
       'claim and expression at once',
       { own: ofA, text: mapped({ username: { claim: 'sub', prefix: '', expression: 'claims.sub' } }) },
-      `${USERNAME}: expected { claim, prefix }, where the prefix may be "", or { expression }, found a mapping`,
+      `${USERNAME}: expected { claim, prefix }, where the prefix may be "", or { expression }, found { claim, prefix, expression }`,
     ],
     [
       'a username without a prefix',

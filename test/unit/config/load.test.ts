@@ -75,16 +75,29 @@ t.test('a good configuration comes with the content of every file and secret it 
   );
 });
 
-t.test('the digest follows what decides who somebody is, and nothing else', async (t) => {
-  const digestOf = async (changes: Readonly<Record<string, string>>) => {
-    const result = await load(changes);
-    t.same(problemsOf(result), []);
-    return result.ok ? result.loaded.digest : '';
-  };
-  const before = await digestOf({});
-  t.equal(await digestOf({ 'tls.crt': other.cert, 'tls.key': other.key }), before);
-  t.not(await digestOf({ 'stonegate.yaml': CONFIGURATION.replace('arktos', 'shared') }), before);
-});
+for (const [digest, what, change, differs] of [
+  ['identityDigest', 'who somebody is', CONFIGURATION.replace('arktos', 'shared'), true],
+  ['identityDigest', 'the log', `${CONFIGURATION}log: { level: debug }\n`, false],
+  ['digest', 'who somebody is', CONFIGURATION.replace('arktos', 'shared'), true],
+  ['digest', 'the log', `${CONFIGURATION}log: { level: debug }\n`, true],
+] as const) {
+  t.test(`${digest} is ${differs ? 'another' : 'the same'} after a change of ${what}`, async (t) => {
+    const [before, after] = [await load({}), await load({ 'stonegate.yaml': change })];
+    t.same([...problemsOf(before), ...problemsOf(after)], []);
+    if (before.ok && after.ok) t.equal(before.loaded[digest] !== after.loaded[digest], differs);
+  });
+}
+
+t.test(
+  'neither digest changes with a certificate or a key, which replicas may have of their own',
+  async (t) => {
+    const [before, after] = [await load({}), await load({ 'tls.crt': other.cert, 'tls.key': other.key })];
+    t.same([...problemsOf(before), ...problemsOf(after)], []);
+    if (!before.ok || !after.ok) return;
+    t.equal(after.loaded.identityDigest, before.loaded.identityDigest);
+    t.equal(after.loaded.digest, before.loaded.digest);
+  },
+);
 
 t.test('without a configuration file the message says which', async (t) => {
   const result = await loadConfiguration('/etc/stonegate/none.yaml', sources(FILES));
@@ -136,6 +149,11 @@ const BAD: readonly [name: string, changes: Readonly<Record<string, string | und
       'a key that TLS does not take',
       { 'tls.crt': weak.cert, 'tls.key': weak.private },
       'server.tls.keyFile (line 3): expected a certificate and a key that TLS takes, found what OpenSSL calls "ee key too small"',
+    ],
+    [
+      'certificates joined without a line between them',
+      { 'tls.crt': `${server.cert.trim()}${other.cert}` },
+      'server.tls.keyFile (line 3): expected a certificate and a key that TLS takes, found what OpenSSL calls "bad end line"',
     ],
     ['an empty CA', { 'ca.crt': '' }, 'upstream.caFile (line 4): expected certificates in PEM, found none'],
     [
@@ -225,7 +243,7 @@ jwt:
     const [first, second] = [await loadWith(file('claims.sub')), await loadWith(file('claims.oid'))];
     t.same([...problemsOf(first), ...problemsOf(second)], []);
     t.ok(first.watched.has('/etc/stonegate/auth.yaml'));
-    if (first.ok && second.ok) t.not(first.loaded.digest, second.loaded.digest);
+    if (first.ok && second.ok) t.not(first.loaded.identityDigest, second.loaded.identityDigest);
     const wrong = await loadWith(file('claims.sub +'));
     t.match(problemsOf(wrong), [/^auth.yaml: jwt\[0\].claimMappings.username.expression \(line 5\)/]);
     t.ok(wrong.watched.has('/etc/stonegate/auth.yaml'), 'it may be mended there');

@@ -481,12 +481,17 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
   [
     'a tenant that is both fixed and from a claim',
     soleIssuer('{ value: a, claim: b }'),
-    'authentication.jwt[0].tenant (line 6): expected { value }, { claim, map } or { claim, allow }, found a mapping',
+    'authentication.jwt[0].tenant (line 6): expected { value }, { claim, map } or { claim, allow }, found { value, claim }',
   ],
   [
     'any value of a claim as a tenant',
     soleIssuer('{ claim: b }'),
-    'authentication.jwt[0].tenant (line 6): expected { value }, { claim, map } or { claim, allow }',
+    'authentication.jwt[0].tenant (line 6): expected { value }, { claim, map } or { claim, allow }, found { claim }',
+  ],
+  [
+    'no tenant at all',
+    soleIssuer('{}'),
+    'authentication.jwt[0].tenant (line 6): expected { value }, { claim, map } or { claim, allow }, found an empty mapping',
   ],
   [
     'a tenant that is no DNS label',

@@ -116,6 +116,34 @@ t.test('a log line is JSON with level, time and message', async (t) => {
   t.match(last(), { message: 'something' });
 });
 
+t.test('a fault that is expected is one line with all its causes, and has no stack', async (t) => {
+  const { logger, last } = captured();
+  const refused = new Error('socket closed', { cause: new Error('connect ECONNREFUSED 127.0.0.1:5000') });
+  logger.warn({ error: new StatusError('KeystoneUnavailable', 'Keystone is away', { cause: refused }) }, 'x');
+  t.equal(last().error, 'Keystone is away: socket closed: connect ECONNREFUSED 127.0.0.1:5000');
+});
+
+t.test('of a host with several addresses each failure is told', async (t) => {
+  const { logger, last } = captured();
+  const cause = new AggregateError([
+    new Error('connect ECONNREFUSED ::1'),
+    new Error('connect ENETUNREACH 10.0.0.1'),
+  ]);
+  logger.warn({ error: new StatusError('KeystoneUnavailable', 'Keystone is away', { cause }) }, 'x');
+  t.equal(last().error, 'Keystone is away: connect ECONNREFUSED ::1, connect ENETUNREACH 10.0.0.1');
+});
+
+t.test('what nobody expected keeps its stack, an invariant that was broken too', async (t) => {
+  const { logger, last } = captured();
+  logger.error({ error: new TypeError('no function') }, 'x');
+  t.match(last().error, /^TypeError: no function\n +at /);
+  logger.error(
+    { error: new StatusError('InvariantBroken', 'cannot be', { cause: new RangeError('y') }) },
+    'x',
+  );
+  t.match(last().error, /^StatusError: cannot be\n +at .*\ncaused by: RangeError: y$/s);
+});
+
 t.test('a refusal is logged with the cause that the client is not told', async (t) => {
   const { logger, last } = captured();
   const log = createRequestLog(logger);

@@ -1,0 +1,98 @@
+/** Certificates that have expired, or are not valid yet: an operator is told of each, by the field that names its file. */
+import t from 'tap';
+import { stringify } from 'yaml';
+import { certificatesOutOfPeriod } from '../../../src/config/certificate-periods.ts';
+import { loadConfiguration } from '../../../src/config/load.ts';
+import { formatProblem } from '../../../src/config/problem.ts';
+import { createAuthority } from '../../support/tls/authority.ts';
+
+const FROM = new Date('2030-01-01T00:00:00Z');
+const UNTIL = new Date('2031-01-01T00:00:00Z');
+const BEFORE = new Date('2029-12-31T23:59:59Z').getTime();
+const DURING = new Date('2030-06-01T00:00:00Z').getTime();
+const AFTER = UNTIL.getTime() + 1_000;
+
+const authority = await createAuthority();
+const server = await authority.server('localhost', [], { notBeforeDate: FROM, notAfterDate: UNTIL });
+const older = await authority.server('older', [], { notBeforeDate: new Date(0), notAfterDate: FROM });
+
+const tls = { certFile: 'tls.crt', keyFile: 'tls.key' };
+
+async function said(now: number, { certificates = server.cert, sections = {} } = {}): Promise<string[]> {
+  const files: Readonly<Record<string, string>> = {
+    'stonegate.yaml': stringify({
+      apiVersion: 'stonegate.dev/v1alpha1',
+      kind: 'StonegateConfiguration',
+      server: { tls },
+      upstream: { server: 'https://10.0.0.1:6443', credential: { tokenFile: 'token' } },
+      tenancy: { mode: 'arktos' },
+      authentication: { keystone: { url: 'https://keystone:5000/v3' } },
+      ...sections,
+    }),
+    'tls.crt': certificates,
+    'tls.key': server.key,
+    'ca.crt': authority.cert,
+    token: 'abc',
+  };
+  const result = await loadConfiguration('/etc/stonegate/stonegate.yaml', {
+    env: {},
+    readFile: async (name) => Buffer.from(files[name.replace('/etc/stonegate/', '')] ?? ''),
+  });
+  if (!result.ok) throw new Error(result.problems.map(formatProblem).join('\n'));
+  return certificatesOutOfPeriod(result.loaded, now).map(formatProblem);
+}
+
+const refused = 'whoever checks it refuses the connection';
+
+t.test('of a certificate within its period nothing is said, to its last second', async (t) => {
+  t.same(await said(FROM.getTime()), []);
+  t.same(await said(DURING), []);
+  t.same(await said(AFTER - 1), []);
+});
+
+t.test('a certificate that has expired', async (t) => {
+  t.same(await said(AFTER), [
+    `server.tls.certFile: the certificate has expired at 2031-01-01T00:00:00.000Z: ${refused}`,
+  ]);
+});
+
+t.test('a certificate that is not valid yet', async (t) => {
+  t.same(await said(BEFORE), [
+    `server.tls.certFile: the certificate is not valid before 2030-01-01T00:00:00.000Z: ${refused}`,
+  ]);
+});
+
+t.test('an expired certificate further up in the chain', async (t) => {
+  t.same(await said(DURING, { certificates: `${server.cert}\n${older.cert}` }), [
+    `server.tls.certFile: certificate number 2 of the chain has expired at 2030-01-01T00:00:00.000Z: ${refused}`,
+  ]);
+});
+
+t.test(
+  'the certificates of the portal, of the webhook and for the API server, each by its field',
+  async (t) => {
+    const sections = {
+      upstream: { server: 'https://10.0.0.1:6443', credential: tls },
+      authentication: {
+        keystone: {
+          url: 'https://keystone:5000/v3',
+          serviceCredential: { applicationCredential: { id: 'a', secret: { fromFile: 'token' } } },
+        },
+      },
+      portal: {
+        publicURL: 'https://login.example.com',
+        tls,
+        kubernetes: { server: 'https://k8s.example.com:8443', caFile: 'ca.crt' },
+        keystone: {},
+      },
+      webhook: { tls: { ...tls, clientCAFile: 'ca.crt' } },
+    };
+    const fields = (await said(AFTER, { sections })).map((line) => line.split(':')[0]);
+    t.same(fields, [
+      'server.tls.certFile',
+      'upstream.credential.certFile',
+      'portal.tls.certFile',
+      'webhook.tls.certFile',
+    ]);
+  },
+);
