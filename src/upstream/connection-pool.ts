@@ -43,6 +43,7 @@ export class ConnectionPool implements ConnectionOwner {
   /** Errands that leave as soon as what has arrived was looked at. */
   #leaving: Errand[] = [];
   #closed = false;
+  #destroyed = false;
   readonly #ended = Promise.withResolvers<void>();
 
   constructor(connector: Connector, { max, patience, clock, logger }: PoolOptions) {
@@ -58,11 +59,13 @@ export class ConnectionPool implements ConnectionOwner {
   /**
    * Where the handler fails at once, nothing was sent.
    *
-   * @param again while `onFailure` tells that the connection was lost: nothing new, even where the pool closes
+   * @param takenOn it is nothing new, even where the pool closes: given while another errand is told of its end, whose place
+   *   it takes
    */
-  send(request: WireRequest, handler: AnswerHandler, again = false): Errand {
+  send(request: WireRequest, handler: AnswerHandler, takenOn = false): Errand {
     const errand = new Errand(request, handler);
-    if (this.#closed && !again) this.#fail(errand, new Error('the connections are being closed'));
+    if (this.#destroyed || (this.#closed && !takenOn))
+      this.#fail(errand, new Error('the connections are being closed'));
     else this.#place(errand);
     return errand;
   }
@@ -78,6 +81,7 @@ export class ConnectionPool implements ConnectionOwner {
   /** Breaks everything off. */
   async destroy(): Promise<void> {
     this.#closed = true;
+    this.#destroyed = true;
     const error = new Error('the connections are being given up');
     for (let errand = this.#waiting.take(); errand !== undefined; errand = this.#waiting.take())
       this.#fail(errand, error);
