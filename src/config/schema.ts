@@ -59,7 +59,7 @@ function upstreamSchema(file: FileField) {
     response: period
       .prefault('65s')
       .describe(
-        "From a request's last byte to the response's first, and before that for a connection to become free where very many ask at once; none for watches and the like.",
+        "From a request's last byte to the response's first; before that for the whole request body, and for a connection to become free where very many ask at once; none for watches and the like.",
       ),
   });
   return z.strictObject({

@@ -83,12 +83,13 @@ function deliver(
 ): Promise<RelayResult> {
   const answer = firstAnswer(outgoing, pipeline.answerers);
   if (answer !== undefined) return answer.then((made) => writeAnswer(outgoing, made));
-  const { exchange, route, info, sender } = outgoing;
+  const { exchange, route, info, sender, tenant } = outgoing;
   if (route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: nobody answers');
   record.impersonated = sender.kind === 'stonegate';
   const { longRunning } = info;
   const request: UpstreamRequest = {
+    tenant,
     sender,
     method: exchange.method,
     target: route.query === '' ? route.path : `${route.path}?${route.query}`,

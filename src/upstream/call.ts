@@ -1,5 +1,5 @@
 /**
- * One request to the API server: its time limits, the client's leaving, and the one retry. What becomes of the answer is the
+ * One request to the API server: its tenant's seat, its time limits, the client's leaving, and the one retry. What becomes of the answer is the
  * sink's business, what stands on the wire the connection's.
  */
 import type { Readable } from 'node:stream';
@@ -17,6 +17,7 @@ import type { IdleTimer, IdleTimers } from './idle-timer.ts';
 import type { Framing } from './outgoing-headers.ts';
 import type { AnswerHandler } from './pooled-connection.ts';
 import { requestHead } from './request-head.ts';
+import type { SeatSeeker, SeatsOfTenant, SeatWait } from './tenant-seats.ts';
 
 export interface CallRequest {
   readonly method: string;
@@ -28,6 +29,8 @@ export interface CallRequest {
   readonly framing: Framing;
   /** At hand, or made when it is needed, given what to tell when it cannot go on. Absent where the framing is `none`. */
   readonly body?: Buffer | ((onFault: (fault: Error) => void) => Readable) | undefined;
+  /** Where it has to have one before it may take a connection. */
+  readonly seats?: SeatsOfTenant | undefined;
   /** Whether a 401 is the client's own: a workload answers, or the client's token was refused. */
   readonly refusalIsTheirs: boolean;
   /** For the answer's head, and between its chunks; without it there is no limit. */
@@ -77,7 +80,7 @@ export function callUpstream(context: CallContext, request: CallRequest, sink: S
   return new Call(context, request, sink).result;
 }
 
-class Call implements AnswerHandler, Flow {
+class Call implements AnswerHandler, Flow, SeatSeeker {
   readonly #outcome = Promise.withResolvers<CallResult>();
   readonly #context: CallContext;
   readonly #request: CallRequest;
@@ -88,6 +91,8 @@ class Call implements AnswerHandler, Flow {
   #idle: IdleTimer | undefined;
   #status = 0;
   #repeated = false;
+  #seated = false;
+  #seatWait: SeatWait | undefined;
   #answering = false;
   #settled = false;
 
@@ -95,10 +100,26 @@ class Call implements AnswerHandler, Flow {
     this.#context = context;
     this.#request = request;
     this.#sink = sink;
-    const { leaving } = request;
+    const { leaving, seats } = request;
     leaving.onLeave(this.#onLeave);
     if (leaving.left) this.#onLeave();
-    else this.#send();
+    else if (seats === undefined) this.#send();
+    else if (seats.take()) {
+      this.#seated = true;
+      this.#send();
+    } else {
+      this.#startedAt = context.clock.now();
+      this.#seatWait = seats.wait(this);
+    }
+  }
+
+  onSeat(): void {
+    this.#seated = true;
+    this.#send();
+  }
+
+  onNoSeat(): void {
+    this.#fail(timedOut("none of its tenant's connections became free"));
   }
 
   get result(): Promise<CallResult> {
@@ -113,7 +134,8 @@ class Call implements AnswerHandler, Flow {
       const head = requestHead(method, target, authority, headers, token, framing);
       if (typeof body === 'function') this.#body = body((fault) => this.#fail(fault));
       const content = typeof body === 'function' ? this.#body : body;
-      const errand = pool.send({ method, head, framing, body: content }, this, this.#repeated);
+      const takenOn = this.#repeated || this.#seatWait !== undefined;
+      const errand = pool.send({ method, head, framing, body: content }, this, takenOn);
       // What failed at once has ended already.
       if (this.#settled) errand.abandon();
       this.#errand = errand;
@@ -217,12 +239,16 @@ class Call implements AnswerHandler, Flow {
     this.#errand?.abandon();
   }
 
-  /** Nothing can fire any more. */
+  /** Nothing can fire any more, and nothing is held. */
   #settle(): void {
     this.#settled = true;
     this.#request.leaving.offLeave(this.#onLeave);
     this.#idle?.stop();
     this.#body?.destroy();
+    this.#seatWait?.stop();
+    if (!this.#seated) return;
+    this.#seated = false;
+    this.#request.seats?.giveBack();
   }
 
   #watch(): void {

@@ -10,10 +10,11 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { MAX_HEADER_BYTES } from './connection.ts';
-import type { Connector, Opening } from './connector.ts';
+import type { Connector } from './connector.ts';
 import { Errand } from './errand.ts';
 import { timedOut } from './failure.ts';
-import { KeptConnections } from './kept-connections.ts';
+import { type Kept, KeptConnections } from './kept-connections.ts';
+import { type OpeningOwner, Openings } from './openings.ts';
 import {
   type AnswerHandler,
   type ConnectionOwner,
@@ -32,21 +33,27 @@ export interface PoolOptions {
   readonly logger: Logger;
 }
 
-export class ConnectionPool implements ConnectionOwner {
-  readonly #connector: Connector;
+/**
+ * Seconds for which a connection is kept over which nothing was asked: a Kubernetes API server waits 32 s for its first request
+ * (`ReadHeaderTimeout`).
+ */
+const KEPT_UNUSED = 30;
+
+export class ConnectionPool implements ConnectionOwner, OpeningOwner {
   readonly #max: number;
   readonly #logger: Logger;
   readonly #open = new Set<PooledConnection>();
-  readonly #opening = new Set<Opening>();
+  readonly #opening: Openings;
   readonly #kept: KeptConnections;
   readonly #waiting: WaitingErrands;
   /** Errands that leave as soon as what has arrived was looked at. */
   #leaving: Errand[] = [];
   #closed = false;
+  #destroyed = false;
   readonly #ended = Promise.withResolvers<void>();
 
   constructor(connector: Connector, { max, patience, clock, logger }: PoolOptions) {
-    this.#connector = connector;
+    this.#opening = new Openings(connector, this);
     this.#max = max;
     this.#logger = logger;
     this.#kept = new KeptConnections(clock);
@@ -58,11 +65,13 @@ export class ConnectionPool implements ConnectionOwner {
   /**
    * Where the handler fails at once, nothing was sent.
    *
-   * @param again while `onFailure` tells that the connection was lost: nothing new, even where the pool closes
+   * @param takenOn it is nothing new, even where the pool closes: given while another errand is told of its end, whose place
+   *   it takes
    */
-  send(request: WireRequest, handler: AnswerHandler, again = false): Errand {
+  send(request: WireRequest, handler: AnswerHandler, takenOn = false): Errand {
     const errand = new Errand(request, handler);
-    if (this.#closed && !again) this.#fail(errand, new Error('the connections are being closed'));
+    if (this.#destroyed || (this.#closed && !takenOn))
+      this.#fail(errand, new Error('the connections are being closed'));
     else this.#place(errand);
     return errand;
   }
@@ -71,6 +80,7 @@ export class ConnectionPool implements ConnectionOwner {
   async close(): Promise<void> {
     this.#closed = true;
     this.#kept.close();
+    this.#opening.close(new Error('the connections are being closed'));
     this.#endIfEmpty();
     await this.#ended.promise;
   }
@@ -78,20 +88,18 @@ export class ConnectionPool implements ConnectionOwner {
   /** Breaks everything off. */
   async destroy(): Promise<void> {
     this.#closed = true;
+    this.#destroyed = true;
     const error = new Error('the connections are being given up');
     for (let errand = this.#waiting.take(); errand !== undefined; errand = this.#waiting.take())
       this.#fail(errand, error);
     for (const errand of this.#leaving.splice(0)) this.#fail(errand, error);
-    for (const opening of this.#opening) opening.giveUp(error);
+    this.#opening.giveUp(error);
     for (const connection of this.#open) connection.fail(error);
     await this.close();
   }
 
   onFree(connection: PooledConnection, keptFor: number | undefined): void {
-    const next = this.#waiting.take();
-    if (next !== undefined) this.#leaveOn(connection, next);
-    else if (this.#closed) connection.abandon();
-    else this.#kept.keep(connection, keptFor);
+    this.#giveTo(this.#kept.lifeOf(connection, keptFor));
   }
 
   onGone(connection: PooledConnection): void {
@@ -105,15 +113,50 @@ export class ConnectionPool implements ConnectionOwner {
     this.#logger.error({ error }, 'whoever asked the API server could not be told that it failed');
   }
 
+  nextWaiting(): Errand | undefined {
+    return this.#waiting.take();
+  }
+
+  onOpened(socket: Socket, errand: Errand | undefined): PooledConnection {
+    const connection = new PooledConnection(socket, this, MAX_HEADER_BYTES);
+    this.#open.add(connection);
+    if (errand === undefined) this.onFree(connection, KEPT_UNUSED);
+    else this.#sendOn(connection, errand);
+    return connection;
+  }
+
+  onNotOpened(error: Error, errand: Errand | undefined): void {
+    if (errand !== undefined) this.#fail(errand, error);
+    this.#openForWaiting();
+    this.#endIfEmpty();
+  }
+
   #place(errand: Errand): void {
-    const connection = this.#kept.take();
-    if (connection !== undefined) this.#leaveOn(connection, errand);
-    else if (this.#open.size + this.#opening.size < this.#max) this.#openFor(errand);
+    const kept = this.#kept.take();
+    if (kept !== undefined) {
+      this.#leaveOn(kept, errand);
+      return;
+    }
+    if (this.#opening.adopt(errand)) return;
+    if (this.#open.size + this.#opening.size < this.#max) this.#opening.openFor(errand);
     else this.#waiting.add(errand);
   }
 
-  #leaveOn(connection: PooledConnection, errand: Errand): void {
-    errand.connection = connection;
+  /** It goes to who has waited longest, or is kept. */
+  #giveTo(kept: Kept): void {
+    const next = this.nextWaiting();
+    if (next !== undefined) this.#leaveOn(kept, next);
+    else if (this.#closed) kept.connection.abandon();
+    else this.#kept.keep(kept);
+  }
+
+  readonly #giveBack = (kept: Kept): void => {
+    if (!kept.connection.closed) this.#giveTo(kept);
+  };
+
+  #leaveOn(kept: Kept, errand: Errand): void {
+    errand.kept = kept;
+    errand.giveBack = this.#giveBack;
     this.#leaving.push(errand);
     // Behind the poll phase, in which sockets are read.
     if (this.#leaving.length === 1) setImmediate(this.#leave);
@@ -121,13 +164,11 @@ export class ConnectionPool implements ConnectionOwner {
 
   readonly #leave = (): void => {
     for (const errand of this.#leaving.splice(0)) {
-      const { connection } = errand;
-      if (connection === undefined) continue;
-      if (errand.abandoned) {
-        // How long it may still be kept is not known here.
-        connection.abandon();
-      } else if (connection.closed) this.#place(errand);
-      else this.#sendOn(connection, errand);
+      const { kept } = errand;
+      if (kept === undefined) continue;
+      errand.kept = undefined;
+      if (kept.connection.closed) this.#place(errand);
+      else this.#sendOn(kept.connection, errand);
     }
     this.#endIfEmpty();
   };
@@ -138,33 +179,10 @@ export class ConnectionPool implements ConnectionOwner {
     connection.send(errand.request, errand.handler);
   }
 
-  #openFor(errand: Errand): void {
-    const opening = this.#connector((opened) => {
-      this.#opening.delete(opening);
-      errand.opening = undefined;
-      return opened instanceof Error ? this.#notOpened(opened, errand) : this.#opened(opened, errand);
-    });
-    this.#opening.add(opening);
-    errand.opening = opening;
-  }
-
-  #opened(socket: Socket, errand: Errand): PooledConnection {
-    const connection = new PooledConnection(socket, this, MAX_HEADER_BYTES);
-    this.#open.add(connection);
-    this.#sendOn(connection, errand);
-    return connection;
-  }
-
-  #notOpened(error: Error, errand: Errand): undefined {
-    this.#fail(errand, error);
-    this.#openForWaiting();
-    this.#endIfEmpty();
-  }
-
   #openForWaiting(): void {
     if (this.#open.size + this.#opening.size >= this.#max) return;
     const next = this.#waiting.take();
-    if (next !== undefined) this.#openFor(next);
+    if (next !== undefined) this.#opening.openFor(next);
   }
 
   /** Ends an errand that no connection is at. */

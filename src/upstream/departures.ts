@@ -11,10 +11,13 @@ import type { CallContext } from './call.ts';
 import { addressOf, type ConnectionOptions, type UpstreamCredential } from './connection.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { createConnector } from './connector.ts';
+import { TenantSeats } from './tenant-seats.ts';
 
 export interface Departure {
   /** For requests that end by themselves. */
   readonly brief: CallContext;
+  /** Which of them a tenant may hold. */
+  readonly seats: TenantSeats;
   readonly lasting: CallContext;
   /** For connections of their own. */
   readonly connection: ConnectionOptions;
@@ -30,7 +33,7 @@ export interface DepartureOptions {
   readonly credential: UpstreamCredential;
   /** Whether requests with a client's own token occur. */
   readonly passThrough: boolean;
-  /** Milliseconds that a request waits for a connection to become free. */
+  /** Milliseconds that a request waits for a seat of its tenant, and then for a connection to become free. */
   readonly patience: number;
   readonly context: Omit<CallContext, 'pool' | 'authority'>;
 }
@@ -46,6 +49,8 @@ export interface Departures {
  * thousand people at once would else be a thousand TLS handshakes at once, which all come too late.
  */
 const MAX_BRIEF = 256;
+/** The other half is always for other tenants. */
+const MAX_BRIEF_OF_TENANT = MAX_BRIEF / 2;
 
 export function createDepartures(options: DepartureOptions): Departures {
   const { credential, passThrough, connection } = options;
@@ -89,6 +94,7 @@ function lanes(
     new ConnectionPool(createConnector(connection, clock), { max, patience, clock, logger });
   return {
     brief: { ...context, authority, pool: pool(MAX_BRIEF) },
+    seats: new TenantSeats({ clock, seats: MAX_BRIEF_OF_TENANT, patience }),
     lasting: { ...context, authority, pool: pool(Number.POSITIVE_INFINITY) },
     connection,
   };

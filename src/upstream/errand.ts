@@ -2,7 +2,8 @@
  * One request, from when it is given to the pool of connections: waiting for a connection, having one made, about to
  * leave, or under way. Whoever wants the answer steers it by this.
  */
-import type { Opening } from './connector.ts';
+import type { Kept } from './kept-connections.ts';
+import type { PendingConnection } from './openings.ts';
 import type { AnswerHandler, PooledConnection, WireRequest } from './pooled-connection.ts';
 
 export class Errand {
@@ -11,8 +12,12 @@ export class Errand {
   /** Once there was no connection for it. */
   wait: { stop(): void; goOn(): void } | undefined;
   /** While it is being opened for this errand. */
-  opening: Opening | undefined;
-  /** Once there is one for it. */
+  pending: PendingConnection | undefined;
+  /** While it is about to leave over it. */
+  kept: Kept | undefined;
+  /** Given that, where it does not leave after all. */
+  giveBack: ((kept: Kept) => void) | undefined;
+  /** Once it was sent. */
   connection: PooledConnection | undefined;
   sent = false;
   abandoned = false;
@@ -26,7 +31,11 @@ export class Errand {
   abandon(): void {
     this.abandoned = true;
     this.wait?.stop();
-    this.opening?.giveUp(new Error('nobody wants the connection any more'));
+    const { pending, kept } = this;
+    this.pending = undefined;
+    this.kept = undefined;
+    pending?.leave();
+    if (kept !== undefined) this.giveBack?.(kept);
     this.#serving?.abandon();
   }
 

@@ -29,8 +29,8 @@ export interface ForwarderOptions {
 export function createForwarder(options: ForwarderOptions): Forwarder {
   return {
     forward(request, exchange, hooks): Promise<RelayResult> {
-      const { longRunning, endless, sender } = request;
-      const { brief, lasting, token } = options.departureOf(sender);
+      const { tenant, longRunning, endless, sender } = request;
+      const { brief, lasting, seats, token } = options.departureOf(sender);
       const context = longRunning ? lasting : brief;
       const framing = framingOf(exchange);
       return callUpstream(
@@ -41,8 +41,9 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           headers: request.headers,
           token,
           framing,
-          body: framing === 'none' ? undefined : contentOf(exchange, options, context.clock),
+          body: framing === 'none' ? undefined : contentOf(exchange, options, context.clock, longRunning),
           refusalIsTheirs: request.proxied || sender.kind === 'client',
+          seats: longRunning ? undefined : seats.of(tenant),
           patience: longRunning ? undefined : options.patience,
           leaving: endless ? endOf(exchange) : leavingOfClient(exchange),
         },
@@ -52,12 +53,19 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   };
 }
 
-function contentOf(exchange: Exchange, { timeouts, maxBodyBytes }: ForwarderOptions, clock: Clock) {
+function contentOf(
+  exchange: Exchange,
+  { timeouts, maxBodyBytes }: ForwarderOptions,
+  clock: Clock,
+  longRunning: boolean,
+) {
   return (onFault: (fault: Error) => void): RequestBody =>
     new RequestBody(exchange.body, {
       clock,
       maxBytes: maxBodyBytes,
       clientStall: timeouts.body,
+      // A byte now and then would else hold a connection for days. kube-apiserver gives the whole request 60 s.
+      whole: longRunning ? Number.POSITIVE_INFINITY : timeouts.response,
       // Long-running or not: a body that nobody takes hides that its client has left.
       upstreamStall: timeouts.response,
       answered: () => exchange.response.headersSent,

@@ -11,9 +11,9 @@ const KEPT = 60_000;
 /** What a server's promise to keep a connection is shortened by, for a request may be on its way. */
 const PROMISE_MARGIN = 2_000;
 
-interface Kept {
+export interface Kept {
   readonly connection: PooledConnection;
-  /** Milliseconds since the epoch, as is the next. */
+  /** When it was last used: milliseconds since the epoch, as is the next. */
   readonly since: number;
   readonly until: number;
 }
@@ -28,24 +28,29 @@ export class KeptConnections {
     this.#clock = clock;
   }
 
-  /** @param promised seconds for which the server says it keeps the connection; closed where that is too short */
-  keep(connection: PooledConnection, promised: number | undefined): void {
+  /** @param promised seconds for which the server says it keeps the connection */
+  lifeOf(connection: PooledConnection, promised: number | undefined): Kept {
     const life = promised === undefined ? KEPT : Math.min(KEPT, promised * 1_000 - PROMISE_MARGIN);
-    if (life <= 0) {
-      connection.abandon();
+    const since = this.#clock.now();
+    return { connection, since, until: since + life };
+  }
+
+  /** Closed where its life is over. */
+  keep(kept: Kept): void {
+    if (kept.until <= this.#clock.now()) {
+      kept.connection.abandon();
       return;
     }
-    const now = this.#clock.now();
-    this.#kept.push({ connection, since: now, until: now + life });
+    this.#kept.push(kept);
     this.#timer ??= this.#clock.after(KEPT, this.#letGo);
   }
 
   /** @returns undefined where there is none that may be used */
-  take(): PooledConnection | undefined {
+  take(): Kept | undefined {
     for (;;) {
       const kept = this.#kept.pop();
       if (kept === undefined) return undefined;
-      if (!kept.connection.closed && this.#clock.now() < kept.until) return kept.connection;
+      if (!kept.connection.closed && this.#clock.now() < kept.until) return kept;
       kept.connection.abandon();
     }
   }

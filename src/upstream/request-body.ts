@@ -18,6 +18,8 @@ export interface RequestBodyOptions {
   readonly maxBytes: number;
   /** Milliseconds the client may leave the API server waiting for bytes. */
   readonly clientStall: number;
+  /** Milliseconds from its first byte's being wanted to the last one's coming; infinity for as long as it takes. */
+  readonly whole: number;
   /** Milliseconds the API server may refuse to take bytes. */
   readonly upstreamStall: number;
   /** Whether the answer has begun. */
@@ -41,6 +43,8 @@ export class RequestBody extends Readable {
   #unwanted = false;
   #discarded = 0;
   #timer: Timer | undefined;
+  /** Milliseconds since the epoch. */
+  #until: number | undefined;
 
   constructor(source: Readable, options: RequestBodyOptions) {
     super({ highWaterMark: 64 * 1024 });
@@ -61,10 +65,18 @@ export class RequestBody extends Readable {
       this.push(null);
       return;
     }
-    this.#wait(this.#options.clientStall, () =>
+    this.#wait(Math.min(this.#options.clientStall, this.#left()), () =>
       this.#fault(new StatusError('BodyTimeout', 'the rest of the request body did not arrive in time')),
     );
     this.#source.resume();
+  }
+
+  /** Milliseconds until the whole of it has to be there. */
+  #left(): number {
+    const { clock, whole } = this.#options;
+    const now = clock.now();
+    this.#until ??= now + whole;
+    return Math.max(0, this.#until - now);
   }
 
   /** An error is told, not emitted: nobody listens for one any more once the call has ended. */

@@ -12,6 +12,7 @@ import t from 'tap';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createUpstream } from '../../src/upstream/upstream.ts';
 import { authority, startListener } from '../support/server/listening.ts';
 
@@ -73,6 +74,7 @@ async function startSite(secure: boolean) {
     const { method, target } = exchange;
     const sender = { kind: 'stonegate' } as const;
     const request = {
+      tenant: toTenantName('acme'),
       sender,
       method,
       target,

@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createUpstream } from '../../src/upstream/upstream.ts';
 import { eventually } from '../support/eventually.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
@@ -57,6 +58,7 @@ const listening = await startListener(
     await upstream
       .forward(
         {
+          tenant: toTenantName('acme'),
           sender: { kind: 'stonegate' },
           method,
           target: '/',

@@ -11,6 +11,7 @@ import type { LogFields, Logger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import type { Exchange } from '../../../src/pipeline/exchange.ts';
 import type { RelayResult } from '../../../src/pipeline/upstream.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import type { UpstreamCredential } from '../../../src/upstream/connection.ts';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
@@ -61,6 +62,8 @@ export interface RelayOptions {
   readonly headers?: (exchange: Exchange) => HeaderList;
   /** Looks at an exchange, or puts another in its place. */
   readonly exchange?: (exchange: Exchange) => Exchange;
+  /** Whose request it is; without it, acme's. */
+  readonly tenant?: (exchange: Exchange) => string;
   /** Milliseconds, instead of `TIMEOUTS`. */
   readonly timeouts?: Partial<typeof TIMEOUTS>;
 }
@@ -142,6 +145,7 @@ function relay(
   heads: number[],
 ): Promise<RelayResult> {
   const request = {
+    tenant: toTenantName(options.tenant?.(exchange) ?? 'acme'),
     sender: options.sender ?? ({ kind: 'stonegate' } as const),
     method: exchange.method,
     target: exchange.target,

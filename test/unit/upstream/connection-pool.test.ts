@@ -327,19 +327,79 @@ t.test('where there are no more connections', async (t) => {
     t.notMatch(ends.server.connections.map(({ received }) => received).join(), '/one');
   });
 
-  t.test('one that is given up while it is about to leave is not sent', async (t) => {
-    const ends = await poolFor(t, 1);
-    const connection = await warm(ends);
+  t.test(
+    'one that is given up while it is about to leave is not sent, and the next has its connection',
+    async (t) => {
+      const ends = await poolFor(t, 1);
+      const connection = await warm(ends);
+      const one = ends.ask({ target: '/one' });
+      const two = ends.ask({ target: '/two' });
+      one.errand?.abandon();
+      await connection.until('/two');
+      connection.send(answer('two'));
+      await two.ended;
+      t.same([one.told, two.content], [[], 'two']);
+      t.notMatch(connection.received, '/one');
+    },
+  );
+
+  t.test('thousands that are given up at once make hardly a connection', async (t) => {
+    const ends = await poolFor(t);
+    for (let asked = 0; asked < 5_000; asked += 1) {
+      ends.ask({ target: '/gone' }).errand?.abandon();
+      if (asked % 100 === 0) await turn();
+    }
     const one = ends.ask({ target: '/one' });
-    const two = ends.ask({ target: '/two' });
-    one.errand?.abandon();
-    const second = await ends.server.next();
-    await second.until('/two');
-    t.same(one.told, []);
-    t.notMatch(connection.received, '/one');
-    second.send(answer('two'));
-    await two.ended;
+    await eventually(() => ends.server.connections.some(({ received }) => received.includes('/one')));
+    const connection = ends.server.connections.find(({ received }) => received.includes('/one'));
+    connection?.send(answer('one'));
+    await one.ended;
+    t.equal(one.content, 'one');
+    t.ok(ends.sockets.length <= 2, 'one that is about to carry a request, and one being made meanwhile');
+    t.notMatch(ends.server.connections.map(({ received }) => received).join(), '/gone');
   });
+
+  t.test(
+    'a connection that nobody wanted in the end is not used where something came over it unasked',
+    async (t) => {
+      const ends = await poolFor(t);
+      ends.ask({ target: '/gone' }).errand?.abandon();
+      const connection = await ends.server.next();
+      await eventually(() => ends.sockets.length === 1);
+      connection.send(answer('planted'));
+      const one = ends.ask({ target: '/one' });
+      const second = await ends.server.next();
+      await second.until('/one');
+      second.send(answer('one'));
+      await one.ended;
+      t.equal(one.content, 'one');
+      t.equal(connection.received, '');
+    },
+  );
+
+  t.test(
+    'a connection that nobody wanted is closed before the API server would, and when the pool closes',
+    async (t) => {
+      const ends = await poolFor(t);
+      ends.ask({ target: '/gone' }).errand?.abandon();
+      const connection = await ends.server.next();
+      await eventually(() => ends.sockets.length === 1);
+      ends.clock.advance(28_000);
+      const one = ends.ask({ target: '/one' });
+      await connection.untilEnd();
+      const second = await ends.server.next();
+      await second.until('/one');
+      second.send(answer('one'));
+      await one.ended;
+      t.equal(connection.received, '');
+
+      ends.ask({ target: '/two' });
+      ends.ask({ target: '/gone' }).errand?.abandon();
+      const third = await ends.server.next();
+      void ends.pool.close();
+      await third.untilEnd();
+    },
+  );
 
   t.test(
     'one for which none becomes free in time is refused, and not sent, and holds up nobody',

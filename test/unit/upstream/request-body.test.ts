@@ -1,4 +1,5 @@
 import { PassThrough, Readable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { RequestBody } from '../../../src/upstream/request-body.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -8,7 +9,7 @@ import { codeOf } from '../../support/raw-http/relay.ts';
 function bodyOf<S extends Readable = PassThrough>(
   maxBytes = 100,
   source: S | PassThrough = new PassThrough({ highWaterMark: 1024 * 1024 }),
-  { upstreamStall = 60, answered = false } = {},
+  { upstreamStall = 60, answered = false, whole = 1_000 } = {},
 ) {
   const clock = createFakeClock(0);
   const faults: Error[] = [];
@@ -16,6 +17,7 @@ function bodyOf<S extends Readable = PassThrough>(
     clock,
     maxBytes,
     clientStall: 30,
+    whole,
     upstreamStall,
     answered: () => answered,
     onFault: (fault) => faults.push(fault),
@@ -72,6 +74,34 @@ t.test('a request body', async (t) => {
     t.same(faults, []);
     clock.advance(1);
     t.same(faults.map(codeOf), ['BodyTimeout']);
+  });
+
+  t.test('that drips for longer than the whole of it may take is the fault of the client', async (t) => {
+    const { source, body, clock, faults } = bodyOf(1_000, new PassThrough(), { whole: 100 });
+    body.resume();
+    for (let seconds = 0; seconds < 99; seconds += 1) {
+      source.write('x');
+      await turn();
+      clock.advance(1);
+    }
+    t.same(faults, []);
+    clock.advance(1);
+    t.same(faults.map(codeOf), ['BodyTimeout']);
+    t.equal(clock.pending, 0);
+  });
+
+  t.test('may drip for as long as it likes where nothing limits the whole of it', async (t) => {
+    const { source, body, clock, faults } = bodyOf(1_000, new PassThrough(), {
+      whole: Number.POSITIVE_INFINITY,
+    });
+    body.resume();
+    for (let seconds = 0; seconds < 500; seconds += 1) {
+      source.write('x');
+      await turn();
+      clock.advance(29);
+    }
+    t.same(faults, []);
+    source.end();
   });
 
   t.test('come and not wanted is the fault of the API server', async (t) => {
@@ -172,6 +202,7 @@ t.test('a request body', async (t) => {
       clock,
       maxBytes: 1,
       clientStall: 1,
+      whole: 1,
       upstreamStall: 1,
       answered: () => false,
       onFault: (fault) => t.fail(fault.message),

@@ -1,0 +1,226 @@
+/**
+ * Requests of several tenants to an API server that answers, refuses, hangs up or says nothing, from people who stay or leave: in
+ * whatever order, no tenant has more under way than its seats, none waits while one of its seats is free, and in the end every
+ * seat is free again.
+ */
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import fc from 'fast-check';
+import t from 'tap';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { type CallContext, type CallResult, callUpstream } from '../../src/upstream/call.ts';
+import { ConnectionPool } from '../../src/upstream/connection-pool.ts';
+import { createConnector } from '../../src/upstream/connector.ts';
+import { IdleTimers } from '../../src/upstream/idle-timer.ts';
+import { TenantSeats } from '../../src/upstream/tenant-seats.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import type { RawConnection } from '../support/raw-http/raw-connection.ts';
+import { startRawServer } from '../support/raw-http/raw-server.ts';
+
+const SEATS = 2;
+const MAX_CONNECTIONS = 5;
+const PATIENCE = 20_000;
+const TENANTS = ['acme', 'globex', 'initech'];
+
+type Step =
+  | {
+      readonly does: 'ask';
+      readonly tenant: number;
+      readonly how: 'get' | 'post' | 'unspeakable' | 'throwing';
+    }
+  | { readonly does: 'leave' | 'break body'; readonly who: number }
+  | { readonly does: 'reply' | 'refuse' | 'garbage' | 'reset'; readonly where: number }
+  | { readonly does: 'advance'; readonly milliseconds: number }
+  | { readonly does: 'turn' };
+
+const REPLIES = {
+  reply: 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}',
+  refuse: 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\n{}',
+  garbage: 'garbage\r\n\r\n',
+};
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      does: fc.constant('ask'),
+      tenant: fc.nat(TENANTS.length - 1),
+      how: fc.constantFrom('get', 'get', 'post', 'unspeakable', 'throwing'),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ does: fc.constantFrom('leave', 'break body'), who: fc.nat(9) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      does: fc.constantFrom('reply', 'reply', 'refuse', 'garbage', 'reset'),
+      where: fc.nat(9),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ does: fc.constant('advance'), milliseconds: fc.constantFrom(1, 9_000, PATIENCE) }),
+  },
+  { weight: 6, arbitrary: fc.constant<Step>({ does: 'turn' }) },
+);
+
+interface Asker {
+  readonly tenant: string;
+  /** Once its body is wanted. */
+  breakBody: (fault: Error) => void;
+  leave(): void;
+  ended: boolean;
+}
+
+class World {
+  readonly seats: TenantSeats;
+  readonly askers: Asker[] = [];
+  readonly clock = createFakeClock();
+  readonly #context: CallContext;
+  readonly #patience = new IdleTimers(this.clock, PATIENCE);
+  readonly #connections: readonly RawConnection[];
+
+  constructor(url: string, connections: readonly RawConnection[]) {
+    const { clock } = this;
+    const connector = createConnector({ server: url, connectTimeout: 5_000 }, clock);
+    const pool = new ConnectionPool(connector, {
+      max: MAX_CONNECTIONS,
+      patience: PATIENCE,
+      clock,
+      logger: silentLogger,
+    });
+    this.#context = { pool, authority: 'api', clock, logger: silentLogger, telemetry: noTelemetry };
+    this.#connections = connections;
+    this.seats = new TenantSeats({ clock, seats: SEATS, patience: PATIENCE });
+  }
+
+  get pool(): ConnectionPool {
+    return this.#context.pool;
+  }
+
+  async take(step: Step): Promise<void> {
+    switch (step.does) {
+      case 'ask':
+        this.#ask(TENANTS[step.tenant] ?? 'acme', step.how);
+        break;
+      case 'leave':
+        this.askers.at(-1 - step.who)?.leave();
+        break;
+      case 'break body':
+        this.askers.at(-1 - step.who)?.breakBody(new Error('the body broke off'));
+        break;
+      case 'advance':
+        this.clock.advance(step.milliseconds);
+        break;
+      case 'turn':
+        await turn();
+        break;
+      default:
+        this.#answer(step.does, step.where);
+    }
+  }
+
+  /** What must be so at any time. */
+  check(): void {
+    for (const tenant of TENANTS) {
+      const { taken } = this.seats.of(tenant);
+      const underWay = this.askers.filter((each) => each.tenant === tenant && !each.ended).length;
+      assert.equal(taken, Math.min(SEATS, underWay), `${tenant}: ${taken} seats for ${underWay} requests`);
+    }
+  }
+
+  #ask(tenant: string, how: Extract<Step, { does: 'ask' }>['how']): void {
+    let leave: () => void = () => undefined;
+    const body = how === 'post' ? new PassThrough() : undefined;
+    body?.write('{');
+    const asker: Asker = { tenant, breakBody: () => undefined, leave: () => leave(), ended: false };
+    this.askers.push(asker);
+    const leaving = {
+      left: false,
+      onLeave(callback: () => void) {
+        leave = callback;
+      },
+      offLeave() {
+        asker.ended = true;
+      },
+    };
+    const ended = (): void => {
+      assert.ok(asker.ended);
+    };
+    callUpstream(
+      this.#context,
+      {
+        method: body === undefined ? 'GET' : 'POST',
+        target: how === 'unspeakable' ? '/ä' : '/',
+        headers: [],
+        token: undefined,
+        framing: body === undefined ? 'none' : 'chunked',
+        body:
+          body &&
+          ((onFault) => {
+            asker.breakBody = onFault;
+            return body;
+          }),
+        seats: this.seats.of(tenant),
+        refusalIsTheirs: false,
+        patience: this.#patience,
+        leaving,
+      },
+      {
+        head() {
+          if (how === 'throwing') throw new Error('the sink broke down');
+        },
+        data: () => undefined,
+        end: () => undefined,
+        brokeOff: (result: CallResult) => result,
+      },
+    ).then(ended, ended);
+  }
+
+  #answer(how: 'reply' | 'refuse' | 'garbage' | 'reset', where: number): void {
+    const open = this.#connections.filter(({ socket }) => !socket.destroyed && socket.writable);
+    const connection = open[where % Math.max(1, open.length)];
+    if (how === 'reset') connection?.reset();
+    else connection?.send(REPLIES[how]);
+  }
+}
+
+t.test('seats are given back at every end, and to whoever waits', async (t) => {
+  let asked = 0;
+  let waited = 0;
+  const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
+  const property = fc.asyncProperty(steps, fc.constantFrom('close', 'destroy'), async (taken, last) => {
+    const server = await startRawServer();
+    const world = new World(server.url, server.connections);
+    try {
+      for (const each of taken) {
+        await world.take(each);
+        world.check();
+        waited += world.askers.filter(({ ended }) => !ended).length > SEATS * TENANTS.length ? 1 : 0;
+      }
+      const closing = last === 'close' ? world.pool.close() : undefined;
+      if (last === 'close') {
+        for (const asker of world.askers.filter((_each, index) => index % 2 === 0))
+          if (!asker.ended) asker.leave();
+        for (let round = 0; round < 10; round += 1) {
+          await turn();
+          world.check();
+          world.clock.advance(PATIENCE);
+        }
+      }
+      await world.pool.destroy();
+      await closing;
+      world.check();
+      assert.ok(world.askers.every(({ ended }) => ended));
+      for (const tenant of TENANTS) assert.equal(world.seats.of(tenant).taken, 0);
+      asked += world.askers.length;
+      assert.equal(world.clock.pending, 0);
+    } finally {
+      await world.pool.destroy();
+      await server.close();
+    }
+  });
+  await t.resolves(fc.assert(property, { numRuns: 300 }));
+  t.ok(asked > 1_000 && waited > 100, `enough asked (${asked}) and waited (${waited})`);
+});
