@@ -5,10 +5,11 @@
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Readable } from 'node:stream';
 import type { ClientCertificate } from '../api/client-certificate.ts';
-import { fromRawHeaders, type HeaderList } from '../lib/header-list.ts';
+import type { HeaderList } from '../lib/header-list.ts';
 import type { Leaving } from '../lib/leaving.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
 import { continueOnRead } from './expect-continue.ts';
+import { requestFields } from './http2-fields.ts';
 import type { Http2Peer } from './http2-peer.ts';
 import { Http2Response } from './http2-response.ts';
 
@@ -29,7 +30,7 @@ export class Http2Exchange extends Http2Response implements Exchange {
     super(stream, method, peer);
     this.method = method;
     this.target = pseudo[':path'] ?? '';
-    this.headers = fromRawHeaders(raw);
+    this.headers = requestFields(raw);
     this.#body = stream;
   }
 

@@ -2,7 +2,8 @@
  * Ends HTTP/2 connections that Node's own limits let live for ever: one that never says the preface, one that
  * begins a request head and does not finish it, one without a request for too long, one that takes its requests
  * back as fast as it makes them (CVE-2023-44487), and one that sends nothing but control frames. HTTP/2 connections
- * escape `headersTimeout`, and `idle-guard.ts` knows HTTP/1 alone. It also frees what a reset leaves behind.
+ * escape `headersTimeout`, and `idle-guard.ts` knows HTTP/1 alone. It also frees what a reset leaves behind, and the
+ * socket of a session that is destroyed and cannot close.
  * RFC 9113 §10.5.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
@@ -87,7 +88,13 @@ export class SessionWatch {
   }
 
   readonly #look = (): void => {
+    // Its last words do not get out, and Node waits for that for ever: the client reads nothing, or has gone meanwhile.
+    if (this.#session.destroyed) {
+      this.#socket.destroy();
+      return;
+    }
     const { clock, timeouts } = this.#options;
+    this.#timer = clock.after(Math.min(timeouts.header, timeouts.idle), this.#look);
     this.#sweep();
     this.#controlFrames = 0;
     this.#resets = 0;
@@ -97,8 +104,6 @@ export class SessionWatch {
     if (!this.#settled) this.#breakOff('no preface', constants.NGHTTP2_PROTOCOL_ERROR);
     else if (stuck) this.#breakOff('unfinished request head', constants.NGHTTP2_ENHANCE_YOUR_CALM);
     else if (this.#open.size === 0 && clock.now() - this.#idleSince >= timeouts.idle) this.#sayGoodbye();
-    if (!this.#session.destroyed)
-      this.#timer = clock.after(Math.min(timeouts.header, timeouts.idle), this.#look);
   };
 
   #sayGoodbye(): void {
@@ -109,12 +114,8 @@ export class SessionWatch {
   }
 
   #breakOff(reason: string, code: number): void {
-    const { clock, timeouts, logger } = this.#options;
-    logger.debug({ reason }, 'an HTTP/2 connection was broken off');
+    this.#options.logger.debug({ reason }, 'an HTTP/2 connection was broken off');
     this.#session.goaway(code);
     this.#session.destroy();
-    // What a client that reads nothing leaves unsent would hold the socket for ever.
-    this.#timer.cancel();
-    this.#timer = clock.after(timeouts.header, () => this.#socket.destroy());
   }
 }

@@ -11,6 +11,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { headerValue } from '../lib/header-list.ts';
 import { Round } from '../lib/round.ts';
 import { Http2Exchange } from './http2-exchange.ts';
+import { WITH_PADDED_FIELDS } from './http2-fields.ts';
 import type { Http2Peer } from './http2-peer.ts';
 import { MAX_CONCURRENT_STREAMS, SessionWatch } from './http2-watch.ts';
 import { refuse, type ServeContext, serveGuarded } from './serve-context.ts';
@@ -29,6 +30,7 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
       maxHeaderListSize: 2 * context.headerBytes,
     },
     maxHeaderListPairs: 2_000,
+    ...WITH_PADDED_FIELDS,
   });
   const peer: Http2Peer = {
     session,

@@ -1,0 +1,35 @@
+/** Node destroys the session of a flood, and then may wait for ever for a last write to a client that has gone. */
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import t from 'tap';
+import { eventually } from '../../support/eventually.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import type { DeadFlood } from '../../support/server/dead-flood.ts';
+import { authority, startListener } from '../../support/server/listening.ts';
+
+t.test('of a flood of requests whose client goes at once nothing stays', async (t) => {
+  const clock = createFakeClock();
+  const signals: AbortSignal[] = [];
+  const listening = await startListener(
+    async ({ response, signal }) => {
+      signals.push(signal);
+      // While it works on the requests, their client goes.
+      const until = performance.now() + 0.3;
+      while (performance.now() < until);
+      await null;
+      response.writeHead(401, []);
+      response.end('x'.repeat(300));
+    },
+    { clock },
+  );
+  t.teardown(() => listening.close());
+  const flood: DeadFlood = { port: listening.port, ca: authority.cert, connections: 20 };
+  const script = new URL('../../support/server/dead-flood.ts', import.meta.url);
+  await once(new Worker(script, { workerData: flood }), 'exit');
+  t.ok(signals.length > 0, `${signals.length} requests were begun`);
+  await eventually(() => {
+    clock.advance(1_000);
+    return listening.listener.activeConnections === 0;
+  });
+  t.equal(clock.pending, 0, 'nothing waits for any of them');
+});
