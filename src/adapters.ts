@@ -20,7 +20,7 @@ import { createKeystoneClient, type KeystoneClient } from './clients/keystone.ts
 import { createIssuerKeys, type DiscoveredIssuerKeys } from './clients/oidc.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { KeystoneParts, type RoleCaches } from './keystone-parts.ts';
-import { createKept, type Kept } from './lib/kept.ts';
+import { createKept, type Keeping, type Kept, keepTogether, type TwoStep } from './lib/kept.ts';
 import {
   fingerprintOf,
   type Shared,
@@ -40,8 +40,8 @@ export interface Keystone {
 /** For one issuer: the document and the keys together. */
 const ISSUER_TIMEOUT = 10_000;
 
-/** The parts that live as long as what they are made of. */
-export class Adapters {
+/** The parts that live as long as what they are made of. What is asked for is prepared, until it is committed. */
+export class Adapters implements TwoStep {
   readonly #around: Surroundings;
   /** Not closed yet: the current one, and replaced ones that still have watches or tunnels. */
   readonly #upstreams = new Set<Upstream>();
@@ -50,15 +50,27 @@ export class Adapters {
     this.#upstreams.delete(upstream);
   });
   readonly #shared = createKept<Shared>(({ cache }) => cache.close());
-  readonly #keystone = createKept<Keystone>(({ client, contact }) => {
-    contact.stop();
-    return client.close();
-  });
+  readonly #keystone = createKept<Keystone>(
+    ({ client, contact }) => {
+      contact.stop();
+      return client.close();
+    },
+    ({ contact }) => contact.start(),
+  );
   readonly #tokens = createKept<ClearableCredentialCache<KeystoneToken>>((cache) => cache.clear());
   readonly #vouched = createKept<ClearableCredentialCache<VouchedUser>>((cache) => cache.clear());
   readonly #issuers = new Map<string, Kept<DiscoveredIssuerKeys>>();
 
   readonly #keystoneParts: KeystoneParts;
+  readonly #all: Keeping = keepTogether(() => [
+    this.#upstream,
+    this.#shared,
+    this.#keystone,
+    this.#tokens,
+    this.#vouched,
+    this.#keystoneParts.all,
+    ...this.#issuers.values(),
+  ]);
 
   constructor(surroundings: Surroundings) {
     this.#around = surroundings;
@@ -87,6 +99,17 @@ export class Adapters {
     });
   }
 
+  /**
+   * The one in force, for whatever asks in its own time and not for a request.
+   *
+   * @throws Error before the first commit
+   */
+  get upstreamInForce(): Upstream {
+    const { current } = this.#upstream;
+    if (current === undefined) throw new Error('nothing is in force yet');
+    return current;
+  }
+
   keystone(loaded: LoadedConfiguration, keystone: KeystoneConfiguration): Keystone {
     const ca = keystone.caFile === undefined ? {} : { ca: loaded.file(keystone.caFile).toString() };
     const { serviceCredential: credential } = keystone;
@@ -106,7 +129,6 @@ export class Adapters {
         contact: () => client.probe(),
         ...this.#around,
       });
-      contact.start();
       return { client, contact };
     });
     this.#keystoneParts.follow(loaded, keystone, built.client, madeOf, this.shared(loaded));
@@ -145,6 +167,7 @@ export class Adapters {
   ): ForgettingCredentialCache<VouchedUser> {
     const { maxEntries } = loaded.configuration.cache;
     const madeOf = fingerprintOf(maxEntries, cacheTTL, negativeCacheTTL, loaded.digest, sharedMadeOf(loaded));
+    const shared = this.shared(loaded);
     return this.#vouched.take(madeOf, () =>
       createCredentialCache({
         ...this.#around,
@@ -154,7 +177,7 @@ export class Adapters {
         staleIfUnavailable: 0,
         maxEntries,
         configurationDigest: loaded.digest,
-        shared: this.shared(loaded),
+        shared,
         codec: vouchedUserCodec,
       }),
     );
@@ -183,11 +206,11 @@ export class Adapters {
   issuer(loaded: LoadedConfiguration, jwt: JWTConfiguration): DiscoveredIssuerKeys {
     const { url, discoveryURL, caFile, certificateAuthority } = jwt.issuer;
     const ca = caFile === undefined ? certificateAuthority : loaded.file(caFile);
-    const kept = this.#issuers.get(url) ?? createKept<DiscoveredIssuerKeys>((keys) => keys.close());
+    const kept = this.#issuers.get(url) ?? createKept(closeKeys, startKeys);
     this.#issuers.set(url, kept);
     const { keysMaxAge, keysRefreshInterval } = jwt;
-    return kept.take(fingerprintOf(discoveryURL, ca, keysMaxAge, keysRefreshInterval), () => {
-      const keys = createIssuerKeys({
+    return kept.take(fingerprintOf(discoveryURL, ca, keysMaxAge, keysRefreshInterval), () =>
+      createIssuerKeys({
         ...this.#around,
         url,
         discoveryURL,
@@ -195,46 +218,31 @@ export class Adapters {
         maxAge: keysMaxAge,
         refreshInterval: keysRefreshInterval,
         timeout: ISSUER_TIMEOUT,
-      });
-      keys.start();
-      return keys;
-    });
+      }),
+    );
   }
 
-  /**
-   * Takes leave of what `loaded` does not use.
-   *
-   * @returns ends it; to be called when no request needs it any more
-   */
-  retire({ configuration }: LoadedConfiguration): () => Promise<void> {
-    const { keystone, jwt, tokenReview } = configuration.authentication;
-    const urls = new Set(jwt.map(({ issuer }) => issuer.url));
-    for (const [url, kept] of this.#issuers) if (!urls.has(url)) kept.retire();
-    if (tokenReview === undefined) this.#vouched.retire();
-    if (keystone === undefined)
-      for (const part of [this.#keystone, this.#tokens, this.#keystoneParts]) part.retire();
-    const ends = this.#all().map((kept) => kept.former());
-    return async () => {
-      await Promise.all(ends.map((end) => end()));
-    };
+  /** What was asked for since the last commit is in force, and nothing else. */
+  commit(): void {
+    this.#all.commit();
+  }
+
+  rollback(): Promise<void> {
+    return this.#all.rollback();
+  }
+
+  /** @returns ends what was replaced until now; to be called when no request needs it any more */
+  former(): () => Promise<void> {
+    return this.#all.former();
   }
 
   /** To be called when no client is left: what is still asked of the API server is asked for nobody. */
   async close(): Promise<void> {
-    const ended = Promise.all(this.#all().map((kept) => kept.end()));
+    const ended = this.#all.end();
     await Promise.all([...this.#upstreams].map((upstream) => upstream.destroy()));
     await ended;
   }
-
-  #all(): Pick<Kept<unknown>, 'former' | 'end'>[] {
-    return [
-      this.#upstream,
-      this.#shared,
-      this.#keystone,
-      this.#tokens,
-      this.#vouched,
-      ...this.#keystoneParts.all(),
-      ...this.#issuers.values(),
-    ];
-  }
 }
+
+const closeKeys = (keys: DiscoveredIssuerKeys) => keys.close();
+const startKeys = (keys: DiscoveredIssuerKeys) => keys.start();

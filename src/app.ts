@@ -75,9 +75,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const adapters = new Adapters(surroundings);
   const observer = observerOf(audit, metrics, surroundings);
   const provisioning = new ServedProvisioning(surroundings, adapters);
-  let onRequest = provisioning.onRequest(loaded);
-  let current = pipelineOf(loaded, adapters, surroundings, observer, onRequest);
-  let upstream = adapters.upstream(loaded);
+  let current = pipelineOf(loaded, adapters, surroundings, observer, provisioning.prepare(loaded));
   /** When no request is undecided in a pipeline that was replaced. */
   let former: Promise<unknown> = Promise.resolve();
 
@@ -108,30 +106,51 @@ export async function createApp(options: AppOptions): Promise<App> {
       throw error;
     },
   );
-  const probe = createApiServerProbe({ ...surroundings, fetcher: () => upstream, interval: PROBE_INTERVAL });
+  /** Whatever is prepared before it is in force, in this order: the later ask the earlier. */
+  const parts = [adapters, provisioning, portal, webhook].filter((part) => part !== undefined);
+  for (const part of parts) part.commit();
+  const fetcher = () => adapters.upstreamInForce;
+  const probe = createApiServerProbe({ ...surroundings, fetcher, interval: PROBE_INTERVAL });
   probe.start();
-  provisioning.apply(loaded);
 
-  async function apply(next: LoadedConfiguration): Promise<void> {
+  /** Everything that can fail comes before anything that has an effect on what is in force. */
+  function apply(next: LoadedConfiguration): void {
+    const bringIntoForce = prepare(next);
     sayWhatNeedsRestart(configuration, next.configuration, logger);
-    listener.setTLS(tlsOf(next));
-    onRequest = provisioning.onRequest(next);
-    const built = pipelineOf(next, adapters, surroundings, observer, onRequest);
-    // A part may serve several pipelines: it is ended after the last of them.
-    former = Promise.all([former, current.undecided.ended(), webhook?.ended()]);
-    portal?.apply(next, built.stages);
-    webhook?.apply(next, built.stages);
-    current = built;
-    upstream = adapters.upstream(next);
-    logger.setLevel(next.configuration.log.level);
-    provisioning.apply(next);
+    // A part may serve several pipelines, the portal and the webhook: it is ended after the last of them.
+    former = Promise.all([former, current.undecided.ended(), portal?.ended(), webhook?.ended()]);
+    bringIntoForce();
     warnOfCertificates(next, surroundings);
-    const ends = [provisioning.former(onRequest), adapters.retire(next)];
+    const ends = [provisioning.former(), adapters.former()];
     void former
       .then(() => Promise.all(ends.map((end) => end())))
       .catch((error: unknown) => {
         logger.error({ error }, 'ending replaced parts failed');
       });
+  }
+
+  /**
+   * @returns brings it into force; never throws
+   * @throws Error where some part of it cannot be made; nothing of it is left then, and all in force is as it was
+   */
+  function prepare(next: LoadedConfiguration): () => void {
+    try {
+      const setTLS = listener.prepareTLS(tlsOf(next));
+      const built = pipelineOf(next, adapters, surroundings, observer, provisioning.prepare(next));
+      portal?.prepare(next, built.stages);
+      webhook?.prepare(next, built.stages);
+      return () => {
+        setTLS();
+        current = built;
+        for (const part of parts) part.commit();
+        logger.setLevel(next.configuration.log.level);
+      };
+    } catch (error) {
+      Promise.all(parts.map((part) => part.rollback())).catch((failure: unknown) => {
+        logger.error({ error: failure }, 'ending what was prepared failed');
+      });
+      throw error;
+    }
   }
 
   const reloader: Reloader = createReloader({ ...surroundings, file, sources, watched, apply });

@@ -39,6 +39,7 @@ async function explainWith(
   const adapters = new Adapters(surroundings);
   try {
     const built = pipelineOf(withoutSharedCache(loaded), adapters, surroundings, NOBODY);
+    adapters.commit();
     return await built.explain(spec, { peerAddress: undefined, signal: new AbortController().signal });
   } finally {
     await adapters.close();

@@ -14,7 +14,7 @@ import type { KeystoneClient } from './clients/keystone.ts';
 import { createRevocations, type Revocations } from './clients/keystone-revocations.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { eventTag } from './lib/drop-tags.ts';
-import { createKept, type Kept } from './lib/kept.ts';
+import { createKept, type Keeping, keepTogether } from './lib/kept.ts';
 import { fingerprintOf, longestLife, type Surroundings, sharedMadeOf } from './made-of.ts';
 
 export interface RoleCaches {
@@ -25,7 +25,11 @@ export interface RoleCaches {
 export class KeystoneParts {
   readonly #around: Surroundings;
   readonly #roles = createKept<RoleCaches>((caches) => clear(caches));
-  readonly #revocations = createKept<Revocations>((revocations) => revocations.stop());
+  readonly #revocations = createKept<Revocations>(
+    (revocations) => revocations.stop(),
+    (revocations) => revocations.start(),
+  );
+  readonly all: Keeping = keepTogether(() => [this.#revocations, this.#roles]);
 
   constructor(surroundings: Surroundings) {
     this.#around = surroundings;
@@ -37,10 +41,7 @@ export class KeystoneParts {
     { roleAssignments }: KeystoneConfiguration,
     shared: SharedCache,
   ): RoleCaches | undefined {
-    if (roleAssignments === undefined) {
-      this.#roles.retire();
-      return undefined;
-    }
+    if (roleAssignments === undefined) return undefined;
     const { maxEntries } = loaded.configuration.cache;
     const lifetimes = {
       ttl: roleAssignments.cacheTTL,
@@ -75,13 +76,10 @@ export class KeystoneParts {
     clientMadeOf: string,
     shared: SharedCache,
   ): void {
-    if (quietService === undefined || revocationEvents === false) {
-      this.#revocations.retire();
-      return;
-    }
+    if (quietService === undefined || revocationEvents === false) return;
     const madeOf = fingerprintOf(clientMadeOf, revocationEvents, sharedMadeOf(loaded));
-    this.#revocations.take(madeOf, () => {
-      const revocations = createRevocations({
+    this.#revocations.take(madeOf, () =>
+      createRevocations({
         ...this.#around,
         service: quietService,
         interval: revocationEvents.interval,
@@ -94,23 +92,12 @@ export class KeystoneParts {
           await shared.drop(tagsOfEvent(event));
           await shared.drop([done]);
         },
-      });
-      revocations.start();
-      return revocations;
-    });
+      }),
+    );
   }
 
   forget(): void {
     if (this.#roles.current !== undefined) clear(this.#roles.current);
-  }
-
-  /** Without a Keystone there is nothing to keep. */
-  retire(): void {
-    for (const kept of this.all()) kept.retire();
-  }
-
-  all(): Pick<Kept<unknown>, 'former' | 'end' | 'retire'>[] {
-    return [this.#revocations, this.#roles];
   }
 }
 

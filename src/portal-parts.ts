@@ -15,7 +15,7 @@ import { createOidcPortalLogin, type OidcPortalLogin } from './clients/oidc-port
 import { createPortalPasswordLogin, type PortalPasswordLogin } from './clients/portal-password-login.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { createSignInLimit } from './flowcontrol/sign-in-limit.ts';
-import { createKept, type Kept } from './lib/kept.ts';
+import { createKept, type Keeping, type Kept, keepTogether } from './lib/kept.ts';
 import { fingerprintOf, type Surroundings, sealingSecrets } from './made-of.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import type { Stages } from './pipeline/stages.ts';
@@ -36,6 +36,7 @@ export class PortalParts {
   readonly #limit = createKept<SignInLimit>(() => {});
   readonly #password = createKept<PortalPasswordLogin>((login) => login.close());
   readonly #issuers = new Map<string, Kept<OidcPortalLogin>>();
+  readonly kept: Keeping = keepTogether(() => [this.#limit, this.#password, ...this.#issuers.values()]);
 
   constructor(around: Surroundings, adapters: Adapters) {
     this.#around = around;
@@ -44,7 +45,11 @@ export class PortalParts {
     this.#ownSealer = createPortalSealer([], around.random);
   }
 
-  /** @param identification of the API, so that the portal knows people as the API does */
+  /**
+   * Prepared, until `kept` is committed.
+   *
+   * @param identification of the API, so that the portal knows people as the API does
+   */
   portal(
     loaded: LoadedConfiguration,
     portal: PortalConfiguration,
@@ -72,22 +77,6 @@ export class PortalParts {
       sealer: this.#sealer(loaded),
       sessionLifetime: portal.sessionLifetime,
     });
-  }
-
-  /** @returns ends what was replaced until now, to be called when nobody needs it any more */
-  former(): () => Promise<void> {
-    const ends = this.#connections().map((kept) => kept.former());
-    return async () => {
-      await Promise.all(ends.map((end) => end()));
-    };
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#connections().map((kept) => kept.end()));
-  }
-
-  #connections(): Pick<Kept<unknown>, 'former' | 'end'>[] {
-    return [this.#password, ...this.#issuers.values()];
   }
 
   #sessions(loaded: LoadedConfiguration): SessionStore {

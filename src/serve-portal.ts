@@ -5,16 +5,23 @@
 import type { AddressInfo } from 'node:net';
 import type { Adapters } from './adapters.ts';
 import type { LoadedConfiguration } from './config/load.ts';
+import type { TwoStep } from './lib/kept.ts';
 import type { Surroundings } from './made-of.ts';
 import type { Stages } from './pipeline/stages.ts';
 import { PortalParts } from './portal-parts.ts';
 import type { TLSMaterial } from './server/tls-material.ts';
 import { createSideListener } from './side-listener.ts';
 
-export interface PortalService {
+export interface PortalService extends TwoStep {
   readonly address: AddressInfo;
-  /** Takes a new configuration. Its `bind` stays as it was at the start. */
-  apply(loaded: LoadedConfiguration, stages: Stages): void;
+  /**
+   * What the next commit brings into force. Its `bind` stays as it was at the start.
+   *
+   * @throws Error where it cannot be used
+   */
+  prepare(loaded: LoadedConfiguration, stages: Stages): void;
+  /** Resolves when no page that was begun with a former configuration is under way. */
+  ended(): Promise<void>;
   /** @param grace milliseconds that pages under way may still take */
   close(grace: number): Promise<void>;
 }
@@ -35,7 +42,7 @@ export async function startPortal(
   const listener = await createSideListener({
     ...around,
     name: 'portal',
-    parts,
+    parts: parts.kept,
     bind: portal.bind,
     tls: tlsOf(loaded, portal.tls),
     http2: false,
@@ -45,15 +52,18 @@ export async function startPortal(
   });
   return {
     address: listener.address,
-    apply(next, nextStages) {
+    prepare(next, nextStages) {
       const configured = next.configuration.portal;
-      listener.apply(
+      listener.prepare(
         configured && {
           serve: parts.portal(next, configured, nextStages),
           tls: tlsOf(next, configured.tls),
         },
       );
     },
+    commit: () => listener.commit(),
+    rollback: () => listener.rollback(),
+    ended: () => listener.ended(),
     close: (grace) => listener.close(grace),
   };
 }

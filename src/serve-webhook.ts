@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { Adapters } from './adapters.ts';
 import type { WebhookConfiguration } from './api/config-v1alpha1.ts';
 import type { LoadedConfiguration } from './config/load.ts';
+import type { TwoStep } from './lib/kept.ts';
 import type { ReadinessCheck } from './lib/readiness.ts';
 import type { Surroundings } from './made-of.ts';
 import type { Stages } from './pipeline/stages.ts';
@@ -13,12 +14,16 @@ import type { TLSMaterial } from './server/tls-material.ts';
 import { createSideListener } from './side-listener.ts';
 import { WebhookParts } from './webhook-parts.ts';
 
-export interface WebhookService {
+export interface WebhookService extends TwoStep {
   readonly address: AddressInfo;
   /** Of the rules that are kept in ConfigMaps. */
   readonly checks: readonly ReadinessCheck[];
-  /** Takes a new configuration. Its `bind` stays as it was at the start. */
-  apply(loaded: LoadedConfiguration, stages: Stages): void;
+  /**
+   * What the next commit brings into force. Its `bind` stays as it was at the start.
+   *
+   * @throws Error where it cannot be used
+   */
+  prepare(loaded: LoadedConfiguration, stages: Stages): void;
   /** Resolves when no review that was begun with a former configuration is under way. */
   ended(): Promise<void>;
   /** @param grace milliseconds that reviews under way may still take */
@@ -37,11 +42,11 @@ export async function startWebhook(
 ): Promise<WebhookService | undefined> {
   const { webhook, server } = loaded.configuration;
   if (webhook === undefined) return undefined;
-  const parts = new WebhookParts(around, adapters, loaded);
+  const parts = new WebhookParts(around, adapters);
   const listener = await createSideListener({
     ...around,
     name: 'webhook',
-    parts,
+    parts: parts.kept,
     bind: webhook.bind,
     tls: tlsOf(loaded, webhook.tls),
     http2: server.http2,
@@ -49,23 +54,26 @@ export async function startWebhook(
     limits: server.limits,
     serve: parts.webhook(loaded, webhook, mode),
   });
-  sayWhatLegacyMeans(webhook, around);
+  let prepared: WebhookConfiguration | undefined = webhook;
   return {
     address: listener.address,
     get checks() {
       return parts.checks;
     },
-    apply(next, stages) {
-      const configured = next.configuration.webhook;
-      if (configured === undefined) {
-        parts.retire();
-        listener.apply(undefined);
-        return;
-      }
-      const serve = parts.webhook(next, configured, stages.mode);
-      listener.apply({ serve, tls: tlsOf(next, configured.tls) });
-      sayWhatLegacyMeans(configured, around);
+    prepare(next, stages) {
+      prepared = next.configuration.webhook;
+      listener.prepare(
+        prepared && {
+          serve: parts.webhook(next, prepared, stages.mode),
+          tls: tlsOf(next, prepared.tls),
+        },
+      );
     },
+    commit() {
+      listener.commit();
+      if (prepared !== undefined) sayWhatLegacyMeans(prepared, around);
+    },
+    rollback: () => listener.rollback(),
     ended: () => listener.ended(),
     close: (grace) => listener.close(grace),
   };

@@ -12,7 +12,7 @@ import { createPeriodicProvisioning, LEASE_TTL, type PeriodicProvisioning } from
 import { createRedisLease } from './cache/redis-lease.ts';
 import type { LeaseStore } from './cache/shared-store.ts';
 import type { LoadedConfiguration } from './config/load.ts';
-import { createKept } from './lib/kept.ts';
+import { createKept, type TwoStep } from './lib/kept.ts';
 import { fingerprintOf, type Surroundings } from './made-of.ts';
 import { createProvisioning, provisioningMadeOf, provisioningUpstream } from './provisioning-parts.ts';
 import { tenancyModeOf } from './tenancy-mode-of.ts';
@@ -34,13 +34,18 @@ interface Loop {
   readonly periodic: PeriodicProvisioning;
 }
 
-export class ServedProvisioning {
+interface Wanted {
+  readonly loop: Loop | undefined;
+  readonly bindsUsers: boolean;
+}
+
+export class ServedProvisioning implements TwoStep {
   readonly #around: Surroundings;
   readonly #adapters: Adapters;
   readonly #upstream = createKept<Upstream>((upstream) => upstream.destroy());
-  /** Those that some request may still ask. */
-  readonly #asked = new Set<RequestProvisioning>();
+  readonly #asked = createKept<RequestProvisioning>((asked) => asked.close());
   #loop: Loop | undefined;
+  #prepared: Wanted = { loop: undefined, bindsUsers: false };
   /** When the loop in force has been begun, and the ones before have ended. */
   #changed: Promise<void> = Promise.resolve();
 
@@ -49,12 +54,23 @@ export class ServedProvisioning {
     this.#adapters = adapters;
   }
 
-  /** @returns for the pipeline of that configuration; undefined where nothing is made when people come */
-  onRequest(loaded: LoadedConfiguration): RequestProvisioning | undefined {
+  /**
+   * What the next commit brings into force: a loop is begun, goes on or ends.
+   *
+   * @returns for the pipeline of that configuration; undefined where nothing is made when people come
+   */
+  prepare(loaded: LoadedConfiguration): RequestProvisioning | undefined {
+    const { provision, subjects } = loaded.configuration.bindings;
+    const loop = provision === 'periodic' ? this.#loopOf(loaded, this.#loop) : undefined;
+    this.#prepared = { loop, bindsUsers: provision !== 'none' && subjects === 'users' };
+    if (provision !== 'onRequest') return undefined;
+    return this.#asked.take(Symbol('each configuration has its own'), () => this.#onRequest(loaded));
+  }
+
+  #onRequest(loaded: LoadedConfiguration): RequestProvisioning {
     const { bindings } = loaded.configuration;
-    if (bindings.provision !== 'onRequest') return undefined;
     const { provisioning } = this.#parts(loaded);
-    const built = createRequestProvisioning({
+    return createRequestProvisioning({
       ...this.#around,
       provisioningFor: (claim) => ({
         plan: (signal) => provisioning.planFor(claim, signal),
@@ -63,33 +79,35 @@ export class ServedProvisioning {
       subjects: bindings.subjects,
       interval: bindings.interval,
     });
-    this.#asked.add(built);
-    return built;
   }
 
-  /** Begins the loop of that configuration, goes on with the one there is, or ends it. */
-  apply(loaded: LoadedConfiguration): void {
-    const { provision, subjects } = loaded.configuration.bindings;
-    if (provision === 'none') this.#upstream.retire();
-    else if (subjects === 'users') this.#around.logger.warn({}, USERS_WARNING);
+  commit(): void {
+    this.#upstream.commit();
+    this.#asked.commit();
     const former = this.#loop;
-    const next = provision === 'periodic' ? this.#loopOf(loaded, former) : undefined;
-    if (next === former) return;
-    this.#loop = next;
+    const { loop, bindsUsers } = this.#prepared;
+    if (bindsUsers) this.#around.logger.warn({}, USERS_WARNING);
+    if (loop === former) return;
+    this.#loop = loop;
     this.#change(async () => {
       await former?.periodic.stop();
-      next?.periodic.start();
+      loop?.periodic.start();
     });
   }
 
+  /** A loop that was never begun needs no end. */
+  async rollback(): Promise<void> {
+    await Promise.all([this.#asked.rollback(), this.#upstream.rollback()]);
+  }
+
   /** @returns ends what was replaced until now, to be called when no request needs it any more */
-  former(current: RequestProvisioning | undefined): () => Promise<void> {
-    const asked = [...this.#asked].filter((each) => each !== current);
-    const end = this.#upstream.former();
+  former(): () => Promise<void> {
+    const endAsked = this.#asked.former();
+    const endUpstream = this.#upstream.former();
     return async () => {
-      await Promise.all(asked.map((each) => this.#asked.delete(each) && each.close()));
+      await endAsked();
       await this.#changed;
-      await end();
+      await endUpstream();
     };
   }
 
@@ -97,7 +115,7 @@ export class ServedProvisioning {
     const last = this.#loop;
     this.#loop = undefined;
     this.#change(async () => last?.periodic.stop());
-    await Promise.all([this.#changed, ...[...this.#asked].map((each) => each.close())]);
+    await Promise.all([this.#changed, this.#asked.end()]);
     await this.#upstream.end();
   }
 

@@ -4,31 +4,28 @@
  */
 import type { AddressInfo } from 'node:net';
 import { StatusError } from './errors/status-error.ts';
+import type { Keeping, TwoStep } from './lib/kept.ts';
 import { Usage } from './lib/usage.ts';
 import { createListener, type ListenerOptions } from './server/listener.ts';
 
 type Served = Pick<ListenerOptions, 'serve' | 'tls'>;
 
-/** What it serves is made of these. */
-interface Parts {
-  /** @returns ends what was replaced until now, to be called when nobody needs it any more */
-  former(): () => Promise<void>;
-  close(): Promise<void>;
-}
-
 export interface SideListenerOptions extends ListenerOptions {
   /** For people: `portal`. */
   readonly name: string;
-  readonly parts: Parts;
+  /** What it serves is made of these. They are as they were prepared until the first commit. */
+  readonly parts: Keeping;
 }
 
-export interface SideListener {
+export interface SideListener extends TwoStep {
   readonly address: AddressInfo;
   /**
+   * What the next commit brings into force.
+   *
    * @param next undefined where it is not configured any more
-   * @throws Error where its certificate cannot be used; everything stays as it was
+   * @throws Error where its certificate cannot be used
    */
-  apply(next: Served | undefined): void;
+  prepare(next: Served | undefined): void;
   /** Resolves when nothing that was begun before is under way. */
   ended(): Promise<void>;
   /** @param grace milliseconds that what is under way may still take */
@@ -39,6 +36,7 @@ export interface SideListener {
 export async function createSideListener(options: SideListenerOptions): Promise<SideListener> {
   const { name, parts, logger } = options;
   let current = { serve: options.serve, inUse: new Usage() };
+  let prepared: (() => void) | undefined;
   /** When nobody is served any more by what was replaced. */
   let former: Promise<unknown> = Promise.resolve();
   const listener = await createListener({
@@ -53,25 +51,38 @@ export async function createSideListener(options: SideListenerOptions): Promise<
       }
     },
   }).catch(async (error: unknown) => {
-    await parts.close();
+    await parts.end();
     throw error;
   });
   return {
     address: listener.address,
-    apply(next) {
-      if (next !== undefined) listener.setTLS(next.tls);
-      former = Promise.all([former, current.inUse.ended()]);
-      current = { serve: next?.serve ?? notConfigured(name), inUse: new Usage() };
+    prepare(next) {
+      const setTLS = next && listener.prepareTLS(next.tls);
+      const serve = next?.serve ?? notConfigured(name);
+      prepared = () => {
+        setTLS?.();
+        former = Promise.all([former, current.inUse.ended()]);
+        current = { serve, inUse: new Usage() };
+      };
+    },
+    commit() {
+      prepared?.();
+      prepared = undefined;
+      parts.commit();
       void former.then(parts.former()).catch((error: unknown) => {
         logger.error({ error }, `ending replaced parts of the ${name} failed`);
       });
+    },
+    rollback() {
+      prepared = undefined;
+      return parts.rollback();
     },
     async ended() {
       await Promise.all([former, current.inUse.ended()]);
     },
     async close(grace) {
       await listener.close(grace);
-      await parts.close();
+      await parts.end();
     },
   };
 }

@@ -18,7 +18,7 @@ import { type Read, readPolicy } from './config/keystone-auth/policy-file.ts';
 import { syncReader } from './config/keystone-auth/webhook-files.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { createUnknownCredentialGate } from './flowcontrol/unknown-credential-gate.ts';
-import { createKept, type Kept } from './lib/kept.ts';
+import { createKept, type Keeping, type Kept, keepTogether } from './lib/kept.ts';
 import { oncePer } from './lib/once-per.ts';
 import type { ReadinessCheck } from './lib/readiness.ts';
 import { fingerprintOf, type Surroundings } from './made-of.ts';
@@ -43,6 +43,12 @@ interface Rules<T> {
   readonly check?: ReadinessCheck;
 }
 
+/** What others than a review ask for. */
+interface WhatIsAsked {
+  readonly checks: readonly ReadinessCheck[];
+  readonly syncRules: Live<KeystoneSync> | undefined;
+}
+
 interface RunningSync {
   readonly sync: ProjectSync;
   readonly upstream: Upstream;
@@ -51,26 +57,27 @@ interface RunningSync {
 export class WebhookParts {
   readonly #around: Surroundings;
   readonly #adapters: Adapters;
-  /** In force. */
-  #loaded: LoadedConfiguration;
-  #checks: readonly ReadinessCheck[] = [];
-  readonly #policies = createKept<ConfigMapRules<KeystonePolicy>>((rules) => rules.stop());
-  readonly #syncs = createKept<ConfigMapRules<KeystoneSync>>((rules) => rules.stop());
+  readonly #policies = createKept<ConfigMapRules<KeystonePolicy>>(stopRules, startRules);
+  readonly #syncs = createKept<ConfigMapRules<KeystoneSync>>(stopRules, startRules);
   readonly #groupNames = createKept<KeystoneGroupNames>((client) => client.close());
   readonly #projects = createKept<RunningSync>(async ({ sync, upstream }) => {
     await sync.close();
     await upstream.close();
   });
-  /** In force. */
-  #syncRules: Live<KeystoneSync> | undefined;
+  readonly #all = keepTogether(() => [this.#policies, this.#syncs, this.#groupNames, this.#projects]);
+  #inForce: WhatIsAsked = { checks: [], syncRules: undefined };
+  #prepared: WhatIsAsked | undefined;
 
-  constructor(around: Surroundings, adapters: Adapters, loaded: LoadedConfiguration) {
+  constructor(around: Surroundings, adapters: Adapters) {
     this.#around = around;
     this.#adapters = adapters;
-    this.#loaded = loaded;
   }
 
-  /** @param mode of the API, so that people are called as the API calls them */
+  /**
+   * Prepared, until `kept` is committed; where it is committed without, there is no webhook from then on.
+   *
+   * @param mode of the API, so that people are called as the API calls them
+   */
   webhook(
     loaded: LoadedConfiguration,
     webhook: WebhookConfiguration,
@@ -78,76 +85,68 @@ export class WebhookParts {
   ): (exchange: Exchange) => Promise<void> {
     const { keystone } = loaded.configuration.authentication;
     if (keystone === undefined) throw new Error('a webhook without Keystone');
-    this.#loaded = loaded;
-    const policy = this.#rules(this.#policies, webhook, webhook.policy, 'policies', readPolicy);
+    const policy = this.#rules(loaded, this.#policies, webhook, webhook.policy, 'policies', readPolicy);
     const read = syncReader(loaded.configuration);
-    const sync = this.#rules(this.#syncs, webhook, webhook.sync, 'syncConfig', read);
-    this.#checks = [policy.check, sync.check].filter((check) => check !== undefined);
+    const sync = this.#rules(loaded, this.#syncs, webhook, webhook.sync, 'syncConfig', read);
+    const checks = [policy.check, sync.check].filter((check) => check !== undefined);
+    this.#prepared = { checks, syncRules: sync.live };
     return createWebhook({
       ...this.#around,
       path: webhook.path,
       bodyTimeout: loaded.configuration.server.timeouts.body,
       policy: policy.live && authorizing(policy.live),
       tokens: createTokenReviewer({
-        identities: this.#identities(keystone, mode),
-        legacy: webhook.usernames === 'legacy' ? this.#groups(keystone) : undefined,
+        identities: this.#identities(loaded, keystone, mode),
+        legacy: webhook.usernames === 'legacy' ? this.#groups(loaded, keystone) : undefined,
         rules: sync.live,
-        sync: this.#sync(sync.live, mode),
+        sync: this.#sync(loaded, sync.live, mode),
       }),
     });
   }
 
   get checks(): readonly ReadinessCheck[] {
-    return this.#checks;
+    return this.#inForce.checks;
   }
 
-  /** @returns ends what was replaced until now, to be called when nobody needs it any more */
-  former(): () => Promise<void> {
-    const ends = this.#all().map((kept) => kept.former());
-    return async () => {
-      await Promise.all(ends.map((end) => end()));
+  get kept(): Keeping {
+    return {
+      ...this.#all,
+      commit: () => {
+        this.#all.commit();
+        // Whom a review under way still asks to be bound, the last rules say where.
+        this.#inForce = this.#prepared ?? { ...this.#inForce, checks: [] };
+        this.#prepared = undefined;
+      },
+      rollback: () => {
+        this.#prepared = undefined;
+        return this.#all.rollback();
+      },
     };
-  }
-
-  /** From now on there is no webhook. */
-  retire(): void {
-    for (const kept of this.#all()) kept.retire();
-    this.#checks = [];
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#all().map((kept) => kept.end()));
-  }
-
-  #all(): Pick<Kept<unknown>, 'former' | 'end' | 'retire'>[] {
-    return [this.#policies, this.#syncs, this.#groupNames, this.#projects];
   }
 
   /** @param key of a ConfigMap's data */
   #rules<T>(
+    loaded: LoadedConfiguration,
     kept: Kept<ConfigMapRules<T>>,
     { configMapInterval: interval }: WebhookConfiguration,
     source: WebhookSource | undefined,
     key: string,
     read: (content: string) => Read<T>,
   ): Rules<T> {
-    if (source === undefined || 'file' in source) kept.retire();
     if (source === undefined) return {};
     if ('file' in source) {
-      const found = read(this.#loaded.file(source.file).toString('utf8'));
+      const found = read(loaded.file(source.file).toString('utf8'));
       // The configuration would not have been loaded.
       if (!found.ok) throw new Error(`${source.file}: ${found.problems.join(', ')}`);
       return { live: { current: found.value } };
     }
     const { configMap: reference } = source;
-    const { bindings, tenancy } = this.#loaded.configuration;
+    const { bindings, tenancy } = loaded.configuration;
     const judgedBy = [bindings.credential !== undefined, tenancy.mode];
-    const rules = kept.take(fingerprintOf(reference, interval, judgedBy), () => {
-      const fetcher = () => this.#adapters.upstream(this.#loaded);
-      const built = createConfigMapRules({ ...this.#around, fetcher, reference, key, read, interval });
-      built.start();
-      return built;
-    });
+    const fetcher = () => this.#adapters.upstreamInForce;
+    const rules = kept.take(fingerprintOf(reference, interval, judgedBy), () =>
+      createConfigMapRules({ ...this.#around, fetcher, reference, key, read, interval }),
+    );
     return { live: rules, check: rules.check };
   }
 
@@ -155,13 +154,17 @@ export class WebhookParts {
    * Keystone's alone: no other token is anybody's here, and none of them reaches Keystone. One API server asks for
    * everybody, so a bound for each address would be one for all; what is under way at once stays bounded.
    */
-  #identities(keystone: KeystoneConfiguration, mode: Stages['mode']): KeystoneIdentities {
+  #identities(
+    loaded: LoadedConfiguration,
+    keystone: KeystoneConfiguration,
+    mode: Stages['mode'],
+  ): KeystoneIdentities {
     const { clock, telemetry } = this.#around;
-    const { unknownCredentials } = this.#loaded.configuration.limits;
+    const { unknownCredentials } = loaded.configuration.limits;
     const perSource = { perSecond: Number.MAX_SAFE_INTEGER, burst: Number.MAX_SAFE_INTEGER };
     const authenticator = createKeystoneAuthenticator({
-      identity: this.#adapters.keystone(this.#loaded, keystone).client,
-      cache: this.#adapters.tokens(this.#loaded, keystone),
+      identity: this.#adapters.keystone(loaded, keystone).client,
+      cache: this.#adapters.tokens(loaded, keystone),
       gate: createUnknownCredentialGate({ ...unknownCredentials, perSource, clock, telemetry }),
       tokenProvider: keystone.tokenProvider,
       clock,
@@ -178,14 +181,15 @@ export class WebhookParts {
   }
 
   /** Without a credential to provision with, the rules have been found to ask for nothing. */
-  #sync(rules: Live<KeystoneSync> | undefined, mode: Stages['mode']): WebhookProjectSync {
-    this.#syncRules = rules;
-    if (this.#loaded.configuration.bindings.credential === undefined || rules === undefined) {
-      this.#projects.retire();
+  #sync(
+    loaded: LoadedConfiguration,
+    rules: Live<KeystoneSync> | undefined,
+    mode: Stages['mode'],
+  ): WebhookProjectSync {
+    if (loaded.configuration.bindings.credential === undefined || rules === undefined)
       return { request() {} };
-    }
-    const madeOf = fingerprintOf(provisioningMadeOf(this.#loaded), mode.name);
-    const { sync } = this.#projects.take(madeOf, () => this.#projectSync(mode));
+    const madeOf = fingerprintOf(provisioningMadeOf(loaded), mode.name);
+    const { sync } = this.#projects.take(madeOf, () => this.#projectSync(loaded, mode));
     return {
       // What is bound in the system tenant counts in every other.
       request(member) {
@@ -194,13 +198,13 @@ export class WebhookParts {
     };
   }
 
-  #projectSync(mode: Stages['mode']): RunningSync {
-    const upstream = provisioningUpstream(this.#loaded, this.#around);
+  #projectSync(loaded: LoadedConfiguration, mode: Stages['mode']): RunningSync {
+    const upstream = provisioningUpstream(loaded, this.#around);
     if (upstream === undefined) throw new Error('no credential to provision with');
     const sync = createProjectSync({
       ...this.#around,
       objects: createClusterObjects(upstream),
-      rules: () => this.#syncRules?.current,
+      rules: () => this.#inForce.syncRules?.current,
       placeOf({ tenant }) {
         const named = tenant && mode.reviewTenant(tenant);
         return named === undefined ? {} : { tenant: named };
@@ -209,13 +213,21 @@ export class WebhookParts {
     return { sync, upstream };
   }
 
-  #groups({ url, caFile, timeout }: KeystoneConfiguration): GroupNames {
-    const ca = caFile === undefined ? {} : { ca: this.#loaded.file(caFile).toString() };
+  #groups(loaded: LoadedConfiguration, { url, caFile, timeout }: KeystoneConfiguration): GroupNames {
+    const ca = caFile === undefined ? {} : { ca: loaded.file(caFile).toString() };
     const client = this.#groupNames.take(fingerprintOf(url, ca, timeout), () =>
       createKeystoneGroupNames({ ...this.#around, url, ...ca, timeout }),
     );
     return createGroupNames((userID, token) => client.list(userID, token));
   }
+}
+
+function startRules(rules: Pick<ConfigMapRules<unknown>, 'start'>): void {
+  rules.start();
+}
+
+function stopRules(rules: Pick<ConfigMapRules<unknown>, 'stop'>): void {
+  rules.stop();
 }
 
 function authorizing(policies: Live<KeystonePolicy>): Live<AccessPolicy> {

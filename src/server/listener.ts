@@ -39,12 +39,13 @@ export interface Listener {
   /** Open connections, whatever they are doing. */
   readonly activeConnections: number;
   /**
-   * New connections get this certificate; those there are keep theirs, save where their client has shown a
+   * From when what it returns is called, new connections get this certificate; those there are keep theirs, save where their client has shown a
    * certificate that the new authorities would refuse: those are closed.
    *
+   * @returns brings it into force; never throws
    * @throws Error where it cannot be used; the last good one stays
    */
-  setTLS(material: TLSMaterial): void;
+  prepareTLS(material: TLSMaterial): () => void;
   /**
    * Stops accepting, lets answers come to their end, then closes what is left.
    *
@@ -82,14 +83,17 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     get activeConnections() {
       return connections.size;
     },
-    setTLS(material) {
+    prepareTLS(material) {
       const { requestCert, rejectUnauthorized } = certificateRequest(material);
       if (requestCert !== asked.requestCert || rejectUnauthorized !== asked.rejectUnauthorized)
         throw new Error('how clients are asked for a certificate can only be changed by a restart');
       const renewed = authoritiesOf(material);
       const trusted = renewed === undefined ? undefined : readAuthorities(renewed);
-      server.setSecureContext(secureContextOptions(material));
-      if (trusted !== undefined) certificates?.trust(trusted);
+      const secured = secureContextOptions(material);
+      return () => {
+        server.setSecureContext(secured);
+        if (trusted !== undefined) certificates?.trust(trusted);
+      };
     },
     async close(grace) {
       draining.abort();

@@ -336,6 +336,29 @@ t.test('a webhook that is taken out of the configuration answers nothing any mor
   t.same(rules(), [], 'Stonegate waits for its rules no more');
 });
 
+t.test('a webhook that is taken out while a review hangs: nobody uses the replaced credential', async (t) => {
+  const configMap = { namespace: 'kube-system', name: 'k8s-auth-policy' };
+  const { stonegate, client } = await start(t, { policy: { configMap }, configMapInterval: '10ms' });
+  const { apiServer, app, ask, configFile, configure, keystone, keystoneToken } = stonegate;
+  const looks = () => apiServer.requests.filter(({ url }) => url.includes(`configmaps/${configMap.name}`));
+  await eventually(() => looks().length > 0);
+  keystone.fault = 'hang';
+  const review = client.reviewToken(keystoneToken('alice'));
+  await eventually(() => keystone.hanging > 0);
+  apiServer.seed.token('the-second-token', { username: 'stonegate' });
+  await writeFile(join(dirname(configFile), 'apiserver-token'), 'the-second-token');
+  await configure({});
+  await app.reload();
+
+  const before = looks().length;
+  await eventually(() => looks().length > before + 2);
+  const credentials = looks().slice(before + 1);
+  t.same([...new Set(credentials.map(({ headers }) => headers.authorization))], ['Bearer the-second-token']);
+  keystone.release();
+  t.equal((await review).status, 200);
+  t.equal((await ask(keystoneToken('alice'), '/api/v1/namespaces/acme/pods')).status, 200);
+});
+
 t.test('a policy in a ConfigMap', async (t) => {
   const configMap = { namespace: 'kube-system', name: 'k8s-auth-policy' };
   const started = await start(t, { policy: { configMap }, configMapInterval: '10ms' });

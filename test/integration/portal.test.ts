@@ -10,6 +10,7 @@ import { createPortalPasswordLogin } from '../../src/clients/portal-password-log
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { missingKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
@@ -83,6 +84,18 @@ t.test('a portal that is taken out of the configuration serves nobody any more',
   await stonegate.app.reload();
   t.equal((await visitor().get('/login')).status, 404);
   t.match(stonegate.logged.join(''), 'need a restart');
+});
+
+t.test('whoever is signing in at a slow Keystone while it is configured anew gets in', async (t) => {
+  const { stonegate, visitor } = await setUp(t);
+  const { keystone, configure, app } = stonegate;
+  keystone.fault = 'hang';
+  const signingIn = visitor().signIn();
+  await eventually(() => keystone.hanging > 0);
+  await configure({ authentication: { keystone: { url: keystone.url, caFile: 'ca.crt', cacheTTL: '50s' } } });
+  await app.reload();
+  keystone.release();
+  t.equal((await signingIn).status, 303);
 });
 
 t.test('without a portal there is no listener for one', async (t) => {

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { KeystonePolicy, PolicyEntry, ResourcePermission } from '../../api/keystone-policy.ts';
+import { readJSON } from '../json-document.ts';
 import { formatPath, formatProblem, problemsOfIssue } from '../problem.ts';
 import { readResourceKey } from './resource-key.ts';
 
@@ -35,14 +36,19 @@ const nonresource = z
   .strictObject({ verbs, path: z.string().nullish() })
   .transform(({ path, verbs }) => ({ verbs, ...(typeof path === 'string' ? { path } : {}) }));
 
-const resourcePermissions = z.record(z.string(), verbs).transform((permissions, context) =>
-  Object.entries(permissions).flatMap(([key, allowed]): ResourcePermission[] => {
+const resourcePermissions = z.record(z.string(), verbs).transform((permissions, context) => {
+  const seen = new Set<string>();
+  return Object.entries(permissions).flatMap(([key, allowed]): ResourcePermission[] => {
     const read = readResourceKey(key);
-    if (!('problem' in read)) return [{ ...read, verbs: allowed }];
-    context.addIssue({ code: 'custom', message: read.problem, path: [key] });
+    // Requests are matched with it in lower case.
+    const isRepeated = seen.has(key.toLowerCase());
+    seen.add(key.toLowerCase());
+    if (!('problem' in read) && !isRepeated) return [{ ...read, verbs: allowed }];
+    const message = 'problem' in read ? read.problem : 'a key that is not written twice, in whichever case';
+    context.addIssue({ code: 'custom', message, path: [key], input: key });
     return [];
-  }),
-);
+  });
+});
 
 const entry = z
   .strictObject({
@@ -67,9 +73,9 @@ const entry = z
   );
 
 export function readPolicy(content: string): Read<KeystonePolicy> {
-  const document = parseJSON(content);
+  const document = readJSON(content);
   if (!document.ok) return document;
-  return checked(z.array(entry), document.value);
+  return checked(z.array(entry), document.data);
 }
 
 /** @returns every problem of it, with its place */
@@ -83,13 +89,4 @@ export function checked<T>(schema: z.ZodType<T>, document: unknown): Read<T> {
       path.length === 0 ? message : formatProblem({ path: formatPath(path), message }),
     ),
   };
-}
-
-function parseJSON(content: string): Read<unknown> {
-  try {
-    return { ok: true, value: JSON.parse(content) };
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return { ok: false, problems: ['is no JSON'] };
-  }
 }

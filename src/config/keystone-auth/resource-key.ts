@@ -6,6 +6,7 @@ import type { NamePattern } from '../../api/keystone-policy.ts';
 
 export type ResourceKey =
   | { readonly namespaces: NamePattern; readonly resources: NamePattern }
+  /** What was expected. */
   | { readonly problem: string };
 
 const NAMESPACE = /^(\*|[a-z0-9]([a-z0-9.-]*[a-z0-9])?)$/;
@@ -13,16 +14,15 @@ const RESOURCE = /^(\*|[a-z0-9][a-z0-9.-]*(\/(\*|[a-z0-9][a-z0-9.-]*))?)$/;
 
 export function readResourceKey(key: string): ResourceKey {
   const slash = key.indexOf('/');
-  if (slash === -1) return { problem: 'expected NAMESPACE/RESOURCE' };
+  if (slash === -1) return { problem: 'NAMESPACE/RESOURCE' };
   const namespaces = readPattern(key.slice(0, slash), NAMESPACE);
   const resources = readPattern(key.slice(slash + 1), RESOURCE);
   if (namespaces === undefined) {
-    return { problem: "expected a namespace, *, !name, ['a','b'] or !['a','b'] before the first /" };
+    return { problem: "a namespace, *, !name, ['a','b'] or !['a','b'] before the first /" };
   }
   if (resources === undefined) {
     return {
-      problem:
-        "expected a resource such as pods or pods/exec, *, !name, ['a','b'] or !['a','b'] behind the /",
+      problem: "a resource such as pods or pods/exec, *, !name, ['a','b'] or !['a','b'] behind the /",
     };
   }
   return { namespaces, resources };

@@ -4,7 +4,6 @@ import { createFirstContact } from '../../../src/clients/first-contact.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
 import { parseDuration } from '../../../src/lib/duration.ts';
 import { fromRawHeaders, headerTokens, headerValue, headerValues } from '../../../src/lib/header-list.ts';
-import { createKept } from '../../../src/lib/kept.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { SingleFlight } from '../../../src/lib/single-flight.ts';
 import { Usage } from '../../../src/lib/usage.ts';
@@ -72,51 +71,6 @@ t.test('work that fails fails for all who wait, and is not kept', async (t) => {
   t.equal(await flight.do('k', async () => 1), 1);
 });
 
-t.test('a part stays while it is made of the same, and is ended after it was replaced', async (t) => {
-  const ended: string[] = [];
-  const kept = createKept<string>((part) => {
-    ended.push(part);
-  });
-  t.equal(kept.current, undefined);
-  t.equal(
-    kept.take('a', () => 'first'),
-    'first',
-  );
-  t.equal(
-    kept.take('a', () => 'never'),
-    'first',
-  );
-  t.equal(
-    kept.take('b', () => 'second'),
-    'second',
-  );
-  t.same(ended, [], 'what still uses it may finish');
-  const endFormer = kept.former();
-  kept.take('c', () => 'third');
-  await endFormer();
-  t.same(ended, ['first'], 'not what was replaced since: who asked for it then still uses it');
-  t.equal(kept.current, 'third');
-  await kept.end();
-  await endFormer();
-  t.same(ended, ['first', 'second', 'third'], 'each once');
-});
-
-t.test('a part that is retired is built anew when it is wanted again', async (t) => {
-  const ended: string[] = [];
-  const kept = createKept<string>((part) => {
-    ended.push(part);
-  });
-  kept.take('a', () => 'first');
-  kept.retire();
-  const endFormer = kept.former();
-  t.equal(
-    kept.take('a', () => 'again'),
-    'again',
-  );
-  await endFormer();
-  t.same(ended, ['first']);
-});
-
 t.test('what is used has ended being used when the last user has left', async (t) => {
   const usage = new Usage();
   await usage.ended();
@@ -130,17 +84,6 @@ t.test('what is used has ended being used when the last user has left', async (t
   b.leave();
   await ended;
   t.same(seen, ['ended']);
-});
-
-t.test('a part that cannot be built leaves the current one', async (t) => {
-  const kept = createKept<string>(() => {});
-  kept.take('a', () => 'first');
-  t.throws(() =>
-    kept.take('b', () => {
-      throw new Error('bad');
-    }),
-  );
-  t.equal(kept.current, 'first');
 });
 
 t.test('a backend is asked until it has answered once, ever less often, then no more', async (t) => {

@@ -51,7 +51,7 @@ async function setUp(t: Test, credentialCA = company.cert) {
     ...listening,
     clock,
     shown,
-    trust: (pem: string) => listening.listener.setTLS({ ...certificate, credentialCA: pem }),
+    trust: (pem: string) => listening.listener.prepareTLS({ ...certificate, credentialCA: pem })(),
     /** A connection on which one request was answered. */
     async begun(credential: ConnectionOptions, head = GET) {
       const socket = await listening.socket(credential);
@@ -423,12 +423,12 @@ t.test('where a certificate is demanded, its verdict lasts no longer either', as
   clock.advance(soon.getTime() - clock.now());
   t.ok(await short, 'it has run out');
   await eventually(() => listener.activeConnections === 1);
-  listener.setTLS({ ...certificate, clientCA: stranger.cert });
+  listener.prepareTLS({ ...certificate, clientCA: stranger.cert })();
   t.ok(await bob, 'its authority is no longer believed');
 });
 
 t.test('whether and why clients are asked for certificates needs a restart to change', async (t) => {
   const { listener } = await setUp(t);
-  t.throws(() => listener.setTLS(certificate), /restart/);
-  t.throws(() => listener.setTLS({ ...certificate, clientCA: company.cert }), /restart/);
+  t.throws(() => listener.prepareTLS(certificate), /restart/);
+  t.throws(() => listener.prepareTLS({ ...certificate, clientCA: company.cert }), /restart/);
 });

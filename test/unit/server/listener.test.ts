@@ -70,7 +70,7 @@ t.test('a new certificate is for new connections; those there live on with the o
   const listening = await startListener();
   t.teardown(() => listening.close());
   const before = await listening.socket();
-  listening.listener.setTLS(await authority.server('renewed'));
+  listening.listener.prepareTLS(await authority.server('renewed'))();
   const after = await listening.socket();
   t.equal(before.getPeerCertificate().subject.CN, 'stonegate');
   t.equal(after.getPeerCertificate().subject.CN, 'renewed');
@@ -84,8 +84,8 @@ t.test('a certificate whose key is another is refused and the last good one stay
   const listening = await startListener();
   t.teardown(() => listening.close());
   const { cert } = await authority.server('renewed');
-  t.throws(() => listening.listener.setTLS({ cert, key: certificate.key }));
-  t.throws(() => listening.listener.setTLS({ cert: 'no PEM', key: 'no PEM' }));
+  t.throws(() => listening.listener.prepareTLS({ cert, key: certificate.key }));
+  t.throws(() => listening.listener.prepareTLS({ cert: 'no PEM', key: 'no PEM' }));
   const socket = await listening.socket();
   t.equal(socket.getPeerCertificate().subject.CN, 'stonegate');
   socket.destroy();
@@ -106,9 +106,9 @@ t.test('with a client CA only clients of it may connect', async (t) => {
   t.match(await talk(await authority.client('alice')), /^HTTP\/1\.1 200 /);
   t.equal(await talk({}), '');
   t.equal(await talk(await other.client('alice')), '');
-  t.throws(() => listening.listener.setTLS(certificate), /restart/);
+  t.throws(() => listening.listener.prepareTLS(certificate), /restart/);
 
-  listening.listener.setTLS({ ...certificate, clientCA: other.cert });
+  listening.listener.prepareTLS({ ...certificate, clientCA: other.cert })();
   t.match(await talk(await other.client('bob')), /^HTTP\/1\.1 200 /);
 });
 

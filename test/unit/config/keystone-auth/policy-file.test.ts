@@ -58,3 +58,45 @@ t.test('what is no list in JSON is one problem', async (t) => {
   t.same(problemsOf('[{'), ['is no JSON']);
   t.match(problemsOf({}), [/expected a list/]);
 });
+
+t.test('a key written twice is a problem with its place, wherever it stands', async (t) => {
+  const users = '"users": {"roles": ["member"], "projects": ["web"]}';
+  const permissions = '"resource_permissions": {"default/pods": ["get"]}';
+  for (const [document, problem] of [
+    [`[{}, {${users}, ${permissions}, ${users}}]`, '[1].users: is written twice'],
+    [
+      `[{${users}, ${permissions}, "resource\\u005fpermissions": {}}]`,
+      '[0].resource_permissions: is written twice',
+    ],
+    ['[{"users": {"roles": ["a"], "roles" : ["b"]}}]', '[0].users.roles: is written twice'],
+    [
+      '[{"resource_permissions": {"default/pods": ["get"], "default/pods": ["*"]}}]',
+      '[0].resource_permissions["default/pods"]: is written twice',
+    ],
+    ['[{"match": [{}, {"type": "a", "type": "b"}]}]', '[0].match[1].type: is written twice'],
+    [`[{"__proto__": {"users": null}, ${permissions}}]`, '[0].__proto__: may not be a key'],
+    [
+      '[{"nonresource_permissions": {"__proto__": ["get"]}}]',
+      '[0].nonresource_permissions.__proto__: may not be a key',
+    ],
+  ] as const)
+    t.same(problemsOf(document), [problem], document);
+  t.same(
+    problemsOf('[{"resource_permissions": {"Default/Pods": ["*"], "default/pods": ["get"]}}]'),
+    [
+      '[0].resource_permissions["default/pods"]: expected a key that is not written twice, in whichever case, found "default/pods"',
+    ],
+    'case makes no difference where requests are matched',
+  );
+});
+
+t.test('what only looks like a key written twice is none', async (t) => {
+  const paths = { '/a': ['get'], '/A': ['get'], '{"/a":': ['get'], '/a\\"': ['"', '/a', '/a'] };
+  t.same(problemsOf([{ nonresource_permissions: paths }, { nonresource_permissions: paths }]), []);
+});
+
+t.test('a key that says nothing is told with what was expected', async (t) => {
+  t.same(problemsOf([{ resource_permissions: { pods: ['get'] } }]), [
+    '[0].resource_permissions.pods: expected NAMESPACE/RESOURCE, found "pods"',
+  ]);
+});

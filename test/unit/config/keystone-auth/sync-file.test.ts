@@ -58,3 +58,12 @@ t.test('nobody is mapped to what the cluster keeps for itself', async (t) => {
   const mapping = { 'keystone-role': 'admin', groups: ['system:masters'], username: 'system:admin' };
   t.match(problemsOf({ 'role-mappings': [mapping] }), [/username.*reserved/s, /groups\[0\].*reserved/s]);
 });
+
+t.test('a key written twice is a problem, and so is one that no document needs', async (t) => {
+  const repeated = readSync('namespace-format: "%i"\nnamespace-format: "x%i"\n');
+  t.match(repeated, { ok: false, problems: [/line 2.*unique/] });
+  t.match(readSync('__proto__: { projects-blacklist: [a] }\n'), {
+    ok: false,
+    problems: [/may not be a key/],
+  });
+});
