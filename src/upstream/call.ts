@@ -4,40 +4,19 @@
  */
 import type { Readable } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
-import type { HeaderField, HeaderList } from '../lib/header-list.ts';
-import type { Leaving } from '../lib/leaving.ts';
+import type { HeaderField } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
 import { answerFault } from './answer-fault.ts';
 import type { Arrived } from './arrived.ts';
+import type { CallRequest } from './call-request.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Errand } from './errand.ts';
 import { callResultOf, isConnectionLoss, timedOut, upstreamFailure } from './failure.ts';
-import type { IdleTimer, IdleTimers } from './idle-timer.ts';
-import type { Framing } from './outgoing-headers.ts';
+import type { IdleTimer } from './idle-timer.ts';
 import type { AnswerHandler } from './pooled-connection.ts';
 import { requestHead } from './request-head.ts';
-import type { SeatSeeker, SeatsOfTenant, SeatWait } from './tenant-seats.ts';
-
-export interface CallRequest {
-  readonly method: string;
-  readonly target: string;
-  /** Complete but for the credential and framing. */
-  readonly headers: HeaderList;
-  /** The sender's; undefined where our client certificate speaks for us. */
-  readonly token: string | undefined;
-  readonly framing: Framing;
-  /** At hand, or made when it is needed, given what to tell when it cannot go on. Absent where the framing is `none`. */
-  readonly body?: Buffer | ((onFault: (fault: Error) => void) => Readable) | undefined;
-  /** Where it has to have one before it may take a connection. */
-  readonly seats?: SeatsOfTenant | undefined;
-  /** Whether a 401 is the client's own: a workload answers, or the client's token was refused. */
-  readonly refusalIsTheirs: boolean;
-  /** For the answer's head, and between its chunks; without it there is no limit. */
-  readonly patience?: IdleTimers | undefined;
-  /** Who wants the answer. */
-  readonly leaving: Leaving;
-}
+import type { SeatSeeker, SeatWait } from './tenant-seats.ts';
 
 export interface Flow {
   pause(): void;

@@ -3,7 +3,6 @@
  * leave, or under way. Whoever wants the answer steers it by this.
  */
 import type { Kept } from './kept-connections.ts';
-import type { PendingConnection } from './openings.ts';
 import type { AnswerHandler, PooledConnection, WireRequest } from './pooled-connection.ts';
 
 export class Errand {
@@ -12,7 +11,7 @@ export class Errand {
   /** Once there was no connection for it. */
   wait: { stop(): void; goOn(): void } | undefined;
   /** While it is being opened for this errand. */
-  pending: PendingConnection | undefined;
+  pending: { leave(): void } | undefined;
   /** While it is about to leave over it. */
   kept: Kept | undefined;
   /** Given that, where it does not leave after all. */

@@ -143,19 +143,23 @@ t.test('TLS to the API server', async (t) => {
       await connection.untilEnd();
     });
 
-    t.test(`begun for a ${what} whose client leaves is given up`, async (t) => {
-      const mute = await startRawServer();
-      t.teardown(() => mute.close());
-      const relay = await relayFor(t, {
-        server: `https://127.0.0.1:${mute.port}`,
-        timeouts: { connect: 100 },
-      });
-      const client = await relay.request(text);
-      const connection = await mute.next();
-      client.reset();
-      t.same(await relay.ending(), { result: { status: 0, aborted: true }, heads: [] });
-      await connection.untilEnd();
-      t.equal(relay.clock.pending, 0);
-    });
+    t.test(
+      `begun for a ${what} whose client leaves is given up in time, whether or not others may want it`,
+      async (t) => {
+        const mute = await startRawServer();
+        t.teardown(() => mute.close());
+        const relay = await relayFor(t, {
+          server: `https://127.0.0.1:${mute.port}`,
+          timeouts: { connect: 100 },
+        });
+        const client = await relay.request(text);
+        const connection = await mute.next();
+        client.reset();
+        t.same(await relay.ending(), { result: { status: 0, aborted: true }, heads: [] });
+        relay.clock.advance(100);
+        await connection.untilEnd();
+        t.equal(relay.clock.pending, 0);
+      },
+    );
   }
 });
