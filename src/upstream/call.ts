@@ -1,6 +1,6 @@
 /**
- * One request to the API server: its tenant's seat, its time limits, the client's leaving, and the one retry. What becomes of the answer is the
- * sink's business, what stands on the wire the connection's.
+ * One request to the API server: its tenant's seat, its time limits, the client's leaving, and the one retry. What becomes of
+ * the answer is the sink's business, what stands on the wire the connection's.
  */
 import type { Readable } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
