@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { type CacheDropTarget, cacheDrop } from '../../../src/cli/cache-drop.ts';
+import { printedIO } from '../../support/printed-io.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const { cert, key } = await (await createAuthority()).server('localhost');
@@ -31,15 +32,7 @@ const FILES = {
 function setUp(t: { testdir(files: Record<string, string>): string }) {
   const folder = t.testdir(FILES);
   const dropped: CacheDropTarget[] = [];
-  const printed = { stdout: '', stderr: '' };
-  const io = {
-    stdout: (text: string) => {
-      printed.stdout += text;
-    },
-    stderr: (text: string) => {
-      printed.stderr += text;
-    },
-  };
+  const { io, printed } = printedIO();
   const run = (...argv: string[]) =>
     cacheDrop(argv, io, {
       async drop(_loaded, target) {

@@ -3,6 +3,7 @@ import t from 'tap';
 import { check } from '../../../src/cli/check.ts';
 import { systemSources } from '../../../src/config/load.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
+import { printedIO } from '../../support/printed-io.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const { cert, key } = await (await createAuthority()).server('localhost');
@@ -16,15 +17,7 @@ authentication: { keystone: { url: "https://keystone:5000/v3" } }
 `;
 
 async function run(argv: readonly string[], clock = createFakeClock()) {
-  const printed = { stdout: '', stderr: '' };
-  const io = {
-    stdout: (text: string) => {
-      printed.stdout += text;
-    },
-    stderr: (text: string) => {
-      printed.stderr += text;
-    },
-  };
+  const { io, printed } = printedIO();
   const code = await check(argv, io, systemSources, clock);
   return { code, ...printed };
 }

@@ -13,6 +13,7 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { kubeconfig } from '../../../src/cli/kubeconfig.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
+import { printedIO } from '../../support/printed-io.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const CA = (await createAuthority()).cert;
@@ -37,15 +38,7 @@ preferences: {}
 `;
 
 async function run(folder: string, argv: readonly string[], env: Record<string, string> = {}) {
-  const printed = { stdout: '', stderr: '' };
-  const io = {
-    stdout: (text: string) => {
-      printed.stdout += text;
-    },
-    stderr: (text: string) => {
-      printed.stderr += text;
-    },
-  };
+  const { io, printed } = printedIO();
   const code = await kubeconfig(argv, io, { env: { HOME: folder, ...env }, folder, random: systemRandom });
   return { code, ...printed };
 }

@@ -2,17 +2,10 @@ import { join } from 'node:path';
 import t from 'tap';
 import { heldBackLine } from '../../../src/cli/sync/report.ts';
 import { sync } from '../../../src/cli/sync.ts';
+import { printedIO } from '../../support/printed-io.ts';
 
 async function run(...argv: readonly string[]) {
-  const printed = { stdout: '', stderr: '' };
-  const io = {
-    stdout: (text: string) => {
-      printed.stdout += text;
-    },
-    stderr: (text: string) => {
-      printed.stderr += text;
-    },
-  };
+  const { io, printed } = printedIO();
   const code = await sync(argv, io, { withProvisioning: async () => 0 });
   return { code, ...printed };
 }

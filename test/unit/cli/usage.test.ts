@@ -1,20 +1,13 @@
 /** What a person is told who typed an option that is not there. */
 import t from 'tap';
 import { runCommand } from '../../../src/cli/usage.ts';
+import { printedIO } from '../../support/printed-io.ts';
 
 const OPTIONS = { force: { type: 'boolean' }, name: { type: 'string', short: 'n' } } as const;
 const HINTS = new Map([['-w', 'write watch']]);
 
 async function run(...argv: string[]) {
-  const printed = { stdout: '', stderr: '' };
-  const io = {
-    stdout: (text: string) => {
-      printed.stdout += text;
-    },
-    stderr: (text: string) => {
-      printed.stderr += text;
-    },
-  };
+  const { io, printed } = printedIO();
   const command = { usage: 'Usage: it\n', options: OPTIONS, hints: HINTS, argv, io };
   return { code: await runCommand(command, async () => 0), ...printed };
 }

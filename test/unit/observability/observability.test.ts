@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { open, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
@@ -313,19 +313,25 @@ t.test(
   },
 );
 
+/** An audit log to a pipe that nobody reads but the test. */
+async function auditToPipe(t: Test) {
+  const { logger, lines } = captured();
+  const pipe = `${t.testdir({})}/audit`;
+  execFileSync('mkfifo', [pipe]);
+  const reader = await open(pipe, 'r+');
+  const clock = createFakeClock();
+  let lost = 0;
+  const count = () => {
+    lost += 1;
+  };
+  const audit = await createAuditFile({ file: pipe, clock, logger, lost: count });
+  return { audit, clock, lines, reader, lost: () => lost };
+}
+
 t.test(
   'audit events that nobody takes at the end are counted and said, and nobody waits for ever',
   async (t) => {
-    const { logger, lines } = captured();
-    const pipe = `${t.testdir({})}/audit`;
-    execFileSync('mkfifo', [pipe]);
-    const reader = await open(pipe, 'r+');
-    const clock = createFakeClock();
-    let lost = 0;
-    const count = () => {
-      lost += 1;
-    };
-    const audit = await createAuditFile({ file: pipe, clock, logger, lost: count });
+    const { audit, clock, lines, reader, lost } = await auditToPipe(t);
     // Each is written for itself, and the pipe has room for less.
     for (let line = 0; line < 5; line += 1) audit.write('x'.repeat(260 * 1024));
     let ended = false;
@@ -340,7 +346,7 @@ t.test(
       return ended;
     });
     await closed;
-    t.equal(lost, 5);
+    t.equal(lost(), 5);
     t.match(JSON.parse(lines.at(-1) ?? ''), { message: 'audit events are lost', events: 5 });
     // The write under way would hold this process.
     for (let left = 5 * (260 * 1024 + 1); left > 0; )
@@ -352,21 +358,12 @@ t.test(
 t.test(
   'the log says how many audit events are lost in all, those included that were only counted',
   async (t) => {
-    const { logger, lines } = captured();
-    const pipe = `${t.testdir({})}/audit`;
-    execFileSync('mkfifo', [pipe]);
-    const reader = await open(pipe, 'r+');
-    const clock = createFakeClock();
+    const { audit, clock, lines, reader, lost } = await auditToPipe(t);
     const mebibyte = 'x'.repeat(1024 * 1024 - 1);
-    let lost = 0;
-    const count = () => {
-      lost += 1;
-    };
-    const audit = await createAuditFile({ file: pipe, clock, logger, lost: count });
     for (let written = 0; written < 70; written += 1) audit.write(mebibyte);
-    const waiting = 70 - lost;
+    const waiting = 70 - lost();
     t.match(JSON.parse(lines.at(-1) ?? ''), { message: 'audit events are lost', events: 1 });
-    t.ok(lost > 1, 'more were lost without a word');
+    t.ok(lost() > 1, 'more were lost without a word');
     let ended = false;
     const closed = audit.close().then(() => {
       ended = true;
@@ -376,7 +373,7 @@ t.test(
       return ended;
     });
     await closed;
-    t.equal(lost, 70);
+    t.equal(lost(), 70);
     t.match(JSON.parse(lines.at(-1) ?? ''), { message: 'audit events are lost', events: 70 });
     // The write under way would hold this process.
     const chunk = Buffer.alloc(1024 * 1024);

@@ -129,7 +129,8 @@ t.test('TLS to the API server', async (t) => {
       t.match(await relay.ending(), { error: { cause: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' } } });
     });
 
-    t.test(`that is never answered is a 503 for a ${what}`, async (t) => {
+    /** By a server that never says a word, for as long as a connection may take. */
+    async function begin(t: Test) {
       const mute = await startRawServer();
       t.teardown(() => mute.close());
       const relay = await relayFor(t, {
@@ -137,7 +138,11 @@ t.test('TLS to the API server', async (t) => {
         timeouts: { connect: 100 },
       });
       const client = await relay.request(text);
-      const connection = await mute.next();
+      return { relay, client, connection: await mute.next() };
+    }
+
+    t.test(`that is never answered is a 503 for a ${what}`, async (t) => {
+      const { relay, client, connection } = await begin(t);
       relay.clock.advance(100);
       t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);
       await connection.untilEnd();
@@ -146,14 +151,7 @@ t.test('TLS to the API server', async (t) => {
     t.test(
       `begun for a ${what} whose client leaves is given up in time, whether or not others may want it`,
       async (t) => {
-        const mute = await startRawServer();
-        t.teardown(() => mute.close());
-        const relay = await relayFor(t, {
-          server: `https://127.0.0.1:${mute.port}`,
-          timeouts: { connect: 100 },
-        });
-        const client = await relay.request(text);
-        const connection = await mute.next();
+        const { relay, client, connection } = await begin(t);
         client.reset();
         t.same(await relay.ending(), { result: { status: 0, aborted: true }, heads: [] });
         relay.clock.advance(100);

@@ -1,17 +1,10 @@
 /** `stonegate explain` as it is typed; what it answers is told in e2e/explain. */
 import t from 'tap';
 import { explain } from '../../../../src/cli/explain.ts';
+import { printedIO } from '../../../support/printed-io.ts';
 
 async function run(...argv: string[]) {
-  const printed = { stdout: '', stderr: '' };
-  const io = {
-    stdout: (text: string) => {
-      printed.stdout += text;
-    },
-    stderr: (text: string) => {
-      printed.stderr += text;
-    },
-  };
+  const { io, printed } = printedIO();
   const explainWith = () => Promise.reject(new Error('nothing is to be explained here'));
   const code = await explain(argv, io, { explainWith, env: {} });
   return { code, ...printed };

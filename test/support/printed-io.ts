@@ -1,0 +1,17 @@
+/** What a command prints, kept apart by stream. */
+import type { CommandIO } from '../../src/cli/usage.ts';
+
+export function printedIO(): { io: CommandIO; printed: { stdout: string; stderr: string } } {
+  const printed = { stdout: '', stderr: '' };
+  return {
+    printed,
+    io: {
+      stdout: (text) => {
+        printed.stdout += text;
+      },
+      stderr: (text) => {
+        printed.stderr += text;
+      },
+    },
+  };
+}
