@@ -3,6 +3,7 @@
  * pipe that nobody reads, never opens and never fails either. It says at which step, which a probe that ends it would not.
  */
 import type { Clock, Timer } from './lib/clock.ts';
+import { afterLook } from './lib/late-timer.ts';
 import type { Logger } from './lib/logger.ts';
 
 /**
@@ -37,20 +38,15 @@ export class StartLimit {
     const { clock, logger, exit } = this.#options;
     this.end();
     this.#step = step;
-    const hangs = (): void => {
-      if (this.#timer !== timer) return;
+    this.#timer = afterLook(clock, LIMIT, () => {
       logger.error({}, `Stonegate could not be started: ${step} took longer than ${LIMIT / 1_000} seconds`);
       exit();
-    };
-    // Whoever was too busy to look finds the time over and the step's end there at once: what has arrived is read first.
-    const timer = clock.after(LIMIT, () => setImmediate(hangs));
-    this.#timer = timer;
+    });
   }
 
   /** Nothing is waited for any more. */
   end(): void {
     this.#timer?.cancel();
-    this.#timer = undefined;
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Clock } from '../lib/clock.ts';
+import { afterLook } from '../lib/late-timer.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { createCircuit } from './circuit.ts';
@@ -196,14 +197,11 @@ function delay(times: number): number {
 
 class TimeoutError extends Error {}
 
-/**
- * Whoever was too busy to look finds the time over and the answer there at once. Timers come before what has arrived is read, so
- * that is read first: else a rush of handshakes would pass for a Redis that is away, and each replica ask Keystone itself.
- */
+/** A rush of handshakes would else pass for a Redis that is away, and each replica ask Keystone itself. */
 function within<T>(answer: Promise<T>, milliseconds: number, clock: Clock): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = clock.after(milliseconds, () =>
-      setImmediate(() => reject(new TimeoutError(`no answer within ${milliseconds} ms`))),
+    const timer = afterLook(clock, milliseconds, () =>
+      reject(new TimeoutError(`no answer within ${milliseconds} ms`)),
     );
     answer.then(resolve, reject).finally(() => timer.cancel());
   });
