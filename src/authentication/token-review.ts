@@ -40,8 +40,8 @@ export function createTokenReviewAuthenticator(options: TokenReviewAuthenticator
   const identityOfUser = oncePer((vouched: VouchedUser) => identityOf(vouched, rules));
 
   // Without the client's signal: others may wait for the same answer.
-  async function validate(token: string): Promise<Validated<VouchedUser>> {
-    const user = await reviewer.review(token);
+  async function validate(token: string, source: string): Promise<Validated<VouchedUser>> {
+    const user = await reviewer.review(token, source);
     const vouched = user && vouchedUser(token, user);
     return vouched && { value: vouched, expiresAt: endOf(vouched), tags: tagsOf(vouched) };
   }
@@ -64,7 +64,7 @@ export function createTokenReviewAuthenticator(options: TokenReviewAuthenticator
         throw unauthorized('the bearer token is too long, or has characters that none has');
       const { token } = credential;
       const vouched = cache.lookup(credential, (reason) =>
-        reason === 'refresh' ? validate(token) : gate.enter(source, () => validate(token)),
+        reason === 'refresh' ? validate(token, source) : gate.enter(source, () => validate(token, source)),
       );
       return vouched instanceof Promise ? vouched.then(identityOfVouched) : identityOfVouched(vouched);
     },

@@ -1,6 +1,7 @@
 /**
  * The port for asking the API server what somebody may do. Implemented in `clients/kube-apiserver.ts`.
  */
+import type { Account } from '../api/account.ts';
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type {
   NonResourceAttributes,
@@ -25,6 +26,7 @@ export interface AccessReviewer {
   review(
     user: UserInfo,
     attributes: AccessAttributes,
+    account: Account,
     signal: AbortSignal,
   ): Promise<SubjectAccessReviewStatus>;
 
@@ -40,6 +42,7 @@ export interface AccessReviewer {
     token: string,
     home: TenantName | undefined,
     attributes: AccessAttributes,
+    account: Account,
     signal: AbortSignal,
   ): Promise<SubjectAccessReviewStatus>;
 }
@@ -50,6 +53,8 @@ export interface ReviewSubject {
   readonly sender: Sender;
   /** The tenant an access review of theirs names; undefined where the API server knows no tenants. */
   readonly home: TenantName | undefined;
+  /** The user's tenant, as the account of the question. */
+  readonly tenant: TenantName;
 }
 
 /**
@@ -60,11 +65,12 @@ export interface ReviewSubject {
  */
 export function reviewOf(
   reviewer: AccessReviewer,
-  { user, sender, home }: ReviewSubject,
+  { user, sender, home, tenant }: ReviewSubject,
   attributes: AccessAttributes,
   signal: AbortSignal,
 ): Promise<SubjectAccessReviewStatus> {
+  const account: Account = { kind: 'tenant', tenant };
   return sender.kind === 'client'
-    ? reviewer.reviewSelf(sender.token, home, attributes, signal)
-    : reviewer.review(user, attributes, signal);
+    ? reviewer.reviewSelf(sender.token, home, attributes, account, signal)
+    : reviewer.review(user, attributes, account, signal);
 }

@@ -23,7 +23,7 @@ export function createConnectCreate({ reviewer, reviewTenant }: ConnectCreateOpt
   async function review(info: ResourceRequest, { user, tenant, sender, exchange }: AuthorizationAttributes) {
     const home = reviewTenant(tenant);
     const resourceAttributes = attributesOf(info, info.tenant === '' ? home : info.tenant);
-    const subject = { user, sender, home };
+    const subject = { user, sender, home, tenant };
     const { allowed, denied = false } = await reviewOf(
       reviewer,
       subject,

@@ -29,7 +29,7 @@ export function createExplanationsAuthorizer(options: ExplanationsOptions): Auth
       resource,
       ...(place === undefined ? {} : { tenant: place }),
     };
-    const subject = { user, sender, home };
+    const subject = { user, sender, home, tenant };
     const { allowed, denied = false } = await reviewOf(
       reviewer,
       subject,

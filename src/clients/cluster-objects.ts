@@ -4,6 +4,7 @@
  * what they were decided on, so that whoever was faster wins.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
+import { STONEGATE_ACCOUNT } from '../api/account.ts';
 import type { KubernetesObject, ObjectKind } from '../api/kubernetes-object.ts';
 import type { ClusterObjects, ObjectReference } from '../bindings/cluster-objects.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -31,6 +32,7 @@ export function createClusterObjects(fetcher: UpstreamFetcher): ClusterObjects {
     const accept: HeaderField = ['Accept', 'application/json'];
     const answer = await fetcher.fetch(
       {
+        account: STONEGATE_ACCOUNT,
         sender: { kind: 'stonegate' },
         method,
         target,

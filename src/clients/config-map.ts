@@ -3,6 +3,7 @@
  * cannot be read, or is no good, leaves the last good ones in force and is said once, not at every look.
  * https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/config-map-v1/
  */
+import { STONEGATE_ACCOUNT } from '../api/account.ts';
 import type { ConfigMapReference } from '../api/config-webhook-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
@@ -110,6 +111,7 @@ async function contentOf(
 ): Promise<string> {
   const { status, body } = await fetcher().fetch(
     {
+      account: STONEGATE_ACCOUNT,
       sender: { kind: 'stonegate' },
       method: 'GET',
       target: `/api/v1/namespaces/${reference.namespace}/configmaps/${reference.name}`,

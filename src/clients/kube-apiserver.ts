@@ -4,6 +4,7 @@
  * and accepts its credential.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
  */
+import { STONEGATE_ACCOUNT } from '../api/account.ts';
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
@@ -33,7 +34,7 @@ export interface AccessReviewerOptions {
 /** Whatever is not plainly an answer is thrown: an error never becomes a permission. */
 export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): AccessReviewer {
   return {
-    async review(user, attributes, signal) {
+    async review(user, attributes, account, signal) {
       const tenant = 'resourceAttributes' in attributes ? attributes.resourceAttributes.tenant : undefined;
       const review = {
         kind: 'SubjectAccessReview',
@@ -42,6 +43,7 @@ export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): 
       };
       const answer = await fetcher.fetch(
         {
+          account,
           sender: { kind: 'stonegate' },
           method: 'POST',
           target: path(tenant, 'subjectaccessreviews'),
@@ -58,11 +60,12 @@ export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): 
       }
       return statusOf(answer, 'SubjectAccessReview');
     },
-    async reviewSelf(token, home, attributes, signal) {
+    async reviewSelf(token, home, attributes, account, signal) {
       const kind = 'SelfSubjectAccessReview';
       const review = { kind, apiVersion: 'authorization.k8s.io/v1', spec: attributes };
       const answer = await fetcher.fetch(
         {
+          account,
           sender: { kind: 'client', token },
           method: 'POST',
           target: path(home, 'selfsubjectaccessreviews'),
@@ -189,6 +192,7 @@ async function askForVersion(fetcher: UpstreamFetcher, signal: AbortSignal): Pro
   try {
     const { status } = await fetcher.fetch(
       {
+        account: STONEGATE_ACCOUNT,
         sender: { kind: 'stonegate' },
         method: 'GET',
         target: '/version',

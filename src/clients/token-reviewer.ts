@@ -32,13 +32,14 @@ export function createTokenReviewer({
   clock,
 }: TokenReviewerOptions): TokenReviewer {
   return {
-    async review(token) {
+    async review(token, source) {
       const spec = audiences.length === 0 ? { token } : { token, audiences };
       const patience = new AbortController();
       const timer = clock.after(timeout, () => patience.abort(new Error('a token review took too long')));
       try {
         const answer = await fetcher.fetch(
           {
+            account: { kind: 'source', address: source },
             sender: { kind: 'stonegate' },
             method: 'POST',
             target: PATH,

@@ -5,6 +5,7 @@
  * as far as the tenant's rules are concerned. Nothing of the caller's own carries over but their name in one extra.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
+import type { Account } from '../api/account.ts';
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import { ORIGINAL_USER_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { TenantName } from '../api/identity.ts';
@@ -107,6 +108,7 @@ async function assertAllowed(
   { reviewer, mode }: ActAsOptions,
 ): Promise<void> {
   const home = mode.reviewTenant(tenant);
+  const account: Account = { kind: 'tenant', tenant };
   const verb = 'impersonate';
   const answers = await Promise.all(
     impersonated.map(async (one) => {
@@ -118,7 +120,7 @@ async function assertAllowed(
         version: 'v1',
         ...attributes,
       };
-      return { one, ...(await reviewer.review(user, { resourceAttributes }, exchange.signal)) };
+      return { one, ...(await reviewer.review(user, { resourceAttributes }, account, exchange.signal)) };
     }),
   );
   const refused = answers.find(({ allowed, denied = false }) => !allowed || denied);

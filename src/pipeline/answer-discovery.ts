@@ -4,6 +4,7 @@
  * requests, so their paths are a closed list (`tenancy/discovery-paths.ts`).
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
+import type { Account } from '../api/account.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { DocumentCache } from '../lib/document-cache.ts';
 import { type HeaderList, headerValue, headerValues } from '../lib/header-list.ts';
@@ -44,10 +45,15 @@ const RELAYED: ReadonlySet<string> = new Set([
 ]);
 
 export function createDiscoveryAnswerer({ fetcher, cache, mode }: DiscoveryOptions): Answerer {
-  async function fetchDocument(route: DiscoveryRoute, accept: string, signal: AbortSignal): Promise<Answer> {
+  async function fetchDocument(
+    route: DiscoveryRoute,
+    account: Account,
+    accept: string,
+    signal: AbortSignal,
+  ): Promise<Answer> {
     const target = route.query === '' ? route.path : `${route.path}?${route.query}`;
     const { status, headers, body } = await fetcher.fetch(
-      { sender: { kind: 'stonegate' }, method: 'GET', target, headers: [['Accept', accept]] },
+      { account, sender: { kind: 'stonegate' }, method: 'GET', target, headers: [['Accept', accept]] },
       signal,
     );
     return {
@@ -72,7 +78,7 @@ export function createDiscoveryAnswerer({ fetcher, cache, mode }: DiscoveryOptio
         reusable: !health,
       },
       exchange.signal,
-      (signal) => fetchDocument(route, accept, signal),
+      (signal) => fetchDocument(route, { kind: 'tenant', tenant }, accept, signal),
     );
   }
 

@@ -5,6 +5,7 @@
  * people are Stonegate says itself: it knows exactly what it would send.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
+import type { Account } from '../api/account.ts';
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
@@ -66,6 +67,10 @@ async function answerReview(
   return answerAccess(await askedAbout(outgoing, namespace), route, question, options);
 }
 
+function accountOf({ tenant }: Outgoing): Account {
+  return { kind: 'tenant', tenant };
+}
+
 const asItIs: AskedAbout = async (outgoing) => outgoing;
 
 function answerSubject(outgoing: Outgoing): Answer {
@@ -104,7 +109,9 @@ async function answerAccess(
     return answerWith({ allowed: true, reason: 'Stonegate does this for everybody' });
   const answer = await askAsUser(outgoing, route, review, fetcher);
   if (answer.status !== 403 || outgoing.sender.kind === 'client') return relayed(answer);
-  return answerWith(await reviewer.review(outgoing.user, spec, outgoing.exchange.signal));
+  return answerWith(
+    await reviewer.review(outgoing.user, spec, accountOf(outgoing), outgoing.exchange.signal),
+  );
 }
 
 /**
@@ -183,13 +190,15 @@ function isRulesStatus(status: unknown): status is RulesStatus {
 }
 
 function askAsUser(
-  { headers, exchange, sender }: Outgoing,
+  outgoing: Outgoing,
   { path, query }: ReviewRoute,
   review: object,
   fetcher: UpstreamFetcher,
 ): Promise<UpstreamAnswer> {
+  const { headers, exchange, sender } = outgoing;
   return fetcher.fetch(
     {
+      account: accountOf(outgoing),
       sender,
       method: 'POST',
       target: query === '' ? path : `${path}?${query}`,

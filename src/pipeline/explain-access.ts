@@ -16,7 +16,7 @@ export async function askRBAC(
 ): Promise<void> {
   if (outgoing.route.kind !== 'forward') return;
   const { user, sender, tenant, exchange } = outgoing;
-  const subject = { user, sender, home: mode.reviewTenant(tenant) };
+  const subject = { user, sender, home: mode.reviewTenant(tenant), tenant };
   const note = (decision: 'passed' | 'refused' | 'unknown', reason: string) =>
     trail.note({ name: 'accessReview', decision, reason });
   try {

@@ -89,7 +89,7 @@ function deliver(
   record.impersonated = sender.kind === 'stonegate';
   const { longRunning } = info;
   const request: UpstreamRequest = {
-    tenant,
+    account: { kind: 'tenant', tenant },
     sender,
     method: exchange.method,
     target: route.query === '' ? route.path : `${route.path}?${route.query}`,

@@ -2,14 +2,13 @@
  * The ports to the API server. Implemented in `upstream/`.
  */
 
-import type { TenantName } from '../api/identity.ts';
+import type { Account } from '../api/account.ts';
 import type { Sender } from '../api/sender.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { Exchange, Upgrade } from './exchange.ts';
 
 export interface UpstreamRequest {
-  /** On whose account it takes a connection. */
-  readonly tenant: TenantName;
+  readonly account: Account;
   /** With whose credential. */
   readonly sender: Sender;
   readonly method: string;
@@ -77,7 +76,7 @@ export interface UpstreamFetcher {
    *   UpstreamTimeout, UpstreamRefusedCredential
    */
   fetch(
-    request: Omit<UpstreamRequest, 'tenant' | 'longRunning' | 'endless' | 'proxied'> & {
+    request: Omit<UpstreamRequest, 'longRunning' | 'endless' | 'proxied'> & {
       readonly body?: Buffer | string;
     },
     signal: AbortSignal,

@@ -29,7 +29,7 @@ export interface ForwarderOptions {
 export function createForwarder(options: ForwarderOptions): Forwarder {
   return {
     forward(request, exchange, hooks): Promise<RelayResult> {
-      const { tenant, longRunning, endless, sender } = request;
+      const { account, longRunning, endless, sender } = request;
       const { brief, lasting, seats, token } = options.departureOf(sender);
       const context = longRunning ? lasting : brief;
       const framing = framingOf(exchange);
@@ -43,7 +43,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           framing,
           body: framing === 'none' ? undefined : contentOf(exchange, options, context.clock, longRunning),
           refusalIsTheirs: request.proxied || sender.kind === 'client',
-          seats: longRunning ? undefined : seats.of(tenant),
+          seats: longRunning || account.kind !== 'tenant' ? undefined : seats.of(account.tenant),
           patience: longRunning ? undefined : options.patience,
           leaving: endless ? endOf(exchange) : leavingOfClient(exchange),
         },

@@ -74,7 +74,7 @@ async function startSite(secure: boolean) {
     const { method, target } = exchange;
     const sender = { kind: 'stonegate' } as const;
     const request = {
-      tenant: toTenantName('acme'),
+      account: { kind: 'tenant', tenant: toTenantName('acme') } as const,
       sender,
       method,
       target,

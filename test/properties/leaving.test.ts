@@ -58,7 +58,7 @@ const listening = await startListener(
     await upstream
       .forward(
         {
-          tenant: toTenantName('acme'),
+          account: { kind: 'tenant', tenant: toTenantName('acme') } as const,
           sender: { kind: 'stonegate' },
           method,
           target: '/',

@@ -145,7 +145,7 @@ function relay(
   heads: number[],
 ): Promise<RelayResult> {
   const request = {
-    tenant: toTenantName(options.tenant?.(exchange) ?? 'acme'),
+    account: { kind: 'tenant', tenant: toTenantName(options.tenant?.(exchange) ?? 'acme') } as const,
     sender: options.sender ?? ({ kind: 'stonegate' } as const),
     method: exchange.method,
     target: exchange.target,

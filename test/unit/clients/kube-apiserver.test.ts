@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { Account } from '../../../src/api/account.ts';
 import { createAccessReviewer, createApiServerProbe } from '../../../src/clients/kube-apiserver.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
@@ -7,6 +8,7 @@ import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
+const ACCOUNT = { kind: 'tenant', tenant: toTenantName('acme') } as const;
 const SIGNAL = new AbortController().signal;
 const ALICE = { username: 'acme:alice', uid: '', groups: ['system:authenticated'], extra: {} };
 const LIST_PODS = {
@@ -28,10 +30,15 @@ function review(status: unknown): UpstreamAnswer {
 
 /** A fetcher that gives these answers in turn, the last for ever, and remembers what was asked. */
 function fetcherOf(...answers: (UpstreamAnswer | Error)[]) {
-  const asked: { target: string; method: string; body: unknown }[] = [];
+  const asked: { account: Account; target: string; method: string; body: unknown }[] = [];
   const fetcher: UpstreamFetcher = {
-    async fetch({ target, method, body }) {
-      asked.push({ target, method, body: body === undefined ? undefined : JSON.parse(String(body)) });
+    async fetch({ account, target, method, body }) {
+      asked.push({
+        account,
+        target,
+        method,
+        body: body === undefined ? undefined : JSON.parse(String(body)),
+      });
       const next = answers.length > 1 ? answers.shift() : answers[0];
       if (next === undefined || next instanceof Error) throw next;
       return next;
@@ -50,10 +57,11 @@ function reviewerOf(...answers: (UpstreamAnswer | Error)[]) {
 t.test('an access review', async (t) => {
   t.test('is posted in the tenant it concerns, in the words of the API', async (t) => {
     const { reviewer, asked } = reviewerOf(review({ allowed: true, reason: 'RBAC: allowed by …' }));
-    const status = await reviewer.review(ALICE, LIST_PODS, SIGNAL);
+    const status = await reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL);
     t.same(status, { allowed: true, reason: 'RBAC: allowed by …' });
     t.same(asked, [
       {
+        account: ACCOUNT,
         method: 'POST',
         target: '/apis/authorization.k8s.io/v1/tenants/acme/subjectaccessreviews',
         body: {
@@ -69,7 +77,7 @@ t.test('an access review', async (t) => {
     const { reviewer, asked } = reviewerOf(review({ allowed: false }));
     const user = { ...ALICE, uid: 'u1', extra: { 'example.com/key': ['a', 'b'] } };
     const nonResourceAttributes = { path: '/metrics', verb: 'get' };
-    t.same(await reviewer.review(user, { nonResourceAttributes }, SIGNAL), { allowed: false });
+    t.same(await reviewer.review(user, { nonResourceAttributes }, ACCOUNT, SIGNAL), { allowed: false });
     t.match(asked, [
       {
         target: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
@@ -80,7 +88,7 @@ t.test('an access review', async (t) => {
 
   t.test('C142 both allowed and denied is denied', async (t) => {
     const { reviewer } = reviewerOf(review({ allowed: true, denied: true, evaluationError: 'half broken' }));
-    t.same(await reviewer.review(ALICE, LIST_PODS, SIGNAL), {
+    t.same(await reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), {
       allowed: false,
       denied: true,
       evaluationError: 'half broken',
@@ -89,12 +97,12 @@ t.test('an access review', async (t) => {
 
   t.test('C027 that fails is never a yes', async (t) => {
     const { reviewer } = reviewerOf(new StatusError('UpstreamTimeout', 'late'));
-    await t.rejects(reviewer.review(ALICE, LIST_PODS, SIGNAL), { code: 'UpstreamTimeout' });
+    await t.rejects(reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), { code: 'UpstreamTimeout' });
   });
 
   t.test('that Stonegate may not ask says so', async (t) => {
     const { reviewer } = reviewerOf(answer(403, { kind: 'Status' }));
-    await t.rejects(reviewer.review(ALICE, LIST_PODS, SIGNAL), {
+    await t.rejects(reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), {
       code: 'UpstreamRefusedCredential',
       message: /create subjectaccessreviews; .*`stonegate manifests rbac --config FILE`/,
     });
@@ -117,7 +125,7 @@ t.test('an access review', async (t) => {
   ] as const) {
     t.test(`C027 answered with ${name} is never a yes`, async (t) => {
       const { reviewer } = reviewerOf(unusable);
-      await t.rejects(reviewer.review(ALICE, LIST_PODS, SIGNAL), { code: 'UpstreamUnavailable' });
+      await t.rejects(reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), { code: 'UpstreamUnavailable' });
     });
   }
 });
@@ -186,7 +194,7 @@ t.test('a review of oneself', async (t) => {
     };
     const path = (tenant: string | undefined, resource: string) => `/${tenant}/${resource}`;
     const reviewer = createAccessReviewer({ fetcher, path });
-    t.same(await reviewer.reviewSelf('theirs', home, LIST_PODS, SIGNAL), { allowed: true });
+    t.same(await reviewer.reviewSelf('theirs', home, LIST_PODS, ACCOUNT, SIGNAL), { allowed: true });
     t.same(senders, [
       {
         sender: { kind: 'client', token: 'theirs' },
@@ -197,12 +205,16 @@ t.test('a review of oneself', async (t) => {
   });
   t.test('is a no where the client may not ask, and a 401 where its token counts no more', async (t) => {
     const forbidden = reviewerOf(answer(403, {})).reviewer;
-    t.match(await forbidden.reviewSelf('theirs', home, LIST_PODS, SIGNAL), { allowed: false });
+    t.match(await forbidden.reviewSelf('theirs', home, LIST_PODS, ACCOUNT, SIGNAL), { allowed: false });
     const refused = reviewerOf(answer(401, {})).reviewer;
-    await t.rejects(refused.reviewSelf('theirs', home, LIST_PODS, SIGNAL), { code: 'CredentialInvalid' });
+    await t.rejects(refused.reviewSelf('theirs', home, LIST_PODS, ACCOUNT, SIGNAL), {
+      code: 'CredentialInvalid',
+    });
   });
   t.test('is never answered by what is no such review', async (t) => {
     const { reviewer } = reviewerOf(review({ allowed: true }));
-    await t.rejects(reviewer.reviewSelf('theirs', home, LIST_PODS, SIGNAL), { code: 'UpstreamUnavailable' });
+    await t.rejects(reviewer.reviewSelf('theirs', home, LIST_PODS, ACCOUNT, SIGNAL), {
+      code: 'UpstreamUnavailable',
+    });
   });
 });

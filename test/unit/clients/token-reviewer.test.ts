@@ -24,15 +24,15 @@ function review(status: unknown, http = 201): Answer {
 async function ask({ status = 201, body }: Answer, audiences: string[] = []) {
   const asked: unknown[] = [];
   const fetcher: UpstreamFetcher = {
-    async fetch({ sender, method, target, body: sent }) {
-      asked.push({ sender, method, target, body: JSON.parse(String(sent)) });
+    async fetch({ account, sender, method, target, body: sent }) {
+      asked.push({ account, sender, method, target, body: JSON.parse(String(sent)) });
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       return { status, headers: [], body: Buffer.from(text) };
     },
   };
   const clock = createFakeClock();
   const reviewer = createTokenReviewer({ fetcher, audiences, timeout: 1_000, clock });
-  const outcome: unknown = await reviewer.review('the-token').catch((error: unknown) => error);
+  const outcome: unknown = await reviewer.review('the-token', '192.0.2.1').catch((error: unknown) => error);
   return { outcome, asked, pending: clock.pending };
 }
 
@@ -40,6 +40,7 @@ t.test('the question is Stonegate’s own, with the audiences where there are so
   const plain = await ask(review({ authenticated: true, user: USER }));
   t.same(plain.asked, [
     {
+      account: { kind: 'source', address: '192.0.2.1' },
       sender: { kind: 'stonegate' },
       method: 'POST',
       target: '/apis/authentication.k8s.io/v1/tokenreviews',
@@ -115,7 +116,10 @@ t.test('a review that takes too long is given up', async (t) => {
         );
       }),
   };
-  const asking = createTokenReviewer({ fetcher, audiences: [], timeout: 1_000, clock }).review('the-token');
+  const asking = createTokenReviewer({ fetcher, audiences: [], timeout: 1_000, clock }).review(
+    'the-token',
+    '192.0.2.1',
+  );
   clock.advance(1_000);
   await t.rejects(asking, { code: 'UpstreamUnavailable' });
 });

@@ -67,6 +67,7 @@ t.test('a document is fetched as Stonegate itself: nobody is impersonated', asyn
   });
   t.strictSame(asked, [
     {
+      account: { kind: 'tenant', tenant: 'acme' },
       sender: { kind: 'stonegate' },
       method: 'GET',
       target: '/apis/apps/v1?tenant=acme',

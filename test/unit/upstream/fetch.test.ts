@@ -4,6 +4,7 @@ import { eventually } from '../../support/eventually.ts';
 import { codeOf, type Relay, startRelay, TIMEOUTS } from '../../support/raw-http/relay.ts';
 
 const VERSION = {
+  account: { kind: 'stonegate' },
   sender: { kind: 'stonegate' },
   method: 'GET',
   target: '/version',

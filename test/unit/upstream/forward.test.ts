@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
+import { STONEGATE_ACCOUNT } from '../../../src/api/account.ts';
 import { fromRawHeaders, headerValues } from '../../../src/lib/header-list.ts';
 import type { Exchange } from '../../../src/pipeline/exchange.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -588,7 +589,13 @@ t.test('faults of the API server', async (t) => {
     const { signal } = new AbortController();
     const asked = Array.from({ length: CONNECTIONS }, () =>
       relay.adapter.fetch(
-        { sender: { kind: 'stonegate' }, method: 'GET', target: '/slow', headers: [] },
+        {
+          account: STONEGATE_ACCOUNT,
+          sender: { kind: 'stonegate' },
+          method: 'GET',
+          target: '/slow',
+          headers: [],
+        },
         signal,
       ),
     );

@@ -3,6 +3,7 @@ import https from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
 import t, { type Test } from 'tap';
+import { STONEGATE_ACCOUNT } from '../../../src/api/account.ts';
 import type { Sender } from '../../../src/api/sender.ts';
 import { startRawServer } from '../../support/raw-http/raw-server.ts';
 import { type Relay, type RelayOptions, startRelay } from '../../support/raw-http/relay.ts';
@@ -93,7 +94,10 @@ t.test('TLS to the API server', async (t) => {
       sender: { kind: 'client', token: 'client-token' },
     });
     const ask = (sender: Sender) =>
-      relay.adapter.fetch({ sender, method: 'GET', target: '/', headers: [] }, new AbortController().signal);
+      relay.adapter.fetch(
+        { account: STONEGATE_ACCOUNT, sender, method: 'GET', target: '/', headers: [] },
+        new AbortController().signal,
+      );
     const ours = await ask({ kind: 'stonegate' });
     t.equal(ours.body.toString(), 'stonegate');
     const theirs = await ask({ kind: 'client', token: 'client-token' });
