@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import {
   apply,
+  isAllowed,
   type KubernetesSite,
   serviceAccountToken,
   startKubernetesSite,
@@ -16,7 +17,6 @@ import { serveLandscape } from '../support/stonegate.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const PODS = '/api/v1/namespaces/acme/pods';
-const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
 const CSRS = '/apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All';
 const ROLE = 'stonegate-impersonator';
 const STONEGATE = 'system:serviceaccount:stonegate:stonegate';
@@ -161,13 +161,9 @@ async function give({ kubernetes }: KubernetesSite, rules: readonly Rule[], prob
       ? { resourceAttributes: { verb, group: probe.apiGroups?.[0], resource, subresource } }
       : { nonResourceAttributes: { verb, path: probe.nonResourceURLs[0] } };
   const groups = ['system:serviceaccounts', 'system:serviceaccounts:stonegate', 'system:authenticated'];
-  await eventually(async () => {
-    const reply = await kubernetes.admit('POST', REVIEWS, {
-      spec: { user: STONEGATE, groups, ...attributes },
-    });
-    const { status }: { status: { allowed: boolean } } = JSON.parse(reply.body);
-    return status.allowed === allowed;
-  });
+  await eventually(
+    async () => (await isAllowed(kubernetes, { user: STONEGATE, groups, ...attributes })) === allowed,
+  );
 }
 
 t.test('Stonegate’s own rights', { skip: missingKubernetes() }, async (t) => {

@@ -21,7 +21,7 @@ export interface KubernetesOptions {
   readonly release?: Release;
   /** Written beside the server's own: name → content. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Flags of kube-apiserver besides; a later one wins. `file` gives the path of one of `files`. */
+  /** Flags of kube-apiserver besides, or in place of its usual ones of the same name. `file` gives the path of one of `files`. */
   readonly flags?: (file: (name: string) => string) => readonly string[];
   /** With kube-controller-manager: namespaces end, garbage is collected, cluster roles are aggregated. */
   readonly controllers?: boolean;
@@ -99,7 +99,8 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
     }
   };
 
-  const words = [...apiServerFlags(file, etcdPort, port), ...(options.flags?.(file) ?? [])];
+  const given = options.flags?.(file) ?? [];
+  const words = [...apiServerFlags(file, etcdPort, port).filter((flag) => !isAmong(flag, given)), ...given];
   const startApiServer = (): ServerProcess =>
     startServerProcess(kubeApiserver(release), words, file('kube-apiserver.log'));
   const storage = startServerProcess(etcd(), etcdFlags(file, etcdPort, peerPort), file('etcd.log'));
@@ -208,6 +209,12 @@ function apiServerFlags(file: (name: string) => string, etcdPort: number, port: 
     '--disable-admission-plugins=ServiceAccount',
     '--allow-privileged=true',
   ];
+}
+
+/** Some flags may not be given twice, and lists would be added up. */
+function isAmong(flag: string, others: readonly string[]): boolean {
+  const [name] = flag.split('=');
+  return others.some((other) => other.split('=')[0] === name);
 }
 
 function controllerFlags(file: (name: string) => string): string[] {

@@ -1,6 +1,6 @@
 /**
- * The Go programs that `build-programs` built, by the versions in `v1.*\/go.mod`. They are outside the tree, since a
- * build takes minutes.
+ * The programs that `build-programs` built by the versions in `v1.*\/go.mod`, and the clients that `clients/install`
+ * installed. They are outside the tree, since a build takes minutes.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ export const OLDEST: Release = '1.33';
 export const NEWEST: Release = '1.36';
 
 export const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'stonegate-test');
-const HOW_TO_INSTALL = 'is not built: install Go 1.26 or newer and run test/install-services';
+const HOW_TO_INSTALL = 'is not there: install Go 1.26 or newer and run test/install-services';
 
 const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
@@ -34,12 +34,19 @@ export const kubeControllerManager = (): string =>
   join(CACHE, `kube-controller-manager-${versionOf(NEWEST, 'k8s.io/kubernetes')}`);
 
 /** client-go's informer: `informer --kubeconfig F --resource [GROUP/]VERSION/RESOURCE [--namespace N]`. */
-export function informer(): string {
-  const source = createHash('sha256')
-    .update(readFileSync(path(`v${NEWEST}/informer/main.go`)))
-    .digest('hex');
-  return join(CACHE, `informer-${versionOf(NEWEST, 'k8s.io/client-go')}-${source.slice(0, 12)}`);
-}
+export const informer = (): string =>
+  join(CACHE, `informer-${versionOf(NEWEST, 'k8s.io/client-go')}-${digest(`v${NEWEST}/informer/main.go`)}`);
+
+/** The folders into which `clients/install` installs. */
+export const javascriptClient = (): string =>
+  join(CACHE, `javascript-client-${digest('clients/package-lock.json')}`);
+export const pythonClient = (): string => join(CACHE, `python-client-${digest('clients/requirements.txt')}`);
+
+const digest = (file: string): string =>
+  createHash('sha256')
+    .update(readFileSync(path(file)))
+    .digest('hex')
+    .slice(0, 12);
 
 /** Why tests that need these programs cannot run here; false if they can. */
 export function missing(...programs: readonly string[]): string | false {

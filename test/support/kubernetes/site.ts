@@ -8,6 +8,7 @@ import type { Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../../src/cli/manifests.ts';
 import { isObject, type JsonObject } from '../apiserver/json.ts';
+import { eventually } from '../eventually.ts';
 import type { Credential } from '../kubeconfig.ts';
 import { createLandscape, type LandscapeOptions } from '../landscape.ts';
 import { printedIO } from '../printed-io.ts';
@@ -29,8 +30,8 @@ export interface KubernetesSite {
 
 export interface KubernetesSiteOptions extends KubernetesOptions {
   readonly configuration?: LandscapeOptions['configuration'];
-  /** Changes what `stonegate manifests rbac` printed before it is applied. */
-  readonly changed?: (object: JsonObject) => JsonObject;
+  /** Written beside Stonegate's configuration: name → content. */
+  readonly stonegateFiles?: Readonly<Record<string, string>>;
 }
 
 const NAMESPACE = 'stonegate';
@@ -59,8 +60,10 @@ export async function startKubernetesSite(
   });
   const file = (name: string): string => join(dirname(landscape.configFile), name);
   await writeFile(file('kubernetes.crt'), kubernetes.authority.cert);
+  for (const [name, content] of Object.entries(options.stonegateFiles ?? {}))
+    await writeFile(file(name), content, { mode: 0o600 });
   const printed = await printedManifests(landscape.configFile);
-  for (const object of printed) await apply(kubernetes, options.changed?.(object) ?? object);
+  for (const object of printed) await apply(kubernetes, object);
   await writeFile(file('kubernetes-token'), await serviceAccountToken(kubernetes, NAMESPACE, 'stonegate'));
   const stonegate = await serveLandscape(landscape);
   t.teardown(() => stonegate.close());
@@ -88,8 +91,20 @@ export async function startKubernetesSite(
         roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
         subjects: users.map((name) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name })),
       });
+      for (const user of users) {
+        const resourceAttributes = { namespace, verb: 'create', resource: 'pods' };
+        await eventually(() => isAllowed(kubernetes, { user, resourceAttributes }));
+      }
     },
   };
+}
+
+/** A SubjectAccessReview: RBAC's authorizer learns of a change a moment after the request that makes it. */
+export async function isAllowed(kubernetes: Kubernetes, spec: object): Promise<boolean> {
+  const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+  const reply = await kubernetes.admit('POST', path, { spec });
+  const { status }: { status: { allowed: boolean } } = JSON.parse(reply.body);
+  return status.allowed;
 }
 
 /** What `stonegate manifests rbac` prints for this configuration. */
