@@ -65,7 +65,10 @@ export async function startKubernetesSite(
   const printed = await printedManifests(landscape.configFile);
   for (const object of printed) await apply(kubernetes, object);
   await writeFile(file('kubernetes-token'), await serviceAccountToken(kubernetes, NAMESPACE, 'stonegate'));
-  const stonegate = await serveLandscape(landscape);
+  const stonegate = await serveLandscape(landscape).catch(async (error: unknown) => {
+    await landscape.close();
+    throw error;
+  });
   t.teardown(() => stonegate.close());
   return {
     kubernetes,
