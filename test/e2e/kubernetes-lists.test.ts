@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 
 import { bounded } from '../../src/lib/bounded.ts';
 import type { Ask, Reply } from '../support/https-client.ts';
-import { missingKubernetes, NEWEST, OLDEST } from '../support/kubernetes/programs.ts';
+import { missingKubernetes, NEWEST, OLDEST, type Release } from '../support/kubernetes/programs.ts';
 import { sameResponse } from '../support/kubernetes/same-response.ts';
 import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
 
@@ -23,8 +23,11 @@ interface Both extends KubernetesSite {
   same(t: Test, path: string, options?: Ask): Promise<Reply>;
 }
 
-async function start(t: Test, release: typeof NEWEST | typeof OLDEST): Promise<Both> {
-  const site = await startKubernetesSite(t, { release });
+/** Releases before 1.34 know it, but only on demand. */
+const WATCH_LIST = ['--feature-gates=WatchList=true'];
+
+async function start(t: Test, release: Release, flags: readonly string[] = []): Promise<Both> {
+  const site = await startKubernetesSite(t, { release, flags: () => flags });
   await site.letWork('acme', 'acme:alice');
   const token = site.stonegate.keystoneToken('alice');
   const alice = await site.direct(token);
@@ -140,7 +143,7 @@ function accessReview(asked: { namespace: string; verb: string; resource: string
 
 for (const release of [OLDEST, NEWEST] as const)
   t.test(`watches of a kube-apiserver of ${release}`, { skip: missingKubernetes(release) }, async (t) => {
-    const both = await start(t, release);
+    const both = await start(t, release, WATCH_LIST);
     const { kubernetes, stonegate, token, same } = both;
     await kubernetes.create(CONFIG_MAPS, { metadata: { name: 'first' } });
 
