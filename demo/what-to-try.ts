@@ -17,7 +17,7 @@ const TRIES: readonly (readonly [string, string])[] = [
   ['logs', 'kubectl logs -f web --tail 3'],
   ['copy', 'kubectl cp README.md web:/tmp/readme.md && kubectl exec web -- cat /tmp/readme.md'],
   ['port-forward', 'kubectl port-forward pod/web 8080:80   # then: curl http://127.0.0.1:8080/'],
-  ['watch', 'kubectl get configmaps --watch   # elsewhere: kubectl create configmap news --from-literal=a=b'],
+  ['watch', 'kubectl get configmaps --watch   # elsewhere: kubectl label configmap settings seen=yes'],
 ];
 
 const WIDTH = Math.max(...TRIES.map(([what]) => what.length)) + 2;

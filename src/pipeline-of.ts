@@ -4,6 +4,9 @@
  */
 import type { Adapters } from './adapters.ts';
 import { createBodySizeAdmission } from './admission/body-size.ts';
+import { methodAdmission } from './admission/method.ts';
+import { createProtobufBodyAdmission } from './admission/protobuf-body.ts';
+import { watchListAdmission } from './admission/watch-list.ts';
 import type { TenantName } from './api/identity.ts';
 import { createAnonymousAccess } from './authentication/anonymous.ts';
 import { authenticatorsOf } from './authenticators-of.ts';
@@ -34,6 +37,7 @@ import type { Stages } from './pipeline/stages.ts';
 import { roleLookupOf } from './role-lookup-of.ts';
 import { writeStatus } from './server/status-writer.ts';
 import { rememberedMode } from './tenancy/remembered-mode.ts';
+import { isSelfReview } from './tenancy/self-review.ts';
 import { tenancyModeOf } from './tenancy-mode-of.ts';
 
 export interface BuiltPipeline {
@@ -97,12 +101,17 @@ export function pipelineOf(
     ...(provisioning && { provisioning }),
     impersonation: { reviewer, extraKeys: new Set(authentication.impersonationExtraKeys) },
     authorizers: [
-      createUpgradePlaces(),
+      createUpgradePlaces(mode),
       createTenantBoundary({ isSystem: mode.isSystem }),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
       createExplanationsAuthorizer({ ...mode, reviewer }),
     ],
-    admission: [createBodySizeAdmission(server.limits.bodyBytes)],
+    admission: [
+      methodAdmission,
+      createBodySizeAdmission(server.limits.bodyBytes),
+      ...(mode.protobuf === 'refused' ? [createProtobufBodyAdmission(isSelfReview)] : []),
+      ...(mode.watchLists === 'refused' ? [watchListAdmission] : []),
+    ],
     limitTenant: (tenant) => tenantLimit?.admit(tenant),
     maxHeaderBytes: upstreamConfiguration.headerBytes,
   };

@@ -41,3 +41,15 @@ export interface NonResourceRequest extends Target {
 }
 
 export type RequestInfo = ResourceRequest | NonResourceRequest;
+
+const PROXIED: ReadonlySet<string> = new Set(['pods', 'services', 'nodes']);
+
+/** Whether a pod, a service or a node answers the request instead of the API server, which only passes it on. */
+export function isWorkload(info: RequestInfo): boolean {
+  return (
+    info.isResourceRequest &&
+    info.apiPrefix === 'api' &&
+    PROXIED.has(info.resource) &&
+    (info.subresource === 'proxy' || info.verb === 'proxy')
+  );
+}

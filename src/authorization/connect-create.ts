@@ -1,7 +1,7 @@
 /**
  * Opening a connection into a pod is an act, whatever the method. A WebSocket can only be opened with GET, which
- * RBAC reads as the verb `get`: a role meant for reading pods would open shells. So the right to create
- * is asked first, and whatever cannot be asked is refused.
+ * RBAC reads as the verb `get`: a role meant for reading pods, or nodes, whose kubelets open shells too, would open
+ * shells. So the right to create is asked first, and whatever cannot be asked is refused.
  * RFC 6455 §4.1; https://kubernetes.io/docs/concepts/security/rbac-good-practices/
  */
 import type { ResourceAttributes } from '../api/authorization-v1.ts';
@@ -38,9 +38,9 @@ export function createConnectCreate({ reviewer, reviewTenant }: ConnectCreateOpt
     name: 'connect-create',
     authorize(attributes) {
       const { info, exchange } = attributes;
-      if (exchange.upgrade === undefined || exchange.method === 'POST' || !isPodConnection(info))
-        return undefined;
-      return review(info, attributes);
+      if (exchange.upgrade === undefined || info.verb === 'create') return undefined;
+      if (isNodeProxy(info)) return review({ ...info, subresource: 'proxy' }, attributes);
+      return isPodConnection(info) ? review(info, attributes) : undefined;
     },
   };
 }
@@ -51,6 +51,16 @@ function isPodConnection(info: RequestInfo): info is ResourceRequest {
     info.apiGroup === '' &&
     info.resource === 'pods' &&
     CONNECTIONS.has(info.subresource)
+  );
+}
+
+/** The kubelet's own `exec`, `attach`, `run` and `portForward` are behind it, also with the legacy prefix. */
+function isNodeProxy(info: RequestInfo): info is ResourceRequest {
+  return (
+    info.isResourceRequest &&
+    info.apiGroup === '' &&
+    info.resource === 'nodes' &&
+    (info.subresource === 'proxy' || info.verb === 'proxy')
   );
 }
 

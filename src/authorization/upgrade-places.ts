@@ -20,11 +20,18 @@ const CONNECTIONS: ReadonlySet<string> = new Set([
 ]);
 const LOG: ReadonlySet<string> = new Set(['pods/log']);
 
-export function createUpgradePlaces(): Authorizer {
+export interface UpgradePlacesOptions {
+  /** Nothing filters what is sent as WebSocket messages. */
+  readonly watchEvents: 'filtered' | 'asTheyAre';
+}
+
+export function createUpgradePlaces({ watchEvents }: UpgradePlacesOptions): Authorizer {
   return {
     name: 'upgrade-places',
     authorize({ info, exchange: { method, upgrade } }) {
-      if (upgrade === undefined || mayUpgrade(info, method, upgrade.protocol)) return undefined;
+      if (upgrade === undefined) return undefined;
+      const filtered = watchEvents === 'filtered' && isWatch(info);
+      if (!filtered && mayUpgrade(info, method, upgrade.protocol)) return undefined;
       throw new StatusError(
         'RequestMalformed',
         `the connection cannot be upgraded to ${JSON.stringify(upgrade.protocol.slice(0, 64))} here`,
@@ -50,7 +57,11 @@ function isConnection(info: RequestInfo): boolean {
 
 /** What the API server also sends as WebSocket messages. */
 function isStream(info: RequestInfo): boolean {
-  return (info.isResourceRequest && info.verb === 'watch') || isCore(info, LOG);
+  return isWatch(info) || isCore(info, LOG);
+}
+
+function isWatch(info: RequestInfo): boolean {
+  return info.isResourceRequest && info.verb === 'watch';
 }
 
 function isCore(info: RequestInfo, places: ReadonlySet<string>): boolean {

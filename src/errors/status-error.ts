@@ -8,12 +8,15 @@ import { CODES, type ErrorCode } from './codes.ts';
 
 export interface StatusErrorOptions {
   readonly details?: StatusDetails;
+  /** The methods that the resource has, for a `MethodNotAllowed`. */
+  readonly allow?: readonly string[];
   readonly cause?: unknown;
 }
 
 export class StatusError extends Error {
   readonly code: ErrorCode;
   readonly details: StatusDetails | undefined;
+  readonly allow: readonly string[];
 
   /** @param message shown to the client, in apimachinery's words where it has some */
   constructor(code: ErrorCode, message: string, options: StatusErrorOptions = {}) {
@@ -21,6 +24,7 @@ export class StatusError extends Error {
     this.name = 'StatusError';
     this.code = code;
     this.details = options.details;
+    this.allow = options.allow ?? [];
   }
 
   get http(): number {

@@ -44,13 +44,14 @@ export function toStatus(error: unknown, auditID: string): StatusAnswer {
       },
       code: http,
     },
-    headers: protocolHeaders(http),
+    headers: protocolHeaders(known),
   };
 }
 
 /** A 503 carries no Retry-After: kubectl would retry ten times in silence and lose the message. */
-function protocolHeaders(http: number): HeaderField[] {
+function protocolHeaders({ http, allow }: StatusError): HeaderField[] {
   if (http === 401) return [['WWW-Authenticate', 'Bearer realm="stonegate"']];
+  if (http === 405 && allow.length > 0) return [['Allow', allow.join(', ')]];
   if (http === 429) return [['Retry-After', '1']];
   return [];
 }

@@ -1,7 +1,7 @@
 /**
  * Whose request it is, by address: the peer, unless the peer is a proxy the configuration trusts; then the
  * nearest address in X-Forwarded-For that is not itself trusted. What cannot be parsed is never believed, and
- * makes the peer the client.
+ * makes the peer the client. https://pkg.go.dev/k8s.io/apimachinery/pkg/util/net#SourceIPs
  */
 import ipaddr from 'ipaddr.js';
 import { type HeaderList, headerValues } from '../lib/header-list.ts';
@@ -33,9 +33,11 @@ export function clientAddresses(
   if (!isTrusted(peerAddress, trusted)) return alone;
   const hops: [string, ...string[]] = [...alone];
   const forwarded = headerValues(headers, 'x-forwarded-for').flatMap((value) => value.split(','));
-  for (const text of forwarded.reverse()) {
+  for (const [at, text] of forwarded.reverse().entries()) {
     const hop = read(text.trim());
     if (hop === undefined) return alone;
+    // A proxy that appends its own address has named the peer already; kube-apiserver lists it once, too.
+    if (at === 0 && hop.alone[0] === alone[0]) continue;
     if (!isTrusted(hop.address, trusted)) return [...hop.alone, ...hops];
     hops.unshift(...hop.alone);
   }

@@ -6,21 +6,29 @@
 
 /** A backslash takes the next character with it. */
 const TERMS = /(?:\\[\s\S]?|[^\\,])+/g;
-/** In a value a backslash may only escape `\`, `,` and `=`, and those two must be escaped. */
-const TERM = /^(?<field>(?:\\.|[^\\=!]|!(?!=))*)(?<operator>!=|==|=)(?<value>(?:\\[\\,=]|[^\\,=])*)$/;
+/** What stands before the first operator is the field, whatever it holds. */
+const TERM = /^(?<field>.*?)(?<operator>!=|==|=)(?<value>.*)$/s;
+/** In a value a backslash may only escape `\`, `,` and `=`, and the last two must be escaped. */
+const VALUE = /^(?:\\[\\,=]|[^\\,=])*$/;
 
 /**
  * @returns undefined where the selector is malformed, asks for no exact name, or for one that is no path segment
  */
 export function selectedName(selector: string): string | undefined {
   let name: string | undefined;
-  for (const text of selector.match(TERMS) ?? []) {
+  for (const text of termsOf(selector)) {
     const { field, operator, value } = TERM.exec(text)?.groups ?? {};
-    if (field === undefined || value === undefined) return undefined;
+    if (field === undefined || value === undefined || !VALUE.test(value)) return undefined;
     if (name === undefined && field === 'metadata.name' && operator !== '!=')
       name = value.replace(/\\(.)/g, '$1');
   }
   return name !== undefined && isSegmentName(name) ? name : undefined;
+}
+
+/** In the order in which the API server looks at them: by their bytes. */
+function termsOf(selector: string): string[] {
+  const terms = selector.match(TERMS) ?? [];
+  return terms.length < 2 ? terms : terms.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 
 function isSegmentName(name: string): boolean {

@@ -5,12 +5,13 @@
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/request#RequestInfoFactory.NewRequestInfo
  */
 import type { TenantName } from '../api/identity.ts';
-import type { LongRunning, RequestInfo, ResourceRequest } from '../api/request-info.ts';
+import { isWorkload, type LongRunning, type RequestInfo, type ResourceRequest } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { firstParameter } from '../lib/query.ts';
 import { isTenantName } from '../tenancy/tenant-name.ts';
 import { selectedName } from './field-selector.ts';
 import { assertProxyTail, decodeSegment, isPlain, type RequestTarget, splitTarget } from './path-rules.ts';
+import { assertQuery, malformedQuery } from './query-rules.ts';
 
 export interface RequestInfoOptions {
   /** Whether `tenants/T/` in a path names the request's tenant. */
@@ -26,7 +27,10 @@ const VERBS: ReadonlyMap<string, string> = new Map([
   ['DELETE', 'delete'],
 ]);
 const CONNECTIONS: ReadonlySet<string> = new Set<LongRunning>(['exec', 'attach', 'portforward', 'proxy']);
-const PROXIED: ReadonlySet<string> = new Set(['pods', 'services', 'nodes']);
+const ASCII = /^[\x20-\x7e]*$/;
+/** The options of a list that are numbers. */
+const NUMBERS = ['timeoutSeconds', 'limit'] as const;
+const NUMBER = /^[+-]?[0-9]+$/;
 
 /** Where things stand in a resource path, as indices into its segments. */
 interface Layout {
@@ -135,6 +139,8 @@ function resourceRequest(
     name,
     tenantOffset: offsetOf(segments, layout.tenantSegmentAt),
   };
+  // What is behind `proxy` reads its query by its own rules.
+  if (!isWorkload(info)) assertQuery(query);
   return longRunning === undefined ? info : { ...info, longRunning };
 }
 
@@ -158,41 +164,46 @@ function decodeSegments(segments: readonly string[], layout: Layout | undefined)
   return segments.slice(0, end).map(decodeSegment);
 }
 
+/** @throws StatusError RequestMalformed */
 function verbAndName(verb: string, name: string, query: string): { verb: string; name: string } {
   if (name !== '') return { verb, name };
   if (verb === 'delete') return { verb: 'deletecollection', name };
   if (verb !== 'get') return { verb, name };
+  return { verb: isWatch(query) ? 'watch' : 'list', name: selectedIn(query) };
+}
+
+/** @throws StatusError RequestMalformed for letters that releases of the API server fold differently (`falſe`) */
+function isWatch(query: string): boolean {
+  const value = firstParameter(query, 'watch');
+  if (value !== undefined && !ASCII.test(value)) throw malformedQuery('its "watch" is not printable ASCII');
+  return isSet(value);
+}
+
+/** The name that the selector asks for; none if the API server cannot read all the options, as it then drops them. */
+function selectedIn(query: string): string {
   const selector = firstParameter(query, 'fieldSelector');
-  return {
-    verb: isSet(query, 'watch') ? 'watch' : 'list',
-    name: selector === undefined ? '' : (selectedName(selector) ?? ''),
-  };
+  if (selector === undefined || !NUMBERS.every((name) => isNumber(firstParameter(query, name)))) return '';
+  return selectedName(selector) ?? '';
+}
+
+function isNumber(value: string | undefined): boolean {
+  return value === undefined || (NUMBER.test(value) && BigInt.asIntN(64, BigInt(value)) === BigInt(value));
 }
 
 /** A boolean parameter as apimachinery converts it: anything but `false` and `0` is true, nothing at all too. */
-function isSet(query: string, parameter: string): boolean {
-  const value = firstParameter(query, parameter)?.toLowerCase();
+function isSet(parameter: string | undefined): boolean {
+  const value = parameter?.toLowerCase();
   return value !== undefined && value !== 'false' && value !== '0';
 }
 
 function longRunningKind(verb: string, subresource: string, query: string): LongRunning | undefined {
   if (verb === 'watch' || verb === 'proxy') return verb;
-  if (subresource === 'log') return isSet(query, 'follow') ? 'log' : undefined;
+  if (subresource === 'log') return isSet(firstParameter(query, 'follow')) ? 'log' : undefined;
   return isConnection(subresource) ? subresource : undefined;
 }
 
 function isConnection(subresource: string): subresource is LongRunning {
   return CONNECTIONS.has(subresource);
-}
-
-/** Whether a pod, a service or a node answers the request instead of the API server, which only passes it on. */
-export function isWorkload(info: RequestInfo): boolean {
-  return (
-    info.isResourceRequest &&
-    info.apiPrefix === 'api' &&
-    PROXIED.has(info.resource) &&
-    (info.subresource === 'proxy' || info.verb === 'proxy')
-  );
 }
 
 /** Where the segment of that index begins in the path. */

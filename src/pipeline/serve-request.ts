@@ -3,13 +3,14 @@
  * thrown on the way becomes a Kubernetes Status in one place, and audit and metrics see every end.
  * The drawing of it, with the Status of each exit, is `docs/lifecycle.md`.
  */
+import { isWorkload } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusAnswer, toStatus } from '../errors/to-status.ts';
 import type { Stay, Usage } from '../lib/usage.ts';
+import { isFilteredWatch } from './accepted-types.ts';
 import type { Answer, Answerer } from './answerer.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
 import { ServedRecord } from './record.ts';
-import { isWorkload } from './request-info.ts';
 import type { Outcome, RequestObserver, RequestRecord } from './request-observer.ts';
 import type { Outgoing, Received } from './request-state.ts';
 import {
@@ -97,6 +98,7 @@ function deliver(
     longRunning: longRunning !== undefined,
     endless: longRunning === 'watch' || longRunning === 'log',
     proxied: isWorkload(info),
+    dropsBookmarks: isFilteredWatch(info, pipeline.mode),
   };
   const hooks = longRunning === undefined ? UNHEARD : startedHooks(record, pipeline.observer);
   const result =

@@ -15,6 +15,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import { ownAPIRoute } from '../tenancy/own-api.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { withAcceptedTypes } from './accepted-types.ts';
 import { type ActAsOptions, actAs } from './act-as.ts';
 import { asAuthorized } from './authorized.ts';
 import { clientAddresses, type TrustedProxies } from './client-address.ts';
@@ -201,14 +202,16 @@ export function rewrite(authorized: Authorized, { mode }: Stages): Routed {
   return authorized;
 }
 
-/** @throws StatusError ImpersonationForbidden, IdentityTooLarge, InvariantBroken */
+/** @throws StatusError ImpersonationForbidden, NotAcceptable, IdentityTooLarge, InvariantBroken */
 export function impersonateRequest(
   routed: Routed,
-  { maxHeaderBytes }: Pick<Stages, 'maxHeaderBytes'>,
+  { maxHeaderBytes, mode }: Pick<Stages, 'maxHeaderBytes' | 'mode'>,
 ): Outgoing {
-  const cleaned = cleanClientHeaders(routed.exchange.headers, {
+  const fromClient = cleanClientHeaders(routed.exchange.headers, {
     wishHeeded: routed.impersonator !== undefined && routed.sender.kind === 'stonegate',
   });
+  const cleaned =
+    routed.route.kind === 'forward' ? withAcceptedTypes(fromClient, routed.info, mode) : fromClient;
   const options = { maxHeaderBytes, auditID: routed.auditID, clientAddress: routed.sourceIPs[0] };
   const headers =
     routed.sender.kind === 'client'

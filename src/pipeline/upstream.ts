@@ -22,6 +22,8 @@ export interface UpstreamRequest {
   readonly endless: boolean;
   /** Behind a `proxy` subresource, where a workload answers: its 401 is its own. So is any to a client's own token. */
   readonly proxied: boolean;
+  /** A watch of which no BOOKMARK event may reach the client. */
+  readonly dropsBookmarks: boolean;
 }
 
 export interface RelayHooks {
@@ -76,7 +78,7 @@ export interface UpstreamFetcher {
    *   UpstreamTimeout, UpstreamRefusedCredential
    */
   fetch(
-    request: Omit<UpstreamRequest, 'longRunning' | 'endless' | 'proxied'> & {
+    request: Omit<UpstreamRequest, 'longRunning' | 'endless' | 'proxied' | 'dropsBookmarks'> & {
       readonly body?: Buffer | string;
     },
     signal: AbortSignal,

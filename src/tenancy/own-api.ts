@@ -41,6 +41,7 @@ export function ownAPIRoute({ rawPath }: RequestInfo, method: string): OwnAPIRou
     throw new StatusError(
       'MethodNotAllowed',
       `the server does not allow this method on the requested resource: ${resource} takes ${methods.join(' and ')}`,
+      { allow: methods },
     );
   return { kind: 'own-api', resource };
 }

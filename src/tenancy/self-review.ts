@@ -15,6 +15,11 @@ const REVIEWS: ReadonlyMap<string, SelfReview> = new Map([
   ['authentication.k8s.io/v1alpha1/selfsubjectreviews', 'subject'],
 ]);
 
+/** Whether Stonegate reads the request's body itself. */
+export function isSelfReview(info: RequestInfo): boolean {
+  return selfReviewOf(info) !== undefined;
+}
+
 /** @returns undefined where the request is no such question */
 export function selfReviewOf(info: RequestInfo): SelfReview | undefined {
   if (!info.isResourceRequest || info.verb !== 'create') return undefined;

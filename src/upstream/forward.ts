@@ -8,7 +8,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import { firstOf, type Leaving, leavingOf } from '../lib/leaving.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
-import type { Forwarder, RelayHooks, RelayResult } from '../pipeline/upstream.ts';
+import type { Forwarder, RelayHooks, RelayResult, UpstreamRequest } from '../pipeline/upstream.ts';
 import { AnswerMemory } from './answer-memory.ts';
 import type { Arrived } from './arrived.ts';
 import { type CallResult, callUpstream, type Flow, type Sink } from './call.ts';
@@ -17,6 +17,7 @@ import type { IdleTimers } from './idle-timer.ts';
 import { framingOf } from './outgoing-headers.ts';
 import { RequestBody } from './request-body.ts';
 import { isWithoutContent, responseHeaders } from './response-headers.ts';
+import { assertWatchEvents, WatchFilter } from './watch-filter.ts';
 
 export interface ForwarderOptions {
   readonly departureOf: DepartureOf;
@@ -47,7 +48,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           patience: longRunning ? undefined : options.patience,
           leaving: endless ? endOf(exchange) : leavingOfClient(exchange),
         },
-        new ToClient(exchange, endless, hooks),
+        new ToClient(exchange, request, hooks),
       );
     },
   };
@@ -90,14 +91,17 @@ class ToClient implements Sink {
   readonly #hooks: RelayHooks;
   /** None where an answer may wait for hours between two pieces. */
   readonly #memory: AnswerMemory | undefined;
+  readonly #dropsBookmarks: boolean;
+  #filter: WatchFilter | undefined;
   #flow: Flow | undefined;
   #waiting = false;
   #empty = false;
 
-  constructor(exchange: Exchange, endless: boolean, hooks: RelayHooks) {
+  constructor(exchange: Exchange, { endless, dropsBookmarks }: UpstreamRequest, hooks: RelayHooks) {
     this.#exchange = exchange;
     this.#response = exchange.response;
     this.#endless = endless;
+    this.#dropsBookmarks = dropsBookmarks;
     this.#hooks = hooks;
     this.#memory = endless ? undefined : new AnswerMemory();
   }
@@ -105,12 +109,20 @@ class ToClient implements Sink {
   head(status: number, headers: HeaderField[], flow: Flow): void {
     this.#flow = flow;
     this.#empty = isWithoutContent(status);
+    if (this.#dropsBookmarks && status < 300) {
+      assertWatchEvents(headers);
+      this.#filter = new WatchFilter();
+    }
     this.#response.writeHead(status, responseHeaders(status, headers));
     this.#hooks.onHead(status);
   }
 
   data(piece: Arrived): void {
     if (this.#empty || this.#response.closed) return;
+    if (this.#filter !== undefined) {
+      for (const bytes of this.#filter.take(piece.copy())) if (!this.#response.write(bytes)) this.#slowDown();
+      return;
+    }
     const { bytes, release } = this.#memory?.store(piece) ?? { bytes: piece.copy() };
     if (!this.#response.write(bytes, release)) this.#slowDown();
   }

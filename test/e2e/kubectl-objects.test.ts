@@ -2,7 +2,14 @@
 import { connect } from 'node:tls';
 import t, { type Test } from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import { type Everybody, prints, startForKubectl, stop, succeeds } from '../support/kubectl-people.ts';
+import {
+  creates,
+  type Everybody,
+  prints,
+  startForKubectl,
+  stop,
+  succeeds,
+} from '../support/kubectl-people.ts';
 
 const WIRES = {
   'HTTP/2': { http2: true, environment: {} },
@@ -44,7 +51,7 @@ async function write(t: Test, alice: Kubectl): Promise<void> {
     succeeds(t, alice, ['-n', 'team', 'get', 'cm', 'cm', '-o', 'jsonpath={.data.value}']);
   const change = (words: readonly string[], stdin?: string): Promise<string> =>
     succeeds(t, alice, ['-n', 'team', ...words], stdin);
-  t.match(await succeeds(t, alice, ['create', 'namespace', 'team']), 'namespace/team created');
+  t.match(await creates(t, alice, ['namespace', 'team']), 'namespace/team created');
   t.match(await change(['create', '-f', '-'], manifest('0')), 'configmap/cm created');
   t.match(await change(['delete', 'cm', 'cm']), 'deleted');
   t.match(await change(['apply', '-f', '-'], manifest('1')), 'configmap/cm created');
@@ -57,7 +64,8 @@ async function write(t: Test, alice: Kubectl): Promise<void> {
   const operations = '[{"op":"replace","path":"/data/value","value":"5"}]';
   t.match(await change(['patch', 'cm', 'cm', '--type=json', '-p', operations]), 'configmap/cm patched');
   t.equal(await value(), '5');
-  t.match(await change(['create', 'cm', 'typed', '--from-literal=a=b']), 'configmap/typed created');
+  const typed = ['-n', 'team', 'cm', 'typed', '--from-literal=a=b'];
+  t.match(await creates(t, alice, typed), 'configmap/typed created');
   t.match(await change(['delete', 'cm', '--all']), /"cm" deleted.*\n.*"typed" deleted/, 'a collection');
   t.equal(await change(['get', 'cm', '-o', 'name']), '');
   t.match(await succeeds(t, alice, ['delete', 'namespace', 'team']), 'deleted');
@@ -72,7 +80,7 @@ async function isolate(t: Test, alice: Kubectl, bob: Kubectl, carol: Kubectl): P
   t.equal(await marks(carol), 'acme/hers', 'everybody in the tenant sees the same, whoever vouches for them');
   await succeeds(t, bob, ['delete', 'cm', 'settings']);
   t.equal(await marks(alice), 'acme/hers', 'a deletion stays in its tenant');
-  await succeeds(t, bob, ['create', 'cm', 'settings', '--from-literal=owner=globex']);
+  await creates(t, bob, ['cm', 'settings', '--from-literal=owner=globex']);
   await succeeds(t, alice, ['label', 'cm', 'settings', 'mark-']);
 }
 

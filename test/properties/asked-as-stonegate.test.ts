@@ -59,7 +59,7 @@ async function askedAsStonegate(home: string, exchange: Exchange): Promise<strin
     mode,
     authenticators: [{ name: 'fake', authenticate: async () => keystoneIdentity('eve', { home }) }],
     authorizers: [
-      createUpgradePlaces(),
+      createUpgradePlaces(mode),
       createTenantBoundary({ isSystem: mode.isSystem }),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
     ],

@@ -82,6 +82,7 @@ async function startSite(secure: boolean) {
       longRunning: false,
       endless: false,
       proxied: false,
+      dropsBookmarks: false,
     };
     await upstream.forward(request, exchange, { onHead() {} });
   });

@@ -66,6 +66,7 @@ const listening = await startListener(
           longRunning,
           endless: longRunning,
           proxied: false,
+          dropsBookmarks: false,
         },
         exchange,
         { onHead: () => undefined },

@@ -41,7 +41,7 @@ async function sentWithToken(exchange: Parameters<typeof serveRequest>[0]): Prom
     mode,
     authenticators: [{ name: 'token-review', authenticate: async () => ROBOT }],
     authorizers: [
-      createUpgradePlaces(),
+      createUpgradePlaces(mode),
       createTenantBoundary({ isSystem: mode.isSystem }),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
     ],

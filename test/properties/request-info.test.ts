@@ -79,6 +79,61 @@ t.test('whatever is not refused is read as Arktos reads it', async (t) => {
   t.ok(read > 200, 'enough of them named a resource');
 });
 
+/** What separates, escapes and names things in a query, and what could be taken for it. */
+const queryPiece = fc.oneof(
+  fc.constantFrom('watch', 'watch=', '=', '&', '1', '0', 'true', 'FALSE', '+', '%', '%26', '%3D', '%77', ';'),
+  fc.constantFrom(
+    'fieldSelector=',
+    'metadata.name',
+    '%ff',
+    '%C5%BF',
+    'fal',
+    'se',
+    '%00',
+    '%30',
+    'limit=',
+    ',',
+  ),
+  fc.string({ unit: 'grapheme-ascii', maxLength: 3 }).map((text) => text.replace(/[^!-~]|#/g, '')),
+);
+const query = fc
+  .tuple(fc.constantFrom('', 'watch=', 'w%61tch=', 'a=b&watch'), fc.array(queryPiece, { maxLength: 8 }))
+  .map(([beginning, pieces]) => beginning + pieces.join(''));
+
+t.test('a list and a watch are told apart as Go does, or the query is refused', async (t) => {
+  let watches = 0;
+  fc.assert(
+    fc.property(query, (text) => {
+      const info = unlessRefused(() => parse('GET', `/api/v1/secrets?${text}`));
+      if (info === undefined) return true;
+      if (info.verb === 'watch') watches += 1;
+      return info.verb === verbAsInGo(text);
+    }),
+    { numRuns: 10_000 },
+  );
+  t.ok(watches > 300, 'enough of them were watches');
+});
+
+/** `url.ParseQuery` and the conversion to a boolean, on bytes. */
+function verbAsInGo(text: string): string {
+  for (const pair of text.split('&')) {
+    const equals = pair.indexOf('=');
+    const name = unescapeAsGo(equals === -1 ? pair : pair.slice(0, equals));
+    const value = unescapeAsGo(equals === -1 ? '' : pair.slice(equals + 1));
+    if (pair.includes(';') || value === undefined || name !== 'watch') continue;
+    return value === '0' || value.toLowerCase() === 'false' ? 'list' : 'watch';
+  }
+  return 'list';
+}
+
+/** The bytes, each as one character. */
+function unescapeAsGo(text: string): string | undefined {
+  if (/%(?![0-9A-Fa-f]{2})/.test(text)) return undefined;
+  return text
+    .replaceAll('+', ' ')
+    .replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
+
 t.test('nothing on a request line is answered otherwise than with a Status', async (t) => {
   const anything = fc.oneof(
     requestTarget,

@@ -72,7 +72,7 @@ t.test('a tunnel is opened only where Kubernetes has one', async (t) => {
       async (verb, target, name) => {
         const pipeline = fakePipeline({
           mode,
-          authorizers: [createUpgradePlaces(), createTenantBoundary({ isSystem: mode.isSystem })],
+          authorizers: [createUpgradePlaces(mode), createTenantBoundary({ isSystem: mode.isSystem })],
         });
         await serveRequest(
           fakeExchange({

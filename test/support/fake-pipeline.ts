@@ -57,6 +57,9 @@ export const openMode: TenancyMode = {
   isWithinTenant: () => true,
   hiddenResources: new Set(),
   hiddenGroups: new Set(),
+  watchEvents: 'asTheyAre',
+  protobuf: 'asItIs',
+  watchLists: 'asTheyAre',
 };
 
 const allowingReviewer: AccessReviewer = {

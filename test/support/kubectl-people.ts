@@ -65,6 +65,12 @@ export async function succeeds(
   return stdout;
 }
 
+/** `kubectl create` of any version in JSON, whatever its own typed clients would send. */
+export async function creates(t: Test, kubectl: Kubectl, words: readonly string[]): Promise<string> {
+  const manifest = await succeeds(t, kubectl, ['create', ...words, '--dry-run=client', '-o', 'json']);
+  return succeeds(t, kubectl, ['create', '-f', '-'], manifest);
+}
+
 /** Runs to a bad end. @returns what it complained of */
 export async function fails(
   t: Test,

@@ -12,6 +12,7 @@ import { createAuthority } from '../../support/tls/authority.ts';
 /** Minor versions of kubectl. */
 const FIRST_WITH_WHOAMI = 28;
 const FIRST_WITH_WEBSOCKET = 30;
+const FIRST_WITH_PROTOBUF = 32;
 
 const binaries = findKubectls();
 if (binaries.length === 0) t.test('kubectl against the stand-in', { skip: NO_KUBECTL }, async () => {});
@@ -20,7 +21,9 @@ for (const binary of binaries)
     t.test(`${binary.split('/').at(-1)} against ${flavour}`, async (t) => {
       const { server, kubectl, place } = await setUp(t, binary, flavour);
       await readAndWrite(t, kubectl, flavour);
-      await reachIntoPods(t, server, kubectl);
+      await execute(t, server, kubectl);
+      // A newer one asks for the pod in protobuf first, which it reads as no pod: on a real Arktos server as well.
+      if (flavour === 'kubernetes' || kubectl.minor < FIRST_WITH_PROTOBUF) await reachIntoPods(t, kubectl);
       await follow(t, server, kubectl, place);
       await askAboutOneself(t, kubectl, flavour);
     });
@@ -79,7 +82,7 @@ async function readAndWrite(t: Test, kubectl: Kubectl, flavour: Flavour): Promis
   t.match(await succeeds(t, kubectl, ['explain', 'pods']), /KIND: +Pod/);
 }
 
-async function reachIntoPods(t: Test, server: ApiServer, kubectl: Kubectl): Promise<void> {
+async function execute(t: Test, server: ApiServer, kubectl: Kubectl): Promise<void> {
   t.match(await succeeds(t, kubectl, ['logs', 'web']), /^first line$/m);
   t.equal(await succeeds(t, kubectl, ['exec', 'web', '--', 'echo', 'hello']), 'hello\n');
   t.equal(await succeeds(t, kubectl, ['exec', '-i', 'web', '--', 'cat'], 'typed'), 'typed');
@@ -90,7 +93,9 @@ async function reachIntoPods(t: Test, server: ApiServer, kubectl: Kubectl): Prom
     ?.headers.upgrade?.toLowerCase();
   const expected = kubectl.minor < FIRST_WITH_WEBSOCKET ? 'spdy/3.1' : 'websocket';
   t.match(upgrade, expected, 'over the protocol of this kubectl');
+}
 
+async function reachIntoPods(t: Test, kubectl: Kubectl): Promise<void> {
   const content = randomBytes(300_000);
   writeFileSync(join(kubectl.folder, 'there'), content);
   await succeeds(t, kubectl, ['cp', 'there', 'web:/tmp/file']);

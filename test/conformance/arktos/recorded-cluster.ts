@@ -1,5 +1,6 @@
 /** A stand-in furnished like the server on which paths.tsv and the exchanges were recorded. */
 import { type ApiServer, createApiServer } from '../../support/apiserver/api-server.ts';
+import type { Seed } from '../../support/apiserver/seed.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
@@ -60,5 +61,27 @@ export async function startRecordedCluster(): Promise<ApiServer> {
   seed.customResource({ group: 'example.com', plural: 'gadgets', kind: 'Gadget', scope: 'Cluster' }, tenant1);
   seed.object('example.com/v1/widgets', 'w1', { spec: {} }, tenant1);
   seed.object('example.com/v1/gadgets', 'g1', { spec: {} }, tenant1);
+  seedSecrets(seed);
   return server;
+}
+
+/** A user who may read one secret, and another tenant's that was written last. */
+function seedSecrets(seed: Seed): void {
+  const acme = { tenant: 'acme' };
+  seed.tenant('acme');
+  const mine = { apiGroups: [''], resources: ['secrets'], resourceNames: ['mine'] };
+  seed.clusterRole('spy', [{ ...mine, verbs: ['get', 'watch'] }], acme);
+  seed.clusterRoleBinding('spy', 'spy', ['user:acme:spy'], acme);
+  const hidden = '<redacted base64>';
+  seed.object('v1/secrets', 'mine', { data: { owner: hidden, pw: hidden }, type: 'Opaque' }, acme);
+  seed.namespace('team-x');
+  seed.object(
+    'v1/secrets',
+    'default-token-r7k57',
+    {
+      data: { 'ca.crt': hidden, namespace: hidden, token: hidden },
+      type: 'kubernetes.io/service-account-token',
+    },
+    { namespace: 'team-x' },
+  );
 }

@@ -5,6 +5,7 @@ import type { Cluster } from './cluster.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { parseBody } from './patches.ts';
 import { decodeProtobuf, PROTOBUF_TYPE } from './protobuf.ts';
+import { encodeProtobuf } from './protobuf-answers.ts';
 import type { RequestPath } from './request-path.ts';
 import { ApiError, badRequest } from './statuses.ts';
 import type { User } from './users.ts';
@@ -34,6 +35,12 @@ export interface Exchange {
 export function sendJSON(response: ServerResponse, code: number, body: JsonObject): void {
   const bytes = Buffer.from(`${JSON.stringify(body)}\n`);
   response.writeHead(code, { 'Content-Type': 'application/json', 'Content-Length': bytes.length });
+  response.end(bytes);
+}
+
+export function sendProtobuf(response: ServerResponse, code: number, object: JsonObject): void {
+  const bytes = encodeProtobuf(object);
+  response.writeHead(code, { 'Content-Type': PROTOBUF_TYPE, 'Content-Length': bytes.length });
   response.end(bytes);
 }
 

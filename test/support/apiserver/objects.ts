@@ -5,12 +5,13 @@
 import { admit, admitDeletion } from './admission.ts';
 import { collectionPath } from './cluster.ts';
 import { admitRights } from './escalation.ts';
-import { type Exchange, readObject, readText, sendJSON } from './exchange.ts';
+import { type Exchange, readObject, readText, sendJSON, sendProtobuf } from './exchange.ts';
 import { ensureObject, isObject, type JsonObject, objectAt, textAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { pageOf } from './pages.ts';
 import { applyPatch } from './patches.ts';
 import { checkPreconditions } from './preconditions.ts';
+import { prefersProtobuf } from './protobuf-answers.ts';
 import { alreadyExists, badRequest, conflict, methodNotAllowed, notFound } from './statuses.ts';
 import type { Location, Selection } from './store.ts';
 import { tableOf, tableWanted } from './tables.ts';
@@ -74,6 +75,16 @@ function existing(exchange: Exchange, kind: Kind): { location: Location; object:
   return { location, object };
 }
 
+/** Only Arktos' protobuf differs from what the clients know; an ordinary cluster is free to answer in JSON. */
+function isProtobufWanted({ cluster, request }: Exchange): boolean {
+  return cluster.flavour === 'arktos' && prefersProtobuf(request.headers.accept ?? '');
+}
+
+function sendObject(exchange: Exchange, code: number, object: JsonObject): void {
+  if (isProtobufWanted(exchange)) sendProtobuf(exchange.response, code, object);
+  else sendJSON(exchange.response, code, object);
+}
+
 function list(exchange: Exchange, kind: Kind): void {
   const { cluster, path, response, request, tenant } = exchange;
   const selects = selectorOf(path.query);
@@ -102,7 +113,7 @@ function list(exchange: Exchange, kind: Kind): void {
     return;
   }
   const items = kind.custom ? objects : objects.map(({ kind: _kind, apiVersion: _version, ...item }) => item);
-  sendJSON(response, 200, {
+  sendObject(exchange, 200, {
     kind: `${kind.kind}List`,
     apiVersion: groupVersion(path.group, path.version),
     metadata,
@@ -114,6 +125,8 @@ function watch(exchange: Exchange, kind: Kind): void {
   const { cluster, path, request, response, ending } = exchange;
   const table = tableWanted(request.headers.accept ?? '');
   serveWatch(response, {
+    flavour: cluster.flavour,
+    protobuf: isProtobufWanted(exchange),
     store: cluster.store,
     selection: selectionOf(exchange, kind),
     selects: selectorOf(path.query),
@@ -133,7 +146,7 @@ function get(exchange: Exchange, kind: Kind): void {
   if (path.subresource === 'finalize') throw methodNotAllowed();
   const object = present(exchange, existing(exchange, kind).object);
   const table = tableWanted(request.headers.accept ?? '');
-  if (table === undefined) sendJSON(response, 200, object);
+  if (table === undefined) sendObject(exchange, 200, object);
   else
     sendJSON(
       response,

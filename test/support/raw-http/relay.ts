@@ -51,6 +51,8 @@ export interface RelayOptions {
   readonly endless?: boolean;
   /** Whether a workload answers. */
   readonly proxied?: boolean;
+  /** Whether it is a watch whose events are filtered. */
+  readonly dropsBookmarks?: boolean;
   readonly maxBodyBytes?: number;
   readonly credential?: UpstreamCredential;
   /** Instead of the raw server's. */
@@ -153,6 +155,7 @@ function relay(
     longRunning: options.longRunning ?? false,
     endless: options.endless ?? options.longRunning ?? false,
     proxied: options.proxied ?? false,
+    dropsBookmarks: options.dropsBookmarks ?? false,
   };
   const hooks = { onHead: (status: number) => void heads.push(status) };
   return exchange.upgrade === undefined

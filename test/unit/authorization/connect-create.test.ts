@@ -139,3 +139,52 @@ t.test(
     t.match(failed.refusal, { code: 'UpstreamUnavailable' });
   },
 );
+
+const NODE = {
+  tenant: 'acme',
+  namespace: '',
+  verb: 'create',
+  group: '',
+  version: 'v1',
+  resource: 'nodes',
+  subresource: 'proxy',
+  name: 'n1',
+};
+
+for (const target of [
+  '/api/v1/nodes/n1/proxy/exec/ns/p/c?command=sh',
+  '/api/v1/nodes/n1/proxy/attach/ns/p/c',
+  '/api/v1/nodes/n1/proxy/run/ns/p/c',
+  '/api/v1/nodes/n1/proxy/portForward/ns/p',
+  '/api/v1/nodes/n1/proxy',
+  '/api/v1/nodes/n1/proxy/metrics',
+  '/api/v1/proxy/nodes/n1/exec/ns/p/c',
+])
+  for (const [method, protocol] of [
+    ['GET', 'websocket'],
+    ['GET', 'spdy/3.1'],
+    ['PUT', 'spdy/3.1'],
+  ] as const)
+    t.test(`the right to read a node opens no shell: ${method} ${target} to ${protocol}`, async (t) => {
+      const { asked, refusal } = await ask(target, { method, upgrade: protocol });
+      t.strictSame(asked, [{ user: 'acme:alice', resourceAttributes: NODE }]);
+      t.match(refusal, {
+        code: 'AccessDenied',
+        message:
+          'nodes "n1" is forbidden: User "acme:alice" cannot create resource "nodes/proxy" in API group "" in the tenant "acme"',
+      });
+      const allowed = await ask(target, { method, upgrade: protocol, answer: { allowed: true } });
+      t.equal(allowed.refusal, undefined);
+    });
+
+t.test('a node is read without that right, and so are pods and services by WebSocket', async (t) => {
+  for (const [target, upgrade] of [
+    ['/api/v1/nodes/n1/proxy/exec/ns/p/c', undefined],
+    ['/api/v1/namespaces/ns/pods/p/proxy/ws', 'websocket'],
+    ['/api/v1/namespaces/ns/services/s/proxy/ws', 'websocket'],
+  ] as const) {
+    const { asked, refusal } = await ask(target, { upgrade });
+    t.equal(refusal, undefined);
+    t.same(asked, [], target);
+  }
+});

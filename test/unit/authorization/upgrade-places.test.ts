@@ -3,14 +3,20 @@ import t from 'tap';
 import { authorize } from '../../../src/authorization/authorizer.ts';
 import { createUpgradePlaces } from '../../../src/authorization/upgrade-places.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import type { TenancyMode } from '../../../src/tenancy/tenancy-mode.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../support/fake-exchange.ts';
 
 const decide = async (...asked: Parameters<typeof authorize>) => authorize(...asked);
 
 /** The refusal of a request to upgrade; undefined where it is let through. */
-function refusalOf(method: string, target: string, upgrade: string | undefined): Promise<unknown> {
-  return decide([createUpgradePlaces()], {
+function refusalOf(
+  method: string,
+  target: string,
+  upgrade: string | undefined,
+  watchEvents: TenancyMode['watchEvents'] = 'asTheyAre',
+): Promise<unknown> {
+  return decide([createUpgradePlaces({ watchEvents })], {
     exchange: askedExchange(method, upgrade),
     info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
     user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
@@ -88,4 +94,23 @@ t.test('no other protocol is tunnelled anywhere', async () => {
 
 t.test('a request that does not ask to upgrade is not concerned', async (t) => {
   t.equal(await refusalOf('GET', '/version', undefined), undefined);
+});
+
+t.test('where watches are filtered, none leaves HTTP', async (t) => {
+  for (const target of [
+    '/api/v1/namespaces/ns/pods?watch=1',
+    '/api/v1/watch/namespaces/ns/secrets/mine',
+    '/api/v1/watch/namespaces/ns/pods/p/log',
+    '/api/v1/watch/namespaces/ns/pods/p/exec',
+  ])
+    t.match(await refusalOf('GET', target, 'websocket', 'filtered'), { code: 'RequestMalformed' }, target);
+  t.equal(await refusalOf('GET', `${POD}/log?follow=true`, 'websocket', 'filtered'), undefined);
+  t.equal(await refusalOf('GET', `${POD}/exec`, 'websocket', 'filtered'), undefined);
+});
+
+t.test('with the legacy prefix nothing is upgraded', async (t) => {
+  for (const protocol of ['websocket', 'spdy/3.1'])
+    t.match(await refusalOf('GET', '/api/v1/proxy/nodes/n1/exec/ns/p/c', protocol), {
+      code: 'RequestMalformed',
+    });
 });

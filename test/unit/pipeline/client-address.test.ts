@@ -40,3 +40,15 @@ t.test('C125 C184 a peer without a readable address is trusted with nothing', as
 t.test('an IPv4 peer of a dual-stack socket is the IPv4 address', async (t) => {
   t.same(from('::ffff:10.0.0.1', '203.0.113.7'), ['203.0.113.7', '10.0.0.1']);
 });
+
+t.test('a proxy that has named itself stands there once', async (t) => {
+  t.same(from('10.0.0.1', '203.0.113.7, 10.0.0.1'), ['203.0.113.7', '10.0.0.1']);
+  t.same(from('10.0.0.1', '203.0.113.7, ::ffff:10.0.0.1'), ['203.0.113.7', '10.0.0.1']);
+  t.same(from('10.0.0.1', '203.0.113.7, 10.0.0.1, 10.0.0.1'), ['203.0.113.7', '10.0.0.1', '10.0.0.1']);
+  t.same(from('10.0.0.1', '203.0.113.7, 10.0.0.1, 10.0.0.2'), [
+    '203.0.113.7',
+    '10.0.0.1',
+    '10.0.0.2',
+    '10.0.0.1',
+  ]);
+});

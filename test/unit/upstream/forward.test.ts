@@ -814,3 +814,60 @@ t.test('giving up the adapter', async (t) => {
     t.match(await relay.ending(), { result: { status: 200, aborted: true } });
   });
 });
+
+t.test('a watch of which no bookmark may reach the client', async (t) => {
+  const WATCHED = { longRunning: true, dropsBookmarks: true } as const;
+  const MINE = '{"type":"ADDED","object":{"name":"mine"}}\n';
+  const THEIRS = '{"type":"BOOKMARK","object":{"name":"theirs"}}\n';
+
+  t.test('passes every other event on as it comes', async (t) => {
+    const relay = await relayFor(t, WATCHED);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(`${WATCH_HEAD}${chunk(`${MINE}${THEIRS.slice(0, 12)}`)}`);
+    await client.until(MINE);
+    connection.send(chunk(THEIRS.slice(12)) + chunk(MINE.replace('mine', 'second')));
+    const received = await client.until('second');
+    t.notMatch(received, /BOOKMARK|theirs/);
+    connection.send('0\r\n\r\n');
+    t.match(await relay.ending(), { result: { status: 200, aborted: false } });
+  });
+
+  t.test('ends at a line that is no event, which the log tells', async (t) => {
+    const relay = await relayFor(t, WATCHED);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    connection.send(`${WATCH_HEAD}${chunk(MINE)}`);
+    await client.until(MINE);
+    connection.send(chunk('{"kind":"SecretList","secret":"theirs"}\n'));
+    t.match(await relay.ending(), { result: { status: 200, aborted: true } });
+    t.notMatch(await client.untilEnd(), /theirs/);
+    t.match(relay.log, [{ level: 'warn', fields: { error: /no known event/ } }]);
+    t.notMatch(JSON.stringify(relay.log), /theirs/);
+  });
+
+  for (const fields of [
+    'Content-Type: application/vnd.kubernetes.protobuf;stream=watch',
+    'Content-Type: application/json\r\nContent-Encoding: gzip',
+    'Content-Type: application/json\r\nContent-Type: text/plain',
+    'X-Content-Type: application/json',
+  ])
+    t.test(`is refused with ${JSON.stringify(fields)}`, async (t) => {
+      const relay = await relayFor(t, WATCHED);
+      const client = await relay.request(GET);
+      const connection = await relay.upstream.next();
+      connection.send(`HTTP/1.1 200 OK\r\n${fields}\r\nTransfer-Encoding: chunked\r\n\r\n${chunk('theirs')}`);
+      t.equal(codeOf((await relay.ending()).error), 'UpstreamUnavailable');
+      t.notMatch(await client.until('UpstreamUnavailable'), /theirs/);
+    });
+
+  t.test('is refused in the API server’s own words', async (t) => {
+    const relay = await relayFor(t, WATCHED);
+    const client = await relay.request(GET);
+    const connection = await relay.upstream.next();
+    const status = '{"kind":"Status","code":403}';
+    const fields = `Content-Type: application/json\r\nContent-Length: ${status.length}`;
+    connection.send(`HTTP/1.1 403 Forbidden\r\n${fields}\r\n\r\n${status}`);
+    t.match(await client.until(status), /^HTTP\/1\.1 403 /);
+  });
+});

@@ -1,0 +1,121 @@
+/**
+ * A watch in arktos mode shows what the user may see and nothing else. Arktos adds a bookmark with a whole object of any
+ * tenant to watches of one secret, or of one node's pods; the stand-in does as the recorded server did.
+ */
+import t from 'tap';
+import { openRequest } from '../support/open-request.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const SECRETS = '/api/v1/namespaces/default/secrets';
+const ONE = 'fieldSelector=metadata.name%3Dmine&watch=1&timeoutSeconds=1';
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+const PARTIAL = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+const ROBOT = 'system:serviceaccount:default:robot';
+
+const stonegate = await startStonegate({
+  folder: t.testdir(),
+  configuration: { authentication: { tokenReview: {} } },
+});
+t.teardown(() => stonegate.close());
+const { apiServer, ask, keystoneToken } = stonegate;
+const { seed } = apiServer;
+const hidden = (owner: string) => ({ data: { owner: Buffer.from(owner).toString('base64') } });
+seed.object('v1/secrets', 'mine', hidden('acme'), { tenant: 'acme' });
+seed.clusterRoleBinding('robots', 'worker', [`user:${ROBOT}`], { tenant: 'acme' });
+const robot = seed.serviceAccountToken({ name: 'robot', tenant: 'acme' });
+const alice = keystoneToken('alice');
+// Whatever changed last comes in the bookmark.
+seed.object('v1/secrets', 'theirs', hidden('globex'), { tenant: 'globex' });
+seed.pod('theirs', { tenant: 'globex' });
+
+/** What the API server itself tells the client with its own token. */
+function unfiltered(path: string, accept: string) {
+  const full = path.replace(/^(\/api\/v1\/(?:watch\/)?)/, '$1tenants/acme/');
+  const server = { port: apiServer.port, ca: stonegate.authority.cert };
+  return openRequest(server, robot, full, { headers: { accept } }).answered;
+}
+
+for (const [what, path, accept] of [
+  ['in JSON', `${SECRETS}?${ONE}`, 'application/json'],
+  ['in any form', `${SECRETS}?${ONE}&resourceVersion=0`, '*/*'],
+  ['as a table', `${SECRETS}?${ONE}`, `${TABLE},application/json`],
+  ['as metadata', `${SECRETS}?${ONE}`, PARTIAL],
+  ['in protobuf first', `${SECRETS}?${ONE}`, `${PROTOBUF};stream=watch,application/json`],
+  ['of all namespaces', `/api/v1/secrets?${ONE}`, 'application/json'],
+  ['without bookmarks', `${SECRETS}?${ONE}&allowWatchBookmarks=false`, 'application/json'],
+  ['in the path form', `/api/v1/watch/namespaces/default/secrets/mine?timeoutSeconds=1`, 'application/json'],
+  ['of pods', '/api/v1/pods?fieldSelector=spec.nodeName%3Dn1&watch=1&timeoutSeconds=1', 'application/json'],
+] as const)
+  t.test(`a watch ${what} tells nothing of other tenants`, async (t) => {
+    t.match((await unfiltered(path, accept)).body, /BOOKMARK[^]*theirs/, 'though the API server would');
+    for (const [who, token] of [
+      ['a user', alice],
+      ['a client with its own token', robot],
+    ] as const) {
+      const { status, body, headers } = await ask(token, path, { headers: { accept } });
+      t.equal(status, 200, who);
+      t.equal(headers['content-type'], 'application/json');
+      t.match(body, '"type":"ADDED"', 'their own is there');
+      t.notMatch(body, /BOOKMARK|theirs|globex/, who);
+    }
+  });
+
+t.test('a watch is not read as a list, whatever its query is made of', async (t) => {
+  for (const watch of ['watch=%ff', 'watch=1%ff', 'x=1;watch=1', 'watch=%', 'watch=fal%C5%BFe']) {
+    const { status, body } = await ask(alice, `${SECRETS}?fieldSelector=metadata.name%3Dmine&${watch}`);
+    t.equal(status, 400, watch);
+    t.notMatch(body, /BOOKMARK|theirs/);
+  }
+});
+
+t.test('no watch leaves HTTP, where nothing would filter it', async (t) => {
+  const headers = {
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+  };
+  for (const path of [`${SECRETS}?${ONE}`, '/api/v1/watch/namespaces/default/secrets/mine'])
+    t.equal((await ask(alice, path, { headers })).status, 400, path);
+});
+
+t.test('a client that reads nothing but protobuf is told that there is none', async (t) => {
+  for (const path of [SECRETS, `${SECRETS}/mine`, `${SECRETS}?${ONE}`]) {
+    const { status, json } = await ask(alice, path, { headers: { accept: PROTOBUF } });
+    t.equal(status, 406, path);
+    t.match(json(), { reason: 'NotAcceptable', message: /^only the following media types are accepted: / });
+  }
+  const { headers } = await ask(alice, SECRETS, { headers: { accept: `${PROTOBUF},application/json` } });
+  t.equal(headers['content-type'], 'application/json');
+});
+
+t.test('an object in protobuf is not taken, and none is made', async (t) => {
+  const before = apiServer.requests.length;
+  const { status, json } = await ask(alice, '/api/v1/namespaces/default/configmaps', {
+    method: 'POST',
+    headers: { 'content-type': PROTOBUF },
+    body: 'k8s\0',
+  });
+  t.equal(status, 415);
+  t.match(json(), { reason: 'UnsupportedMediaType' });
+  t.same(
+    apiServer.requests.slice(before).filter(({ method }) => method === 'POST'),
+    [],
+  );
+});
+
+t.test('an informer that wants its list as a watch is told to list', async (t) => {
+  const { status, json } = await ask(
+    alice,
+    `${SECRETS}?watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`,
+  );
+  t.equal(status, 422);
+  t.match(json(), { reason: 'Invalid', details: { group: 'meta.k8s.io', kind: 'ListOptions' } });
+});
+
+t.test('a method without a verb is told which there are', async (t) => {
+  const { status, headers } = await ask(alice, SECRETS, { method: 'PROPFIND' });
+  t.equal(status, 405);
+  t.equal(headers.allow, 'GET, HEAD, POST, PUT, PATCH, DELETE');
+});
