@@ -6,6 +6,7 @@ import type { HeaderField } from '../lib/header-list.ts';
 import { leavingOf } from '../lib/leaving.ts';
 import { TooLarge } from '../lib/too-large.ts';
 import type { UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { AccountLimits } from './account-limits.ts';
 import { callUpstream } from './call.ts';
 import type { DepartureOf } from './departures.ts';
 import { unavailable } from './failure.ts';
@@ -16,12 +17,13 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 export interface FetcherOptions {
   readonly departureOf: DepartureOf;
+  readonly limits: AccountLimits;
   readonly patience: IdleTimers;
 }
 
-export function createFetcher({ departureOf, patience }: FetcherOptions): UpstreamFetcher {
+export function createFetcher({ departureOf, limits, patience }: FetcherOptions): UpstreamFetcher {
   return {
-    async fetch({ sender, method, target, headers, body }, signal) {
+    async fetch({ account, sender, method, target, headers, body }, signal) {
       const { brief, token } = departureOf(sender);
       const content = body === undefined ? undefined : Buffer.from(body);
       const chunks: Buffer[] = [];
@@ -37,6 +39,10 @@ export function createFetcher({ departureOf, patience }: FetcherOptions): Upstre
           token,
           framing: content?.length ?? 'none',
           ...(content && { body: content }),
+          limiter: limits.connectionsOf(account),
+          limits: 'connection',
+          // Short, and most of it reviews, which change nothing.
+          discardable: true,
           refusalIsTheirs: sender.kind === 'client',
           patience,
           leaving: leavingOf(signal),
