@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import { TooLarge } from '../../../src/lib/too-large.ts';
+import { DISCARD_TIMEOUT } from '../../../src/upstream/discarded-response.ts';
 import { eventually } from '../../support/eventually.ts';
 import { codeOf, type Relay, startRelay, TIMEOUTS } from '../../support/raw-http/relay.ts';
 
@@ -109,6 +110,7 @@ t.test('fetching as ourselves', async (t) => {
     await connection.until('\r\n\r\n');
     client.abort();
     t.equal(codeOf(await fetched), 'UpstreamUnavailable');
+    relay.clock.advance(DISCARD_TIMEOUT);
     await connection.untilEnd();
     t.equal(relay.clock.pending, 0);
   });
