@@ -29,6 +29,7 @@ import {
   sharedMadeOf,
   sharedOf,
   upstreamCredential,
+  upstreamLimits,
 } from './made-of.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
@@ -83,7 +84,16 @@ export class Adapters implements TwoStep {
     const ca = upstream.caFile === undefined ? {} : { ca: loaded.file(upstream.caFile) };
     const { timeouts, limits } = server;
     const passThrough = loaded.configuration.authentication.tokenReview !== undefined;
-    const madeOf = fingerprintOf(upstream, timeouts.body, limits.bodyBytes, credential, ca, passThrough);
+    const shares = upstreamLimits(loaded);
+    const madeOf = fingerprintOf(
+      upstream,
+      timeouts.body,
+      limits.bodyBytes,
+      credential,
+      ca,
+      passThrough,
+      shares,
+    );
     return this.#upstream.take(madeOf, () => {
       const built = createUpstream({
         ...this.#around,
@@ -93,6 +103,7 @@ export class Adapters implements TwoStep {
         passThrough,
         timeouts: { ...upstream.timeouts, body: timeouts.body },
         maxBodyBytes: limits.bodyBytes,
+        limits: shares,
       });
       this.#upstreams.add(built);
       return built;

@@ -17,6 +17,7 @@ import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Random } from './lib/random.ts';
 import type { Telemetry } from './lib/telemetry.ts';
+import type { UpstreamLimits } from './upstream/upstream.ts';
 
 /** What every part is given. */
 export interface Surroundings {
@@ -35,6 +36,11 @@ export function upstreamCredential(
   return 'tokenFile' in credential
     ? { token: loaded.file(credential.tokenFile).toString('utf8').trim() }
     : { cert: loaded.file(credential.certFile), key: loaded.file(credential.keyFile) };
+}
+
+/** How the connections to the API server are shared. */
+export function upstreamLimits({ configuration: { limits } }: LoadedConfiguration): UpstreamLimits {
+  return { tenantQueue: limits.tenantQueue, sources: limits.unknownCredentials.concurrent };
 }
 
 export function serviceSecret(

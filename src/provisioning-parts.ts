@@ -2,6 +2,7 @@
  * What provisioning is made of: Keystone's directory, the API server with the provisioning credential, and what the
  * tenancy mode says of domains and people.
  */
+import { type Account, STONEGATE_ACCOUNT } from './api/account.ts';
 import type { Identity } from './api/identity.ts';
 import type { DomainReference } from './api/keystone-v3.ts';
 import { type ApplyOptions, type ApplyResult, applyPlan } from './bindings/apply.ts';
@@ -14,7 +15,7 @@ import type { Provisioning } from './bindings/run.ts';
 import { createClusterObjects } from './clients/cluster-objects.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { StatusError } from './errors/status-error.ts';
-import { fingerprintOf, type Surroundings, upstreamCredential } from './made-of.ts';
+import { fingerprintOf, type Surroundings, upstreamCredential, upstreamLimits } from './made-of.ts';
 import type { UpstreamFetcher } from './pipeline/upstream.ts';
 import type { TenancyMode } from './tenancy/tenancy-mode.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
@@ -35,14 +36,16 @@ export interface ProvisioningParts {
   /** With the provisioning credential. */
   readonly fetcher: UpstreamFetcher;
   readonly mode: TenancyMode;
+  /** Without it, Stonegate's own. */
+  readonly account?: Account;
 }
 
 export function createProvisioning(
   { configuration }: LoadedConfiguration,
-  { directory, fetcher, mode }: ProvisioningParts,
+  { directory, fetcher, mode, account = STONEGATE_ACCOUNT }: ProvisioningParts,
 ): ClusterProvisioning {
   const { bindings: rules, tenancy } = configuration;
-  const objects = createClusterObjects(fetcher);
+  const objects = createClusterObjects(fetcher, account);
   const facts = tenancyFacts(mode);
   const { systemTenant } = tenancy;
   return {
@@ -68,7 +71,13 @@ export function provisioningUpstream(
     passThrough: false,
     timeouts: { ...upstream.timeouts, body: server.timeouts.body },
     maxBodyBytes: server.limits.bodyBytes,
+    limits: upstreamLimits(loaded),
   });
+}
+
+/** What is made because a user of a domain has come is made on the account of that domain's tenant. */
+export function accountOf(mode: TenancyMode, domain: DomainReference): Account {
+  return { kind: 'tenant', tenant: mode.tenantOf(personIn(domain, { id: '', name: '-', domain })) };
 }
 
 /** Equal where `provisioningUpstream` would be built of the same. */
@@ -78,6 +87,7 @@ export function provisioningMadeOf(loaded: LoadedConfiguration): string {
     upstream,
     server.timeouts.body,
     server.limits.bodyBytes,
+    upstreamLimits(loaded),
     upstream.caFile !== undefined && loaded.file(upstream.caFile),
     bindings.credential && upstreamCredential(loaded, bindings.credential),
   );

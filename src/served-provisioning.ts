@@ -14,7 +14,12 @@ import type { LeaseStore } from './cache/shared-store.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { createKept, type TwoStep } from './lib/kept.ts';
 import { fingerprintOf, type Surroundings } from './made-of.ts';
-import { createProvisioning, provisioningMadeOf, provisioningUpstream } from './provisioning-parts.ts';
+import {
+  accountOf,
+  createProvisioning,
+  provisioningMadeOf,
+  provisioningUpstream,
+} from './provisioning-parts.ts';
 import { tenancyModeOf } from './tenancy-mode-of.ts';
 import type { Upstream } from './upstream/upstream.ts';
 
@@ -69,13 +74,17 @@ export class ServedProvisioning implements TwoStep {
 
   #onRequest(loaded: LoadedConfiguration): RequestProvisioning {
     const { bindings } = loaded.configuration;
-    const { provisioning } = this.#parts(loaded);
+    const parts = this.#parts(loaded);
     return createRequestProvisioning({
       ...this.#around,
-      provisioningFor: (claim) => ({
-        plan: (signal) => provisioning.planFor(claim, signal),
-        apply: (plan, options) => provisioning.apply(plan, { ...options, maxDeletedShare: OF_ONE_PROJECT }),
-      }),
+      provisioningFor(claim) {
+        const account = accountOf(parts.mode, claim.domain);
+        const provisioning = createProvisioning(loaded, { ...parts, account });
+        return {
+          plan: (signal) => provisioning.planFor(claim, signal),
+          apply: (plan, options) => provisioning.apply(plan, { ...options, maxDeletedShare: OF_ONE_PROJECT }),
+        };
+      },
       subjects: bindings.subjects,
       interval: bindings.interval,
     });
@@ -126,13 +135,14 @@ export class ServedProvisioning implements TwoStep {
   }
 
   #loopOf(loaded: LoadedConfiguration, former: Loop | undefined): Loop {
-    const { directory, provisioning, madeOf } = this.#parts(loaded);
+    const { madeOf, ...parts } = this.#parts(loaded);
+    const { directory } = parts;
     const leases = this.#adapters.leases(loaded);
     const isSame = former?.madeOf === madeOf && former.directory === directory && former.leases === leases;
     if (isSame) return former;
     const periodic = createPeriodicProvisioning({
       ...this.#around,
-      provisioning,
+      provisioning: createProvisioning(loaded, parts),
       lease: leases === undefined ? ALONE : this.#lease(loaded, leases),
       interval: loaded.configuration.bindings.interval,
     });
@@ -159,7 +169,8 @@ export class ServedProvisioning implements TwoStep {
     const mode = tenancyModeOf(tenancy, authentication);
     return {
       directory,
-      provisioning: createProvisioning(loaded, { directory, fetcher, mode }),
+      fetcher,
+      mode,
       madeOf: fingerprintOf(connection, bindings, tenancy, authentication),
     };
   }

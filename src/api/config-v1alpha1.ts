@@ -94,6 +94,8 @@ export interface LimitsConfiguration {
   };
   /** Requests of one tenant; absent means unlimited. */
   readonly perTenant?: { readonly perSecond: number; readonly burst: number };
+  /** Requests of one tenant that wait for a connection to the API server. */
+  readonly tenantQueue: { readonly requests: number; readonly bytes: number };
 }
 
 /** An issuer of `authentication.jwt` that people may sign in with at the portal. */

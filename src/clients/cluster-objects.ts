@@ -4,7 +4,7 @@
  * what they were decided on, so that whoever was faster wins.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
-import { STONEGATE_ACCOUNT } from '../api/account.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../api/account.ts';
 import type { KubernetesObject, ObjectKind } from '../api/kubernetes-object.ts';
 import type { ClusterObjects, ObjectReference } from '../bindings/cluster-objects.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -22,7 +22,11 @@ const MAX_PAGES = 2_000;
 /** How often a list is begun anew. */
 const ATTEMPTS = 3;
 
-export function createClusterObjects(fetcher: UpstreamFetcher): ClusterObjects {
+/** @param account on which they are read and written */
+export function createClusterObjects(
+  fetcher: UpstreamFetcher,
+  account: Account = STONEGATE_ACCOUNT,
+): ClusterObjects {
   async function ask(
     method: string,
     target: string,
@@ -32,7 +36,7 @@ export function createClusterObjects(fetcher: UpstreamFetcher): ClusterObjects {
     const accept: HeaderField = ['Accept', 'application/json'];
     const answer = await fetcher.fetch(
       {
-        account: STONEGATE_ACCOUNT,
+        account,
         sender: { kind: 'stonegate' },
         method,
         target,

@@ -138,6 +138,19 @@ const limitsSchema = z.strictObject({
       'Stands between a flood of unknown credentials and whoever would be asked: Keystone, the API server. Each source of identities (Keystone, TokenReview, the basic-auth file, the webhook) counts for itself.',
     ),
   perTenant: rate.exactOptional().describe('Requests of one tenant; without it unlimited.'),
+  tenantQueue: z
+    .strictObject({
+      requests: count.default(256).describe('Requests that wait.'),
+      bytes: z
+        .int()
+        .min(1_048_576)
+        .default(8_388_608)
+        .describe('Bytes that they hold in memory: heads, and bodies as far as they are read ahead.'),
+    })
+    .prefault({})
+    .describe(
+      "Requests of one tenant that wait because it has used up its connections to the API server; beyond it they get 429 at once. All tenants' queues together hold 16 times as much.",
+    ),
 });
 
 /** @param resolve makes a file's name absolute */

@@ -4,7 +4,7 @@
  * better than a guessed password.
  */
 import type { Clock } from '../lib/clock.ts';
-import { sourceKey } from './source-key.ts';
+import { sourceKey } from '../lib/source-key.ts';
 import { createTokenBuckets } from './token-buckets.ts';
 
 interface Rate {

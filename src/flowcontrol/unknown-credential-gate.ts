@@ -6,9 +6,9 @@
 import type { UnknownCredentialGate } from '../authentication/unknown-credential-gate.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import { sourceKey } from '../lib/source-key.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { createFairQueue } from './fair-queue.ts';
-import { sourceKey } from './source-key.ts';
 import { createTokenBuckets } from './token-buckets.ts';
 
 export interface UnknownCredentialGateOptions {

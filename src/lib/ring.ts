@@ -19,6 +19,11 @@ export class Place {
     return this.#behind;
   }
 
+  /** Right before this one; this one itself where it is alone. */
+  get previous(): Place {
+    return this.#before;
+  }
+
   get alone(): boolean {
     return this.#behind === this;
   }

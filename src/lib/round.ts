@@ -58,6 +58,12 @@ export class Round {
     return next instanceof Wait ? next : undefined;
   }
 
+  /** Who has waited for the shortest time. */
+  get last(): Wait | undefined {
+    const { previous } = this.#waits;
+    return previous instanceof Wait ? previous : undefined;
+  }
+
   /** Whether nobody waits. */
   get empty(): boolean {
     return this.#waits.alone;

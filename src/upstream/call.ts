@@ -1,22 +1,24 @@
 /**
- * One request to the API server: its tenant's seat, its time limits, the client's leaving, and the one retry. What becomes of
+ * One request to the API server: its account's slot, its time limits, the client's leaving, and the one retry. What becomes of
  * the answer is the sink's business, what stands on the wire the connection's.
  */
 import type { Readable } from 'node:stream';
+import type { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
 import { answerFault } from './answer-fault.ts';
 import type { Arrived } from './arrived.ts';
-import type { CallRequest } from './call-request.ts';
+import { type CallRequest, heldBytes } from './call-request.ts';
 import type { ConnectionPool } from './connection-pool.ts';
+import { DiscardedResponse } from './discarded-response.ts';
 import type { Errand } from './errand.ts';
 import { callResultOf, isConnectionLoss, timedOut, upstreamFailure } from './failure.ts';
-import type { IdleTimer } from './idle-timer.ts';
+import type { IdleTimer, IdleTimers } from './idle-timer.ts';
+import type { QueuedRequest, Waiter } from './limiter.ts';
 import type { AnswerHandler } from './pooled-connection.ts';
 import { requestHead } from './request-head.ts';
-import type { SeatSeeker, SeatWait } from './tenant-seats.ts';
 
 export interface Flow {
   pause(): void;
@@ -49,6 +51,8 @@ export interface CallContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
+  /** Of `DISCARD_TIMEOUT`. */
+  readonly discardTimers: IdleTimers;
 }
 
 /**
@@ -59,7 +63,7 @@ export function callUpstream(context: CallContext, request: CallRequest, sink: S
   return new Call(context, request, sink).result;
 }
 
-class Call implements AnswerHandler, Flow, SeatSeeker {
+class Call implements AnswerHandler, Flow, Waiter {
   readonly #outcome = Promise.withResolvers<CallResult>();
   readonly #context: CallContext;
   readonly #request: CallRequest;
@@ -70,35 +74,40 @@ class Call implements AnswerHandler, Flow, SeatSeeker {
   #idle: IdleTimer | undefined;
   #status = 0;
   #repeated = false;
-  #seated = false;
-  #seatWait: SeatWait | undefined;
+  /** Whether it holds a slot of its limiter. */
+  #acquired = false;
+  #queued: QueuedRequest | undefined;
+  #sent = false;
   #answering = false;
+  /** Whether its connection was closed on its account. */
+  #closed = false;
   #settled = false;
 
   constructor(context: CallContext, request: CallRequest, sink: Sink) {
     this.#context = context;
     this.#request = request;
     this.#sink = sink;
-    const { leaving, seats } = request;
+    const { leaving, limiter } = request;
     leaving.onLeave(this.#onLeave);
     if (leaving.left) this.#onLeave();
-    else if (seats === undefined) this.#send();
-    else if (seats.take()) {
-      this.#seated = true;
-      this.#send();
-    } else {
+    else if (limiter === undefined) this.#send();
+    else if (limiter.tryAcquire()) this.onAcquired();
+    else {
       this.#startedAt = context.clock.now();
-      this.#seatWait = seats.wait(this);
+      this.#queued = limiter.enqueue(this, heldBytes(request));
+      if (this.#queued === undefined) this.#fail(limiter.full);
     }
   }
 
-  onSeat(): void {
-    this.#seated = true;
+  onAcquired(): void {
+    const { limiter, limits } = this.#request;
+    if (limits === 'opening') limiter?.releaseClosed();
+    else this.#acquired = true;
     this.#send();
   }
 
-  onNoSeat(): void {
-    this.#fail(timedOut("none of its tenant's connections became free"));
+  onRefused(error: StatusError): void {
+    this.#fail(error);
   }
 
   get result(): Promise<CallResult> {
@@ -113,7 +122,7 @@ class Call implements AnswerHandler, Flow, SeatSeeker {
       const head = requestHead(method, target, authority, headers, token, framing);
       if (typeof body === 'function') this.#body = body((fault) => this.#fail(fault));
       const content = typeof body === 'function' ? this.#body : body;
-      const takenOn = this.#repeated || this.#seatWait !== undefined;
+      const takenOn = this.#repeated || this.#queued !== undefined;
       const errand = pool.send({ method, head, framing, body: content }, this, takenOn);
       // What failed at once has ended already.
       if (this.#settled) errand.abandon();
@@ -124,6 +133,7 @@ class Call implements AnswerHandler, Flow, SeatSeeker {
   }
 
   onSent(): void {
+    this.#sent = true;
     this.#watch();
   }
 
@@ -152,11 +162,15 @@ class Call implements AnswerHandler, Flow, SeatSeeker {
   onEnd(): void {
     this.#sink.end();
     this.#settle();
+    // The connection of a request that was answered before it was sent as a whole cannot be used again.
+    this.#release(!this.#sent);
     this.#outcome.resolve({ status: this.#status, aborted: false });
   }
 
   onFailure(error: Error): void {
     if (!this.#mayBeRepeated(error)) {
+      // Bytes of an answer, and then no more: a workload behind the API server can cause that as often as it likes.
+      this.#closed = this.#answering;
       this.#fail(error);
       return;
     }
@@ -188,17 +202,41 @@ class Call implements AnswerHandler, Flow, SeatSeeker {
 
   readonly #onLeave = (): void => {
     if (this.#settled) return;
-    this.#giveUp();
+    this.#settle();
+    if (!this.#discard()) this.#abandon();
     this.#breakOff();
   };
 
+  /** @returns whether the connection reads on, for nobody, and gives the slot back when it has done so */
+  #discard(): boolean {
+    if (!this.#request.discardable || this.#errand === undefined) return false;
+    return this.#errand.handOver(
+      (connection) =>
+        new DiscardedResponse(connection, this.#context.discardTimers, (closed) => this.#release(closed)),
+    );
+  }
+
+  #abandon(): void {
+    const closed = this.#errand?.abandon() ?? false;
+    this.#release(closed || this.#closed);
+  }
+
+  #release(closed: boolean): void {
+    if (!this.#acquired) return;
+    this.#acquired = false;
+    if (closed) this.#request.limiter?.releaseClosed();
+    else this.#request.limiter?.release();
+  }
+
   #fail(error: unknown): void {
     if (this.#settled) return;
-    this.#giveUp();
+    this.#settle();
+    this.#abandon();
     if (this.#status === 0) {
       const failure = upstreamFailure(error);
       this.#outcome.reject(failure);
-      this.#count(callResultOf(failure));
+      // A full queue says nothing about the API server.
+      if (failure.http !== 429) this.#count(callResultOf(failure));
       return;
     }
     this.#breakOff();
@@ -213,21 +251,13 @@ class Call implements AnswerHandler, Flow, SeatSeeker {
     }
   }
 
-  #giveUp(): void {
-    this.#settle();
-    this.#errand?.abandon();
-  }
-
-  /** Nothing can fire any more, and nothing is held. */
+  /** Nothing can fire any more. */
   #settle(): void {
     this.#settled = true;
     this.#request.leaving.offLeave(this.#onLeave);
     this.#idle?.stop();
     this.#body?.destroy();
-    this.#seatWait?.stop();
-    if (!this.#seated) return;
-    this.#seated = false;
-    this.#request.seats?.giveBack();
+    this.#queued?.stop();
   }
 
   #watch(): void {

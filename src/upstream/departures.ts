@@ -7,17 +7,17 @@
  */
 import type { Sender } from '../api/sender.ts';
 import { StatusError } from '../errors/status-error.ts';
+import { MAX_CONNECTIONS } from './account-limits.ts';
 import type { CallContext } from './call.ts';
 import { addressOf, type ConnectionOptions, type UpstreamCredential } from './connection.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { createConnector } from './connector.ts';
-import { TenantSeats } from './tenant-seats.ts';
+import { DISCARD_TIMEOUT } from './discarded-response.ts';
+import { IdleTimers } from './idle-timer.ts';
 
 export interface Departure {
   /** For requests that end by themselves. */
   readonly brief: CallContext;
-  /** Which of them a tenant may hold. */
-  readonly seats: TenantSeats;
   readonly lasting: CallContext;
   /** For connections of their own. */
   readonly connection: ConnectionOptions;
@@ -33,9 +33,9 @@ export interface DepartureOptions {
   readonly credential: UpstreamCredential;
   /** Whether requests with a client's own token occur. */
   readonly passThrough: boolean;
-  /** Milliseconds that a request waits for a seat of its tenant, and then for a connection to become free. */
+  /** Milliseconds that a request waits for a connection to become free, once its account's limit lets it. */
   readonly patience: number;
-  readonly context: Omit<CallContext, 'pool' | 'authority'>;
+  readonly context: Omit<CallContext, 'pool' | 'authority' | 'discardTimers'>;
 }
 
 export interface Departures {
@@ -43,14 +43,6 @@ export interface Departures {
   close(): Promise<void>;
   destroy(): Promise<void>;
 }
-
-/**
- * Connections for requests that end by themselves, well below what an API server serves at once (600 by default). A
- * thousand people at once would else be a thousand TLS handshakes at once, which all come too late.
- */
-const MAX_BRIEF = 256;
-/** The other half is always for other tenants. */
-const MAX_BRIEF_OF_TENANT = MAX_BRIEF / 2;
 
 export function createDepartures(options: DepartureOptions): Departures {
   const { credential, passThrough, connection } = options;
@@ -83,19 +75,22 @@ export function createDepartures(options: DepartureOptions): Departures {
   };
 }
 
-/** Two pools, so that those who open thousands of watches do not take the connections of short requests. */
+/**
+ * Two pools, so that those who open thousands of watches do not take the connections of short requests. No more requests wait
+ * in the first than it has connections: each has a slot of its account's limiter, and there are no more slots.
+ */
 function lanes(
   connection: ConnectionOptions,
   { context, patience }: Pick<DepartureOptions, 'context' | 'patience'>,
 ): Omit<Departure, 'token'> {
   const { authority } = addressOf(connection.server);
   const { clock, logger } = context;
+  const shared = { ...context, authority, discardTimers: new IdleTimers(clock, DISCARD_TIMEOUT) };
   const pool = (max: number) =>
     new ConnectionPool(createConnector(connection, clock), { max, patience, clock, logger });
   return {
-    brief: { ...context, authority, pool: pool(MAX_BRIEF) },
-    seats: new TenantSeats({ clock, seats: MAX_BRIEF_OF_TENANT, patience }),
-    lasting: { ...context, authority, pool: pool(Number.POSITIVE_INFINITY) },
+    brief: { ...shared, pool: pool(MAX_CONNECTIONS) },
+    lasting: { ...shared, pool: pool(Number.POSITIVE_INFINITY) },
     connection,
   };
 }

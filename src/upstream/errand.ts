@@ -26,8 +26,12 @@ export class Errand {
     this.handler = handler;
   }
 
-  /** Nobody wants the answer any more; nothing is told from now on. */
-  abandon(): void {
+  /**
+   * Nobody wants the answer any more; nothing is told from now on.
+   *
+   * @returns whether a connection was closed with it
+   */
+  abandon(): boolean {
     this.abandoned = true;
     this.wait?.stop();
     const { pending, kept } = this;
@@ -35,7 +39,18 @@ export class Errand {
     this.kept = undefined;
     pending?.leave();
     if (kept !== undefined) this.giveBack?.(kept);
-    this.#serving?.abandon();
+    const serving = this.#serving;
+    serving?.abandon();
+    return serving !== undefined;
+  }
+
+  /**
+   * Somebody else takes the rest of the answer; nothing is told from now on.
+   *
+   * @returns whether there is one: no other than a request that was sent as a whole has an answer
+   */
+  handOver(make: (connection: PooledConnection) => AnswerHandler): boolean {
+    return this.#serving?.handOver(make) ?? false;
   }
 
   /** The answer is to wait. What has arrived already is still told. */

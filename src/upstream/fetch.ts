@@ -2,33 +2,38 @@
  * What Stonegate asks for answers of its own: the whole answer in memory, bounded, since discovery documents and
  * reviews are of known size and anything larger is not one.
  */
+import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import { leavingOf } from '../lib/leaving.ts';
 import { TooLarge } from '../lib/too-large.ts';
 import type { UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { AccountLimits } from './account-limits.ts';
 import { callUpstream } from './call.ts';
 import type { DepartureOf } from './departures.ts';
 import { unavailable } from './failure.ts';
 import type { IdleTimers } from './idle-timer.ts';
 import { responseHeaders } from './response-headers.ts';
+import { ResponseMemory } from './response-memory.ts';
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 export interface FetcherOptions {
   readonly departureOf: DepartureOf;
+  readonly limits: AccountLimits;
   readonly patience: IdleTimers;
 }
 
-export function createFetcher({ departureOf, patience }: FetcherOptions): UpstreamFetcher {
+export function createFetcher({ departureOf, limits, patience }: FetcherOptions): UpstreamFetcher {
+  const memory = new ResponseMemory();
   return {
-    async fetch({ sender, method, target, headers, body }, signal) {
+    async fetch({ account, sender, method, target, headers, body }, signal) {
       const { brief, token } = departureOf(sender);
       const content = body === undefined ? undefined : Buffer.from(body);
       const chunks: Buffer[] = [];
-      let bytes = 0;
-      let tooLarge: TooLarge | undefined;
+      let taken = 0;
+      let refused: TooLarge | StatusError | undefined;
       let head: { status: number; headers: HeaderField[] } | undefined;
-      const { aborted } = await callUpstream(
+      const called = callUpstream(
         brief,
         {
           method,
@@ -37,6 +42,10 @@ export function createFetcher({ departureOf, patience }: FetcherOptions): Upstre
           token,
           framing: content?.length ?? 'none',
           ...(content && { body: content }),
+          limiter: limits.connectionsOf(account),
+          limits: 'connection',
+          // Short, and most of it reviews, which change nothing.
+          discardable: true,
           refusalIsTheirs: sender.kind === 'client',
           patience,
           leaving: leavingOf(signal),
@@ -46,22 +55,31 @@ export function createFetcher({ departureOf, patience }: FetcherOptions): Upstre
             head = { status, headers: responseHeaders(status, received) };
           },
           data(piece) {
-            bytes += piece.length;
-            if (bytes > MAX_ANSWER_BYTES) {
-              tooLarge = new TooLarge(`the answer is over ${MAX_ANSWER_BYTES} bytes`);
-              throw tooLarge;
-            }
+            if (taken + piece.length > MAX_ANSWER_BYTES)
+              refused = new TooLarge(`the answer is over ${MAX_ANSWER_BYTES} bytes`);
+            else if (memory.take(account, piece.length)) taken += piece.length;
+            else refused = noMemory();
+            if (refused !== undefined) throw refused;
             chunks.push(piece.copy());
           },
           end() {},
           brokeOff: (result) => result,
         },
       );
+      const { aborted } = await called.finally(() => memory.giveBack(account, taken));
+      if (refused instanceof StatusError) throw refused;
       if (aborted || head === undefined) {
-        const brokenOff = tooLarge ?? `the answer to ${method} ${target} broke off`;
+        const brokenOff = refused ?? `the answer to ${method} ${target} broke off`;
         throw unavailable(signal.aborted ? signal.reason : brokenOff);
       }
       return { ...head, body: Buffer.concat(chunks) };
     },
   };
+}
+
+function noMemory(): StatusError {
+  return new StatusError(
+    'TenantRateExceeded',
+    'Too many requests, please try again later: too many large responses are read at once',
+  );
 }

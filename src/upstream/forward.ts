@@ -9,6 +9,7 @@ import type { HeaderField } from '../lib/header-list.ts';
 import { firstOf, type Leaving, leavingOf } from '../lib/leaving.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
 import type { Forwarder, RelayHooks, RelayResult, UpstreamRequest } from '../pipeline/upstream.ts';
+import type { AccountLimits } from './account-limits.ts';
 import { AnswerMemory } from './answer-memory.ts';
 import type { Arrived } from './arrived.ts';
 import { type CallResult, callUpstream, type Flow, type Sink } from './call.ts';
@@ -21,6 +22,7 @@ import { assertWatchEvents, WatchFilter } from './watch-filter.ts';
 
 export interface ForwarderOptions {
   readonly departureOf: DepartureOf;
+  readonly limits: AccountLimits;
   /** With what waits for an answer that is not long-running. */
   readonly patience: IdleTimers;
   readonly timeouts: { readonly response: number; readonly body: number };
@@ -31,8 +33,9 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   return {
     forward(request, exchange, hooks): Promise<RelayResult> {
       const { account, longRunning, endless, sender } = request;
-      const { brief, lasting, seats, token } = options.departureOf(sender);
+      const { brief, lasting, token } = options.departureOf(sender);
       const context = longRunning ? lasting : brief;
+      const { limits } = options;
       const framing = framingOf(exchange);
       return callUpstream(
         context,
@@ -44,7 +47,10 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           framing,
           body: framing === 'none' ? undefined : contentOf(exchange, options, context.clock, longRunning),
           refusalIsTheirs: request.proxied || sender.kind === 'client',
-          seats: longRunning || account.kind !== 'tenant' ? undefined : seats.of(account.tenant),
+          limiter: longRunning ? limits.openingsOf(account) : limits.connectionsOf(account),
+          limits: longRunning ? 'opening' : 'connection',
+          // What changes something is cancelled, as every Go proxy does it: it may still be stopped.
+          discardable: !longRunning && (request.method === 'GET' || request.method === 'HEAD'),
           patience: longRunning ? undefined : options.patience,
           leaving: endless ? endOf(exchange) : leavingOfClient(exchange),
         },

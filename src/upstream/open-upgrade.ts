@@ -47,7 +47,10 @@ const PROTOCOLS: ReadonlyMap<string, string> = new Map([
   ['spdy/3.1', 'SPDY/3.1'],
 ]);
 
-/** @throws StatusError RequestMalformed, UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential */
+/**
+ * @param signal aborted if the client leaves
+ * @throws StatusError RequestMalformed, UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
+ */
 export async function openUpgrade(
   options: UpgradeOptions,
   request: UpstreamRequest,
@@ -65,7 +68,6 @@ export async function openUpgrade(
   const outgoing = start(request, headers, () => connect(connection, { allowHalfOpen: true }, onConnected));
   let timer = clock.after(connection.connectTimeout, () => fail(unavailable('connecting took too long')));
   signal.addEventListener('abort', onLeave, { once: true });
-  const unwatch = watchForLeaving(upgrade.socket, onLeave);
   outgoing.on('upgrade', onUpgraded).on('response', onRefused).on('error', onError).end();
   return promise;
 
@@ -128,7 +130,6 @@ export async function openUpgrade(
   function settle(result: BackendResult | undefined): void {
     settled = true;
     timer.cancel();
-    unwatch();
     signal.removeEventListener('abort', onLeave);
     if (result !== undefined) telemetry.backendCall('upstream', result, (clock.now() - startedAt) / 1000);
   }
@@ -173,17 +174,4 @@ function upgradeHeaders(
 function headOf({ rawHeaders, statusMessage }: http.IncomingMessage): string {
   const lines = fromRawHeaders(rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 101 ${statusMessage ?? 'Switching Protocols'}\r\n${lines.join('')}\r\n`;
-}
-
-/**
- * Nobody reads from a connection that waits to be upgraded, and what is not read does not tell that it has
- * ended. Reading nothing (`read(0)`) shows the end and leaves the bytes.
- */
-function watchForLeaving(socket: Duplex, onLeave: () => void): () => void {
-  const look = (): void => {
-    socket.read(0);
-  };
-  // The error listener stays: without one an error would end the process.
-  socket.on('readable', look).on('end', onLeave).on('close', onLeave).on('error', onLeave);
-  return () => socket.off('readable', look).off('end', onLeave).off('close', onLeave);
 }

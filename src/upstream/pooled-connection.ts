@@ -154,6 +154,18 @@ export class PooledConnection implements AnswerParts, Receiver {
     this.#close();
   }
 
+  /**
+   * Another handler takes the rest of the answer.
+   *
+   * @returns whether the request was sent as a whole, and its answer can still come
+   */
+  handOver(make: (connection: PooledConnection) => AnswerHandler): boolean {
+    if (!this.#sent || this.#closed) return false;
+    this.#handler = make(this);
+    this.resume();
+    return true;
+  }
+
   /** Whoever waits for an answer is told. */
   fail(error: Error): void {
     const handler = this.#handler;

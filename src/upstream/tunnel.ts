@@ -4,11 +4,20 @@
  * the API server's refusal.
  * RFC 9110 §7.8; RFC 6455 §4.
  */
+import type { Duplex } from 'node:stream';
 import type { Exchange, Upgrade } from '../pipeline/exchange.ts';
 import type { RelayHooks, RelayResult, Tunneller, UpstreamRequest } from '../pipeline/upstream.ts';
+import type { AccountLimits } from './account-limits.ts';
+import { acquire } from './acquire.ts';
+import { heldBytes } from './call-request.ts';
 import { joinStreams } from './join-streams.ts';
-import { openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
+import type { KeyLimiter } from './limiter.ts';
+import { type Opened, openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
 import { relayRefusal } from './refused-upgrade.ts';
+
+export interface TunnelOptions extends UpgradeOptions {
+  readonly limits: AccountLimits;
+}
 
 export interface OwnedTunneller extends Tunneller {
   /** Done when no tunnel is open. */
@@ -17,7 +26,7 @@ export interface OwnedTunneller extends Tunneller {
   destroy(): void;
 }
 
-export function createTunneller(options: UpgradeOptions): OwnedTunneller {
+export function createTunneller(options: TunnelOptions): OwnedTunneller {
   const open = new Map<AbortController, Promise<unknown>>();
   return {
     tunnel(request, exchange, upgrade, hooks) {
@@ -36,35 +45,73 @@ export function createTunneller(options: UpgradeOptions): OwnedTunneller {
   };
 }
 
+const LEFT: Opened = { kind: 'left' };
+
 async function runTunnel(
-  options: UpgradeOptions,
+  options: TunnelOptions,
   request: UpstreamRequest,
   exchange: Exchange,
   upgrade: Upgrade,
   hooks: RelayHooks,
   ending: AbortSignal,
 ): Promise<RelayResult> {
-  const { clock, timeouts } = options;
-  const signal = AbortSignal.any([exchange.signal, ending]);
-  const opened = await openUpgrade(options, request, upgrade, signal);
-  switch (opened.kind) {
-    case 'left':
+  const { clock, timeouts, limits } = options;
+  const gone = new AbortController();
+  const unwatch = watchForLeaving(upgrade.socket, () => gone.abort());
+  const signal = AbortSignal.any([exchange.signal, gone.signal, ending]);
+  let slot: KeyLimiter | undefined;
+  try {
+    if (await begin(options, request, signal)) {
+      const limiter = limits.connectionsOf(request.account);
+      if (await acquire(limiter, heldBytes(request), signal)) slot = limiter;
+    }
+    const opened = slot === undefined ? LEFT : await openUpgrade(options, request, upgrade, signal);
+    unwatch();
+    if (opened.kind === 'left') {
       // The client may have closed only its own half.
       if (!exchange.response.closed) exchange.response.destroy();
       return { status: 0, aborted: true };
-    case 'refused':
-      return relayRefusal(opened.response, exchange.response, hooks, {
-        clock,
-        patience: timeouts.response,
-        signal,
-      });
-    case 'upgraded': {
-      upgrade.socket.write(opened.head, 'latin1');
-      hooks.onHead(101);
-      upgrade.socket.write(opened.rest);
-      opened.socket.write(upgrade.head);
-      const aborted = await joinStreams(upgrade.socket, opened.socket, { clock, signal: ending });
-      return { status: 101, aborted };
     }
+    if (opened.kind === 'refused') {
+      const refusal = { clock, patience: timeouts.response, signal };
+      return await relayRefusal(opened.response, exchange.response, hooks, refusal);
+    }
+    slot?.release();
+    slot = undefined;
+    upgrade.socket.write(opened.head, 'latin1');
+    hooks.onHead(101);
+    upgrade.socket.write(opened.rest);
+    opened.socket.write(upgrade.head);
+    const aborted = await joinStreams(upgrade.socket, opened.socket, { clock, signal: ending });
+    return { status: 101, aborted };
+  } finally {
+    unwatch();
+    slot?.release();
   }
+}
+
+/** @returns false if the client has left */
+async function begin(
+  { limits }: TunnelOptions,
+  request: UpstreamRequest,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const openings = limits.openingsOf(request.account);
+  if (openings === undefined) return true;
+  const begun = await acquire(openings, heldBytes(request), signal);
+  if (begun) openings.releaseClosed();
+  return begun;
+}
+
+/**
+ * Nobody reads from a connection that waits to be upgraded, and what is not read does not tell that it has
+ * ended. Reading nothing (`read(0)`) shows the end and leaves the bytes.
+ */
+function watchForLeaving(socket: Duplex, onLeave: () => void): () => void {
+  const look = (): void => {
+    socket.read(0);
+  };
+  // The error listener stays: without one an error would end the process.
+  socket.on('readable', look).on('end', onLeave).on('close', onLeave).on('error', onLeave);
+  return () => socket.off('readable', look).off('end', onLeave).off('close', onLeave);
 }

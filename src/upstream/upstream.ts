@@ -6,12 +6,15 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { Forwarder, Tunneller, UpstreamFetcher } from '../pipeline/upstream.ts';
+import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
 import type { UpstreamCredential } from './connection.ts';
 import { createDepartures } from './departures.ts';
 import { createFetcher } from './fetch.ts';
 import { createForwarder } from './forward.ts';
 import { IdleTimers } from './idle-timer.ts';
 import { createTunneller } from './tunnel.ts';
+
+export type UpstreamLimits = Pick<AccountLimitsOptions, 'tenantQueue' | 'sources'>;
 
 export interface UpstreamOptions {
   /** `https://host:port` */
@@ -34,6 +37,7 @@ export interface UpstreamOptions {
     readonly body: number;
   };
   readonly maxBodyBytes: number;
+  readonly limits: UpstreamLimits;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
@@ -62,16 +66,18 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     context,
   });
   const departureOf = departures.of;
+  const limits = createAccountLimits({ clock, queueTimeout: timeouts.response, ...options.limits });
   const patience = new IdleTimers(clock, timeouts.response);
-  const tunneller = createTunneller({ departureOf, timeouts, ...context });
+  const tunneller = createTunneller({ departureOf, limits, timeouts, ...context });
   return {
-    ...createForwarder({ departureOf, patience, timeouts, maxBodyBytes }),
-    ...createFetcher({ departureOf, patience }),
+    ...createForwarder({ departureOf, limits, patience, timeouts, maxBodyBytes }),
+    ...createFetcher({ departureOf, limits, patience }),
     tunnel: tunneller.tunnel,
     async close() {
       await Promise.all([departures.close(), tunneller.idle()]);
     },
     async destroy() {
+      limits.destroy();
       tunneller.destroy();
       await departures.destroy();
     },

@@ -1,48 +1,209 @@
-/** Whatever one tenant does to the whole program, another tenant's requests reach the API server. */
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
-import t from 'tap';
+/**
+ * Whatever the clients of one tenant do, another tenant's requests reach the API server. Here alice of acme is hostile, and bob
+ * of globex works.
+ */
+import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
+import { connect } from 'node:http2';
+import { request as httpsRequest } from 'node:https';
+import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
-import { startStonegate } from '../support/stonegate.ts';
+import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
-/** More than all connections for brief requests. */
-const UPLOADS = 300;
-const STREAMS = 75;
+const SELF_REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+const REVIEW = JSON.stringify({
+  kind: 'SelfSubjectAccessReview',
+  apiVersion: 'authorization.k8s.io/v1',
+  spec: { resourceAttributes: { verb: 'list', resource: 'configmaps', namespace: 'default' } },
+});
+const JSON_BODY = { 'content-type': 'application/json' };
+/** What one tenant holds of the 256 connections to the API server, and how many of its requests may wait. */
+const PER_TENANT = 128;
+const QUEUE = 256;
+const STREAMS = 100;
+/** More than can run and wait, if each causes one review; up to 64 may be asked for by each. */
+const ATTEMPTS = 500;
 
-t.test('three hundred uploads of one tenant that never end keep no other tenant waiting', async (t) => {
-  const stonegate = await startStonegate({ folder: t.testdir() });
-  const sessions: ClientHttp2Session[] = [];
-  t.teardown(async () => {
-    for (const session of sessions) session.destroy();
-    await stonegate.close();
-  });
-  const { url, authority, apiServer, ask, keystoneToken } = stonegate;
-  const [alice, bob] = [keystoneToken('alice'), keystoneToken('bob')];
-  for (const token of [alice, bob]) t.equal((await ask(token, CONFIGMAPS)).status, 200);
-  const uploads: ClientHttp2Stream[] = [];
-  for (let begun = 0; begun < UPLOADS; begun += STREAMS) {
-    const session = connect(url, { ca: authority.cert });
-    session.on('error', () => undefined);
-    sessions.push(session);
-    for (let stream = 0; stream < STREAMS; stream += 1) {
-      const upload = session.request({
-        ':method': 'POST',
-        ':path': CONFIGMAPS,
-        authorization: `Bearer ${alice}`,
-        'content-type': 'application/json',
-      });
-      upload.on('error', () => undefined).write('{');
-      uploads.push(upload);
+/** Sends any number of requests at once, as few connections as can be. */
+class Attacker {
+  readonly streams: ClientHttp2Stream[] = [];
+  readonly #sessions: ClientHttp2Session[] = [];
+  readonly #stonegate: RunningStonegate;
+  readonly #token: string;
+  #statuses = new Map<ClientHttp2Stream, number>();
+
+  constructor(stonegate: RunningStonegate, token: string) {
+    this.#stonegate = stonegate;
+    this.#token = token;
+  }
+
+  /** Statuses of the responses so far. */
+  get statuses(): number[] {
+    return [...this.#statuses.values()];
+  }
+
+  /** @param fields of the request of this number */
+  send(
+    number: number,
+    fields: (index: number) => OutgoingHttpHeaders,
+    each?: (stream: ClientHttp2Stream) => void,
+  ): void {
+    let session: ClientHttp2Session | undefined;
+    for (let index = 0; index < number; index += 1) {
+      if (session === undefined || index % STREAMS === 0) {
+        session = connect(this.#stonegate.url, { ca: this.#stonegate.authority.cert });
+        session.on('error', () => undefined);
+        this.#sessions.push(session);
+      }
+      const stream = session.request(
+        { authorization: `Bearer ${this.#token}`, ':path': CONFIGMAPS, ...fields(index) },
+        { endStream: false },
+      );
+      stream.on('error', () => undefined).resume();
+      stream.on('response', ({ ':status': status }) => this.#statuses.set(stream, status ?? 0));
+      if (each === undefined) stream.end();
+      else each(stream);
+      this.streams.push(stream);
     }
   }
-  const arrived = (): number => apiServer.requests.filter(({ method }) => method === 'POST').length;
-  await eventually(() => arrived() >= 128);
-  t.equal((await ask(bob, CONFIGMAPS)).status, 200);
-  t.equal((await ask(bob, CONFIGMAPS)).status, 200);
-  t.equal(arrived(), 128, 'half of the connections, and no more');
-  t.equal(uploads.filter(({ destroyed }) => destroyed).length, 0);
+
+  leave(): void {
+    for (const session of this.#sessions) session.destroy();
+  }
+}
+
+async function start(t: Test) {
+  const stonegate = await startStonegate({ folder: t.testdir() });
+  const { ask, keystoneToken } = stonegate;
+  const [alice, bob] = [keystoneToken('alice'), keystoneToken('bob')];
+  const attacker = new Attacker(stonegate, alice);
+  t.teardown(async () => {
+    attacker.leave();
+    await stonegate.close();
+  });
+  for (const token of [alice, bob]) t.equal((await ask(token, CONFIGMAPS)).status, 200);
+  const arrived = (matches: (method: string, url: string) => boolean): number =>
+    stonegate.apiServer.requests.filter(({ method, url }) => matches(method, url)).length;
+  return { stonegate, alice, bob, attacker, arrived };
+}
+
+/** What bob does all day. */
+async function works({ ask }: RunningStonegate, token: string, t: Test, meanwhile: string): Promise<void> {
+  const statuses = [
+    (await ask(token, CONFIGMAPS)).status,
+    (await ask(token, '/apis')).status,
+    (await ask(token, SELF_REVIEW, { method: 'POST', headers: JSON_BODY, body: REVIEW })).status,
+  ];
+  t.same(statuses, [200, 200, 201], `bob works in spite of ${meanwhile}`);
+}
+
+// All of it is done by hundreds of requests at once, in one process.
+t.setTimeout(120_000);
+
+t.test('three hundred uploads of one tenant that never end keep no other tenant waiting', async (t) => {
+  const { stonegate, alice, bob, attacker, arrived } = await start(t);
+  const posts = (): number => arrived((method) => method === 'POST');
+  attacker.send(
+    300,
+    () => ({ ':method': 'POST', ...JSON_BODY, 'content-length': 1_000 }),
+    (stream) => stream.write('{'),
+  );
+  await eventually(() => posts() >= PER_TENANT);
+  t.equal((await stonegate.ask(bob, CONFIGMAPS)).status, 200);
+  t.equal((await stonegate.ask(bob, CONFIGMAPS)).status, 200);
+  t.equal(posts(), PER_TENANT, 'half of the connections, and no more');
+  t.same(attacker.statuses, []);
 
   // Whoever leaves makes room for the tenant's next.
-  for (const upload of uploads) upload.close();
-  t.equal((await ask(alice, CONFIGMAPS)).status, 200);
+  for (const upload of attacker.streams) upload.close();
+  t.equal((await stonegate.ask(alice, CONFIGMAPS)).status, 200);
 });
+
+t.test('a user without rights who asks to impersonate again and again stops no other tenant', async (t) => {
+  const { stonegate, bob, attacker, arrived } = await start(t);
+  const isReview = (url = ''): boolean => url.includes('/acme/subjectaccessreviews');
+  // More than all connections: each review that arrives keeps its connection.
+  for (let review = 0; review < 300; review += 1)
+    stonegate.apiServer.breakNext('hang', ({ url }) => isReview(url));
+  const groups = Array.from({ length: 63 }, (_, index) => `group-${index}`);
+  attacker.send(ATTEMPTS, () => ({ 'impersonate-user': 'somebody', 'impersonate-group': groups }));
+  const reviews = (): number => arrived((_method, url) => isReview(url));
+  await eventually(() => reviews() >= PER_TENANT);
+  await works(stonegate, bob, t, 'impersonations');
+  await eventually(() => attacker.statuses.length >= ATTEMPTS - PER_TENANT - QUEUE);
+  t.ok(attacker.statuses.includes(429), 'what has no room is refused at once');
+  t.equal(
+    attacker.statuses.find((status) => status < 400),
+    undefined,
+  );
+  t.equal(reviews(), PER_TENANT);
+});
+
+t.test('a tenant that is hostile in every way stops no other tenant', async (t) => {
+  const { stonegate, alice, bob, attacker } = await start(t);
+  const reset = (stream: ClientHttp2Stream): void => {
+    setImmediate(() => stream.close());
+  };
+  const ways: Readonly<Record<string, () => void>> = {
+    'slow bodies': () =>
+      attacker.send(
+        150,
+        () => ({ ':method': 'POST', ...JSON_BODY }),
+        (stream) => stream.write('{'),
+      ),
+    'slow bodies of reviews': () =>
+      attacker.send(
+        100,
+        () => ({ ':method': 'POST', ':path': SELF_REVIEW, ...JSON_BODY }),
+        (stream) => stream.write('{'),
+      ),
+    'cancelled reads': () => attacker.send(400, () => ({}), reset),
+    'cancelled writes': () =>
+      attacker.send(
+        400,
+        () => ({ ':method': 'POST', ...JSON_BODY }),
+        (stream) => {
+          stream.end('{}');
+          reset(stream);
+        },
+      ),
+    impersonations: () =>
+      attacker.send(200, (index) => ({
+        'impersonate-user': `somebody-${index}`,
+        'impersonate-group': Array.from({ length: 63 }, (_, group) => `group-${group}`),
+      })),
+    'self reviews': () =>
+      attacker.send(
+        300,
+        () => ({ ':method': 'POST', ':path': SELF_REVIEW, ...JSON_BODY }),
+        (stream) => stream.end(REVIEW),
+      ),
+    discovery: () => attacker.send(300, (index) => ({ ':path': `/apis/apps/v1?timeout=${index}s` })),
+    watches: () => attacker.send(400, () => ({ ':path': `${CONFIGMAPS}?watch=1` })),
+    'cancelled watches': () => attacker.send(200, () => ({ ':path': `${CONFIGMAPS}?watch=1` }), reset),
+    tunnels: () => {
+      for (let tunnel = 0; tunnel < 100; tunnel += 1) openTunnel(stonegate, alice);
+    },
+    'new tokens': () => attacker.send(300, (index) => ({ authorization: `Bearer gAAAAA-unknown-${index}` })),
+  };
+  for (const [way, attack] of Object.entries(ways)) {
+    attack();
+    await works(stonegate, bob, t, way);
+  }
+  await works(stonegate, bob, t, 'all of it');
+});
+
+function openTunnel({ app, authority }: RunningStonegate, token: string): void {
+  const request = httpsRequest({
+    host: '127.0.0.1',
+    port: app.address.port,
+    ca: authority.cert,
+    method: 'POST',
+    path: '/api/v1/namespaces/default/pods/web/exec?command=sh&stdin=true&stdout=true',
+    headers: { authorization: `Bearer ${token}`, connection: 'Upgrade', upgrade: 'SPDY/3.1' },
+  });
+  request
+    .on('error', () => undefined)
+    .on('upgrade', (_response, socket) => socket.on('error', () => undefined))
+    .end();
+}

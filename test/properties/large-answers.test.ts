@@ -14,6 +14,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createUpstream } from '../../src/upstream/upstream.ts';
+import { LIMITS } from '../support/raw-http/relay.ts';
 import { authority, startListener } from '../support/server/listening.ts';
 
 interface Fetch {
@@ -66,6 +67,7 @@ async function startSite(secure: boolean) {
     credential: { token: 'our-token' },
     timeouts: { connect: 10_000, response: 60_000, body: 60_000 },
     maxBodyBytes: 1_000_000,
+    limits: LIMITS,
     clock: systemClock,
     logger: silentLogger,
     telemetry: noTelemetry,

@@ -12,6 +12,7 @@ import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createUpstream } from '../../src/upstream/upstream.ts';
 import { eventually } from '../support/eventually.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
+import { LIMITS } from '../support/raw-http/relay.ts';
 import { startListener } from '../support/server/listening.ts';
 
 const LENGTH = 6_000_000;
@@ -46,6 +47,7 @@ const upstream = createUpstream({
   credential: { token: 'our-token' },
   timeouts: { connect: 1_000_000, response: 60_000, body: 60_000 },
   maxBodyBytes: 100_000_000,
+  limits: LIMITS,
   clock,
   logger: silentLogger,
   telemetry: noTelemetry,

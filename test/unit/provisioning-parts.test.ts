@@ -1,12 +1,13 @@
 import t from 'tap';
-import { tenancyFacts } from '../../src/provisioning-parts.ts';
+import { accountOf, tenancyFacts } from '../../src/provisioning-parts.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 
 const domain = (name: string) => ({ id: `d-${name}`, name });
 const user = (name: string, home: string) => ({ id: `u-${name}`, name, domain: domain(home) });
 
-const arktos = tenancyFacts(createArktosMode({ systemTenant: 'system', domains: { Admins: 'system' } }));
+const arktosMode = createArktosMode({ systemTenant: 'system', domains: { Admins: 'system' } });
+const arktos = tenancyFacts(arktosMode);
 const shared = tenancyFacts(createSharedMode({ domains: {}, reservedNamePrefixes: [], looksUpRoles: false }));
 
 t.test('a domain has the tenant that its people have', async (t) => {
@@ -23,4 +24,8 @@ t.test('people have the names that their tokens give them', async (t) => {
   t.same(arktos.userNameOf(user('alice', 'globex'), domain('acme')), { name: 'acme:alice@globex' });
   t.same(shared.userNameOf(user('alice', 'globex'), domain('acme')), { name: 'globex:alice' });
   t.match(shared.userNameOf(user('alice ', 'acme'), domain('acme')), { refused: /blank/ });
+});
+
+t.test('what is provisioned because a user has come uses the connections of the user’s tenant', async (t) => {
+  t.same(accountOf(arktosMode, domain('acme')), { kind: 'tenant', tenant: 'acme' });
 });

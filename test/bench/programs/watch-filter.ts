@@ -32,6 +32,7 @@ const adapter = createUpstream({
   passThrough: false,
   timeouts: { connect: 5_000, response: 60_000, body: 30_000 },
   maxBodyBytes: 1_000_000,
+  limits: { tenantQueue: { requests: 256, bytes: 8 * 1024 * 1024 }, sources: 8 },
   clock: systemClock,
   logger: { debug() {}, info() {}, warn: console.error, error: console.error },
   telemetry: noTelemetry,

@@ -21,6 +21,9 @@ import { type RawServer, startRawServer } from './raw-server.ts';
 
 export const TIMEOUTS = { connect: 5_000, response: 60_000, body: 30_000 };
 
+/** As by default. */
+export const LIMITS = { tenantQueue: { requests: 256, bytes: 8 * 1024 * 1024 }, sources: 16 };
+
 /** How one request ended; `heads` are the statuses told to `onHead`. */
 export interface Ending {
   readonly result?: RelayResult;
@@ -68,6 +71,8 @@ export interface RelayOptions {
   readonly tenant?: (exchange: Exchange) => string;
   /** Milliseconds, instead of `TIMEOUTS`. */
   readonly timeouts?: Partial<typeof TIMEOUTS>;
+  /** Instead of `LIMITS`. */
+  readonly limits?: Partial<typeof LIMITS>;
 }
 
 export async function startRelay(options: RelayOptions = {}): Promise<Relay> {
@@ -84,6 +89,7 @@ export async function startRelay(options: RelayOptions = {}): Promise<Relay> {
     credential: options.credential ?? { token: 'our-token' },
     passThrough: options.sender?.kind === 'client',
     timeouts: { ...TIMEOUTS, ...options.timeouts },
+    limits: { ...LIMITS, ...options.limits },
     maxBodyBytes: options.maxBodyBytes ?? 1024 * 1024 * 1024,
     clock,
     logger: recordingLogger(log),

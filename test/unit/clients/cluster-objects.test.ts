@@ -1,9 +1,11 @@
 import t from 'tap';
+import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/account.ts';
 import type { Binding } from '../../../src/api/kubernetes-object.ts';
 import { createClusterObjects } from '../../../src/clients/cluster-objects.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { TooLarge } from '../../../src/lib/too-large.ts';
 import type { UpstreamFetcher } from '../../../src/pipeline/upstream.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 
 type Fetched = Parameters<UpstreamFetcher['fetch']>[0];
 type Answer = { readonly status: number; readonly body: unknown };
@@ -13,7 +15,7 @@ const { signal } = new AbortController();
 /** Answers in turn, and remembers what was asked. */
 function setUp(...answers: Answer[]) {
   const asked: Fetched[] = [];
-  const objects = createClusterObjects({
+  const fetcher: UpstreamFetcher = {
     async fetch(request) {
       asked.push(request);
       const answer = answers.shift();
@@ -21,9 +23,9 @@ function setUp(...answers: Answer[]) {
       const body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
       return { status: answer.status, headers: [], body: Buffer.from(body) };
     },
-  });
+  };
   const targets = () => asked.map(({ method, target }) => `${method} ${target}`);
-  return { objects, asked, targets };
+  return { objects: createClusterObjects(fetcher), fetcher, asked, targets };
 }
 
 const binding: Binding = {
@@ -207,4 +209,15 @@ t.test('only what was read can be deleted', async (t) => {
   const { objects } = setUp();
   const unread = { ...binding, metadata: { name: 'b' } };
   await t.rejects(objects.delete(unread, { namespace: 'web' }, signal), TypeError);
+});
+
+t.test('objects are read on the account that is given, and on Stonegate’s own without one', async (t) => {
+  const { objects, fetcher, asked } = setUp(list([]), list([]));
+  const account: Account = { kind: 'tenant', tenant: toTenantName('acme') };
+  await createClusterObjects(fetcher, account).list('RoleBinding', { namespace: 'web' }, '', signal);
+  await objects.list('RoleBinding', { namespace: 'web' }, '', signal);
+  t.same(
+    asked.map((request) => request.account),
+    [account, STONEGATE_ACCOUNT],
+  );
 });

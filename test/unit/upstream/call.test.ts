@@ -5,6 +5,7 @@ import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
 import { type CallResult, callUpstream } from '../../../src/upstream/call.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 import { type Connector, createConnector } from '../../../src/upstream/connector.ts';
+import { IdleTimers } from '../../../src/upstream/idle-timer.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { startRawServer } from '../../support/raw-http/raw-server.ts';
 
@@ -21,13 +22,22 @@ function get(
   const pool = new ConnectionPool(connector, { max: 2, patience: 1_000, clock, logger: silentLogger });
   t.teardown(() => pool.destroy());
   return callUpstream(
-    { pool, authority: 'api', clock, logger: silentLogger, telemetry: { ...noTelemetry, backendCall } },
+    {
+      pool,
+      authority: 'api',
+      clock,
+      logger: silentLogger,
+      telemetry: { ...noTelemetry, backendCall },
+      discardTimers: new IdleTimers(clock, 2_000),
+    },
     {
       method: 'GET',
       target,
       headers: [],
       token: undefined,
       framing: 'none',
+      limits: 'connection',
+      discardable: true,
       refusalIsTheirs: false,
       leaving: { left: false, onLeave: () => undefined, offLeave: () => undefined },
     },

@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap';
 import { TooLarge } from '../../../src/lib/too-large.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { DISCARD_TIMEOUT } from '../../../src/upstream/discarded-response.ts';
 import { eventually } from '../../support/eventually.ts';
 import { codeOf, type Relay, startRelay, TIMEOUTS } from '../../support/raw-http/relay.ts';
 
@@ -82,6 +84,19 @@ t.test('fetching as ourselves', async (t) => {
     });
   });
 
+  t.test('is refused with 429 where one tenant reads too many large answers at once', async (t) => {
+    const relay = await relayFor(t);
+    const account = { kind: 'tenant', tenant: toTenantName('acme') } as const;
+    const large = `HTTP/1.1 200 OK\r\nContent-Length: ${16 * 1024 * 1024}\r\n\r\n${'x'.repeat(15 * 1024 * 1024)}`;
+    const errors: unknown[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      relay.adapter.fetch({ ...VERSION, account }, live).catch((error: unknown) => errors.push(error));
+      (await relay.upstream.next()).send(large);
+    }
+    await eventually(() => errors.length > 0);
+    t.equal(codeOf(errors[0]), 'TenantRateExceeded');
+  });
+
   t.test('is refused with UpstreamUnavailable for half an answer', async (t) => {
     const relay = await relayFor(t);
     const fetched = relay.adapter.fetch(VERSION, live).catch((error: unknown) => error);
@@ -109,6 +124,7 @@ t.test('fetching as ourselves', async (t) => {
     await connection.until('\r\n\r\n');
     client.abort();
     t.equal(codeOf(await fetched), 'UpstreamUnavailable');
+    relay.clock.advance(DISCARD_TIMEOUT);
     await connection.untilEnd();
     t.equal(relay.clock.pending, 0);
   });

@@ -1,26 +1,29 @@
 /**
- * Requests of several tenants to an API server that answers, refuses, hangs up or says nothing, from people who stay or leave: in
- * whatever order, no tenant has more under way than its seats, none waits while one of its seats is free, and in the end every
- * seat is free again.
+ * Requests of several tenants to an API server that answers, refuses, hangs up or says nothing, from clients that stay or cancel: in
+ * whatever order, no tenant has more connections than its slots, none waits while a slot is free, no queue holds more than
+ * its bounds, and in the end every slot is free again.
  */
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
+import { StatusError } from '../../src/errors/status-error.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { type CallContext, type CallResult, callUpstream } from '../../src/upstream/call.ts';
 import { ConnectionPool } from '../../src/upstream/connection-pool.ts';
 import { createConnector } from '../../src/upstream/connector.ts';
 import { IdleTimers } from '../../src/upstream/idle-timer.ts';
-import { TenantSeats } from '../../src/upstream/tenant-seats.ts';
+import { Limiter } from '../../src/upstream/limiter.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import type { RawConnection } from '../support/raw-http/raw-connection.ts';
 import { startRawServer } from '../support/raw-http/raw-server.ts';
 
-const SEATS = 2;
-const MAX_CONNECTIONS = 5;
+const SLOTS_PER_TENANT = 2;
+const SLOTS = 5;
+const QUEUE = { requests: 3, bytes: 1024 * 1024 };
+const CLOSINGS = { burst: 1, perSecond: 1 };
 const PATIENCE = 20_000;
 const TENANTS = ['acme', 'globex', 'initech'];
 
@@ -74,7 +77,7 @@ interface Asker {
 }
 
 class World {
-  readonly seats: TenantSeats;
+  readonly limiter: Limiter;
   readonly askers: Asker[] = [];
   readonly clock = createFakeClock();
   readonly #context: CallContext;
@@ -85,14 +88,30 @@ class World {
     const { clock } = this;
     const connector = createConnector({ server: url, connectTimeout: 5_000 }, clock);
     const pool = new ConnectionPool(connector, {
-      max: MAX_CONNECTIONS,
+      max: SLOTS,
       patience: PATIENCE,
       clock,
       logger: silentLogger,
     });
-    this.#context = { pool, authority: 'api', clock, logger: silentLogger, telemetry: noTelemetry };
+    this.#context = {
+      pool,
+      authority: 'api',
+      clock,
+      logger: silentLogger,
+      telemetry: noTelemetry,
+      discardTimers: new IdleTimers(clock, 2_000),
+    };
     this.#connections = connections;
-    this.seats = new TenantSeats({ clock, seats: SEATS, patience: PATIENCE });
+    this.limiter = new Limiter({
+      clock,
+      slots: SLOTS,
+      slotsPerKey: SLOTS_PER_TENANT,
+      queue: QUEUE,
+      queueTimeout: PATIENCE,
+      closings: CLOSINGS,
+      full: () => new StatusError('TenantRateExceeded', 'too many'),
+      tooLate: () => new StatusError('UpstreamTimeout', 'too late'),
+    });
   }
 
   get pool(): ConnectionPool {
@@ -123,11 +142,21 @@ class World {
 
   /** What must be so at any time. */
   check(): void {
-    for (const tenant of TENANTS) {
-      const { taken } = this.seats.of(tenant);
+    const limiters = TENANTS.map((tenant) => this.limiter.of(tenant));
+    const allInUse = this.limiter.inUse === SLOTS;
+    assert.ok(this.limiter.inUse <= SLOTS);
+    for (const [index, { inUse, queued }] of limiters.entries()) {
+      const tenant = TENANTS[index];
       const underWay = this.askers.filter((each) => each.tenant === tenant && !each.ended).length;
-      assert.equal(taken, Math.min(SEATS, underWay), `${tenant}: ${taken} seats for ${underWay} requests`);
+      assert.ok(inUse >= 0 && inUse <= SLOTS_PER_TENANT, `${tenant} has ${inUse} slots`);
+      assert.ok(queued.requests <= QUEUE.requests && queued.bytes <= QUEUE.bytes);
+      assert.ok(queued.requests <= underWay, `${tenant}: nothing waits that has ended`);
+      assert.ok(inUse >= underWay - queued.requests, `${tenant}: ${inUse} slots for ${underWay} requests`);
+      if (queued.requests > 0)
+        assert.ok(allInUse || inUse === SLOTS_PER_TENANT, `${tenant} waits for nothing`);
     }
+    const queued = limiters.reduce((sum, each) => sum + each.queued.requests, 0);
+    assert.equal(this.limiter.queued.requests, queued);
   }
 
   #ask(tenant: string, how: Extract<Step, { does: 'ask' }>['how']): void {
@@ -162,7 +191,9 @@ class World {
             asker.breakBody = onFault;
             return body;
           }),
-        seats: this.seats.of(tenant),
+        limiter: this.limiter.of(tenant),
+        limits: 'connection',
+        discardable: body === undefined,
         refusalIsTheirs: false,
         patience: this.#patience,
         leaving,
@@ -186,7 +217,7 @@ class World {
   }
 }
 
-t.test('seats are given back at every end, and to whoever waits', async (t) => {
+t.test('slots come back at every end, and go to requests that wait', async (t) => {
   let asked = 0;
   let waited = 0;
   const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
@@ -197,7 +228,8 @@ t.test('seats are given back at every end, and to whoever waits', async (t) => {
       for (const each of taken) {
         await world.take(each);
         world.check();
-        waited += world.askers.filter(({ ended }) => !ended).length > SEATS * TENANTS.length ? 1 : 0;
+        waited +=
+          world.askers.filter(({ ended }) => !ended).length > SLOTS_PER_TENANT * TENANTS.length ? 1 : 0;
       }
       const closing = last === 'close' ? world.pool.close() : undefined;
       if (last === 'close') {
@@ -209,11 +241,15 @@ t.test('seats are given back at every end, and to whoever waits', async (t) => {
           world.clock.advance(PATIENCE);
         }
       }
+      world.limiter.refuseAll(new StatusError('UpstreamUnavailable', 'it ends'));
       await world.pool.destroy();
       await closing;
       world.check();
       assert.ok(world.askers.every(({ ended }) => ended));
-      for (const tenant of TENANTS) assert.equal(world.seats.of(tenant).taken, 0);
+      assert.equal(world.limiter.inUse, 0);
+      // Until the last slot of a closed connection has come back.
+      for (let round = 0; round < SLOTS_PER_TENANT; round += 1) world.clock.advance(1_000);
+      for (const tenant of TENANTS) assert.equal(world.limiter.of(tenant).inUse, 0);
       asked += world.askers.length;
       assert.equal(world.clock.pending, 0);
     } finally {

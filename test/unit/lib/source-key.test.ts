@@ -1,5 +1,5 @@
 import t from 'tap';
-import { sourceKey } from '../../../src/flowcontrol/source-key.ts';
+import { sourceKey } from '../../../src/lib/source-key.ts';
 
 const CASES: readonly (readonly [address: string, key: string, why: string])[] = [
   ['192.0.2.7', '192.0.2.7', 'an IPv4 address is itself'],
