@@ -138,6 +138,23 @@ const limitsSchema = z.strictObject({
       'Stands between a flood of unknown credentials and whoever would be asked: Keystone, the API server. Each source of identities (Keystone, TokenReview, the basic-auth file, the webhook) counts for itself.',
     ),
   perTenant: rate.exactOptional().describe('Requests of one tenant; without it unlimited.'),
+  streams: z
+    .strictObject({
+      perUser: count.default(500).describe('How many of them one user may have open.'),
+      perTenant: count.default(5_000).describe("How many of them a tenant's users may have open together."),
+      endWithCredential: z
+        .boolean()
+        .default(true)
+        .describe('Whether watches and followed logs end when their credential expires.'),
+      recheck: period
+        .prefault('60s')
+        .describe("After this time, and not earlier, an open stream's credential is validated again."),
+      tunnelMaxAge: period
+        .prefault('24h')
+        .describe('How long exec, attach, port-forward and proxy may last.'),
+    })
+    .prefault({})
+    .describe('Long-running requests: watch, followed logs, exec, attach, port-forward and proxy.'),
 });
 
 /** @param resolve makes a file's name absolute */

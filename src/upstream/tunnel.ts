@@ -22,7 +22,13 @@ export function createTunneller(options: UpgradeOptions): OwnedTunneller {
   return {
     tunnel(request, exchange, upgrade, hooks) {
       const ending = new AbortController();
-      const forget = (): boolean => open.delete(ending);
+      const onEnd = (): void => ending.abort(new Error("the user's access has ended"));
+      const forget = (): void => {
+        open.delete(ending);
+        request.ending?.offLeave(onEnd);
+      };
+      request.ending?.onLeave(onEnd);
+      if (request.ending?.left) onEnd();
       const running = runTunnel(options, request, exchange, upgrade, hooks, ending.signal);
       open.set(ending, running.then(forget, forget));
       return running;
