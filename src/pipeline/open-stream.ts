@@ -12,7 +12,7 @@ import type { Scoped } from './request-state.ts';
 import { concernOf } from './role-concern.ts';
 import type { Stages } from './stages.ts';
 
-type RecheckStages = Pick<Stages, 'authenticators' | 'anonymousAccess' | 'mode' | 'roles'>;
+type RecheckStages = Pick<Stages, 'clock' | 'authenticators' | 'anonymousAccess' | 'mode' | 'roles'>;
 
 /**
  * @returns undefined for a request that is not long-running
@@ -37,7 +37,8 @@ export async function recheckStreams(opener: StreamCredential, stages: RecheckSt
     unchanged = await judgeOf(opener, stages);
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    opener.end('refused');
+    // One that expired meanwhile is refused too, but does not end a connection into a pod.
+    if (opener.expiresAt > stages.clock.now()) opener.end('refused');
     return;
   }
   for (const stream of opener.streams) {
