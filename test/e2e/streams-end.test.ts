@@ -3,7 +3,9 @@
  * and a connection into a pod by breaking, so that their user sees it. And they are bounded for each user and tenant.
  */
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { connect as connectH2 } from 'node:http2';
+import { join } from 'node:path';
 import { connect as connectTLS, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -23,7 +25,11 @@ interface SetUp {
 }
 
 async function setUp(t: Test, { streams, keystone: asked, authentication, tokenLife }: SetUp = {}) {
-  const stonegate = await startStonegate({ folder: t.testdir(), ...(tokenLife && { tokenLife }) });
+  const stonegate = await startStonegate({
+    folder: t.testdir(),
+    ...(tokenLife && { tokenLife }),
+    ...(authentication && { configuration: { authentication } }),
+  });
   t.teardown(() => stonegate.close());
   const { app, authority, keystone } = stonegate;
   const configuration = {
@@ -254,4 +260,40 @@ t.test('limits.streams.perTenant: the users of a tenant together, and no other t
   t.match(await askOnce(destination, carol, WATCH), { status: 429, code: 'StreamLimitExceeded' });
   watches.push(await open(keystoneToken('bob'), WATCH));
   for (const watch of watches) watch.leave();
+});
+
+t.test('a line is taken out of the token file: its user’s watch ends with the reload', async (t) => {
+  const folder = t.testdir({ 'tokens.csv': 'daves-token,dave,41,,,acme\nevas-token,eva,42,,,acme\n' });
+  const stonegate = await startStonegate({
+    folder,
+    configuration: { authentication: { tokenFile: { file: 'tokens.csv' } } },
+  });
+  t.teardown(() => stonegate.close());
+  const { app, authority, apiServer } = stonegate;
+  for (const name of ['dave', 'eva'])
+    apiServer.seed.clusterRoleBinding(name, 'worker', [`user:acme:token:${name}`], { tenant: 'acme' });
+  const destination = { port: app.address.port, ca: authority.cert };
+  const [dave, eva] = ['daves-token', 'evas-token'].map((token) => openRequest(destination, token, WATCH));
+  t.equal((await dave?.head)?.statusCode, 200);
+  t.equal((await eva?.head)?.statusCode, 200);
+  await writeFile(join(folder, 'tokens.csv'), 'evas-token,eva,42,,,acme\n');
+  await app.reload();
+  t.match(await dave?.answered, { complete: true });
+  t.notOk((await eva?.head)?.closed);
+  eva?.leave();
+});
+
+t.test('a service account is deleted: its watch ends at the next TokenReview', async (t) => {
+  const { open, apiServer, ended } = await setUp(t, {
+    authentication: { tokenReview: { cacheTTL: '50ms' } },
+  });
+  const { seed } = apiServer;
+  const username = 'system:serviceaccount:default:robot';
+  seed.clusterRoleBinding('robots', 'worker', [`user:${username}`], { tenant: 'acme' });
+  const token = seed.serviceAccountToken({ name: 'robot', tenant: 'acme' });
+  const watch = await open(token, '/api/v1/tenants/acme/namespaces/default/configmaps?watch=true');
+  // The API server does not know the token any more.
+  seed.token(token, { username, tenant: 'acme', expiresAt: 0 });
+  t.match(await watch.answered, { complete: true });
+  t.same(await ended(), ['watch refused']);
 });
