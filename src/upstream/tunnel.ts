@@ -4,11 +4,13 @@
  * the API server's refusal.
  * RFC 9110 §7.8; RFC 6455 §4.
  */
+import type { Duplex } from 'node:stream';
 import type { Exchange, Upgrade } from '../pipeline/exchange.ts';
 import type { RelayHooks, RelayResult, Tunneller, UpstreamRequest } from '../pipeline/upstream.ts';
 import { joinStreams } from './join-streams.ts';
 import { openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
 import { relayRefusal } from './refused-upgrade.ts';
+import { GOING_AWAY, WebSocketFrames } from './websocket-frames.ts';
 
 export interface OwnedTunneller extends Tunneller {
   /** Done when no tunnel is open. */
@@ -69,8 +71,24 @@ async function runTunnel(
       hooks.onHead(101);
       upgrade.socket.write(opened.rest);
       opened.socket.write(upgrade.head);
-      const aborted = await joinStreams(upgrade.socket, opened.socket, { clock, signal: ending });
+      const lastWords = lastWordsOf(request, upgrade, opened.socket, opened.rest);
+      const options = { clock, signal: ending, ...(lastWords && { lastWords }) };
+      const aborted = await joinStreams(upgrade.socket, opened.socket, options);
       return { status: 101, aborted };
     }
   }
+}
+
+/** Of a watch over WebSocket, which ends cleanly between two frames. */
+function lastWordsOf(
+  { ending }: UpstreamRequest,
+  { protocol }: Upgrade,
+  upstream: Duplex,
+  rest: Buffer,
+): (() => Buffer | undefined) | undefined {
+  if (!ending?.clean || protocol !== 'websocket') return undefined;
+  const frames = new WebSocketFrames();
+  frames.read(rest);
+  upstream.on('data', (bytes: Buffer) => frames.read(bytes));
+  return () => (frames.complete ? GOING_AWAY : undefined);
 }
