@@ -42,12 +42,14 @@ export class StreamCredential {
   readonly ring = new Place();
   /** When it is to be validated again, in milliseconds since the epoch. */
   dueAt = Number.POSITIVE_INFINITY;
+  /** None of its streams ends before, by its own time. */
+  lookAt = Number.POSITIVE_INFINITY;
   checking = false;
   /** Since when it could not be validated; undefined while it can. */
   unverifiedSince: number | undefined;
   /** Of what ends all its streams. */
   endings: DropWatch | undefined;
-  /** Of what makes a valid credential be validated again: one that has expired cannot be, and is ended by it. */
+  /** Of what makes a valid credential be validated again: tunnels end by it if it has expired, since it cannot be then. */
   revocations: DropWatch | undefined;
 
   constructor(key: string, { credential, identity, source, tenant, user }: StreamFacts) {
@@ -61,9 +63,11 @@ export class StreamCredential {
     this.expiresAt = identity.expiresAt;
   }
 
-  /** A list of its own: what is ended leaves the ring. */
+  /** What is ended leaves the ring later, when its request has ended. */
   get streams(): OpenStream[] {
-    return [...this.ring.others()].filter((place) => place instanceof OpenStream);
+    const streams: OpenStream[] = [];
+    for (let place = this.ring.next; place instanceof OpenStream; place = place.next) streams.push(place);
+    return streams;
   }
 
   end(reason: StreamEndReason): void {
@@ -98,6 +102,11 @@ export class OpenStream extends Place implements Leaving {
     this.openedAt = openedAt;
     this.fraction = fraction;
     this.joinBefore(opener.ring);
+  }
+
+  /** A connection into a pod, a service or a node. */
+  get tunnel(): boolean {
+    return this.kind !== 'watch' && this.kind !== 'log';
   }
 
   /** Why Stonegate ended it; undefined while it lasts, and if its client or the API server ended it. */

@@ -65,7 +65,7 @@ export class StreamLifetimes {
     this.#options = options;
     this.#drops = options.drops();
     this.#learned = this.#drops.learned;
-    options.registry.onCredential = (credential) => this.#begin(credential);
+    options.registry.onOpen = (stream) => this.#begin(stream);
   }
 
   /** Another configuration is in force. All credentials are validated by it. */
@@ -76,6 +76,7 @@ export class StreamLifetimes {
     this.#drops = drops;
     for (const credential of this.#options.registry.credentials) {
       if (replaced) this.#watchDrops(credential);
+      credential.lookAt = 0;
       this.#hasten(credential);
     }
   }
@@ -86,9 +87,15 @@ export class StreamLifetimes {
     for (const queue of this.#queues.values()) queue.waiting.length = 0;
   }
 
-  #begin(credential: StreamCredential): void {
-    this.#watchDrops(credential);
-    this.#postpone(credential, this.settings.recheck);
+  #begin(stream: OpenStream): void {
+    const { opener } = stream;
+    opener.lookAt = Math.min(opener.lookAt, this.#endOf(stream));
+    if (opener.endings === undefined) {
+      this.#watchDrops(opener);
+      this.#postpone(opener, this.settings.recheck);
+    }
+    if (stream.tunnel && opener.expiresAt < Number.POSITIVE_INFINITY)
+      opener.revocations ??= this.#drops.watch(revocationTags(opener));
     this.#timer ??= this.#options.clock.after(this.#interval, this.#look);
   }
 
@@ -97,13 +104,9 @@ export class StreamLifetimes {
   }
 
   #watchDrops(credential: StreamCredential): void {
-    const { tenant, username, uid } = credential;
-    const users = uid === '' ? [username] : [username, uid];
-    credential.endings = this.#drops.watch([
-      ...users.map(endStreamsOfUserTag),
-      endStreamsOfTenantTag(tenant),
-    ]);
-    credential.revocations = this.#drops.watch([...users.map(userTag), tenantTag(tenant)]);
+    credential.endings = this.#drops.watch(endingTags(credential));
+    if (credential.revocations !== undefined)
+      credential.revocations = this.#drops.watch(revocationTags(credential));
   }
 
   readonly #look = (): void => {
@@ -114,7 +117,7 @@ export class StreamLifetimes {
     this.#learned = learned;
     for (const credential of registry.credentials) {
       if (heard) this.#heard(credential, now);
-      for (const stream of credential.streams) this.#endDue(stream, now);
+      if (credential.lookAt <= now) this.#endDue(credential, now);
       if (credential.dueAt <= now) this.#enqueue(credential);
     }
     this.#timer = registry.size === 0 ? undefined : clock.after(this.#interval, this.#look);
@@ -132,11 +135,20 @@ export class StreamLifetimes {
     this.#hasten(credential);
   }
 
-  #endDue(stream: OpenStream, now: number): void {
+  #endDue(credential: StreamCredential, now: number): void {
+    credential.lookAt = Number.POSITIVE_INFINITY;
+    for (const stream of credential.streams) {
+      const end = this.#endOf(stream);
+      if (now < end) credential.lookAt = Math.min(credential.lookAt, end);
+      else stream.end(stream.tunnel ? 'max-age' : 'expired');
+    }
+  }
+
+  /** By the stream's own time, in milliseconds since the epoch. */
+  #endOf(stream: OpenStream): number {
     const { endWithCredential, tunnelMaxAge } = this.settings;
-    if (stream.kind !== 'watch' && stream.kind !== 'log') {
-      if (now >= stream.openedAt + tunnelMaxAge) stream.end('max-age');
-    } else if (endWithCredential && now >= expiryOf(stream)) stream.end('expired');
+    if (stream.tunnel) return stream.openedAt + tunnelMaxAge;
+    return endWithCredential ? expiryOf(stream) : Number.POSITIVE_INFINITY;
   }
 
   #end(credential: StreamCredential, reason: StreamEndReason): void {
@@ -211,4 +223,16 @@ export class StreamLifetimes {
 
 function expiryOf({ opener: { expiresAt }, openedAt, fraction }: OpenStream): number {
   return expiresAt + fraction * Math.min(EXPIRY_SPREAD, EXPIRY_SHARE * (expiresAt - openedAt));
+}
+
+function usersOf({ username, uid }: StreamCredential): string[] {
+  return uid === '' ? [username] : [username, uid];
+}
+
+function endingTags(credential: StreamCredential): string[] {
+  return [...usersOf(credential).map(endStreamsOfUserTag), endStreamsOfTenantTag(credential.tenant)];
+}
+
+function revocationTags(credential: StreamCredential): string[] {
+  return [...usersOf(credential).map(userTag), tenantTag(credential.tenant)];
 }

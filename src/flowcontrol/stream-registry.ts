@@ -28,8 +28,8 @@ export interface StreamRegistryOptions {
 export class StreamRegistry {
   /** Of the configuration in force. Streams beyond a lowered limit go on. */
   limits: StreamLimits;
-  /** Called when a credential is new here. */
-  onCredential: (credential: StreamCredential) => void = () => {};
+  /** Called with each that is opened. */
+  onOpen: (stream: OpenStream) => void = () => {};
   readonly #options: StreamRegistryOptions;
   readonly #credentials = new Map<string, StreamCredential>();
   /** By tenant and name. */
@@ -52,11 +52,14 @@ export class StreamRegistry {
     if (ofTenant >= this.limits.perTenant) throw tooMany('the tenant', tenant, ofTenant);
     const key = `${userKey}\n${digestOfCredential(credential)}`;
     const { clock, random } = this.#options;
-    const opener = this.#credentials.get(key) ?? this.#add(new StreamCredential(key, facts));
+    const opener = this.#credentials.get(key) ?? new StreamCredential(key, facts);
+    this.#credentials.set(key, opener);
     this.#users.set(userKey, ofUser + 1);
     this.#tenants.set(tenant, ofTenant + 1);
     this.#size += 1;
-    return new OpenStream(facts, opener, clock.now(), random.fraction());
+    const stream = new OpenStream(facts, opener, clock.now(), random.fraction());
+    this.onOpen(stream);
+    return stream;
   }
 
   /** Its request has ended. To be called once. */
@@ -77,12 +80,6 @@ export class StreamRegistry {
   /** Those that have a stream. */
   get credentials(): Iterable<StreamCredential> {
     return this.#credentials.values();
-  }
-
-  #add(credential: StreamCredential): StreamCredential {
-    this.#credentials.set(credential.key, credential);
-    this.onCredential(credential);
-    return credential;
   }
 }
 
