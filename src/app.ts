@@ -9,6 +9,8 @@ import { createApiServerProbe } from './clients/kube-apiserver.ts';
 import { warnOfCertificates } from './config/certificate-periods.ts';
 import type { LoadedConfiguration, LoadSources, Watched } from './config/load.ts';
 import { createReloader, type Reloader } from './config/reload.ts';
+import { StreamLifetimes } from './flowcontrol/stream-lifetimes.ts';
+import { StreamRegistry } from './flowcontrol/stream-registry.ts';
 import { systemClock } from './lib/clock.ts';
 import { systemRandom } from './lib/random.ts';
 import type { Surroundings } from './made-of.ts';
@@ -75,7 +77,10 @@ export async function createApp(options: AppOptions): Promise<App> {
   const adapters = new Adapters(surroundings);
   const observer = observerOf(audit, metrics, surroundings);
   const provisioning = new ServedProvisioning(surroundings, adapters);
-  let current = pipelineOf(loaded, adapters, surroundings, observer, provisioning.prepare(loaded));
+  const streams = new StreamRegistry({ ...surroundings, limits: configuration.limits.streams });
+  // Streams see by it what is dropped, whether or not anything is cached.
+  adapters.shared(loaded);
+  let current = pipelineOf(loaded, adapters, surroundings, observer, streams, provisioning.prepare(loaded));
   /** When no request is undecided in a pipeline that was replaced. */
   let former: Promise<unknown> = Promise.resolve();
 
@@ -109,6 +114,13 @@ export async function createApp(options: AppOptions): Promise<App> {
   /** Whatever is prepared before it is in force, in this order: the later ask the earlier. */
   const parts = [adapters, provisioning, portal, webhook].filter((part) => part !== undefined);
   for (const part of parts) part.commit();
+  const lifetimes = new StreamLifetimes({
+    ...surroundings,
+    registry: streams,
+    settings: configuration.limits.streams,
+    drops: () => adapters.dropsInForce,
+    recheck: (credential) => current.recheck(credential),
+  });
   const fetcher = () => adapters.upstreamInForce;
   const probe = createApiServerProbe({ ...surroundings, fetcher, interval: PROBE_INTERVAL });
   probe.start();
@@ -136,13 +148,16 @@ export async function createApp(options: AppOptions): Promise<App> {
   function prepare(next: LoadedConfiguration): () => void {
     try {
       const setTLS = listener.prepareTLS(tlsOf(next));
-      const built = pipelineOf(next, adapters, surroundings, observer, provisioning.prepare(next));
+      adapters.shared(next);
+      const built = pipelineOf(next, adapters, surroundings, observer, streams, provisioning.prepare(next));
       portal?.prepare(next, built.stages);
       webhook?.prepare(next, built.stages);
       return () => {
         setTLS();
         current = built;
         for (const part of parts) part.commit();
+        streams.limits = next.configuration.limits.streams;
+        lifetimes.reloaded(next.configuration.limits.streams);
         logger.setLevel(next.configuration.log.level);
       };
     } catch (error) {
@@ -164,6 +179,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     afterwards: [
       { name: 'reloader', close: () => reloader.close() },
       { name: 'probe', close: () => probe.stop() },
+      { name: 'streams', close: () => lifetimes.stop() },
       { name: 'provisioning', close: () => provisioning.close() },
       { name: 'adapters', close: () => adapters.close() },
       { name: 'audit', close: () => audit.close() },

@@ -8,6 +8,7 @@ import type { Explanation, ExplanationRequest } from './api/explanation-v1alpha1
 import { explain } from './cli/explain.ts';
 import type { CommandIO } from './cli/usage.ts';
 import type { LoadedConfiguration } from './config/load.ts';
+import { StreamRegistry } from './flowcontrol/stream-registry.ts';
 import { systemClock } from './lib/clock.ts';
 import type { LogFields, Logger } from './lib/logger.ts';
 import { systemRandom } from './lib/random.ts';
@@ -38,7 +39,8 @@ async function explainWith(
   };
   const adapters = new Adapters(surroundings);
   try {
-    const built = pipelineOf(withoutSharedCache(loaded), adapters, surroundings, NOBODY);
+    const streams = new StreamRegistry({ ...surroundings, limits: loaded.configuration.limits.streams });
+    const built = pipelineOf(withoutSharedCache(loaded), adapters, surroundings, NOBODY, streams);
     adapters.commit();
     return await built.explain(spec, { peerAddress: undefined, signal: new AbortController().signal });
   } finally {

@@ -18,6 +18,8 @@ import type { RequestProvisioning } from './bindings/on-request.ts';
 import { createDocumentCache } from './cache/document-cache.ts';
 import { createAccessReviewer } from './clients/kube-apiserver.ts';
 import type { LoadedConfiguration } from './config/load.ts';
+import type { StreamCredential } from './flowcontrol/open-stream.ts';
+import type { StreamRegistry } from './flowcontrol/stream-registry.ts';
 import { createTenantLimit } from './flowcontrol/tenant-limit.ts';
 import type { ReadinessCheck } from './lib/readiness.ts';
 import { Usage } from './lib/usage.ts';
@@ -31,6 +33,7 @@ import { createAskedAbout } from './pipeline/asked-about.ts';
 import { parseTrustedProxies } from './pipeline/client-address.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import { createExplain, type Explain } from './pipeline/explain-request.ts';
+import { recheckStreams } from './pipeline/open-stream.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { type Pipeline, serveRequest } from './pipeline/serve-request.ts';
 import type { Stages } from './pipeline/stages.ts';
@@ -42,6 +45,8 @@ import { tenancyModeOf } from './tenancy-mode-of.ts';
 
 export interface BuiltPipeline {
   serve(exchange: Exchange): Promise<void>;
+  /** Validates a credential of open streams again; see `recheckStreams`. */
+  recheck(credential: StreamCredential): Promise<void>;
   readonly undecided: Usage;
   readonly authentication: ReadinessCheck;
   /** Without the last: for whoever only wants to know what would happen. */
@@ -62,6 +67,7 @@ const EXPLANATION_BYTES = 256 * 1024;
 
 /**
  * @param observer sees every request
+ * @param streams those of the process
  * @param provisioning makes what people need when they come; absent where nothing is made then
  */
 export function pipelineOf(
@@ -69,6 +75,7 @@ export function pipelineOf(
   adapters: Adapters,
   surroundings: Surroundings,
   observer: RequestObserver,
+  streams: StreamRegistry,
   provisioning?: RequestProvisioning,
 ): BuiltPipeline {
   const { server, upstream: upstreamConfiguration, tenancy, authentication, limits } = loaded.configuration;
@@ -135,10 +142,19 @@ export function pipelineOf(
     forwarder: upstream,
     tunneller: upstream,
     undecided: new Usage(),
+    streams,
     writeStatus,
   };
   return {
     serve: (exchange) => serveRequest(exchange, pipeline),
+    async recheck(credential) {
+      const stay = pipeline.undecided.enter();
+      try {
+        await recheckStreams(credential, stages);
+      } finally {
+        stay.leave();
+      }
+    },
     undecided: pipeline.undecided,
     authentication: readiness,
     stages,

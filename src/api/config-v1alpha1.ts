@@ -92,6 +92,17 @@ export interface LimitsConfiguration {
     readonly queue: number;
     readonly queueTimeout: Milliseconds;
   };
+  /** Long-running requests. */
+  readonly streams: {
+    readonly perUser: number;
+    readonly perTenant: number;
+    /** Whether watches and followed logs end when their credential expires. */
+    readonly endWithCredential: boolean;
+    /** A stream's credential is validated again after this time at the earliest. */
+    readonly recheck: Milliseconds;
+    /** The longest life of exec, attach, port-forward and proxy. */
+    readonly tunnelMaxAge: Milliseconds;
+  };
   /** Requests of one tenant; absent means unlimited. */
   readonly perTenant?: { readonly perSecond: number; readonly burst: number };
   /** Requests of one tenant that wait for a connection to the API server. */

@@ -30,6 +30,7 @@ export interface AuditedRequest {
     readonly message?: string;
     readonly aborted: boolean;
   };
+  readonly ended?: string;
   /** What its lines begin with, once one was made. */
   auditText?: string;
 }
@@ -101,8 +102,9 @@ export function responseText(code: number, outcome: AuditedRequest['outcome']): 
 }
 
 /** The end of a line, from the quote behind its time on. */
-export function annotationsText({ identity, tenant, outcome }: AuditedRequest): string {
-  if (identity === undefined || outcome?.aborted) return annotations(identity, tenant, outcome?.aborted);
+export function annotationsText({ identity, tenant, outcome, ended }: AuditedRequest): string {
+  if (identity === undefined || outcome?.aborted || ended !== undefined)
+    return annotations(identity, tenant, outcome?.aborted, ended);
   const last = lastAnnotations.get(identity);
   if (last !== undefined && last.tenant === tenant) return last.text;
   const made = annotations(identity, tenant, false);
@@ -120,6 +122,7 @@ function annotations(
   identity: Identity | undefined,
   tenant: string | undefined,
   aborted: boolean | undefined,
+  ended?: string,
 ): string {
   const given = Object.entries(identity?.auditAnnotations ?? {}).map(
     ([key, value]) => [key, foreignText(value, MAX_NAME)] as const,
@@ -129,6 +132,7 @@ function annotations(
     ...(identity === undefined ? {} : { 'stonegate.dev/authenticator': identity.authenticator }),
     ...(tenant === undefined ? {} : { 'stonegate.dev/tenant': tenant }),
     ...(aborted ? { 'stonegate.dev/aborted': 'true' } : {}),
+    ...(ended === undefined ? {} : { 'stonegate.dev/ended': ended }),
   });
   return `","annotations":${pairs}}`;
 }

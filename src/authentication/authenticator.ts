@@ -11,6 +11,8 @@ import type { Credential } from './credential.ts';
 export interface AuthenticationContext {
   /** The client's address, by which floods of unknown credentials are slowed. */
   readonly source: string;
+  /** The credential of an open stream, which was good when the stream began: it is no unknown one. */
+  readonly revalidates?: boolean;
 }
 
 export interface Authenticator {

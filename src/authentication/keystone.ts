@@ -54,10 +54,10 @@ export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOption
 
   function lookup(
     credential: TokenCredential,
-    { source }: AuthenticationContext,
+    { source, revalidates }: AuthenticationContext,
   ): Promise<Identity> | Identity {
     const token = cache.lookup(credential, (reason) =>
-      reason === 'refresh'
+      reason === 'refresh' || revalidates
         ? validate(credential.token)
         : gate.enter(source, () => validate(credential.token)),
     );

@@ -58,13 +58,15 @@ export function createTokenReviewAuthenticator(options: TokenReviewAuthenticator
   return {
     name: 'token-review',
     takes: 'every bearer token that no other takes',
-    authenticate(credential, { source }) {
+    authenticate(credential, { source, revalidates }) {
       if (credential.kind !== 'bearer') return undefined;
       if (!isSpelt(credential))
         throw unauthorized('the bearer token is too long, or has characters that none has');
       const { token } = credential;
       const vouched = cache.lookup(credential, (reason) =>
-        reason === 'refresh' ? validate(token, source) : gate.enter(source, () => validate(token, source)),
+        reason === 'refresh' || revalidates
+          ? validate(token, source)
+          : gate.enter(source, () => validate(token, source)),
       );
       return vouched instanceof Promise ? vouched.then(identityOfVouched) : identityOfVouched(vouched);
     },

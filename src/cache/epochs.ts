@@ -56,6 +56,8 @@ export interface Epochs {
   restamp(epochs: Readonly<Record<string, number>>): Promise<Stamp | undefined>;
   /** Whether nothing was dropped; asks Redis where messages may have been lost since it was last asked, and only then is a promise. */
   confirm(stamp: Stamp): Promise<boolean> | boolean;
+  /** Whether nothing was dropped, as far as this process knows. */
+  isCurrent(stamp: Stamp): boolean;
   /** Whether nothing was dropped; always asks Redis. False where Redis does not answer. */
   reconfirm(stamp: Stamp): Promise<boolean>;
   /**
@@ -176,6 +178,7 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
       // Without an answer the entry lives on: Redis being gone must not end what is in memory.
       return reconfirm(stamp).then(() => isCurrent(stamp));
     },
+    isCurrent,
     reconfirm,
     async raise(tags) {
       const stamped = tags.map((tag) => ({ tag, ids: idsOf(tag), epoch: 0 }));

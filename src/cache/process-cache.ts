@@ -25,6 +25,7 @@ export function createProcessCache({
       return { tags: stamped, generation: known.generation, gaps: 0 };
     },
     confirm: known.isCurrent,
+    isCurrent: known.isCurrent,
     find: async () => undefined,
     save: async () => false,
     takeTurn: async () => 'none',

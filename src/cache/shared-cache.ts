@@ -41,6 +41,8 @@ export interface SharedCache {
   stamp(tags: readonly string[], mark: Mark): Stamp | undefined;
   /** Whether an entry in memory has not been dropped; no promise where that is known without asking. */
   confirm(stamp: Stamp): Promise<boolean> | boolean;
+  /** The same as far as this process knows. */
+  isCurrent(stamp: Stamp): boolean;
   find(key: EntryKey): Promise<SharedEntry | undefined>;
   /** @returns whether it is kept */
   save(key: EntryKey, entry: SharedEntry): Promise<boolean>;
@@ -115,6 +117,7 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
     mark: epochs.mark,
     stamp: epochs.stamp,
     confirm: epochs.confirm,
+    isCurrent: epochs.isCurrent,
     async find(key) {
       const names = namesOf(key);
       const values = await store.get(names, MAX_ENTRY_BYTES);

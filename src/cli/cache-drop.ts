@@ -8,7 +8,8 @@ import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
 
 const USAGE = `Usage: stonegate cache drop (--user USER | --tenant TENANT) --config FILE
 
-Drops the cached identities of a user or a tenant. All replicas that share the Redis of the configuration follow.
+Drops the cached identities of a user or a tenant, and ends their watches, followed logs and connections into pods.
+All replicas that share the Redis of the configuration follow.
 
   --user USER       a user, by the whole name that kubectl auth whoami shows (acme:alice), or by
                     Keystone's id

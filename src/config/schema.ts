@@ -151,6 +151,23 @@ const limitsSchema = z.strictObject({
     .describe(
       "Requests of one tenant that wait because it has used up its connections to the API server; beyond it they get 429 at once. All tenants' queues together hold 16 times as much.",
     ),
+  streams: z
+    .strictObject({
+      perUser: count.default(500).describe('How many of them one user may have open.'),
+      perTenant: count.default(5_000).describe("How many of them a tenant's users may have open together."),
+      endWithCredential: z
+        .boolean()
+        .default(true)
+        .describe('Whether watches and followed logs end when their credential expires.'),
+      recheck: period
+        .prefault('60s')
+        .describe("After this time, and not earlier, an open stream's credential is validated again."),
+      tunnelMaxAge: period
+        .prefault('24h')
+        .describe('How long exec, attach, port-forward and proxy may last.'),
+    })
+    .prefault({})
+    .describe('Long-running requests: watch, followed logs, exec, attach, port-forward and proxy.'),
 });
 
 /** @param resolve makes a file's name absolute */

@@ -8,6 +8,9 @@ export type Backend = 'keystone' | 'issuer' | 'redis' | 'upstream';
 export type BackendResult = 'ok' | 'error' | 'timeout' | 'refused';
 export type CacheTier = 'memory' | 'redis' | 'negative' | 'discovery';
 
+/** Why Stonegate ended a long-running request; `docs/lifecycle.md` explains each. */
+export type StreamEndReason = 'expired' | 'refused' | 'changed' | 'dropped' | 'unverified' | 'max-age';
+
 export type ProvisioningResult = 'ok' | 'incomplete' | 'held-back' | 'broken-off' | 'error';
 
 export interface ProvisioningRun {
@@ -33,6 +36,8 @@ export interface Telemetry {
     result: 'authenticated' | 'unauthenticated' | 'allowed' | 'no-opinion' | 'error',
   ): void;
   provisioned(run: ProvisioningRun): void;
+  /** Stonegate ended a long-running request. */
+  streamEnded(kind: string, reason: StreamEndReason): void;
   /** A certificate, configuration or key file was read anew. */
   reload(result: 'ok' | 'error'): void;
 }
@@ -43,5 +48,6 @@ export const noTelemetry: Telemetry = {
   unknownCredentialLimited() {},
   webhookReview() {},
   provisioned() {},
+  streamEnded() {},
   reload() {},
 };

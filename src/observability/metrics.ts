@@ -93,6 +93,12 @@ export function createMetrics(now: () => number): Metrics {
     registers,
   });
   const provisioning = createProvisioningMetrics(registers, now);
+  const ended = new Counter({
+    name: 'stonegate_streams_ended_total',
+    help: 'Long-running requests that Stonegate ended before their client or the API server did.',
+    labelNames: ['kind', 'reason'],
+    registers,
+  });
   const reloads = new Counter({
     name: 'stonegate_reloads_total',
     help: 'Configuration, certificates and keys read anew.',
@@ -123,6 +129,7 @@ export function createMetrics(now: () => number): Metrics {
     unknownCredentialLimited: (reason) => limited.inc({ reason }),
     webhookReview: (kind, result) => reviews.inc({ kind, result }),
     provisioned: provisioning,
+    streamEnded: (kind, reason) => ended.inc({ kind, reason }),
     reload: (result) => reloads.inc({ result }),
     auditEventLost: () => auditLost.inc(),
     async text() {

@@ -5,6 +5,7 @@ import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import type { HeaderList } from '../lib/header-list.ts';
+import type { StreamEndReason } from '../lib/telemetry.ts';
 import type { Outcome, RequestRecord } from './request-observer.ts';
 import type { Received } from './request-state.ts';
 
@@ -24,6 +25,7 @@ export class ServedRecord implements RequestRecord {
   actsAs?: UserInfo;
   impersonated?: boolean;
   outcome?: Outcome;
+  ended?: StreamEndReason;
   /** The audit log's: see `audit/audit-event.ts`. */
   auditText?: string;
 

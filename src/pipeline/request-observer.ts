@@ -7,6 +7,7 @@ import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import type { ErrorCode } from '../errors/codes.ts';
 import type { HeaderList } from '../lib/header-list.ts';
+import type { StreamEndReason } from '../lib/telemetry.ts';
 
 /** What is known of a request so far; the pipeline adds to it as its stages succeed. */
 export interface RequestRecord {
@@ -28,6 +29,8 @@ export interface RequestRecord {
   impersonated?: boolean;
   /** How the request left the pipeline. */
   outcome?: Outcome;
+  /** Why Stonegate ended a long-running request. */
+  ended?: StreamEndReason;
 }
 
 export interface Outcome {

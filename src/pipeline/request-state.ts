@@ -7,6 +7,7 @@ import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import type { Sender } from '../api/sender.ts';
+import type { Credential } from '../authentication/credential.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { OwnAPIRoute } from '../tenancy/own-api.ts';
 import type { Route } from '../tenancy/tenancy-mode.ts';
@@ -27,6 +28,8 @@ export interface Identified extends Received {
 
 export interface Authenticated extends Identified {
   readonly identity: Identity;
+  /** Absent on an anonymous request. */
+  readonly credential?: Credential;
   /** With whose credential the request goes on. */
   readonly sender: Sender;
 }
@@ -63,6 +66,7 @@ export class Passage implements Received {
   readonly sourceIPs: readonly [string, ...string[]];
   info?: RequestInfo;
   identity?: Identity;
+  credential?: Credential;
   sender?: Sender;
   proven?: Identity;
   tenant?: TenantName;
@@ -88,10 +92,12 @@ export function becomeIdentified(received: Received, info: RequestInfo): asserts
 export function becomeAuthenticated(
   identified: Identified,
   identity: Identity,
+  credential: Credential | undefined,
   sender: Sender,
 ): asserts identified is Authenticated {
   const passage: Passage = identified;
   passage.identity = identity;
+  if (credential !== undefined) passage.credential = credential;
   passage.sender = sender;
 }
 

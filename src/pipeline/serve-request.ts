@@ -6,10 +6,13 @@
 import { isWorkload } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusAnswer, toStatus } from '../errors/to-status.ts';
+import type { OpenStream } from '../flowcontrol/open-stream.ts';
+import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import type { Stay, Usage } from '../lib/usage.ts';
 import { isFilteredWatch } from './accepted-types.ts';
 import type { Answer, Answerer } from './answerer.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
+import { openStream } from './open-stream.ts';
 import { ServedRecord } from './record.ts';
 import type { Outcome, RequestObserver, RequestRecord } from './request-observer.ts';
 import type { Outgoing, Received } from './request-state.ts';
@@ -36,6 +39,8 @@ export interface Pipeline extends Stages {
   readonly tunneller: Tunneller;
   /** Requests not yet handed to the API server; the others at most make a cache forget a token, which may have ended by then. */
   readonly undecided: Usage;
+  /** Of the process: it outlives a reload. */
+  readonly streams: StreamRegistry;
   readonly writeStatus: (response: ResponseWriter, answer: StatusAnswer, auditID: string) => void;
 }
 
@@ -47,6 +52,7 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
   const received = receive(exchange, pipeline);
   const record = new ServedRecord(received);
   const undecided = pipeline.undecided.enter();
+  let stream: OpenStream | undefined;
   try {
     const identified = identify(received, record, pipeline);
     const proven = authenticateRequest(identified, record, pipeline);
@@ -54,6 +60,7 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     const named = resolveTenant(authenticated, record, pipeline);
     const scoped = named instanceof Promise ? await named : named;
     pipeline.observer.requestReceived(record);
+    stream = openStream(scoped, pipeline.streams);
     const made = provision(scoped, pipeline);
     if (made !== undefined) await made;
     const wished = actAsRequested(scoped, record, pipeline);
@@ -64,13 +71,14 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     pipeline.limitTenant(authorized.tenant);
     const routed = rewrite(authorized, pipeline);
     const outgoing = impersonateRequest(routed, pipeline);
-    record.outcome = await deliver(outgoing, record, pipeline, undecided);
+    record.outcome = await deliver(outgoing, record, pipeline, undecided, stream);
     if (record.outcome.status === 401) forgetRefused(outgoing, pipeline);
   } catch (error) {
     if (record.user === undefined) pipeline.observer.requestReceived(record);
     record.outcome = refuse(error, received, pipeline);
   } finally {
     undecided.leave();
+    if (stream !== undefined) closeStream(stream, record, pipeline);
   }
   pipeline.observer.responseComplete(record);
 }
@@ -81,6 +89,7 @@ function deliver(
   record: RequestRecord,
   pipeline: Pipeline,
   undecided: Stay,
+  stream: OpenStream | undefined,
 ): Promise<RelayResult> {
   const answer = firstAnswer(outgoing, pipeline.answerers);
   if (answer !== undefined) return answer.then((made) => writeAnswer(outgoing, made));
@@ -97,6 +106,7 @@ function deliver(
     headers: outgoing.headers,
     longRunning: longRunning !== undefined,
     endless: longRunning === 'watch' || longRunning === 'log',
+    ...(stream && { ending: stream }),
     proxied: isWorkload(info),
     dropsBookmarks: isFilteredWatch(info, pipeline.mode),
   };
@@ -107,6 +117,11 @@ function deliver(
       : pipeline.tunneller.tunnel(request, exchange, exchange.upgrade, hooks);
   undecided.leave();
   return result;
+}
+
+function closeStream(stream: OpenStream, record: RequestRecord, { streams }: Pipeline): void {
+  streams.close(stream);
+  if (stream.reason !== undefined) record.ended = stream.reason;
 }
 
 /** Only of what takes long it is told that it has begun. */

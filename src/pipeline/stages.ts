@@ -105,7 +105,7 @@ function authenticated(
   credential: Credential | undefined,
 ): Authenticated {
   record.identity = identity;
-  becomeAuthenticated(identified, identity, senderOf(identity, credential));
+  becomeAuthenticated(identified, identity, credential, senderOf(identity, credential));
   return identified;
 }
 

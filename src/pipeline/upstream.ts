@@ -4,7 +4,9 @@
 
 import type { Account } from '../api/account.ts';
 import type { Sender } from '../api/sender.ts';
+import type { StatusError } from '../errors/status-error.ts';
 import type { HeaderList } from '../lib/header-list.ts';
+import type { Leaving } from '../lib/leaving.ts';
 import type { Exchange, Upgrade } from './exchange.ts';
 
 export interface UpstreamRequest {
@@ -20,10 +22,19 @@ export interface UpstreamRequest {
   readonly longRunning: boolean;
   /** The answer has no end of its own (a watch, a followed log): it ends when the server is about to stop. */
   readonly endless: boolean;
+  /** Ends it before its client or the API server does; present on what is long-running. */
+  readonly ending?: StreamEnding;
   /** Behind a `proxy` subresource, where a workload answers: its 401 is its own. So is any to a client's own token. */
   readonly proxied: boolean;
   /** A watch of which no BOOKMARK event may reach the client. */
   readonly dropsBookmarks: boolean;
+}
+
+export interface StreamEnding extends Leaving {
+  /** Whether the response is finished then. Otherwise it is broken off, so that the client sees an error. */
+  readonly clean: boolean;
+  /** Thrown if the response has not begun. */
+  refusal(): StatusError;
 }
 
 export interface RelayHooks {
@@ -78,7 +89,7 @@ export interface UpstreamFetcher {
    *   UpstreamTimeout, UpstreamRefusedCredential
    */
   fetch(
-    request: Omit<UpstreamRequest, 'longRunning' | 'endless' | 'proxied' | 'dropsBookmarks'> & {
+    request: Omit<UpstreamRequest, 'longRunning' | 'endless' | 'ending' | 'proxied' | 'dropsBookmarks'> & {
       readonly body?: Buffer | string;
     },
     signal: AbortSignal,

@@ -8,7 +8,13 @@ import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import { firstOf, type Leaving, leavingOf } from '../lib/leaving.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
-import type { Forwarder, RelayHooks, RelayResult, UpstreamRequest } from '../pipeline/upstream.ts';
+import type {
+  Forwarder,
+  RelayHooks,
+  RelayResult,
+  StreamEnding,
+  UpstreamRequest,
+} from '../pipeline/upstream.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { AnswerMemory } from './answer-memory.ts';
 import type { Arrived } from './arrived.ts';
@@ -32,7 +38,7 @@ export interface ForwarderOptions {
 export function createForwarder(options: ForwarderOptions): Forwarder {
   return {
     forward(request, exchange, hooks): Promise<RelayResult> {
-      const { account, longRunning, endless, sender } = request;
+      const { account, longRunning, sender } = request;
       const { brief, lasting, token } = options.departureOf(sender);
       const context = longRunning ? lasting : brief;
       const { limits } = options;
@@ -52,7 +58,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           // What changes something is cancelled, as every Go proxy does it: it may still be stopped.
           discardable: !longRunning && (request.method === 'GET' || request.method === 'HEAD'),
           patience: longRunning ? undefined : options.patience,
-          leaving: endless ? endOf(exchange) : leavingOfClient(exchange),
+          leaving: endOf(exchange, request),
         },
         new ToClient(exchange, request, hooks),
       );
@@ -84,16 +90,19 @@ function leavingOfClient({ leaving, signal }: Exchange): Leaving {
   return leaving ?? leavingOf(signal);
 }
 
-/** A watch has no end of its own: it ends with its client, or with the server it goes through. */
-function endOf(exchange: Exchange): Leaving {
-  const leaving = leavingOfClient(exchange);
-  return exchange.draining === undefined ? leaving : firstOf(leaving, leavingOf(exchange.draining));
+/** A watch has no end of its own: it ends with its client, with its access, or with the server it goes through. */
+function endOf(exchange: Exchange, { endless, ending }: UpstreamRequest): Leaving {
+  const client = leavingOfClient(exchange);
+  const leaving = ending === undefined ? client : firstOf(client, ending);
+  const { draining } = exchange;
+  return !endless || draining === undefined ? leaving : firstOf(leaving, leavingOf(draining));
 }
 
 class ToClient implements Sink {
   readonly #exchange: Exchange;
   readonly #response: ResponseWriter;
   readonly #endless: boolean;
+  readonly #ending: StreamEnding | undefined;
   readonly #hooks: RelayHooks;
   /** None where an answer may wait for hours between two pieces. */
   readonly #memory: AnswerMemory | undefined;
@@ -103,10 +112,11 @@ class ToClient implements Sink {
   #waiting = false;
   #empty = false;
 
-  constructor(exchange: Exchange, { endless, dropsBookmarks }: UpstreamRequest, hooks: RelayHooks) {
+  constructor(exchange: Exchange, { endless, ending, dropsBookmarks }: UpstreamRequest, hooks: RelayHooks) {
     this.#exchange = exchange;
     this.#response = exchange.response;
     this.#endless = endless;
+    this.#ending = ending;
     this.#dropsBookmarks = dropsBookmarks;
     this.#hooks = hooks;
     this.#memory = endless ? undefined : new AnswerMemory();
@@ -138,14 +148,16 @@ class ToClient implements Sink {
   }
 
   /**
-   * A watch ends in good order where the server is stopping, so that the client watches on elsewhere; all else by breaking
-   * the connection, since a second status line would be a lie (RFC 9112 §8).
+   * A watch ends in good order if the server is stopping or the user's access has ended, so that the client watches on;
+   * all else by breaking the connection, since a second status line would be a lie (RFC 9112 §8).
    */
   brokeOff(result: CallResult): CallResult {
-    const { draining } = this.#exchange;
-    if (this.#endless && draining?.aborted && !leavingOfClient(this.#exchange).left) {
-      if (result.status === 0)
-        throw new StatusError('ShuttingDown', 'the server is shutting down; try again');
+    const stopping = this.#endless && this.#exchange.draining?.aborted === true;
+    const ending = this.#ending?.left ? this.#ending : undefined;
+    const ours = (stopping || ending !== undefined) && !leavingOfClient(this.#exchange).left;
+    if (ours && result.status === 0)
+      throw ending?.refusal() ?? new StatusError('ShuttingDown', 'the server is shutting down; try again');
+    if (ours && (stopping || ending?.clean)) {
       if (!this.#response.closed) this.#response.end();
       return { status: result.status, aborted: false };
     }

@@ -15,13 +15,15 @@ export interface JoinOptions {
   readonly clock: Clock;
   /** Breaks both off. */
   readonly signal: AbortSignal;
+  /** What the client is sent then, so that it sees an end in good order; undefined if it cannot be sent now. */
+  readonly lastWords?: () => Buffer | undefined;
 }
 
 /** @returns, once both are closed, whether one broke instead of ending */
 export function joinStreams(
   client: Duplex,
   upstream: Duplex,
-  { clock, signal }: JoinOptions,
+  { clock, signal, lastWords }: JoinOptions,
 ): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   let broken = false;
@@ -32,6 +34,20 @@ export function joinStreams(
     broken = true;
     client.destroy();
     upstream.destroy();
+  }
+
+  function onAbort(): void {
+    const words = lastWords?.();
+    if (words === undefined || client.destroyed) {
+      breakOff();
+      return;
+    }
+    upstream.unpipe(client);
+    // Read, its end is noticed.
+    upstream.resume();
+    client.end(words);
+    upstream.end();
+    onEnd();
   }
 
   function onEnd(): void {
@@ -46,14 +62,14 @@ export function joinStreams(
       open -= 1;
       if (open > 0) return;
       linger?.cancel();
-      signal.removeEventListener('abort', breakOff);
+      signal.removeEventListener('abort', onAbort);
       resolve(broken);
     });
     keepOpen(from);
     from.pipe(to);
   }
 
-  signal.addEventListener('abort', breakOff, { once: true });
+  signal.addEventListener('abort', onAbort, { once: true });
   attach(client, upstream);
   attach(upstream, client);
   if (signal.aborted || client.destroyed || upstream.destroyed) breakOff();

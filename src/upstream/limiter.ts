@@ -269,7 +269,8 @@ export class KeyLimiter extends Place {
   }
 
   refuseAll(error: StatusError): void {
-    for (let { first } = this.#queue; first instanceof Queued; { first } = this.#queue) this.refuse(first, error);
+    for (let { first } = this.#queue; first instanceof Queued; { first } = this.#queue)
+      this.refuse(first, error);
   }
 
   refuse(request: Queued, error: StatusError): void {

@@ -14,6 +14,7 @@ import { joinStreams } from './join-streams.ts';
 import type { KeyLimiter } from './limiter.ts';
 import { type Opened, openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
 import { relayRefusal } from './refused-upgrade.ts';
+import { GOING_AWAY, WebSocketFrames } from './websocket-frames.ts';
 
 export interface TunnelOptions extends UpgradeOptions {
   readonly limits: AccountLimits;
@@ -31,7 +32,13 @@ export function createTunneller(options: TunnelOptions): OwnedTunneller {
   return {
     tunnel(request, exchange, upgrade, hooks) {
       const ending = new AbortController();
-      const forget = (): boolean => open.delete(ending);
+      const onEnd = (): void => ending.abort(new Error("the user's access has ended"));
+      const forget = (): void => {
+        open.delete(ending);
+        request.ending?.offLeave(onEnd);
+      };
+      request.ending?.onLeave(onEnd);
+      if (request.ending?.left) onEnd();
       const running = runTunnel(options, request, exchange, upgrade, hooks, ending.signal);
       open.set(ending, running.then(forget, forget));
       return running;
@@ -82,7 +89,9 @@ async function runTunnel(
     hooks.onHead(101);
     upgrade.socket.write(opened.rest);
     opened.socket.write(upgrade.head);
-    const aborted = await joinStreams(upgrade.socket, opened.socket, { clock, signal: ending });
+    const lastWords = lastWordsOf(request, upgrade, opened.socket, opened.rest);
+    const joined = { clock, signal: ending, ...(lastWords && { lastWords }) };
+    const aborted = await joinStreams(upgrade.socket, opened.socket, joined);
     return { status: 101, aborted };
   } finally {
     unwatch();
@@ -114,4 +123,18 @@ function watchForLeaving(socket: Duplex, onLeave: () => void): () => void {
   // The error listener stays: without one an error would end the process.
   socket.on('readable', look).on('end', onLeave).on('close', onLeave).on('error', onLeave);
   return () => socket.off('readable', look).off('end', onLeave).off('close', onLeave);
+}
+
+/** Of a watch over WebSocket, which ends cleanly between two frames. */
+function lastWordsOf(
+  { ending }: UpstreamRequest,
+  { protocol }: Upgrade,
+  upstream: Duplex,
+  rest: Buffer,
+): (() => Buffer | undefined) | undefined {
+  if (!ending?.clean || protocol !== 'websocket') return undefined;
+  const frames = new WebSocketFrames();
+  frames.read(rest);
+  upstream.on('data', (bytes: Buffer) => frames.read(bytes));
+  return () => (frames.complete ? GOING_AWAY : undefined);
 }

@@ -1,11 +1,11 @@
-/** Two replicas that share a real Redis: looked-up roles, drops of them, and revocation events. */
+/** Two replicas that share a real Redis: looked-up roles, drops of them, revocation events, and the streams they end. */
 
 import t, { type Test } from 'tap';
 import { createApp } from '../../src/app.ts';
 import { loadConfiguration, systemSources } from '../../src/config/load.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../support/eventually.ts';
-import { askOnce } from '../support/open-request.ts';
+import { askOnce, openRequest } from '../support/open-request.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { type RoleSiteOptions, startRoleSite } from '../support/role-site.ts';
 import { runStonegate } from '../support/stonegate-process.ts';
@@ -24,7 +24,10 @@ async function setUp(t: Test, keystone: RoleSiteOptions['keystone']) {
     sealingKeys: [{ fromFile: 'cache.key' }],
   };
   process.env.STONEGATE_TEST_REDIS = redis.url;
-  const site = await startRoleSite(t, { ...(keystone && { keystone }), configuration: { cache } });
+  const site = await startRoleSite(t, {
+    ...(keystone && { keystone }),
+    configuration: { cache, limits: { streams: { recheck: '1h' } } },
+  });
   const { configFile, authority } = site;
   const result = await loadConfiguration(configFile, systemSources);
   if (!result.ok) throw new Error('the configuration is bad');
@@ -39,6 +42,15 @@ async function setUp(t: Test, keystone: RoleSiteOptions['keystone']) {
     calls,
     first: (token: string) => site.statusOf(token, IN_WEB),
     second: async (token: string) => (await askOnce(destination, token, IN_WEB)).status,
+    /** A watch through each replica, at most one recheck an hour. */
+    watches: async (token: string) => {
+      const ports = [site.app.address.port, app.address.port];
+      const watches = ports.map((port) =>
+        openRequest({ ...destination, port }, token, `${IN_WEB}?watch=true`),
+      );
+      for (const { head } of watches) t.equal((await head).statusCode, 200);
+      return watches;
+    },
     drop: (...words: string[]) => runStonegate('cache', 'drop', ...words, '--config', configFile),
     keys: async () => {
       const names = await redis.command('KEYS', 'stonegate:entry:*');
@@ -126,4 +138,46 @@ function defineTests(): void {
     t.equal(calls('auth/tokens'), validations, 'the same event is carried out once, whoever sees it again');
     t.equal(calls('role_assignments'), listings);
   });
+
+  t.test(
+    '`cache drop` of a user or tenant ends their streams in both replicas, though they may watch on',
+    async (t) => {
+      const { keystone, erin, directory, drop, first, watches } = await setUp(t, { revocationEvents: false });
+      const token = keystone.issue(erin);
+      const bob = keystone.issue(directory.user('acme', 'alice'), {
+        project: directory.project('acme', 'web'),
+      });
+      const others = await watches(bob);
+      for (const words of [
+        ['--user', erin.id],
+        ['--user', 'acme:erin'],
+      ]) {
+        const open = await watches(token);
+        t.equal((await drop(...words)).code, 0);
+        for (const { answered } of open)
+          t.match(await answered, { status: 200, complete: true }, words.join(' '));
+      }
+      for (const { head } of others) t.notOk((await head).closed, 'nobody else is concerned');
+      t.equal((await drop('--tenant', 'acme')).code, 0);
+      for (const { answered } of others) t.match(await answered, { complete: true });
+      t.equal(await first(token), 200);
+    },
+  );
+
+  t.test(
+    'a revocation event ends streams in both replicas long before they would be looked at',
+    async (t) => {
+      const { keystone, erin, watches } = await setUp(t, {
+        cacheTTL: '1h',
+        revocationEvents: { interval: '50ms' },
+      });
+      const [revoked, other] = [keystone.issue(erin), keystone.issue(erin)];
+      const [ended, others] = [await watches(revoked), await watches(other)];
+      keystone.revoke(revoked);
+      for (const { answered } of ended) t.match(await answered, { status: 200, complete: true });
+      for (const { head } of others) t.notOk((await head).closed, "the user's other token lives");
+      keystone.revokeAllOf(erin);
+      for (const { answered } of others) t.match(await answered, { complete: true });
+    },
+  );
 }

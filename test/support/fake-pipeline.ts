@@ -5,8 +5,10 @@
 import type { Identity, TenantName } from '../../src/api/identity.ts';
 import type { AccessReviewer } from '../../src/authorization/access-reviewer.ts';
 import type { StatusAnswer } from '../../src/errors/to-status.ts';
+import { StreamRegistry } from '../../src/flowcontrol/stream-registry.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { systemRandom } from '../../src/lib/random.ts';
+import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { Usage } from '../../src/lib/usage.ts';
 import type { ResponseWriter } from '../../src/pipeline/exchange.ts';
 import type { RequestRecord } from '../../src/pipeline/request-observer.ts';
@@ -113,6 +115,12 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
       },
     },
     undecided: new Usage(),
+    streams: new StreamRegistry({
+      limits: { perUser: 500, perTenant: 5_000 },
+      clock: systemClock,
+      random: systemRandom,
+      telemetry: noTelemetry,
+    }),
     writeStatus,
     ...changes,
   };

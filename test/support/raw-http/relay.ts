@@ -10,7 +10,7 @@ import type { HeaderList } from '../../../src/lib/header-list.ts';
 import type { LogFields, Logger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import type { Exchange } from '../../../src/pipeline/exchange.ts';
-import type { RelayResult } from '../../../src/pipeline/upstream.ts';
+import type { RelayResult, StreamEnding } from '../../../src/pipeline/upstream.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import type { UpstreamCredential } from '../../../src/upstream/connection.ts';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
@@ -52,6 +52,8 @@ export interface RelayOptions {
   readonly longRunning?: boolean;
   /** As `longRunning` without it. */
   readonly endless?: boolean;
+  /** Ends each request before its client or the API server does. */
+  readonly ending?: StreamEnding;
   /** Whether a workload answers. */
   readonly proxied?: boolean;
   /** Whether it is a watch whose events are filtered. */
@@ -160,6 +162,7 @@ function relay(
     headers: options.headers?.(exchange) ?? [['Accept', 'application/json']],
     longRunning: options.longRunning ?? false,
     endless: options.endless ?? options.longRunning ?? false,
+    ...(options.ending && { ending: options.ending }),
     proxied: options.proxied ?? false,
     dropsBookmarks: options.dropsBookmarks ?? false,
   };

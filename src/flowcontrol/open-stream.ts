@@ -1,0 +1,148 @@
+/**
+ * A long-running request that is open, and the credential it was opened with. Both keep only what is needed to end the
+ * request when access ends: thousands of watches are open at once.
+ */
+import type { UserInfo } from '../api/authentication-v1.ts';
+import type { Identity, TenantName } from '../api/identity.ts';
+import type { LongRunning, ResourceRequest } from '../api/request-info.ts';
+import type { Credential } from '../authentication/credential.ts';
+import { type StatusError, unauthorized } from '../errors/status-error.ts';
+import type { Leaving } from '../lib/leaving.ts';
+import { Place } from '../lib/ring.ts';
+import type { StreamEndReason } from '../lib/telemetry.ts';
+import type { DropWatch } from './ports.ts';
+
+export interface StreamFacts {
+  readonly info: ResourceRequest;
+  readonly kind: LongRunning;
+  readonly tenant: TenantName;
+  /** The user whose credential is on the request, not the one that is impersonated. */
+  readonly user: UserInfo;
+  /** What the credential alone proves. */
+  readonly identity: Identity;
+  /** Undefined on an anonymous request. */
+  readonly credential: Credential | undefined;
+  /** The client's address. */
+  readonly source: string;
+}
+
+/** One credential of one user, with all streams that were opened with it. */
+export class StreamCredential {
+  /** Equal for the same credential of the same user. */
+  readonly key: string;
+  readonly credential: Credential | undefined;
+  readonly authenticator: string;
+  readonly source: string;
+  readonly tenant: TenantName;
+  readonly username: string;
+  readonly uid: string;
+  /** Milliseconds since the epoch; Infinity if the credential has no end. */
+  readonly expiresAt: number;
+  /** Its streams are linked behind this place. */
+  readonly ring = new Place();
+  /** When it is to be validated again, in milliseconds since the epoch. */
+  dueAt = Number.POSITIVE_INFINITY;
+  /** None of its streams ends before, by its own time. */
+  lookAt = Number.POSITIVE_INFINITY;
+  checking = false;
+  /** Since when it could not be validated; undefined while it can. */
+  unverifiedSince: number | undefined;
+  /** Of what ends all its streams. */
+  endings: DropWatch | undefined;
+  /** Of what makes a valid credential be validated again: tunnels end by it if it has expired, since it cannot be then. */
+  revocations: DropWatch | undefined;
+
+  constructor(key: string, { credential, identity, source, tenant, user }: StreamFacts) {
+    this.key = key;
+    this.credential = credential;
+    this.authenticator = identity.authenticator;
+    this.source = source;
+    this.tenant = tenant;
+    this.username = user.username;
+    this.uid = identity.uid;
+    this.expiresAt = identity.expiresAt;
+  }
+
+  /** What is ended leaves the ring later, when its request has ended. */
+  get streams(): OpenStream[] {
+    const streams: OpenStream[] = [];
+    for (let place = this.ring.next; place instanceof OpenStream; place = place.next) streams.push(place);
+    return streams;
+  }
+
+  end(reason: StreamEndReason): void {
+    for (const stream of this.streams) stream.end(reason);
+  }
+}
+
+/** For the upstream: what ends the request before its client or the API server does. */
+export class OpenStream extends Place implements Leaving {
+  readonly info: ResourceRequest;
+  readonly kind: LongRunning;
+  readonly user: UserInfo;
+  readonly opener: StreamCredential;
+  /** Milliseconds since the epoch. */
+  readonly openedAt: number;
+  /** Uniform in [0, 1): spreads the ends of streams that end for the same reason. */
+  readonly fraction: number;
+  #reason: StreamEndReason | undefined;
+  #callback: (() => void) | undefined;
+
+  constructor(
+    { info, kind, user }: StreamFacts,
+    opener: StreamCredential,
+    openedAt: number,
+    fraction: number,
+  ) {
+    super();
+    this.info = info;
+    this.kind = kind;
+    this.user = user;
+    this.opener = opener;
+    this.openedAt = openedAt;
+    this.fraction = fraction;
+    this.joinBefore(opener.ring);
+  }
+
+  /** A connection into a pod, a service or a node. */
+  get tunnel(): boolean {
+    return this.kind !== 'watch' && this.kind !== 'log';
+  }
+
+  /** Why Stonegate ended it; undefined while it lasts, and if its client or the API server ended it. */
+  get reason(): StreamEndReason | undefined {
+    return this.#reason;
+  }
+
+  get left(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  /** Only a watch resumes after a clean end. A log that ends cleanly would be taken for complete. */
+  get clean(): boolean {
+    return this.kind === 'watch';
+  }
+
+  /** What the client is told if the response has not begun. */
+  refusal(): StatusError {
+    return unauthorized(`the request was ended before its response began: ${this.#reason}`);
+  }
+
+  /** Of one listener. */
+  onLeave(callback: () => void): void {
+    if (!this.left) this.#callback = callback;
+  }
+
+  offLeave(callback: () => void): void {
+    if (this.#callback === callback) this.#callback = undefined;
+  }
+
+  /** Only the first call counts. */
+  end(reason: StreamEndReason): void {
+    if (this.left) return;
+    this.#reason = reason;
+    const callback = this.#callback;
+    this.#callback = undefined;
+    callback?.();
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * What flow control needs from outside.
+ */
+
+/** Sees, in what the replicas tell each other, that an operator or Keystone has taken something back. */
+export interface Drops {
+  /** Grows with each drop that this process learns of. */
+  readonly learned: number;
+  /** From now on. */
+  watch(tags: readonly string[]): DropWatch;
+}
+
+export interface DropWatch {
+  /** Whether one of the tags was dropped since, as far as this process knows. */
+  readonly dropped: boolean;
+  /** The same; asks Redis if messages may have been lost. */
+  confirmDropped(): Promise<boolean>;
+}

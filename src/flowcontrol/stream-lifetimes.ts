@@ -1,0 +1,238 @@
+/**
+ * Ends long-running requests when access ends. The API server decides a user's rights only when such a request begins,
+ * and knows nothing of the credential behind Stonegate: without this, a deleted user's watch would go on for ever.
+ * `docs/lifecycle.md` has the table of what ends when.
+ */
+import type { Clock, Timer } from '../lib/clock.ts';
+import { endStreamsOfTenantTag, endStreamsOfUserTag, tenantTag, userTag } from '../lib/drop-tags.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import type { StreamEndReason } from '../lib/telemetry.ts';
+import type { OpenStream, StreamCredential } from './open-stream.ts';
+import type { Drops } from './ports.ts';
+import type { StreamRegistry } from './stream-registry.ts';
+
+export interface StreamSettings {
+  /** Whether a watch or a followed log ends when its credential expires. */
+  readonly endWithCredential: boolean;
+  /** A credential is validated again after this time at the earliest, in milliseconds. */
+  readonly recheck: number;
+  /** The longest life of all other streams, in milliseconds. */
+  readonly tunnelMaxAge: number;
+}
+
+export interface StreamLifetimesOptions {
+  readonly registry: StreamRegistry;
+  readonly settings: StreamSettings;
+  /** Asked for each time: a reload may replace it. */
+  readonly drops: () => Drops;
+  /**
+   * Validates the credential again, and ends those of its streams that it does not allow any more. Rejects if it cannot
+   * be validated now.
+   */
+  readonly recheck: (credential: StreamCredential) => Promise<void>;
+  readonly clock: Clock;
+  readonly random: Pick<Random, 'fraction'>;
+  readonly logger: Logger;
+}
+
+/** All in milliseconds. Between two looks at all streams. */
+const LOOK = 1_000;
+/** Streams end this long after their credential at most, spread by chance: their clients return at once. */
+const EXPIRY_SPREAD = 10_000;
+/** And after this share of what was left of the credential's life when they began. */
+const EXPIRY_SHARE = 0.1;
+/** Over this time all credentials are validated again after a reload or a revocation. */
+const PROMPT_SPREAD = 5_000;
+/** By this share the time between two validations varies, so that they spread. */
+const JITTER = 0.2;
+/** A validation that could not be made is repeated after this share of `recheck`. */
+const RETRY = 0.25;
+/** Of one authenticator at once: requests of clients must find room in the backend. */
+const MAX_RECHECKS = 4;
+
+export class StreamLifetimes {
+  settings: StreamSettings;
+  readonly #options: StreamLifetimesOptions;
+  #drops: Drops;
+  #learned: number;
+  /** Waiting to be validated again, by authenticator. */
+  readonly #queues = new Map<string, { readonly waiting: StreamCredential[]; running: number }>();
+  #timer: Timer | undefined;
+
+  constructor(options: StreamLifetimesOptions) {
+    this.settings = options.settings;
+    this.#options = options;
+    this.#drops = options.drops();
+    this.#learned = this.#drops.learned;
+    options.registry.onOpen = (stream) => this.#begin(stream);
+  }
+
+  /** Another configuration is in force. All credentials are validated by it. */
+  reloaded(settings: StreamSettings): void {
+    this.settings = settings;
+    const drops = this.#options.drops();
+    const replaced = drops !== this.#drops;
+    this.#drops = drops;
+    for (const credential of this.#options.registry.credentials) {
+      if (replaced) this.#watchDrops(credential);
+      credential.lookAt = 0;
+      this.#hasten(credential);
+    }
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    for (const queue of this.#queues.values()) queue.waiting.length = 0;
+  }
+
+  #begin(stream: OpenStream): void {
+    const { opener } = stream;
+    opener.lookAt = Math.min(opener.lookAt, this.#endOf(stream));
+    if (opener.endings === undefined) {
+      this.#watchDrops(opener);
+      this.#postpone(opener, this.settings.recheck);
+    }
+    if (stream.tunnel && opener.expiresAt < Number.POSITIVE_INFINITY)
+      opener.revocations ??= this.#drops.watch(revocationTags(opener));
+    this.#timer ??= this.#options.clock.after(this.#interval, this.#look);
+  }
+
+  get #interval(): number {
+    return Math.min(LOOK, this.settings.recheck);
+  }
+
+  #watchDrops(credential: StreamCredential): void {
+    credential.endings = this.#drops.watch(endingTags(credential));
+    if (credential.revocations !== undefined)
+      credential.revocations = this.#drops.watch(revocationTags(credential));
+  }
+
+  readonly #look = (): void => {
+    const { clock, registry } = this.#options;
+    const now = clock.now();
+    const { learned } = this.#drops;
+    const heard = learned !== this.#learned;
+    this.#learned = learned;
+    for (const credential of registry.credentials) {
+      if (heard) this.#heard(credential, now);
+      if (credential.lookAt <= now) this.#endDue(credential, now);
+      if (credential.dueAt <= now) this.#enqueue(credential);
+    }
+    this.#timer = registry.size === 0 ? undefined : clock.after(this.#interval, this.#look);
+  };
+
+  /** Something was dropped somewhere. What a cache still knows costs its backend nothing. */
+  #heard(credential: StreamCredential, now: number): void {
+    const expired = credential.expiresAt <= now;
+    const revoked = credential.revocations?.dropped;
+    if (credential.endings?.dropped || (expired && revoked)) {
+      this.#end(credential, 'dropped');
+      return;
+    }
+    if (revoked) this.#watchDrops(credential);
+    this.#hasten(credential);
+  }
+
+  #endDue(credential: StreamCredential, now: number): void {
+    credential.lookAt = Number.POSITIVE_INFINITY;
+    for (const stream of credential.streams) {
+      const end = this.#endOf(stream);
+      if (now < end) credential.lookAt = Math.min(credential.lookAt, end);
+      else stream.end(stream.tunnel ? 'max-age' : 'expired');
+    }
+  }
+
+  /** By the stream's own time, in milliseconds since the epoch. */
+  #endOf(stream: OpenStream): number {
+    const { endWithCredential, tunnelMaxAge } = this.settings;
+    if (stream.tunnel) return stream.openedAt + tunnelMaxAge;
+    return endWithCredential ? expiryOf(stream) : Number.POSITIVE_INFINITY;
+  }
+
+  #end(credential: StreamCredential, reason: StreamEndReason): void {
+    const { authenticator, tenant, username } = credential;
+    this.#options.logger.info({ reason, authenticator, tenant, user: username }, 'streams are ended');
+    credential.end(reason);
+    // For a stream that is opened before the last of these has gone.
+    this.#watchDrops(credential);
+  }
+
+  /** It is validated again soon. */
+  #hasten(credential: StreamCredential): void {
+    const { clock, random } = this.#options;
+    const spread = Math.min(PROMPT_SPREAD, this.settings.recheck);
+    credential.dueAt = Math.min(credential.dueAt, clock.now() + spread * random.fraction());
+  }
+
+  #postpone(credential: StreamCredential, milliseconds: number): void {
+    const { clock, random } = this.#options;
+    credential.dueAt = clock.now() + milliseconds * (1 + JITTER * random.fraction());
+  }
+
+  #enqueue(credential: StreamCredential): void {
+    if (credential.checking) return;
+    credential.checking = true;
+    const queue = this.#queues.get(credential.authenticator) ?? { waiting: [], running: 0 };
+    this.#queues.set(credential.authenticator, queue);
+    queue.waiting.push(credential);
+    this.#next(queue);
+  }
+
+  #next(queue: { readonly waiting: StreamCredential[]; running: number }): void {
+    while (queue.running < MAX_RECHECKS) {
+      const credential = queue.waiting.shift();
+      if (credential === undefined) return;
+      queue.running += 1;
+      void this.#recheck(credential).finally(() => {
+        queue.running -= 1;
+        this.#next(queue);
+      });
+    }
+  }
+
+  /** Never rejects. */
+  async #recheck(credential: StreamCredential): Promise<void> {
+    this.#postpone(credential, this.settings.recheck);
+    try {
+      if (await credential.endings?.confirmDropped()) this.#end(credential, 'dropped');
+      else if (credential.expiresAt > this.#options.clock.now()) await this.#options.recheck(credential);
+      credential.unverifiedSince = undefined;
+    } catch (error) {
+      this.#unverified(credential, error);
+    } finally {
+      credential.checking = false;
+    }
+  }
+
+  /** Its backend is down, beyond the time for which its cache answers; or too slow. */
+  #unverified(credential: StreamCredential, error: unknown): void {
+    const { clock, logger } = this.#options;
+    const { recheck } = this.settings;
+    const now = clock.now();
+    credential.unverifiedSince ??= now;
+    logger.info(
+      { error, authenticator: credential.authenticator },
+      "a stream's credential could not be validated",
+    );
+    if (now - credential.unverifiedSince >= recheck) this.#end(credential, 'unverified');
+    else this.#postpone(credential, recheck * RETRY);
+  }
+}
+
+function expiryOf({ opener: { expiresAt }, openedAt, fraction }: OpenStream): number {
+  return expiresAt + fraction * Math.min(EXPIRY_SPREAD, EXPIRY_SHARE * (expiresAt - openedAt));
+}
+
+function usersOf({ username, uid }: StreamCredential): string[] {
+  return uid === '' ? [username] : [username, uid];
+}
+
+function endingTags(credential: StreamCredential): string[] {
+  return [...usersOf(credential).map(endStreamsOfUserTag), endStreamsOfTenantTag(credential.tenant)];
+}
+
+function revocationTags(credential: StreamCredential): string[] {
+  return [...usersOf(credential).map(userTag), tenantTag(credential.tenant)];
+}

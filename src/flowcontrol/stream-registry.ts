@@ -1,0 +1,116 @@
+/**
+ * All long-running requests of this process. They are counted by user and by tenant, since each holds a connection to
+ * the API server for as long as it lasts; and they are found by credential, since access that ends must end them
+ * (`stream-lifetimes.ts`). Pure bookkeeping, and one for the process: a reload changes the limits alone.
+ */
+import type { Credential } from '../authentication/credential.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import { digestOf } from '../lib/credential-digest.ts';
+import type { Random } from '../lib/random.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
+import { OpenStream, StreamCredential, type StreamFacts } from './open-stream.ts';
+
+export interface StreamLimits {
+  /** Of one user. */
+  readonly perUser: number;
+  /** Of one tenant's users together. */
+  readonly perTenant: number;
+}
+
+export interface StreamRegistryOptions {
+  readonly limits: StreamLimits;
+  readonly clock: Clock;
+  readonly random: Pick<Random, 'fraction'>;
+  readonly telemetry: Pick<Telemetry, 'streamEnded'>;
+}
+
+export class StreamRegistry {
+  /** Of the configuration in force. Streams beyond a lowered limit go on. */
+  limits: StreamLimits;
+  /** Called with each that is opened. */
+  onOpen: (stream: OpenStream) => void = () => {};
+  readonly #options: StreamRegistryOptions;
+  readonly #credentials = new Map<string, StreamCredential>();
+  /** By tenant and name. */
+  readonly #users = new Map<string, number>();
+  readonly #tenants = new Map<string, number>();
+  #size = 0;
+
+  constructor(options: StreamRegistryOptions) {
+    this.limits = options.limits;
+    this.#options = options;
+  }
+
+  /** @throws StatusError StreamLimitExceeded if the user or the tenant has as many as it may */
+  open(facts: StreamFacts): OpenStream {
+    const { tenant, user, credential } = facts;
+    const userKey = userKeyOf(tenant, user.username);
+    const ofUser = this.#users.get(userKey) ?? 0;
+    const ofTenant = this.#tenants.get(tenant) ?? 0;
+    if (ofUser >= this.limits.perUser) throw tooMany('the user', user.username, ofUser);
+    if (ofTenant >= this.limits.perTenant) throw tooMany('the tenant', tenant, ofTenant);
+    const key = `${userKey}\n${digestOfCredential(credential)}`;
+    const { clock, random } = this.#options;
+    const opener = this.#credentials.get(key) ?? new StreamCredential(key, facts);
+    this.#credentials.set(key, opener);
+    this.#users.set(userKey, ofUser + 1);
+    this.#tenants.set(tenant, ofTenant + 1);
+    this.#size += 1;
+    const stream = new OpenStream(facts, opener, clock.now(), random.fraction());
+    this.onOpen(stream);
+    return stream;
+  }
+
+  /** Its request has ended. To be called once. */
+  close(stream: OpenStream): void {
+    const { opener, kind, reason } = stream;
+    stream.unlink();
+    if (opener.ring.alone) this.#credentials.delete(opener.key);
+    decrement(this.#users, userKeyOf(opener.tenant, opener.username));
+    decrement(this.#tenants, opener.tenant);
+    this.#size -= 1;
+    if (reason !== undefined) this.#options.telemetry.streamEnded(kind, reason);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Those that have a stream. */
+  get credentials(): Iterable<StreamCredential> {
+    return this.#credentials.values();
+  }
+}
+
+/** Neither a tenant nor a user has a line feed in its name. */
+function userKeyOf(tenant: string, username: string): string {
+  return `${tenant}\n${username}`;
+}
+
+function digestOfCredential(credential: Credential | undefined): string {
+  switch (credential?.kind) {
+    case 'bearer':
+    case 'x-auth-token':
+      return digestOf(credential);
+    case 'basic':
+      return digestOf(`${credential.userName}:${credential.password}`);
+    case 'certificate':
+      return credential.certificate.verified ? credential.certificate.fingerprint : 'unverified';
+    case undefined:
+      return 'anonymous';
+  }
+}
+
+function decrement(counts: Map<string, number>, key: string): void {
+  const left = (counts.get(key) ?? 0) - 1;
+  if (left > 0) counts.set(key, left);
+  else counts.delete(key);
+}
+
+function tooMany(what: string, name: string, count: number): StatusError {
+  return new StatusError(
+    'StreamLimitExceeded',
+    `Too many requests, please try again later: ${what} ${JSON.stringify(name)} has ${count} watches, followed logs and connections open`,
+  );
+}

@@ -1,0 +1,299 @@
+/**
+ * Long-running requests end when access ends: a watch in good order, so that its client watches on; a followed log
+ * and a connection into a pod by breaking, so that their user sees it. And they are bounded for each user and tenant.
+ */
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { connect as connectH2 } from 'node:http2';
+import { join } from 'node:path';
+import { connect as connectTLS, type TLSSocket } from 'node:tls';
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import { askOnce, openRequest, type RequestOptions } from '../support/open-request.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
+const WATCH = `${CONFIGMAPS}?watch=true`;
+const LOG = '/api/v1/namespaces/default/pods/web/log?follow=true';
+const EXEC = '/api/v1/namespaces/default/pods/web/exec?command=cat&stdin=true&stdout=true';
+
+interface SetUp {
+  readonly streams?: object;
+  readonly keystone?: object;
+  readonly authentication?: object;
+  readonly tokenLife?: number;
+}
+
+async function setUp(t: Test, { streams, keystone: asked, authentication, tokenLife }: SetUp = {}) {
+  const stonegate = await startStonegate({
+    folder: t.testdir(),
+    ...(tokenLife && { tokenLife }),
+    ...(authentication && { configuration: { authentication } }),
+  });
+  t.teardown(() => stonegate.close());
+  const { app, authority, keystone } = stonegate;
+  const configuration = {
+    authentication: {
+      keystone: { url: keystone.url, caFile: 'ca.crt', timeout: '300ms', cacheTTL: '50ms', ...asked },
+      ...authentication,
+    },
+    limits: { streams: { recheck: '100ms', ...streams } },
+  };
+  await stonegate.configure(configuration);
+  await app.reload();
+  const destination = { port: app.address.port, ca: authority.cert };
+  return {
+    ...stonegate,
+    configuration,
+    destination,
+    open: async (token: string, path: string, options: RequestOptions = {}) => {
+      const request = openRequest(destination, token, path, options);
+      t.equal((await request.head).statusCode, 200, path);
+      return request;
+    },
+    /** Why streams were ended so far, with their kinds. */
+    ended: async () => {
+      const text = await app.metrics.text();
+      return [...text.matchAll(/streams_ended_total\{kind="(\w+)",reason="([\w-]+)"\} [1-9]/g)].map(
+        ([, kind, reason]) => `${kind} ${reason}`,
+      );
+    },
+    nobodyIsServed: () =>
+      eventually(async () => !/requests_active\{kind="\w+"\} [1-9]/.test(await app.metrics.text())),
+  };
+}
+
+/** Opens an upgrade and reads its head. */
+async function exec(
+  t: Test,
+  destination: { port: number; ca: string },
+  token: string,
+  protocol: 'websocket' | 'SPDY/3.1',
+): Promise<TLSSocket> {
+  const socket = connectTLS({ ...destination, host: '127.0.0.1', ALPNProtocols: ['http/1.1'] });
+  t.teardown(() => socket.destroy());
+  await once(socket, 'secureConnect');
+  const fields =
+    protocol === 'websocket'
+      ? 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: v5.channel.k8s.io'
+      : 'X-Stream-Protocol-Version: v4.channel.k8s.io\r\nContent-Length: 0';
+  socket.write(
+    `${protocol === 'websocket' ? 'GET' : 'POST'} ${EXEC} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n${fields}\r\n\r\n`,
+  );
+  socket.on('error', () => {});
+  let head = '';
+  while (!head.includes('\r\n\r\n')) head += String((await once(socket, 'data'))[0]);
+  t.match(head, /^HTTP\/1.1 101 /, protocol);
+  return socket;
+}
+
+t.test('a user is deleted in Keystone: everything that they have open ends', async (t) => {
+  const { open, destination, keystone, keystoneToken, ended, audited, nobodyIsServed } = await setUp(t);
+  const alice = keystoneToken('alice');
+  const bob = await open(keystoneToken('bob'), WATCH);
+  const watch = await open(alice, WATCH);
+  const log = await open(alice, LOG);
+  const shells = [
+    await exec(t, destination, alice, 'SPDY/3.1'),
+    await exec(t, destination, alice, 'websocket'),
+  ];
+  const closed = shells.map((socket) => once(socket, 'close'));
+  const session = connectH2(`https://127.0.0.1:${destination.port}`, { ca: destination.ca });
+  t.teardown(() => session.destroy());
+  const h2 = (path: string) => session.request({ ':path': path, authorization: `Bearer ${alice}` });
+  const [watch2, log2] = [h2(WATCH), h2(LOG)];
+  await Promise.all([once(watch2, 'response'), once(log2, 'response')]);
+  watch2.resume();
+  log2.resume();
+  const ended2 = once(watch2, 'end');
+  const broken2 = once(log2, 'error');
+
+  keystone.directory.user('acme', 'alice').deleted = true;
+
+  t.match(await watch.answered, { status: 200, complete: true }, 'a watch ends cleanly');
+  t.match(await log.answered, { status: 200, complete: false }, 'a followed log breaks off');
+  await ended2;
+  await broken2;
+  await Promise.all(closed);
+  t.equal((await askOnce(destination, alice, WATCH)).status, 401, 'and cannot be opened again');
+  t.same(new Set(await ended()), new Set(['watch refused', 'log refused', 'exec refused']));
+  const events = (await audited()).filter(
+    ({ annotations }) => annotations?.['stonegate.dev/ended'] === 'refused',
+  );
+  t.equal(events.length, 6, 'the audit log says why');
+  t.notOk((await bob.head).closed, 'nobody else is concerned');
+  bob.leave();
+  await nobodyIsServed();
+});
+
+t.test('a token expires: watches and logs end, a shell goes on', async (t) => {
+  const { open, ask, destination, keystoneToken, ended } = await setUp(t, { tokenLife: 2 });
+  const alice = keystoneToken('alice');
+  const watch = await open(alice, WATCH);
+  const log = await open(alice, LOG);
+  const shell = await exec(t, destination, alice, 'SPDY/3.1');
+  t.match(await watch.answered, { complete: true });
+  t.match(await log.answered, { complete: false });
+  t.equal((await ask(alice, CONFIGMAPS)).status, 401);
+  t.notOk(shell.closed);
+  t.same(new Set(await ended()), new Set(['watch expired', 'log expired']));
+});
+
+t.test('a shell ends after tunnelMaxAge', async (t) => {
+  const { open, destination, keystoneToken, ended } = await setUp(t, { streams: { tunnelMaxAge: '100ms' } });
+  const alice = keystoneToken('alice');
+  const watch = await open(alice, WATCH);
+  await once(await exec(t, destination, alice, 'websocket'), 'close');
+  await eventually(async () => (await ended()).includes('exec max-age'));
+  t.notOk((await watch.head).closed);
+  watch.leave();
+});
+
+t.test('endWithCredential: false lets a watch outlive its token', async (t) => {
+  const { open, ask, destination, keystoneToken, ended } = await setUp(t, {
+    tokenLife: 1,
+    streams: { endWithCredential: false },
+  });
+  const alice = keystoneToken('alice');
+  const watch = await open(alice, WATCH);
+  await eventually(async () => (await ask(alice, CONFIGMAPS)).status === 401);
+  t.equal((await askOnce(destination, alice, WATCH)).status, 401);
+  t.notOk((await watch.head).closed);
+  t.same(await ended(), []);
+  watch.leave();
+});
+
+t.test(
+  'a role is taken away: the watch ends, since the API server decided with the old groups',
+  async (t) => {
+    const { open, keystone, keystoneToken, ended } = await setUp(t);
+    const watch = await open(keystoneToken('alice'), WATCH);
+    const user = keystone.directory.user('acme', 'alice');
+    const project = keystone.directory.project('acme', 'web');
+    keystone.directory.assign(user, 'reader', { project });
+    t.match(await watch.answered, { complete: true });
+    t.same(await ended(), ['watch changed']);
+  },
+);
+
+t.test('Keystone fails while a credential is validated again', async (t) => {
+  const { open, keystone, keystoneToken, ended, logged } = await setUp(t, {
+    streams: { recheck: '400ms' },
+    keystone: { staleIfUnavailable: '1h' },
+  });
+  const watch = await open(keystoneToken('alice'), WATCH);
+  for (const fault of ['error', 'garbage', 'hang', 'reset'] as const) {
+    const calls = keystone.calls.length;
+    keystone.fault = fault;
+    await eventually(() => keystone.calls.length > calls);
+    t.notOk((await watch.head).closed, `${fault}: a cached identity goes on`);
+    keystone.release();
+    keystone.fault = undefined;
+  }
+  t.same(await ended(), []);
+  t.notOk(logged.join('').includes(keystoneToken('alice')));
+  watch.leave();
+});
+
+t.test(
+  'Keystone is down beyond the life of the entry: the stream ends after one more recheck time',
+  async (t) => {
+    const { open, keystone, keystoneToken, ended } = await setUp(t);
+    const watch = await open(keystoneToken('alice'), WATCH);
+    await keystone.down();
+    t.match(await watch.answered, { complete: true });
+    t.same(await ended(), ['watch unverified']);
+    await keystone.listen();
+  },
+);
+
+t.test('an issuer is taken out of the configuration: its users’ watches end, others go on', async (t) => {
+  const { open, provider, keystoneToken, configure, configuration, app, ended } = await setUp(t);
+  const carol = await open(await provider.idToken('carol'), WATCH);
+  const alice = await open(keystoneToken('alice'), WATCH);
+  await configure({ ...configuration, authentication: { ...configuration.authentication, jwt: [] } });
+  await app.reload();
+  t.match(await carol.answered, { complete: true });
+  t.same(await ended(), ['watch refused']);
+  t.notOk((await alice.head).closed);
+  alice.leave();
+});
+
+t.test('limits.streams.perUser: one more is refused before anything is sent for it', async (t) => {
+  const { open, destination, keystoneToken, apiServer, configure, configuration, app, nobodyIsServed } =
+    await setUp(t, { streams: { perUser: 3 } });
+  const alice = keystoneToken('alice');
+  const watches = [await open(alice, WATCH), await open(alice, WATCH), await open(alice, LOG)];
+  const before = apiServer.requests.length;
+  const refused = await askOnce(destination, alice, WATCH);
+  t.match(refused, { status: 429, code: 'StreamLimitExceeded', headers: { 'retry-after': '1' } });
+  const asked = { headers: { 'impersonate-user': 'eve' } };
+  t.equal(
+    (await askOnce(destination, alice, WATCH, asked)).code,
+    'StreamLimitExceeded',
+    'nor as another user',
+  );
+  t.equal((await askOnce(destination, alice, EXEC)).code, 'StreamLimitExceeded');
+  t.equal(apiServer.requests.length, before);
+  t.equal((await askOnce(destination, alice, CONFIGMAPS)).status, 200, 'ordinary requests go on');
+  const other = await open(keystoneToken('bob'), WATCH);
+
+  await configure({ ...configuration, limits: { streams: { recheck: '100ms', perUser: 4 } } });
+  await app.reload();
+  const fourth = await open(alice, WATCH);
+  t.equal((await askOnce(destination, alice, WATCH)).status, 429, 'a reload counts on');
+  fourth.leave();
+  await eventually(async () => {
+    const next = openRequest(destination, alice, WATCH);
+    const { statusCode } = await next.head;
+    next.leave();
+    return statusCode === 200;
+  });
+  for (const watch of [...watches, other]) watch.leave();
+  await nobodyIsServed();
+});
+
+t.test('limits.streams.perTenant: the users of a tenant together, and no other tenant', async (t) => {
+  const { open, destination, provider, keystoneToken } = await setUp(t, { streams: { perTenant: 2 } });
+  const carol = await provider.idToken('carol');
+  const watches = [await open(keystoneToken('alice'), WATCH), await open(carol, WATCH)];
+  t.match(await askOnce(destination, carol, WATCH), { status: 429, code: 'StreamLimitExceeded' });
+  watches.push(await open(keystoneToken('bob'), WATCH));
+  for (const watch of watches) watch.leave();
+});
+
+t.test('a line is taken out of the token file: its user’s watch ends with the reload', async (t) => {
+  const folder = t.testdir({ 'tokens.csv': 'daves-token,dave,41,,,acme\nevas-token,eva,42,,,acme\n' });
+  const stonegate = await startStonegate({
+    folder,
+    configuration: { authentication: { tokenFile: { file: 'tokens.csv' } } },
+  });
+  t.teardown(() => stonegate.close());
+  const { app, authority, apiServer } = stonegate;
+  for (const name of ['dave', 'eva'])
+    apiServer.seed.clusterRoleBinding(name, 'worker', [`user:acme:token:${name}`], { tenant: 'acme' });
+  const destination = { port: app.address.port, ca: authority.cert };
+  const [dave, eva] = ['daves-token', 'evas-token'].map((token) => openRequest(destination, token, WATCH));
+  t.equal((await dave?.head)?.statusCode, 200);
+  t.equal((await eva?.head)?.statusCode, 200);
+  await writeFile(join(folder, 'tokens.csv'), 'evas-token,eva,42,,,acme\n');
+  await app.reload();
+  t.match(await dave?.answered, { complete: true });
+  t.notOk((await eva?.head)?.closed);
+  eva?.leave();
+});
+
+t.test('a service account is deleted: its watch ends at the next TokenReview', async (t) => {
+  const { open, apiServer, ended } = await setUp(t, {
+    authentication: { tokenReview: { cacheTTL: '50ms' } },
+  });
+  const { seed } = apiServer;
+  const username = 'system:serviceaccount:default:robot';
+  seed.clusterRoleBinding('robots', 'worker', [`user:${username}`], { tenant: 'acme' });
+  const token = seed.serviceAccountToken({ name: 'robot', tenant: 'acme' });
+  const watch = await open(token, '/api/v1/tenants/acme/namespaces/default/configmaps?watch=true');
+  // The API server does not know the token any more.
+  seed.token(token, { username, tenant: 'acme', expiresAt: 0 });
+  t.match(await watch.answered, { complete: true });
+  t.same(await ended(), ['watch refused']);
+});

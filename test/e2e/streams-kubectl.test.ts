@@ -1,0 +1,60 @@
+/**
+ * What a user of kubectl sees when their access ends: which commands end with an error, and which in silence.
+ */
+import { once } from 'node:events';
+import t from 'tap';
+import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { prints, startForKubectl } from '../support/kubectl-people.ts';
+
+/** From this minor version on, kubectl exec asks for WebSocket. */
+const EXEC_BY_WEBSOCKET = 30;
+
+const binaries = findKubectls();
+if (binaries.length === 0) t.test('kubectl and the end of access', { skip: NO_KUBECTL }, async () => {});
+for (const binary of binaries)
+  for (const http2 of [true, false])
+    t.test(`${binary.split('/').at(-1)} over HTTP/${http2 ? 2 : 1.1}`, async (t) => {
+      const everybody = await startForKubectl(t, {
+        configuration: { server: { http2 }, limits: { streams: { recheck: '200ms' } } },
+      });
+      const { keystone, keystoneToken, configure, app, log } = everybody.stonegate;
+      await configure({
+        server: { http2 },
+        authentication: { keystone: { url: keystone.url, caFile: 'ca.crt', cacheTTL: '50ms' } },
+        limits: { streams: { recheck: '200ms' } },
+      });
+      await app.reload();
+      log.append('first line');
+      const alice = everybody.as(binary, keystoneToken('alice'));
+      /** @returns, once it has printed, how it will end */
+      const run = async (words: readonly string[], printed: RegExp) => {
+        const child = alice.start(words);
+        let complaint = '';
+        child.stderr?.on('data', (chunk: unknown) => {
+          complaint += String(chunk);
+        });
+        const ended = once(child, 'close').then(([code]: unknown[]) => ({ code, complaint }));
+        child.stdin?.write('typed\n');
+        await prints(child, printed);
+        return { ended };
+      };
+      const [watch, logs, exec, forward] = await Promise.all([
+        run(['get', 'configmaps', '-w'], /settings/),
+        run(['logs', '-f', 'web'], /first line/),
+        run(['exec', '-i', 'web', '--', 'cat'], /typed/),
+        run(['port-forward', 'web', ':80'], /Forwarding/),
+      ]);
+
+      keystone.directory.user('acme', 'alice').deleted = true;
+
+      t.same(await watch.ended, { code: 0, complaint: '' }, 'a watch ends in silence');
+      t.match(await logs.ended, {
+        code: 1,
+        complaint: http2 ? /stream error: .*INTERNAL_ERROR/ : /unexpected EOF/,
+      });
+      // kubectl's client for SPDY takes any end of the connection for the command's own.
+      const bySPDY = { code: 0, complaint: '' };
+      const byWebSocket = { code: 1, complaint: /close 1006/ };
+      t.match(await exec.ended, alice.minor < EXEC_BY_WEBSOCKET ? bySPDY : byWebSocket);
+      t.match(await forward.ended, { code: 1, complaint: /lost connection to pod/ });
+    });

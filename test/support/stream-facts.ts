@@ -1,0 +1,43 @@
+/**
+ * What a long-running request is opened with, for tests of streams.
+ */
+import type { LongRunning } from '../../src/api/request-info.ts';
+import type { StreamFacts } from '../../src/flowcontrol/open-stream.ts';
+import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
+import { isTenantName } from '../../src/tenancy/tenant-name.ts';
+import { alice } from './fake-pipeline.ts';
+
+const TARGETS: Readonly<Record<LongRunning, string>> = {
+  watch: '/api/v1/pods?watch=true',
+  log: '/api/v1/namespaces/default/pods/web/log?follow=true',
+  exec: '/api/v1/namespaces/default/pods/web/exec',
+  attach: '/api/v1/namespaces/default/pods/web/attach',
+  portforward: '/api/v1/namespaces/default/pods/web/portforward',
+  proxy: '/api/v1/namespaces/default/pods/web/proxy/',
+};
+
+export function streamFacts({
+  kind = 'watch',
+  tenant = 'acme',
+  username = 'alice',
+  token = 'token',
+  expiresAt = Number.POSITIVE_INFINITY,
+}: {
+  readonly kind?: LongRunning;
+  readonly tenant?: string;
+  readonly username?: string;
+  readonly token?: string;
+  readonly expiresAt?: number;
+} = {}): StreamFacts {
+  const info = parseRequestInfo('GET', TARGETS[kind], { readsTenantFromPath: false });
+  if (!info.isResourceRequest || !isTenantName(tenant)) throw new TypeError('no long-running request');
+  return {
+    info,
+    kind,
+    tenant,
+    user: { username, uid: 'u1', groups: ['system:authenticated'], extra: {} },
+    identity: { ...alice, expiresAt },
+    credential: { kind: 'bearer', token },
+    source: '192.0.2.7',
+  };
+}

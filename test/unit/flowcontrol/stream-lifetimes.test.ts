@@ -1,0 +1,202 @@
+import t from 'tap';
+import { unauthorized } from '../../../src/errors/status-error.ts';
+import type { StreamCredential } from '../../../src/flowcontrol/open-stream.ts';
+import type { Drops } from '../../../src/flowcontrol/ports.ts';
+import { StreamLifetimes } from '../../../src/flowcontrol/stream-lifetimes.ts';
+import { StreamRegistry } from '../../../src/flowcontrol/stream-registry.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import { streamFacts } from '../../support/stream-facts.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const SETTINGS = { endWithCredential: true, recheck: MINUTE, tunnelMaxAge: 24 * HOUR };
+
+function setUp({ fraction = 0, settings = SETTINGS } = {}) {
+  const clock = createFakeClock(0);
+  const random = { fraction: () => fraction };
+  const registry = new StreamRegistry({
+    limits: { perUser: 10_000, perTenant: 10_000 },
+    clock,
+    random,
+    telemetry: noTelemetry,
+  });
+  const dropped: string[] = [];
+  const drops: Drops = {
+    get learned() {
+      return dropped.length;
+    },
+    watch(tags) {
+      const since = dropped.length;
+      const isDropped = () => dropped.slice(since).some((tag) => tags.includes(tag));
+      return {
+        get dropped() {
+          return isDropped();
+        },
+        confirmDropped: async () => isDropped(),
+      };
+    },
+  };
+  const checked: StreamCredential[] = [];
+  const check = { now: async (_: StreamCredential): Promise<void> => {} };
+  const lifetimes = new StreamLifetimes({
+    registry,
+    settings,
+    drops: () => drops,
+    recheck(credential) {
+      checked.push(credential);
+      return check.now(credential);
+    },
+    clock,
+    random,
+    logger: silentLogger,
+  });
+  /** Second by second, with what is due in between. */
+  const pass = async (milliseconds: number): Promise<void> => {
+    for (let passed = 0; passed < milliseconds; passed += 1_000) {
+      clock.advance(1_000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { clock, registry, lifetimes, dropped, checked, check, pass };
+}
+
+t.test('a credential is validated once for all its streams, at most once in the recheck time', async (t) => {
+  const { registry, checked, pass } = setUp();
+  for (let i = 0; i < 100; i += 1) registry.open(streamFacts());
+  registry.open(streamFacts({ token: 'another' }));
+  await pass(MINUTE - 1_000);
+  t.equal(checked.length, 0);
+  await pass(1_000);
+  t.equal(checked.length, 2);
+  await pass(MINUTE);
+  t.equal(checked.length, 4);
+});
+
+t.test('many credentials of one source are validated few at a time', async (t) => {
+  const { registry, checked, check, pass } = setUp();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  check.now = () => promise;
+  for (let i = 0; i < 50; i += 1) registry.open(streamFacts({ token: `token ${i}` }));
+  await pass(MINUTE);
+  t.equal(checked.length, 4);
+  resolve();
+  await pass(1_000);
+  t.equal(checked.length, 50, 'the others follow');
+});
+
+t.test('the end of a credential: watches and logs end with a spread, tunnels do not', async (t) => {
+  const { registry, pass, checked } = setUp({ fraction: 0.5 });
+  const facts = { expiresAt: HOUR };
+  const watch = registry.open(streamFacts(facts));
+  const log = registry.open(streamFacts({ ...facts, kind: 'log' }));
+  const exec = registry.open(streamFacts({ ...facts, kind: 'exec' }));
+  await pass(HOUR + 4_000);
+  t.notOk(watch.left, 'half of ten seconds is not over');
+  const before = checked.length;
+  await pass(1_000);
+  t.same([watch.reason, log.reason, exec.reason], ['expired', 'expired', undefined]);
+  t.ok(watch.clean);
+  t.notOk(log.clean);
+  await pass(10 * MINUTE);
+  t.equal(checked.length, before, 'what has expired is not asked about');
+  t.equal(exec.reason, undefined);
+});
+
+t.test('a tunnel ends at its maximum age', async (t) => {
+  const { registry, pass } = setUp({ settings: { ...SETTINGS, tunnelMaxAge: 5 * MINUTE } });
+  const exec = registry.open(streamFacts({ kind: 'exec' }));
+  const watch = registry.open(streamFacts());
+  await pass(5 * MINUTE - 1_000);
+  t.notOk(exec.left);
+  await pass(1_000);
+  t.same([exec.reason, watch.reason], ['max-age', undefined]);
+});
+
+t.test('what cannot be validated is tried again, and ended after one more recheck time', async (t) => {
+  const { registry, check, pass, checked } = setUp();
+  const stream = registry.open(streamFacts());
+  check.now = async () => {
+    throw new Error('Keystone is down');
+  };
+  await pass(MINUTE + 59_000);
+  t.notOk(stream.left);
+  t.ok(checked.length > 2, 'tried again and again');
+  check.now = async () => {};
+  await pass(MINUTE);
+  t.notOk(stream.left, 'it recovered');
+  check.now = async () => {
+    throw unauthorized();
+  };
+  await pass(3 * MINUTE);
+  t.equal(stream.reason, 'unverified');
+});
+
+t.test(
+  'a drop by an operator ends all streams of the user or tenant at once, whatever they are',
+  async (t) => {
+    for (const tag of ['end-streams:user:alice', 'end-streams:user:u1', 'end-streams:tenant:acme']) {
+      const { registry, dropped, pass, checked } = setUp();
+      const streams = [registry.open(streamFacts()), registry.open(streamFacts({ kind: 'exec' }))];
+      const bob = registry.open({
+        ...streamFacts({ username: 'bob', tenant: 'globex' }),
+        identity: { ...streamFacts().identity, uid: 'u2' },
+      });
+      dropped.push(tag);
+      await pass(1_000);
+      t.same(
+        streams.map(({ reason }) => reason),
+        ['dropped', 'dropped'],
+        tag,
+      );
+      t.notOk(bob.left);
+      for (const stream of streams) registry.close(stream);
+      const next = registry.open(streamFacts());
+      await pass(2 * MINUTE);
+      t.notOk(next.left, 'what is opened after it goes on');
+      t.ok(checked.length > 0);
+    }
+  },
+);
+
+t.test(
+  'a revocation: credentials are validated at once; one that expired before is ended by it',
+  async (t) => {
+    const { registry, dropped, pass, checked } = setUp();
+    const valid = registry.open(streamFacts({ kind: 'exec', expiresAt: HOUR }));
+    dropped.push('user:u1');
+    await pass(1_000);
+    await pass(1_000);
+    t.equal(checked.length, 1, 'long before the recheck time');
+    t.notOk(valid.left);
+    await pass(HOUR);
+    dropped.push('user:somebody-else');
+    await pass(2_000);
+    t.notOk(valid.left, 'expired, and not concerned');
+    dropped.push('user:u1');
+    await pass(1_000);
+    t.equal(valid.reason, 'dropped');
+  },
+);
+
+t.test('a reload: everything is validated by the new configuration within seconds', async (t) => {
+  const { registry, lifetimes, checked, pass } = setUp({ fraction: 0.9 });
+  registry.open(streamFacts());
+  lifetimes.reloaded({ ...SETTINGS, recheck: HOUR });
+  await pass(5_000);
+  t.equal(checked.length, 1);
+});
+
+t.test('without streams no timer runs, nor after the end of the process has begun', async (t) => {
+  const { clock, registry, lifetimes, pass } = setUp();
+  t.equal(clock.pending, 0);
+  const stream = registry.open(streamFacts());
+  t.equal(clock.pending, 1);
+  registry.close(stream);
+  await pass(1_000);
+  t.equal(clock.pending, 0);
+  registry.open(streamFacts());
+  lifetimes.stop();
+  t.equal(clock.pending, 0);
+});
