@@ -83,31 +83,18 @@ export class Adapters implements TwoStep {
 
   upstream(loaded: LoadedConfiguration): Upstream {
     const { upstream, server } = loaded.configuration;
-    const credential = upstreamCredential(loaded, upstream.credential);
-    const ca = upstream.caFile === undefined ? {} : { ca: loaded.file(upstream.caFile) };
     const { timeouts, limits } = server;
-    const passThrough = loaded.configuration.authentication.tokenReview !== undefined;
-    const shares = upstreamLimits(loaded);
-    const madeOf = fingerprintOf(
-      upstream,
-      timeouts.body,
-      limits.bodyBytes,
-      credential,
-      ca,
-      passThrough,
-      shares,
-    );
-    return this.#upstream.take(madeOf, () => {
-      const built = createUpstream({
-        ...this.#around,
-        server: upstream.server,
-        ...ca,
-        credential,
-        passThrough,
-        timeouts: { ...upstream.timeouts, body: timeouts.body },
-        maxBodyBytes: limits.bodyBytes,
-        limits: shares,
-      });
+    const options = {
+      server: upstream.server,
+      ...(upstream.caFile !== undefined && { ca: loaded.file(upstream.caFile) }),
+      credential: upstreamCredential(loaded, upstream.credential),
+      passThrough: loaded.configuration.authentication.tokenReview !== undefined,
+      timeouts: { ...upstream.timeouts, body: timeouts.body },
+      maxBodyBytes: limits.bodyBytes,
+      limits: upstreamLimits(loaded),
+    };
+    return this.#upstream.take(fingerprintOf(upstream, options), () => {
+      const built = createUpstream({ ...this.#around, ...options });
       this.#upstreams.add(built);
       return built;
     });

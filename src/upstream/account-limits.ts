@@ -8,7 +8,9 @@ import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { sourceKey } from '../lib/source-key.ts';
 import { timedOut, unavailable } from './failure.ts';
-import { type KeyLimiter, Limiter, type LimiterOptions, type QueueBounds } from './limiter.ts';
+import type { KeyLimiter } from './key-limiter.ts';
+import { Limiter } from './limiter.ts';
+import type { LimiterOptions, QueueBounds } from './limiter-options.ts';
 
 /**
  * Connections for requests that end by themselves, well below what an API server serves at once (600 by default). A

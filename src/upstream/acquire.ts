@@ -1,7 +1,7 @@
 /**
  * Waits for a slot of an account's limiter, for requests that are not sent over the connection pool.
  */
-import type { KeyLimiter } from './limiter.ts';
+import type { KeyLimiter } from './key-limiter.ts';
 
 /**
  * @param bytes that the request holds while it waits

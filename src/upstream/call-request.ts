@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { Leaving } from '../lib/leaving.ts';
 import type { IdleTimers } from './idle-timer.ts';
-import type { KeyLimiter } from './limiter.ts';
+import type { KeyLimiter } from './key-limiter.ts';
 import type { Framing } from './outgoing-headers.ts';
 
 export interface CallRequest {

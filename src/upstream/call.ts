@@ -16,33 +16,10 @@ import { DiscardedResponse } from './discarded-response.ts';
 import type { Errand } from './errand.ts';
 import { callResultOf, isConnectionLoss, timedOut, upstreamFailure } from './failure.ts';
 import type { IdleTimer, IdleTimers } from './idle-timer.ts';
-import type { QueuedRequest, Waiter } from './limiter.ts';
+import type { QueuedRequest, Waiter } from './key-limiter.ts';
 import type { AnswerHandler } from './pooled-connection.ts';
 import { requestHead } from './request-head.ts';
-
-export interface Flow {
-  pause(): void;
-  resume(): void;
-}
-
-/** Where the answer goes. A throw ends the call. */
-export interface Sink {
-  head(status: number, headers: HeaderField[], flow: Flow): void;
-  data(piece: Arrived): void;
-  end(): void;
-  /**
-   * The answer ended before its end, or there was none because its client left. A throw refuses the request.
-   *
-   * @returns how it ended for whoever waits
-   */
-  brokeOff(result: CallResult): CallResult;
-}
-
-export interface CallResult {
-  /** 0 where the client left before there was one. */
-  readonly status: number;
-  readonly aborted: boolean;
-}
+import type { CallResult, Flow, Sink } from './sink.ts';
 
 export interface CallContext {
   readonly pool: ConnectionPool;
@@ -74,13 +51,11 @@ class Call implements AnswerHandler, Flow, Waiter {
   #idle: IdleTimer | undefined;
   #status = 0;
   #repeated = false;
-  /** Whether it holds a slot of its limiter. */
-  #acquired = false;
+  #hasSlot = false;
   #queued: QueuedRequest | undefined;
   #sent = false;
   #answering = false;
-  /** Whether its connection was closed on its account. */
-  #closed = false;
+  #hasClosed = false;
   #settled = false;
 
   constructor(context: CallContext, request: CallRequest, sink: Sink) {
@@ -102,7 +77,7 @@ class Call implements AnswerHandler, Flow, Waiter {
   onAcquired(): void {
     const { limiter, limits } = this.#request;
     if (limits === 'opening') limiter?.releaseClosed();
-    else this.#acquired = true;
+    else this.#hasSlot = true;
     this.#send();
   }
 
@@ -169,8 +144,8 @@ class Call implements AnswerHandler, Flow, Waiter {
 
   onFailure(error: Error): void {
     if (!this.#mayBeRepeated(error)) {
-      // Bytes of an answer, and then no more: a workload behind the API server can cause that as often as it likes.
-      this.#closed = this.#answering;
+      // Lost before any byte of an answer is the API server's doing; all else its clients and workloads can cause as they like.
+      this.#hasClosed = this.#answering || (this.#errand?.sent === true && !isConnectionLoss(error));
       this.#fail(error);
       return;
     }
@@ -218,12 +193,12 @@ class Call implements AnswerHandler, Flow, Waiter {
 
   #abandon(): void {
     const closed = this.#errand?.abandon() ?? false;
-    this.#release(closed || this.#closed);
+    this.#release(closed || this.#hasClosed);
   }
 
   #release(closed: boolean): void {
-    if (!this.#acquired) return;
-    this.#acquired = false;
+    if (!this.#hasSlot) return;
+    this.#hasSlot = false;
     if (closed) this.#request.limiter?.releaseClosed();
     else this.#request.limiter?.release();
   }
@@ -251,7 +226,6 @@ class Call implements AnswerHandler, Flow, Waiter {
     }
   }
 
-  /** Nothing can fire any more. */
   #settle(): void {
     this.#settled = true;
     this.#request.leaving.offLeave(this.#onLeave);

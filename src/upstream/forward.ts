@@ -18,12 +18,13 @@ import type {
 import type { AccountLimits } from './account-limits.ts';
 import { AnswerMemory } from './answer-memory.ts';
 import type { Arrived } from './arrived.ts';
-import { type CallResult, callUpstream, type Flow, type Sink } from './call.ts';
+import { callUpstream } from './call.ts';
 import type { DepartureOf } from './departures.ts';
 import type { IdleTimers } from './idle-timer.ts';
 import { framingOf } from './outgoing-headers.ts';
 import { RequestBody } from './request-body.ts';
 import { isWithoutContent, responseHeaders } from './response-headers.ts';
+import type { CallResult, Flow, Sink } from './sink.ts';
 import { assertWatchEvents, WatchFilter } from './watch-filter.ts';
 
 export interface ForwarderOptions {

@@ -11,7 +11,7 @@ import type { AccountLimits } from './account-limits.ts';
 import { acquire } from './acquire.ts';
 import { heldBytes } from './call-request.ts';
 import { joinStreams } from './join-streams.ts';
-import type { KeyLimiter } from './limiter.ts';
+import type { KeyLimiter } from './key-limiter.ts';
 import { type Opened, openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
 import { relayRefusal } from './refused-upgrade.ts';
 import { GOING_AWAY, WebSocketFrames } from './websocket-frames.ts';

@@ -2,10 +2,11 @@
 import t from 'tap';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
-import { type CallResult, callUpstream } from '../../../src/upstream/call.ts';
+import { callUpstream } from '../../../src/upstream/call.ts';
 import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
 import { type Connector, createConnector } from '../../../src/upstream/connector.ts';
 import { IdleTimers } from '../../../src/upstream/idle-timer.ts';
+import type { CallResult } from '../../../src/upstream/sink.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { startRawServer } from '../../support/raw-http/raw-server.ts';
 

@@ -1,7 +1,9 @@
 /** One tenant's requests never keep another's from the API server: each has its own slots and its own bounded queue. */
 import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { Limiter, type LimiterOptions, QUEUES, type Waiter } from '../../../src/upstream/limiter.ts';
+import type { Waiter } from '../../../src/upstream/key-limiter.ts';
+import { Limiter, QUEUES } from '../../../src/upstream/limiter.ts';
+import type { LimiterOptions } from '../../../src/upstream/limiter-options.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const TIMEOUT = 20_000;
