@@ -15,7 +15,7 @@ import { type ServerProcess, startServerProcess } from './process.ts';
 import { etcd, kubeApiserver, kubeControllerManager, NEWEST, type Release } from './programs.ts';
 
 /** The issuer of service accounts' tokens. */
-export const SERVICE_ACCOUNT_ISSUER = 'https://kubernetes.default.svc.cluster.local';
+const SERVICE_ACCOUNT_ISSUER = 'https://kubernetes.default.svc.cluster.local';
 
 export interface KubernetesOptions {
   readonly release?: Release;

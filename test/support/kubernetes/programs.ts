@@ -13,7 +13,7 @@ export type Release = '1.33' | '1.36';
 export const OLDEST: Release = '1.33';
 export const NEWEST: Release = '1.36';
 
-export const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'stonegate-test');
+const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'stonegate-test');
 const HOW_TO_INSTALL = 'is not there: install Go 1.26 or newer and run test/install-services';
 
 const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
