@@ -57,12 +57,19 @@ function attempt({ username, groups }: User, missing: readonly JsonObject[]): st
   return `user ${JSON.stringify(username)} (groups=${goList(groups)}) is attempting to grant RBAC permissions not currently held:${rules}`;
 }
 
+const FIELDS = [
+  ['APIGroups', 'apiGroups'],
+  ['Resources', 'resources'],
+  ['NonResourceURLs', 'nonResourceURLs'],
+  ['ResourceNames', 'resourceNames'],
+  ['Verbs', 'verbs'],
+] as const;
+
 /** A rule as RBAC's CompactString writes it. */
 function compact(rule: JsonObject): string {
-  const fields = ['apiGroups', 'resources', 'nonResourceURLs', 'resourceNames', 'verbs'] as const;
-  const parts = fields
-    .filter((field) => textsAt(rule, field).length > 0)
-    .map((field) => `${field.slice(0, 1).toUpperCase()}${field.slice(1)}:${goList(textsAt(rule, field))}`);
+  const parts = FIELDS.map(([name, field]) => [name, textsAt(rule, field)] as const)
+    .filter(([, values]) => values.length > 0)
+    .map(([name, values]) => `${name}:${goList(values)}`);
   return `{${parts.join(', ')}}`;
 }
 

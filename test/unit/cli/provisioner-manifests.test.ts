@@ -1,6 +1,6 @@
 import t from 'tap';
 import { parseAllDocuments } from 'yaml';
-import { CLUSTER_ROLES } from '../../../src/api/cluster-roles.ts';
+import { CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../src/api/cluster-roles.ts';
 import { manifests } from '../../../src/cli/manifests.ts';
 import { provisionerManifests, provisionerRules } from '../../../src/cli/provisioner-manifests.ts';
 
@@ -10,19 +10,20 @@ const verbsOn = (rules: ReturnType<typeof provisionerRules>, resource: string) =
   rules.flatMap((rule) => (rule.resources?.includes(resource) ? rule.verbs : []));
 
 t.test('it holds every rule that it gives', async (t) => {
-  const held = provisionerRules(shared).map((rule) => JSON.stringify(rule));
-  for (const rules of CLUSTER_ROLES.values())
-    for (const rule of rules) t.ok(held.includes(JSON.stringify(rule)));
+  for (const [mode, roles] of [
+    ['shared', CLUSTER_ROLES],
+    ['arktos', TENANT_CLUSTER_ROLES],
+  ] as const) {
+    const held = provisionerRules({ ...shared, mode }).map((rule) => JSON.stringify(rule));
+    for (const rules of roles.values()) for (const rule of rules) t.ok(held.includes(JSON.stringify(rule)));
+  }
 });
 
 t.test('it can give nothing beyond: no escalation, no impersonation, no wildcard', async (t) => {
   for (const mode of ['arktos', 'shared'] as const) {
     const rules = provisionerRules({ ...shared, mode });
-    t.notOk(
-      rules.some(({ verbs }) =>
-        verbs.some((verb) => ['escalate', 'bind', 'impersonate', '*'].includes(verb)),
-      ),
-    );
+    t.notOk(rules.some(({ verbs }) => verbs.some((verb) => ['escalate', 'impersonate', '*'].includes(verb))));
+    t.notOk(rules.some(({ verbs, resourceNames }) => verbs.includes('bind') && resourceNames === undefined));
     t.notOk(rules.some(({ resources, apiGroups }) => [resources, apiGroups].flat().includes('*')));
   }
 });
@@ -45,6 +46,15 @@ t.test('roles of somebody else are bound by name alone', async (t) => {
     { resources: ['clusterroles'], resourceNames: ['view'] },
     { resources: ['roles'], resourceNames: ['operators'] },
   ]);
+});
+
+t.test('in arktos mode it may bind the roles that it makes, each by name', async (t) => {
+  const bound = provisionerRules({ ...shared, mode: 'arktos' }).filter(({ verbs }) => verbs.includes('bind'));
+  t.ok(bound.every(({ resourceNames = [] }) => resourceNames.length > 0));
+  t.strictSame(
+    new Set(bound.flatMap(({ resourceNames = [] }) => resourceNames)),
+    new Set(['read', 'control', 'edit', 'manage', 'basic-user'].map((name) => `stonegate:${name}`)),
+  );
 });
 
 t.test('where an administrator keeps the roles it only binds them', async (t) => {
