@@ -3,10 +3,14 @@
  * with the adapters behind their ports.
  */
 import type { Adapters } from './adapters.ts';
+import { createAccessReviewsAdmission } from './admission/access-reviews.ts';
+import type { BodyAdmission } from './admission/body-admission.ts';
 import { createBodySizeAdmission } from './admission/body-size.ts';
+import { createRoleBindingsAdmission } from './admission/role-bindings.ts';
 import type { TenantName } from './api/identity.ts';
 import { createAnonymousAccess } from './authentication/anonymous.ts';
 import { authenticatorsOf } from './authenticators-of.ts';
+import { type AccessReviewer, reviewOf } from './authorization/access-reviewer.ts';
 import { createConnectCreate } from './authorization/connect-create.ts';
 import { createExplanationsAuthorizer } from './authorization/explanations.ts';
 import { createTenantBoundary } from './authorization/tenant-boundary.ts';
@@ -31,11 +35,13 @@ import type { Exchange } from './pipeline/exchange.ts';
 import { createExplain, type Explain } from './pipeline/explain-request.ts';
 import { createBodyInspection } from './pipeline/inspect-body.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
+import { decodeSubjectReview } from './pipeline/review-protobuf.ts';
 import { type Pipeline, serveRequest } from './pipeline/serve-request.ts';
 import type { Stages } from './pipeline/stages.ts';
 import { roleLookupOf } from './role-lookup-of.ts';
 import { writeStatus } from './server/status-writer.ts';
 import { rememberedMode } from './tenancy/remembered-mode.ts';
+import type { TenancyMode } from './tenancy/tenancy-mode.ts';
 import { tenancyModeOf } from './tenancy-mode-of.ts';
 
 export interface BuiltPipeline {
@@ -128,7 +134,7 @@ export function pipelineOf(
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ],
     bodies: createBodyInspection({
-      admissions: [],
+      admissions: bodyAdmissions(mode, reviewer),
       memory: createBodyMemory(INSPECTED_BYTES),
       fetcher: upstream,
       clock,
@@ -146,6 +152,25 @@ export function pipelineOf(
     stages,
     explain,
   };
+}
+
+function bodyAdmissions(mode: TenancyMode, reviewer: AccessReviewer): BodyAdmission[] {
+  const isConfined = (tenant: TenantName) =>
+    mode.reviewTenant(tenant) !== undefined && !mode.isSystem(tenant);
+  return [
+    createAccessReviewsAdmission({
+      isConfined,
+      decodeProtobuf: (body, { apiVersion }) => decodeSubjectReview(body, apiVersion),
+    }),
+    createRoleBindingsAdmission({
+      isConfined,
+      review({ user, sender, tenant, signal }, attributes) {
+        const home = mode.reviewTenant(tenant);
+        const resourceAttributes = { ...attributes, ...(home !== undefined && { tenant: home }) };
+        return reviewOf(reviewer, { user, sender, home, tenant }, { resourceAttributes }, signal);
+      },
+    }),
+  ];
 }
 
 /** Where a review about that tenant is posted. */
