@@ -3,13 +3,18 @@
  * with the adapters behind their ports.
  */
 import type { Adapters } from './adapters.ts';
+import { createAccessReviewsAdmission, isAccessReview } from './admission/access-reviews.ts';
+import type { BodyAdmission } from './admission/body-admission.ts';
 import { createBodySizeAdmission } from './admission/body-size.ts';
 import { methodAdmission } from './admission/method.ts';
 import { createProtobufBodyAdmission } from './admission/protobuf-body.ts';
+import { createRoleBindingsAdmission } from './admission/role-bindings.ts';
 import { watchListAdmission } from './admission/watch-list.ts';
 import type { TenantName } from './api/identity.ts';
+import type { RequestInfo } from './api/request-info.ts';
 import { createAnonymousAccess } from './authentication/anonymous.ts';
 import { authenticatorsOf } from './authenticators-of.ts';
+import { type AccessReviewer, reviewOf } from './authorization/access-reviewer.ts';
 import { createConnectCreate } from './authorization/connect-create.ts';
 import { createExplanationsAuthorizer } from './authorization/explanations.ts';
 import { createTenantBoundary } from './authorization/tenant-boundary.ts';
@@ -18,6 +23,7 @@ import type { RequestProvisioning } from './bindings/on-request.ts';
 import { createDocumentCache } from './cache/document-cache.ts';
 import { createAccessReviewer } from './clients/kube-apiserver.ts';
 import type { LoadedConfiguration } from './config/load.ts';
+import { createBodyMemory } from './flowcontrol/body-memory.ts';
 import type { StreamCredential } from './flowcontrol/open-stream.ts';
 import type { StreamRegistry } from './flowcontrol/stream-registry.ts';
 import { createTenantLimit } from './flowcontrol/tenant-limit.ts';
@@ -33,14 +39,17 @@ import { createAskedAbout } from './pipeline/asked-about.ts';
 import { parseTrustedProxies } from './pipeline/client-address.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import { createExplain, type Explain } from './pipeline/explain-request.ts';
+import { createBodyInspection } from './pipeline/inspect-body.ts';
 import { recheckStreams } from './pipeline/open-stream.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
+import { decodeSubjectReview } from './pipeline/review-protobuf.ts';
 import { type Pipeline, serveRequest } from './pipeline/serve-request.ts';
 import type { Stages } from './pipeline/stages.ts';
 import { roleLookupOf } from './role-lookup-of.ts';
 import { writeStatus } from './server/status-writer.ts';
 import { rememberedMode } from './tenancy/remembered-mode.ts';
 import { isSelfReview } from './tenancy/self-review.ts';
+import type { TenancyMode } from './tenancy/tenancy-mode.ts';
 import { tenancyModeOf } from './tenancy-mode-of.ts';
 
 export interface BuiltPipeline {
@@ -62,6 +71,8 @@ const TENANT_DISCOVERY_BYTES = 16 * 1024 * 1024;
 const TENANT_FETCHES = { running: 8, waiting: 256 };
 /** The longest body of a self review. */
 const REVIEW_BYTES = 64 * 1024;
+/** What the bodies under inspection may take, of all tenants together and of each. */
+const INSPECTED_BYTES = { totalBytes: 128 * 1024 * 1024, tenantBytes: 16 * 1024 * 1024 };
 /** The longest request to explain one, a token of some 16 kB in it. */
 const EXPLANATION_BYTES = 256 * 1024;
 
@@ -116,7 +127,7 @@ export function pipelineOf(
     admission: [
       methodAdmission,
       createBodySizeAdmission(server.limits.bodyBytes),
-      ...(mode.protobuf === 'refused' ? [createProtobufBodyAdmission(isSelfReview)] : []),
+      ...(mode.protobuf === 'refused' ? [createProtobufBodyAdmission(isDecoded)] : []),
       ...(mode.watchLists === 'refused' ? [watchListAdmission] : []),
     ],
     limitTenant: (tenant) => tenantLimit?.admit(tenant),
@@ -139,6 +150,13 @@ export function pipelineOf(
       selfIdentityAnswerer,
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ],
+    bodies: createBodyInspection({
+      admissions: bodyAdmissions(mode, reviewer),
+      memory: createBodyMemory(INSPECTED_BYTES),
+      fetcher: upstream,
+      clock,
+      bodyTimeout,
+    }),
     forwarder: upstream,
     tunneller: upstream,
     undecided: new Usage(),
@@ -160,6 +178,31 @@ export function pipelineOf(
     stages,
     explain,
   };
+}
+
+/** Whether Stonegate reads the body itself, and sends it on as JSON. */
+function isDecoded(info: RequestInfo): boolean {
+  return isSelfReview(info) || isAccessReview(info);
+}
+
+function bodyAdmissions(mode: TenancyMode, reviewer: AccessReviewer): BodyAdmission[] {
+  const knowsTenants = (tenant: TenantName) => mode.reviewTenant(tenant) !== undefined;
+  const isConfined = (tenant: TenantName) => knowsTenants(tenant) && !mode.isSystem(tenant);
+  return [
+    createAccessReviewsAdmission({
+      knowsTenants,
+      isConfined,
+      decodeProtobuf: (body, { apiVersion }) => decodeSubjectReview(body, apiVersion),
+    }),
+    createRoleBindingsAdmission({
+      isConfined,
+      review({ user, sender, tenant, signal }, attributes) {
+        const home = mode.reviewTenant(tenant);
+        const resourceAttributes = { ...attributes, ...(home !== undefined && { tenant: home }) };
+        return reviewOf(reviewer, { user, sender, home, tenant }, { resourceAttributes }, signal);
+      },
+    }),
+  ];
 }
 
 /** Where a review about that tenant is posted. */

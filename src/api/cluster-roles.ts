@@ -9,7 +9,7 @@
  *   lead traffic into other namespaces (CVE-2021-25740).
  * - `manage` says who may do what in the namespace; the API server lets nobody give more than they have.
  *
- * None impersonates, escalates or binds. None writes namespaces: by a RoleBinding that would be the namespace itself,
+ * None impersonates or escalates, and only `manage` on Arktos binds: see `TENANT_CLUSTER_ROLES`. None writes namespaces: by a RoleBinding that would be the namespace itself,
  * whose labels say whose it is. What is of no namespace (`namespaces`, `persistentvolumes`, …) counts only where the
  * role is bound in a whole tenant.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles
@@ -102,9 +102,11 @@ const EDIT: readonly PolicyRule[] = [
   rule('coordination.k8s.io', [...READ_VERBS, ...WRITE_VERBS], ['leases']),
 ];
 
+const RBAC = 'rbac.authorization.k8s.io';
+
 const MANAGE: readonly PolicyRule[] = [
   ...EDIT,
-  rule('rbac.authorization.k8s.io', [...READ_VERBS, ...WRITE_VERBS], ['roles', 'rolebindings']),
+  rule(RBAC, [...READ_VERBS, ...WRITE_VERBS], ['roles', 'rolebindings']),
   rule('authorization.k8s.io', ['create'], ['localsubjectaccessreviews']),
 ];
 
@@ -116,13 +118,28 @@ const BASIC_USER: readonly PolicyRule[] = [
 
 export const BASIC_USER_ROLE = 'stonegate:basic-user';
 
-/** By name, the lesser before the greater. */
+/** In an ordinary cluster. By name, the lesser before the greater. */
 export const CLUSTER_ROLES: ReadonlyMap<string, readonly PolicyRule[]> = new Map([
   ['stonegate:read', READ],
   ['stonegate:control', CONTROL],
   ['stonegate:edit', EDIT],
   ['stonegate:manage', MANAGE],
   [BASIC_USER_ROLE, BASIC_USER],
+]);
+
+/** `manage` holds all that is in these, so that it gives nothing that it does not have. */
+const GIVEN_BY_MANAGE = ['stonegate:read', 'stonegate:control', 'stonegate:edit', 'stonegate:manage'];
+
+/**
+ * In a tenant of Arktos. Arktos checks a binding against the *system* tenant's role of that name, unless the user may
+ * `bind` the role. So without that right no role of the tenant can be bound.
+ */
+export const TENANT_CLUSTER_ROLES: typeof CLUSTER_ROLES = new Map([
+  ...CLUSTER_ROLES,
+  [
+    'stonegate:manage',
+    [...MANAGE, { ...rule(RBAC, ['bind'], ['clusterroles']), resourceNames: GIVEN_BY_MANAGE }],
+  ],
 ]);
 
 function rule(group: string, verbs: readonly string[], resources: readonly string[]): PolicyRule {

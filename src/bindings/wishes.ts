@@ -3,7 +3,7 @@
  * be made: tenants, namespaces, roles, bindings.
  */
 
-import { BASIC_USER_ROLE, CLUSTER_ROLES } from '../api/cluster-roles.ts';
+import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { ClusterRole, KubernetesObject } from '../api/kubernetes-object.ts';
 import { basicUserBinding, titleOf } from './binding.ts';
 import type { Place } from './cluster-objects.ts';
@@ -60,7 +60,7 @@ function namespaceWish({ wish: { project, tenant }, namespace }: SettledProject)
 
 /** An ordinary cluster lets people ask what they may do already. */
 function roleWishes(place: Place, { tenants }: WishRules): Wish[] {
-  return [...CLUSTER_ROLES]
+  return [...(tenants ? TENANT_CLUSTER_ROLES : CLUSTER_ROLES)]
     .filter(([name]) => tenants || name !== BASIC_USER_ROLE)
     .map(([name, rules]) => {
       const object: ClusterRole = {

@@ -1,10 +1,11 @@
 /**
  * What provisioning must be given at the API server. To give a role one must hold what is in it: so the provisioner
- * holds the rules of Stonegate's own roles, and may `bind` others by name alone. It never gets `escalate`, with which it
+ * holds the rules of Stonegate's own roles, and may `bind` others by name alone; on Arktos also its own by name, since
+ * Arktos compares a binding with the system tenant's roles otherwise. It never gets `escalate`, with which it
  * could make a role that allows anything: what it can give to anybody has an end.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
-import { BASIC_USER_ROLE, CLUSTER_ROLES } from '../api/cluster-roles.ts';
+import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { RoleTarget } from '../api/config-v1alpha1.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { clusterRoleBinding, type Impersonator, serviceAccount } from './rbac-manifests.ts';
@@ -34,11 +35,13 @@ export function provisionerManifests(needs: ProvisionerNeeds, provisioner: Imper
 export function provisionerRules({ mode, createRoles, targets }: ProvisionerNeeds): PolicyRule[] {
   const arktos = mode === 'arktos';
   const bindings = ['rolebindings', ...(arktos ? ['clusterrolebindings'] : [])];
-  // An ordinary cluster lets everybody ask about themselves already: that role is not made there.
-  const given = [...CLUSTER_ROLES].filter(([name]) => arktos || name !== BASIC_USER_ROLE);
-  const own = createRoles ? given.flatMap(([, rules]) => rules) : [];
+  const own = createRoles ? ownRoles(mode) : NONE;
   const clusterRoles = targets.flatMap((target) => ('clusterRole' in target ? [target.clusterRole] : []));
-  const bound = clusterRoles.filter((name) => !createRoles || !CLUSTER_ROLES.has(name));
+  const bound = [
+    ...clusterRoles.filter((name) => !own.has(name)),
+    // Arktos looks for a role of that name in the system tenant otherwise.
+    ...(arktos ? own.keys() : []),
+  ];
   const roles = targets.flatMap((target) => ('role' in target ? [target.role] : []));
   return withoutCovered([
     rule('', [...(arktos ? ['tenants'] : []), 'namespaces'], ['get', 'list', 'create']),
@@ -46,8 +49,16 @@ export function provisionerRules({ mode, createRoles, targets }: ProvisionerNeed
     rule(RBAC, ['clusterroles'], ['get', 'list', ...(createRoles ? ['create', 'update'] : [])]),
     ...bindRule('clusterroles', bound),
     ...bindRule('roles', roles),
-    ...own,
+    ...[...own.values()].flat(),
   ]);
+}
+
+const NONE: typeof CLUSTER_ROLES = new Map();
+
+/** An ordinary cluster lets every user ask about their own rights already: that role is not made there. */
+function ownRoles(mode: ProvisionerNeeds['mode']): typeof CLUSTER_ROLES {
+  if (mode === 'arktos') return TENANT_CLUSTER_ROLES;
+  return new Map([...CLUSTER_ROLES].filter(([name]) => name !== BASIC_USER_ROLE));
 }
 
 function bindRule(resource: string, names: readonly string[]): PolicyRule[] {

@@ -196,21 +196,32 @@ function reasonOf(answer: UpstreamAnswer): string {
   return typeof reason === 'string' ? reason : '';
 }
 
-function messageOf(answer: UpstreamAnswer): string {
+/** @returns undefined if the response is not in the API server's words */
+function messageOf(answer: UpstreamAnswer): string | undefined {
   const { message } = statusOf(answer);
-  return typeof message === 'string' ? message : `the status was ${answer.status}`;
+  return typeof message === 'string' ? message : undefined;
 }
 
 function forbidden(answer: UpstreamAnswer, what: string): StatusError {
   return new StatusError(
     'ProvisioningForbidden',
     'Service Unavailable: the API server does not let Stonegate provision this; its operator applies what `stonegate manifests rbac --config FILE --provisioner` prints',
-    { cause: new Error(`${what}: ${messageOf(answer)}`) },
+    { cause: refusalOf(answer, what) },
   );
 }
 
+/** A response that refuses says why; any other cannot be used. */
 function unexpected(answer: UpstreamAnswer, what: string): StatusError {
-  return unusable(new Error(`${what}: ${messageOf(answer)}`));
+  const cause = refusalOf(answer, what);
+  const refuses = answer.status >= 400 && answer.status < 500 && messageOf(answer) !== undefined;
+  if (!refuses) return unusable(cause);
+  return new StatusError('ProvisioningRefused', 'the API server refuses what provisioning asks for', {
+    cause,
+  });
+}
+
+function refusalOf(answer: UpstreamAnswer, what: string): Error {
+  return new Error(`${what}: ${messageOf(answer) ?? `the status was ${answer.status}`}`);
 }
 
 function unusable(cause: unknown): StatusError {

@@ -45,6 +45,7 @@ export const CODES = {
   UpstreamRefusedCredential: { http: 503, reason: 'ServiceUnavailable' },
   WebhookRulesUnavailable: { http: 503, reason: 'ServiceUnavailable' },
   ProvisioningForbidden: { http: 503, reason: 'ServiceUnavailable' },
+  ProvisioningRefused: { http: 503, reason: 'ServiceUnavailable' },
   ShuttingDown: { http: 503, reason: 'ServiceUnavailable' },
   UpstreamTimeout: { http: 504, reason: 'Timeout' },
 } as const satisfies Readonly<Record<string, CodeFacts>>;

@@ -105,6 +105,8 @@ async function answerAccess(
     spec,
   };
   const answerWith = (status: SubjectAccessReviewStatus) => created({ ...review, status });
+  if (namesAnother(asked, outgoing, mode))
+    return created({ ...review, spec: asked, status: { allowed: false, denied: true } });
   if (!mode.isSystem(outgoing.tenant) && isGranted(spec))
     return answerWith({ allowed: true, reason: 'Stonegate does this for everybody' });
   const answer = await askAsUser(outgoing, route, review, fetcher);
@@ -112,6 +114,18 @@ async function answerAccess(
   return answerWith(
     await reviewer.review(outgoing.user, spec, accountOf(outgoing), outgoing.exchange.signal),
   );
+}
+
+/** Whether a tenant's user asks about another tenant: Arktos denies that without looking at any rule. */
+function namesAnother(
+  asked: AccessQuestion,
+  { tenant }: Outgoing,
+  mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
+): boolean {
+  if (!('resourceAttributes' in asked) || mode.isSystem(tenant)) return false;
+  const { tenant: named } = asked.resourceAttributes;
+  const own = mode.reviewTenant(tenant);
+  return own !== undefined && named !== undefined && named !== own;
 }
 
 /**

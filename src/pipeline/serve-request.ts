@@ -12,6 +12,7 @@ import type { Stay, Usage } from '../lib/usage.ts';
 import { isFilteredWatch } from './accepted-types.ts';
 import type { Answer, Answerer } from './answerer.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
+import type { BodyInspection, Inspected } from './inspect-body.ts';
 import { openStream } from './open-stream.ts';
 import { ServedRecord } from './record.ts';
 import type { Outcome, RequestObserver, RequestRecord } from './request-observer.ts';
@@ -35,6 +36,7 @@ import type { Forwarder, RelayHooks, RelayResult, Tunneller, UpstreamRequest } f
 export interface Pipeline extends Stages {
   readonly observer: RequestObserver;
   readonly answerers: readonly Answerer[];
+  readonly bodies: BodyInspection;
   readonly forwarder: Forwarder;
   readonly tunneller: Tunneller;
   /** Requests not yet handed to the API server; the others at most make a cache forget a token, which may have ended by then. */
@@ -83,7 +85,7 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
   pipeline.observer.responseComplete(record);
 }
 
-/** The last stage's three ways: answer, tunnel, forward. What is forwarded is decided. */
+/** The last stage's three ways: answer, tunnel, forward. What is forwarded is decided, once its body has been inspected. */
 function deliver(
   outgoing: Outgoing,
   record: RequestRecord,
@@ -93,7 +95,37 @@ function deliver(
 ): Promise<RelayResult> {
   const answer = firstAnswer(outgoing, pipeline.answerers);
   if (answer !== undefined) return answer.then((made) => writeAnswer(outgoing, made));
-  const { exchange, route, info, sender, tenant } = outgoing;
+  const inspected = pipeline.bodies.inspect(outgoing);
+  if (inspected === undefined) return send(outgoing, record, pipeline, undecided, stream);
+  return sendInspected(inspected, outgoing, record, pipeline, undecided, stream);
+}
+
+async function sendInspected(
+  inspection: Promise<Inspected>,
+  outgoing: Outgoing,
+  record: RequestRecord,
+  pipeline: Pipeline,
+  undecided: Stay,
+  stream: OpenStream | undefined,
+): Promise<RelayResult> {
+  const inspected = await inspection;
+  try {
+    return await send(outgoing, record, pipeline, undecided, stream, inspected);
+  } finally {
+    inspected.release();
+  }
+}
+
+/** @param inspected what goes out in place of the client's body */
+function send(
+  outgoing: Outgoing,
+  record: RequestRecord,
+  pipeline: Pipeline,
+  undecided: Stay,
+  stream: OpenStream | undefined,
+  inspected?: Inspected,
+): Promise<RelayResult> {
+  const { exchange, route, info, sender, tenant, headers } = outgoing;
   if (route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: nobody answers');
   record.impersonated = sender.kind === 'stonegate';
@@ -103,12 +135,13 @@ function deliver(
     sender,
     method: exchange.method,
     target: route.query === '' ? route.path : `${route.path}?${route.query}`,
-    headers: outgoing.headers,
+    headers: inspected?.headers ?? headers,
     longRunning: longRunning !== undefined,
     endless: longRunning === 'watch' || longRunning === 'log',
     ...(stream && { ending: stream }),
     proxied: isWorkload(info),
     dropsBookmarks: isFilteredWatch(info, pipeline.mode),
+    ...(inspected && { body: inspected.body }),
   };
   const hooks = longRunning === undefined ? UNHEARD : startedHooks(record, pipeline.observer);
   const result =

@@ -28,6 +28,8 @@ export interface UpstreamRequest {
   readonly proxied: boolean;
   /** A watch of which no BOOKMARK event may reach the client. */
   readonly dropsBookmarks: boolean;
+  /** The whole body, if it was read before; else it is the exchange's. */
+  readonly body?: Buffer;
 }
 
 export interface StreamEnding extends Leaving {
@@ -89,7 +91,10 @@ export interface UpstreamFetcher {
    *   UpstreamTimeout, UpstreamRefusedCredential
    */
   fetch(
-    request: Omit<UpstreamRequest, 'longRunning' | 'endless' | 'ending' | 'proxied' | 'dropsBookmarks'> & {
+    request: Omit<
+      UpstreamRequest,
+      'longRunning' | 'endless' | 'ending' | 'proxied' | 'dropsBookmarks' | 'body'
+    > & {
       readonly body?: Buffer | string;
     },
     signal: AbortSignal,

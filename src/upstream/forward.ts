@@ -19,6 +19,7 @@ import type { AccountLimits } from './account-limits.ts';
 import { AnswerMemory } from './answer-memory.ts';
 import type { Arrived } from './arrived.ts';
 import { callUpstream } from './call.ts';
+import type { CallRequest } from './call-request.ts';
 import type { DepartureOf } from './departures.ts';
 import type { IdleTimers } from './idle-timer.ts';
 import { framingOf } from './outgoing-headers.ts';
@@ -43,7 +44,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       const { brief, lasting, token } = options.departureOf(sender);
       const context = longRunning ? lasting : brief;
       const { limits } = options;
-      const framing = framingOf(exchange);
+      const { framing, body } = contentOf(request.body, exchange, options, context.clock, longRunning);
       return callUpstream(
         context,
         {
@@ -52,7 +53,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           headers: request.headers,
           token,
           framing,
-          body: framing === 'none' ? undefined : contentOf(exchange, options, context.clock, longRunning),
+          body,
           refusalIsTheirs: request.proxied || sender.kind === 'client',
           limiter: longRunning ? limits.openingsOf(account) : limits.connectionsOf(account),
           limits: longRunning ? 'opening' : 'connection',
@@ -67,7 +68,23 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   };
 }
 
+/** @param read the whole body, if it was read before */
 function contentOf(
+  read: Buffer | undefined,
+  exchange: Exchange,
+  options: ForwarderOptions,
+  clock: Clock,
+  longRunning: boolean,
+): Pick<CallRequest, 'framing' | 'body'> {
+  if (read !== undefined)
+    return read.length === 0 ? { framing: 'none' } : { framing: read.length, body: read };
+  const framing = framingOf(exchange);
+  return framing === 'none'
+    ? { framing }
+    : { framing, body: streamOf(exchange, options, clock, longRunning) };
+}
+
+function streamOf(
   exchange: Exchange,
   { timeouts, maxBodyBytes }: ForwarderOptions,
   clock: Clock,

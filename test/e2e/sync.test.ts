@@ -200,6 +200,21 @@ t.test('arktos: in a tenant that somebody else made, roles on the domain are not
   t.equal(await statusOf(keystone.issue(boss, { domain }), '/api/v1/namespaces'), 403);
 });
 
+t.test('arktos: a tenant that was provisioned before gets the right to bind with the next run', async (t) => {
+  const { sync, apiServer, list } = await setUp(t, { mode: 'arktos' });
+  await sync();
+  const manage = () =>
+    list('clusterroles').find(({ location }) => location.name === 'stonegate:manage')?.object;
+  const before = manage();
+  if (!Array.isArray(before?.rules)) throw new Error('the role was not made');
+  const rules = before.rules.filter((rule) => !JSON.stringify(rule).includes('"bind"'));
+  t.equal(rules.length, before.rules.length - 1);
+  const place = { tenant: 'initech' };
+  apiServer.seed.object(`${RBAC}/v1/clusterroles`, 'stonegate:manage', { ...before, rules }, place);
+  t.match(await sync(), { code: 0, stdout: /update ClusterRole initech stonegate:manage/ });
+  t.strictSame(manage()?.rules, before.rules);
+});
+
 t.test("shared: a role on the domain counts in that domain's namespaces and nowhere else", async (t) => {
   const { sync, keystone, directory, web, statusOf } = await setUp(t, { mode: 'shared' });
   const boss = directory.user('initech', 'boss');

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { CLUSTER_ROLES } from '../../../src/api/cluster-roles.ts';
+import { CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../src/api/cluster-roles.ts';
 
 /** Each single thing that a role allows: `verb group/resource`. */
 function allowed(name: string): Set<string> {
@@ -66,6 +66,29 @@ t.test(
       t.notOk(
         all.some((one) => /^(create|update|patch|delete\w*) \/(namespaces|endpoints|nodes)/.test(one)),
         name,
+      );
+    }
+  },
+);
+
+t.test(
+  'in a tenant of Arktos, who manages may bind the four roles that manage contains, and no other',
+  async (t) => {
+    for (const [name, rules] of TENANT_CLUSTER_ROLES) {
+      const more = rules.slice(CLUSTER_ROLES.get(name)?.length);
+      t.strictSame(rules.slice(0, -more.length || rules.length), CLUSTER_ROLES.get(name));
+      t.strictSame(
+        more,
+        name !== 'stonegate:manage'
+          ? []
+          : [
+              {
+                apiGroups: ['rbac.authorization.k8s.io'],
+                resources: ['clusterroles'],
+                resourceNames: ['stonegate:read', 'stonegate:control', 'stonegate:edit', 'stonegate:manage'],
+                verbs: ['bind'],
+              },
+            ],
       );
     }
   },

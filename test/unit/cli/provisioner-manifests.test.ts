@@ -1,6 +1,6 @@
 import t from 'tap';
 import { parseAllDocuments } from 'yaml';
-import { CLUSTER_ROLES } from '../../../src/api/cluster-roles.ts';
+import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../src/api/cluster-roles.ts';
 import type { PolicyRule } from '../../../src/api/kubernetes-object.ts';
 import { manifests } from '../../../src/cli/manifests.ts';
 import { provisionerManifests, provisionerRules } from '../../../src/cli/provisioner-manifests.ts';
@@ -21,11 +21,15 @@ const rightsIn = (rules: readonly PolicyRule[]): string[] =>
   );
 
 t.test('it holds every right that it gives', async (t) => {
-  const held = rightsIn(provisionerRules({ ...shared, mode: 'arktos' }));
-  t.same(
-    rightsIn([...CLUSTER_ROLES.values()].flat()).filter((right) => !held.includes(right)),
-    [],
-  );
+  const basicUser = new Set(rightsIn(CLUSTER_ROLES.get(BASIC_USER_ROLE) ?? []));
+  for (const [mode, roles] of [
+    ['shared', CLUSTER_ROLES],
+    ['arktos', TENANT_CLUSTER_ROLES],
+  ] as const) {
+    const held = rightsIn(provisionerRules({ ...shared, mode }));
+    const lacking = rightsIn([...roles.values()].flat()).filter((right) => !held.includes(right));
+    t.same(mode === 'arktos' ? lacking : lacking.filter((right) => !basicUser.has(right)), [], mode);
+  }
 });
 
 t.test('in an ordinary cluster it does not hold what everybody has there', async (t) => {
@@ -46,11 +50,8 @@ t.test('no rule of it is included in another', async (t) => {
 t.test('it can give nothing beyond: no escalation, no impersonation, no wildcard', async (t) => {
   for (const mode of ['arktos', 'shared'] as const) {
     const rules = provisionerRules({ ...shared, mode });
-    t.notOk(
-      rules.some(({ verbs }) =>
-        verbs.some((verb) => ['escalate', 'bind', 'impersonate', '*'].includes(verb)),
-      ),
-    );
+    t.notOk(rules.some(({ verbs }) => verbs.some((verb) => ['escalate', 'impersonate', '*'].includes(verb))));
+    t.notOk(rules.some(({ verbs, resourceNames }) => verbs.includes('bind') && resourceNames === undefined));
     t.notOk(rules.some(({ resources, apiGroups }) => [resources, apiGroups].flat().includes('*')));
   }
 });
@@ -73,6 +74,15 @@ t.test('roles of somebody else are bound by name alone', async (t) => {
     { resources: ['clusterroles'], resourceNames: ['view'] },
     { resources: ['roles'], resourceNames: ['operators'] },
   ]);
+});
+
+t.test('in arktos mode it may bind the roles that it makes, each by name', async (t) => {
+  const bound = provisionerRules({ ...shared, mode: 'arktos' }).filter(({ verbs }) => verbs.includes('bind'));
+  t.ok(bound.every(({ resourceNames = [] }) => resourceNames.length > 0));
+  t.strictSame(
+    new Set(bound.flatMap(({ resourceNames = [] }) => resourceNames)),
+    new Set(['read', 'control', 'edit', 'manage', 'basic-user'].map((name) => `stonegate:${name}`)),
+  );
 });
 
 t.test('where an administrator keeps the roles it only binds them', async (t) => {

@@ -181,6 +181,19 @@ t.test('what must not be is told to the operator, in the words of the API server
   });
 });
 
+t.test(
+  'a refusal is told in the words of the API server, not as a server that is out of order',
+  async (t) => {
+    const words = 'clusterroles.rbac.authorization.k8s.io "stonegate:edit" not found';
+    const { objects } = setUp(status(404, 'NotFound', words));
+    await t.rejects(objects.create(binding, { namespace: 'web' }, signal), {
+      code: 'ProvisioningRefused',
+      message: 'the API server refuses what provisioning asks for',
+      cause: { message: `create /apis/rbac.authorization.k8s.io/v1/namespaces/web/rolebindings: ${words}` },
+    });
+  },
+);
+
 t.test('a name that is taken is no failure; another conflict is', async (t) => {
   const { objects } = setUp(status(409, 'AlreadyExists'), status(409, 'Conflict'), {
     status: 201,

@@ -126,12 +126,18 @@ t.test('C132 what the user may not is not granted', async (t) => {
   });
 });
 
-t.test('C214 another tenant in the body widens nothing: the user’s own is asked about', async (t) => {
-  const { sent, reviewed } = await post({
-    resourceAttributes: { verb: 'get', resource: 'pods', tenant: 'globex' },
-  });
-  t.match(sent, [{ body: { spec: { resourceAttributes: { tenant: 'acme' } } } }]);
-  t.match(reviewed, [{ resourceAttributes: { tenant: 'acme' } }]);
+t.test('C214 a question about another tenant is denied, as Arktos does, and not asked', async (t) => {
+  for (const tenant of ['globex', 'system', 'all']) {
+    const spec = { resourceAttributes: { verb: 'get', resource: 'pods', tenant } };
+    const { sent, reviewed, status, json } = await post(spec, { review: { allowed: true } });
+    t.strictSame([sent, reviewed, status], [[], [], 201]);
+    t.match(json, { spec, status: { allowed: false, denied: true } });
+  }
+});
+
+t.test('a question that names the own tenant is asked', async (t) => {
+  const spec = { resourceAttributes: { verb: 'get', resource: 'pods', tenant: 'acme' } };
+  t.match((await post(spec)).sent, [{ body: { spec } }]);
 });
 
 t.test('C214 nothing of the body passes but the fields that are looked at', async (t) => {

@@ -1,0 +1,179 @@
+/**
+ * Arktos compares a binding with the *system* tenant's role of that name, not with the tenant's. A user who may write
+ * bindings could so give themselves a stronger role of the tenant. So a binding is forwarded only if the user may `bind`
+ * its role in the tenant, or holds all that a Role of the namespace allows. What Arktos then decides is written in
+ * docs/bindings.md.
+ * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#restrictions-on-role-binding-creation-or-update
+ */
+import type { SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
+import type { TenantName } from '../api/identity.ts';
+import type { ResourceRequest } from '../api/request-info.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import type { BodyAdmission, InspectedBody, InspectedRequest } from './body-admission.ts';
+import { fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
+import { bodyForbidden } from './refusal.ts';
+import { covers, type HeldRule } from './rule-cover.ts';
+
+export interface RoleBindingsOptions {
+  /** Whether the tenant's users may act in no other tenant, and the API server knows tenants at all. */
+  readonly isConfined: (tenant: TenantName) => boolean;
+  /** Asks what the user of the request may do. */
+  readonly review: (
+    request: InspectedRequest,
+    attributes: BindAttributes,
+  ) => Promise<Pick<SubjectAccessReviewStatus, 'allowed' | 'denied'>>;
+}
+
+export interface BindAttributes {
+  readonly verb: 'bind';
+  readonly group: typeof GROUP;
+  readonly version: string;
+  readonly resource: 'roles' | 'clusterroles';
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+interface RoleRef {
+  readonly kind: 'Role' | 'ClusterRole';
+  readonly name: string;
+}
+
+const GROUP = 'rbac.authorization.k8s.io';
+const RESOURCES: ReadonlySet<string> = new Set(['rolebindings', 'clusterrolebindings']);
+const RULE_FIELDS: ReadonlySet<string> = new Set(['verbs', 'apiGroups', 'resources', 'resourceNames']);
+const MAX_BYTES = 1024 * 1024;
+
+export function createRoleBindingsAdmission(options: RoleBindingsOptions): BodyAdmission {
+  return {
+    name: 'role-bindings',
+    maxBytes: MAX_BYTES,
+    formats: new Set(['object', 'json-patch', 'merge-patch', 'strategic-merge-patch']),
+    concerns: ({ apiGroup, resource }, tenant) =>
+      apiGroup === GROUP && RESOURCES.has(resource) && options.isConfined(tenant),
+    async admit(body, request) {
+      if (body.format === 'object') {
+        await assertMayBind(roleRefOf(objectOf(body.content, 'the body')), request, options);
+        return undefined;
+      }
+      const { status, content } = await request.ask('GET', request.path);
+      if (status === 404) throw notFound(request.info);
+      if (status !== 200)
+        throw bodyForbidden(request, 'the stored binding cannot be read with the rights of the user');
+      const stored = roleRefOf(objectOf(content, 'the stored binding'));
+      await assertMayBind(stored, request, options);
+      return withRoleRef(body, stored);
+    },
+  };
+}
+
+/** @throws StatusError BodyMalformed if it could be read as another role, or as none */
+function roleRefOf(binding: JSONObject): RoleRef {
+  const reference = objectOf(fieldOf(binding, 'roleRef'), 'roleRef');
+  const [kind, name] = [textOf(reference, 'kind'), textOf(reference, 'name')];
+  const group = textOf(reference, 'apiGroup');
+  if (group !== GROUP && group !== '') throw malformed(`roleRef.apiGroup is not ${GROUP}`);
+  if (kind !== 'Role' && kind !== 'ClusterRole')
+    throw malformed('roleRef.kind is neither Role nor ClusterRole');
+  if (!isRoleName(name)) throw malformed('roleRef.name is no name of a role');
+  return { kind, name };
+}
+
+/** What may be one segment of a path, as RBAC demands of names. */
+function isRoleName(name: string): boolean {
+  return name !== '' && name !== '.' && name !== '..' && !/[/%]/.test(name);
+}
+
+async function assertMayBind(
+  role: RoleRef,
+  request: InspectedRequest,
+  options: RoleBindingsOptions,
+): Promise<void> {
+  const { info } = request;
+  const { allowed, denied = false } = await options.review(request, {
+    verb: 'bind',
+    group: GROUP,
+    version: info.apiVersion,
+    resource: role.kind === 'Role' ? 'roles' : 'clusterroles',
+    name: role.name,
+    ...(info.namespace !== '' && { namespace: info.namespace }),
+  });
+  if (allowed && !denied) return;
+  if (role.kind === 'Role' && info.namespace !== '' && (await holdsRole(role.name, request))) return;
+  throw bodyForbidden(request, `the user may not bind the ${role.kind} ${JSON.stringify(role.name)}`);
+}
+
+/** Asked as the user: whatever they may not read, or the API server does not list completely, they do not hold. */
+async function holdsRole(name: string, { ask, info, tenant }: InspectedRequest): Promise<boolean> {
+  const namespace = encodeURIComponent(info.namespace);
+  const role = await ask(
+    'GET',
+    `/apis/${GROUP}/v1/tenants/${tenant}/namespaces/${namespace}/roles/${encodeURIComponent(name)}`,
+  );
+  const wanted = role.status === 200 && isJSONObject(role.content) ? rulesOf(role.content.rules) : undefined;
+  if (wanted === undefined) return false;
+  const review = await ask(
+    'POST',
+    `/apis/authorization.k8s.io/v1/tenants/${tenant}/selfsubjectrulesreviews`,
+    {
+      kind: 'SelfSubjectRulesReview',
+      apiVersion: 'authorization.k8s.io/v1',
+      spec: { namespace: info.namespace },
+    },
+  );
+  const answer = review.status === 201 && isJSONObject(review.content) ? review.content.status : undefined;
+  if (!isJSONObject(answer) || answer.incomplete !== false) return false;
+  const held = rulesOf(answer.resourceRules);
+  return held !== undefined && covers(held, wanted);
+}
+
+/** @returns undefined if a rule holds what is not understood */
+function rulesOf(list: unknown): HeldRule[] | undefined {
+  // An empty list of Go's may be null.
+  if (list !== undefined && list !== null && !Array.isArray(list)) return undefined;
+  const rules = (list ?? []).map((rule: unknown) => {
+    if (!isJSONObject(rule) || Object.keys(rule).some((key) => !RULE_FIELDS.has(key))) return undefined;
+    const { verbs, apiGroups = [], resources = [], resourceNames = [] } = rule;
+    return isTexts(verbs) && isTexts(apiGroups) && isTexts(resources) && isTexts(resourceNames)
+      ? { verbs, apiGroups, resources, resourceNames }
+      : undefined;
+  });
+  return rules.every((rule) => rule !== undefined) ? rules : undefined;
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
+}
+
+/**
+ * The patch with the reviewed role in its result: if the stored binding names another one by then, Arktos refuses it.
+ *
+ * @throws StatusError BodyMalformed if the patch is about the role itself, which cannot be changed
+ */
+function withRoleRef({ format, content }: InspectedBody, { kind, name }: RoleRef): unknown {
+  const roleRef = { apiGroup: GROUP, kind, name };
+  if (format === 'json-patch') {
+    if (!Array.isArray(content)) throw malformed('a JSON patch is no list');
+    for (const operation of content) assertLeavesRole(objectOf(operation, 'an operation'));
+    return [...content, { op: 'add', path: '/roleRef', value: roleRef }];
+  }
+  const patch = objectOf(content, 'the patch');
+  const sent = fieldOf(patch, 'roleRef');
+  if (sent !== undefined) {
+    const same = roleRefOf({ roleRef: { ...roleRef, ...objectOf(sent, 'roleRef') } });
+    if (same.kind !== kind || same.name !== name) throw malformed('roleRef cannot be changed');
+  }
+  return { ...patch, roleRef };
+}
+
+function assertLeavesRole(operation: JSONObject): void {
+  if (textOf(operation, 'op') === 'test') return;
+  for (const field of ['path', 'from'] as const)
+    if (/^\/roleref(\/|$)/i.test(textOf(operation, field))) throw malformed('roleRef cannot be changed');
+}
+
+function notFound({ resource, name }: ResourceRequest): StatusError {
+  return new StatusError('NotFound', `${resource}.${GROUP} ${JSON.stringify(name)} not found`, {
+    details: { name, group: GROUP, kind: resource },
+  });
+}

@@ -1,0 +1,251 @@
+/**
+ * What Arktos lets a tenant's user learn and give beyond their tenant's rights, first asked of the API server directly,
+ * then through Stonegate.
+ */
+import { request } from 'node:https';
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../support/apiserver/json.ts';
+import { type Ask, type RunningStonegate, startStonegate } from '../support/stonegate.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+const ACME = { tenant: 'acme' };
+const JSON_TYPE = { 'content-type': 'application/json' };
+const REVIEW_RESOURCES = ['subjectaccessreviews', 'localsubjectaccessreviews'];
+
+async function start(t: Test): Promise<RunningStonegate> {
+  const stonegate = await startStonegate({
+    folder: t.testdir(),
+    mode: 'arktos',
+    configuration: { authentication: { tokenReview: {} } },
+  });
+  t.teardown(() => stonegate.close());
+  const { seed } = stonegate.apiServer;
+  const names = ['rolebindings', 'clusterrolebindings', 'roles', 'clusterroles'];
+  seed.clusterRole(
+    'manager',
+    [
+      { apiGroups: [RBAC], resources: names, verbs: ['get', 'create', 'update', 'patch', 'delete'] },
+      { apiGroups: ['authorization.k8s.io'], resources: REVIEW_RESOURCES, verbs: ['create'] },
+    ],
+    ACME,
+  );
+  seed.clusterRoleBinding('manager', 'manager', ['user:acme:mia'], ACME);
+  // The system's is weak, the tenant's strong.
+  seed.clusterRole('view', []);
+  seed.clusterRole('view', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }], ACME);
+  return stonegate;
+}
+
+/** Of mia, who may write bindings and reviews and nothing else. */
+function tokenOf({ keystone }: RunningStonegate): string {
+  const { directory } = keystone;
+  const [mia, project] = [directory.user('acme', 'mia'), directory.project('acme', 'web')];
+  directory.assign(mia, 'member', { project });
+  return keystone.issue(mia, { project });
+}
+
+function binding(name: string, roleRef: JsonObject, version = 'v1'): JsonObject {
+  return {
+    kind: 'RoleBinding',
+    apiVersion: `${RBAC}/${version}`,
+    metadata: { name },
+    // Not mia, who would hold everything from then on.
+    subjects: [{ kind: 'User', apiGroup: RBAC, name: 'acme:mallory' }],
+    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', ...roleRef },
+  };
+}
+
+const post = (body: unknown, headers: Ask['headers'] = JSON_TYPE): Ask => ({
+  method: 'POST',
+  headers,
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+});
+
+/** As the API server answers Stonegate's own credential, impersonating mia. */
+function direct({ apiServer, authority }: RunningStonegate, path: string, { method, body }: Ask) {
+  return new Promise<number>((resolve, reject) => {
+    const headers = {
+      ...JSON_TYPE,
+      authorization: 'Bearer stonegate-own-token',
+      'impersonate-user': 'acme:mia',
+      'impersonate-group': 'system:authenticated',
+    };
+    const sent = request(`${apiServer.url}${path}`, { method, headers, ca: authority.cert }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+t.test('bindings of a tenant’s user', async (t) => {
+  const stonegate = await start(t);
+  const { ask, apiServer } = stonegate;
+  const token = tokenOf(stonegate);
+  const place = `/apis/${RBAC}/v1/namespaces/default/rolebindings`;
+  const full = place.replace('/v1/', '/v1/tenants/acme/');
+  const stored = () =>
+    apiServer.cluster.store
+      .list({ group: RBAC, resource: 'rolebindings', tenant: 'acme' })
+      .map(({ location }) => location.name);
+
+  await t.test('Arktos itself lets them give a strong role away by the system’s weak one', async (t) => {
+    t.equal(await direct(stonegate, full, post(binding('hole', { name: 'view' }))), 201);
+    t.ok(stored().includes('hole'));
+  });
+
+  await t.test('through Stonegate no form of it is forwarded', async (t) => {
+    const before = stored();
+    const yaml = `kind: RoleBinding\nmetadata: {name: y}\nroleRef: {kind: ClusterRole, name: view}\n`;
+    const json = JSON.stringify(binding('j', { name: 'view' }));
+    for (const [path, options, status] of [
+      [place, post(json), 403],
+      [full, post(json), 403],
+      [`${place}?dryRun=All`, post(json), 403],
+      ...['v1beta1', 'v1alpha1'].map(
+        (version) => [place.replace('/v1/', `/${version}/`), post(json), 403] as const,
+      ),
+      [`/apis/${RBAC}/v1/clusterrolebindings`, post(json), 403],
+      [`${place}/new`, { ...post(binding('new', { name: 'view' })), method: 'PUT' }, 403],
+      [place, post(yaml, { 'content-type': 'application/yaml' }), 403],
+      [place, post(json, { 'content-type': 'application/vnd.kubernetes.protobuf' }), 415],
+      [place, post(json, { 'content-encoding': 'gzip' }), 415],
+      [place, post(json.replace('"roleRef":', '"roleRef":{"name":"x"},"roleRef":')), 400],
+      [place, post(json.replace('"roleRef":', '"RoleRef":')), 400],
+      [place, post('{'), 400],
+    ] as const)
+      t.equal((await ask(token, path, options)).status, status, `${options.method} ${path} ${options.body}`);
+    t.strictSame(stored(), before);
+  });
+
+  await t.test('nor any patch that adds a subject', async (t) => {
+    const subjects = [{ kind: 'User', apiGroup: RBAC, name: 'acme:mallory' }];
+    apiServer.seed.roleBinding('admins', 'view', ['user:acme:root'], ACME);
+    for (const [type, body] of [
+      ['merge-patch+json', { subjects }],
+      ['strategic-merge-patch+json', { subjects }],
+      ['json-patch+json', [{ op: 'add', path: '/subjects/-', value: subjects[0] }]],
+    ] as const) {
+      const headers = { 'content-type': `application/${type}` };
+      const patch = { ...post(body, headers), method: 'PATCH' };
+      t.equal((await ask(token, `${place}/admins`, patch)).status, 403, type);
+    }
+    const put = { ...post(binding('admins', { name: 'view' })), method: 'PUT' };
+    t.equal((await ask(token, `${place}/admins`, put)).status, 403);
+    const apply = post('subjects: []', { 'content-type': 'application/apply-patch+yaml' });
+    t.equal((await ask(token, `${place}/admins`, { ...apply, method: 'PATCH' })).status, 415);
+  });
+
+  await t.test('with the right to bind a role they give it, change it and take it away', async (t) => {
+    apiServer.seed.clusterRole(
+      'binder',
+      [{ apiGroups: [RBAC], resources: ['clusterroles'], resourceNames: ['given'], verbs: ['bind'] }],
+      ACME,
+    );
+    apiServer.seed.clusterRoleBinding('binder', 'binder', ['user:acme:mia'], ACME);
+    apiServer.seed.clusterRole('given', [{ apiGroups: [''], resources: ['pods'], verbs: ['list'] }], ACME);
+    t.equal((await ask(token, place, post(binding('b', { name: 'given' })))).status, 201);
+    const yaml = `kind: RoleBinding\nmetadata: {name: y}\nroleRef: {kind: ClusterRole, name: given}\n`;
+    t.equal((await ask(token, place, post(yaml, { 'content-type': 'application/yaml' }))).status, 201);
+    for (const [type, body] of [
+      ['merge-patch+json', { metadata: { labels: { a: 'b' } } }],
+      ['strategic-merge-patch+json', { subjects: [] }],
+      ['json-patch+json', [{ op: 'add', path: '/metadata/labels/c', value: 'd' }]],
+    ] as const) {
+      const patch = { ...post(body, { 'content-type': `application/${type}` }), method: 'PATCH' };
+      const reply = await ask(token, `${place}/b`, patch);
+      t.match(reply, { status: 200 }, type);
+      t.match(reply.json().roleRef, { kind: 'ClusterRole', name: 'given' });
+    }
+    const put = { ...post(binding('b', { name: 'given' })), method: 'PUT' };
+    t.equal((await ask(token, `${place}/b`, put)).status, 200);
+    t.equal((await ask(token, `${place}/b`, { method: 'DELETE' })).status, 200);
+    const missing = { ...post({}, { 'content-type': 'application/merge-patch+json' }), method: 'PATCH' };
+    t.equal((await ask(token, `${place}/b`, missing)).status, 404);
+  });
+
+  await t.test('a Role whose rules they lack is refused before Arktos looks for the system’s', async (t) => {
+    const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }];
+    apiServer.seed.object(`${RBAC}/v1/roles`, 'team', { rules }, ACME);
+    apiServer.seed.object(`${RBAC}/v1/roles`, 'team', { rules: [] });
+    const body = binding('r', { kind: 'Role', name: 'team' });
+    t.equal((await ask(token, place, post(body))).status, 403);
+    t.equal(await direct(stonegate, full, post(body)), 201);
+  });
+
+  await t.test('a service account of the tenant is held to the same', async (t) => {
+    const account = apiServer.seed.serviceAccountToken({
+      tenant: 'acme',
+      namespace: 'default',
+      name: 'robot',
+    });
+    apiServer.seed.object(
+      `${RBAC}/v1/clusterrolebindings`,
+      'robot',
+      {
+        subjects: [{ kind: 'ServiceAccount', namespace: 'default', name: 'robot' }],
+        roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: 'manager' },
+      },
+      ACME,
+    );
+    const reply = await ask(account, place, post(binding('sa', { name: 'view' })));
+    t.match(reply, { status: 403, body: /may not bind the ClusterRole/ });
+  });
+});
+
+t.test('access reviews of a tenant’s user', async (t) => {
+  const stonegate = await start(t);
+  const { ask } = stonegate;
+  const token = tokenOf(stonegate);
+  const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+  const listPods = { verb: 'list', resource: 'pods', namespace: 'default' };
+  const review = (user: string, attributes: JsonObject = {}) => ({
+    kind: 'SubjectAccessReview',
+    apiVersion: 'authorization.k8s.io/v1',
+    spec: { user, resourceAttributes: { ...listPods, ...attributes } },
+  });
+  const attack = review('globex:bob', { tenant: 'globex' });
+
+  await t.test('Arktos itself tells them the rights of other tenants’ users', async (t) => {
+    const full = path.replace('/v1/', '/v1/tenants/acme/');
+    t.equal(await direct(stonegate, full, post(attack)), 201);
+  });
+
+  await t.test('through Stonegate no such question is put', async (t) => {
+    const local = '/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews';
+    for (const [where, body] of [
+      [path, attack],
+      [path.replace('/v1/', '/v1beta1/'), attack],
+      [path.replace('/v1/', '/v1/tenants/acme/'), attack],
+      [`${path}?dryRun=All`, attack],
+      [local, { ...attack, kind: 'LocalSubjectAccessReview' }],
+      [path, review('globex:bob')],
+      [path, review('acme:alice', { tenant: 'globex' })],
+      [path, review('system:stonegate:dora', { tenant: 'system' })],
+    ] as const)
+      t.match(await ask(token, where, post(body)), { status: 403, body: /AccessDenied/ }, where);
+    const doubled = JSON.stringify(review('acme:alice')).replace('"user":', '"user":"globex:bob","user":');
+    t.equal((await ask(token, path, post(doubled))).status, 400);
+    t.equal((await ask(token, path, post(attack, { 'content-type': 'text/plain' }))).status, 415);
+  });
+
+  await t.test(
+    'questions about users of their own tenant are answered, with the tenant filled in',
+    async (t) => {
+      const reply = await ask(token, path, post(review('acme:alice')));
+      t.match(reply.json(), { spec: { resourceAttributes: { tenant: 'acme' } }, status: { allowed: true } });
+      t.match((await ask(token, path, post(review('acme:nobody')))).json().status, { allowed: false });
+    },
+  );
+
+  await t.test('a question about oneself in another tenant is denied', async (t) => {
+    const self = path.replace('/subject', '/selfsubject');
+    const body = {
+      ...review(''),
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes: { ...listPods, tenant: 'globex' } },
+    };
+    t.match((await ask(token, self, post(body))).json().status, { allowed: false, denied: true });
+  });
+});

@@ -1,0 +1,41 @@
+/** A request as a body admission sees it, with an API server that answers what the test says. */
+import type { InspectedRequest, UserAnswer } from '../../src/admission/body-admission.ts';
+import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
+import { toTenantName } from '../../src/tenancy/tenant-name.ts';
+
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+export interface InspectedOptions {
+  readonly method?: string;
+  /** The tenant's full path. */
+  readonly path: string;
+  /** Of the tenant `acme`. */
+  readonly username?: string;
+  readonly answer?: (asked: Asked) => UserAnswer;
+}
+
+export function inspectedRequest(options: InspectedOptions): InspectedRequest & { readonly asked: Asked[] } {
+  const { method = 'POST', path, username = 'acme:mia' } = options;
+  const info = parseRequestInfo(method, path, { readsTenantFromPath: true });
+  if (!info.isResourceRequest) throw new TypeError(`${path} is no resource's`);
+  const asked: Asked[] = [];
+  return {
+    method,
+    info,
+    path,
+    user: { username, uid: '', groups: ['system:authenticated'], extra: {} },
+    tenant: toTenantName('acme'),
+    sender: { kind: 'stonegate' },
+    signal: new AbortController().signal,
+    asked,
+    async ask(how, where, body) {
+      const question = { method: how, path: where, ...(body !== undefined && { body }) };
+      asked.push(question);
+      return options.answer?.(question) ?? { status: 404, content: {} };
+    },
+  };
+}
