@@ -5,8 +5,10 @@
 
 import { heldBack, lossesOf } from './bindings/deletion-guard.ts';
 import { USERS_WARNING } from './bindings/grants.ts';
+import { systemBindingWarnings } from './bindings/system-bindings.ts';
 import { type SyncParts, sync } from './cli/sync.ts';
 import type { CommandIO } from './cli/usage.ts';
+import { createClusterObjects } from './clients/cluster-objects.ts';
 import { createKeystoneClient } from './clients/keystone.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { systemClock } from './lib/clock.ts';
@@ -39,12 +41,16 @@ const withProvisioning: SyncParts['withProvisioning'] = async (loaded, run) => {
       throw new Error('authentication.keystone.serviceCredential is required: nobody else may list projects');
     if (upstream === undefined)
       throw new Error('bindings.credential is required: what impersonates must not also give rights');
+    const mode = tenancyModeOf(tenancy, authentication);
     const provisioning = createProvisioning(loaded, {
       directory: client.directory,
       fetcher: upstream,
-      mode: tenancyModeOf(tenancy, authentication),
+      mode,
     });
+    const objects = createClusterObjects(upstream);
     return await run({
+      clusterWarnings: async (signal) =>
+        mode.readsTenantFromPath ? systemBindingWarnings(objects, tenancy.systemTenant, signal) : [],
       warnings: bindings.subjects === 'users' ? [USERS_WARNING] : [],
       heldBack: (plan) => lossesOf(heldBack(plan, bindings.maxDeletedShare), plan),
       ...provisioning,

@@ -47,6 +47,8 @@ export interface SyncProgress {
 export interface SyncProvisioning<Plan extends ShownPlan> {
   /** What the operator has to know of this configuration. */
   readonly warnings: readonly string[];
+  /** The same of what is in the cluster. */
+  readonly clusterWarnings: (signal: AbortSignal) => Promise<readonly string[]>;
   readonly plan: (signal: AbortSignal) => Promise<Plan>;
   /** Where deletions wait for `--force`, the largest loss first. */
   readonly heldBack: (plan: Plan) => readonly ShownLoss[];
@@ -100,13 +102,14 @@ export function sync(argv: readonly string[], io: CommandIO, parts: SyncParts): 
 }
 
 async function run<Plan extends ShownPlan>(
-  { warnings, plan: makePlan, heldBack, apply }: SyncProvisioning<Plan>,
+  { warnings, clusterWarnings, plan: makePlan, heldBack, apply }: SyncProvisioning<Plan>,
   { dryRun, force }: { readonly dryRun: boolean; readonly force: boolean },
   { stdout, stderr }: CommandIO,
 ): Promise<number> {
   for (const warning of warnings) stderr(`warning: ${warning}\n`);
   // Who breaks it off ends the process: each change stands for itself.
   const { signal } = new AbortController();
+  for (const warning of await clusterWarnings(signal)) stderr(columns([[`warning: ${warning}`]]));
   const plan = await makePlan(signal);
   const held = force ? [] : heldBack(plan);
   if (dryRun) {

@@ -200,6 +200,18 @@ t.test('arktos: in a tenant that somebody else made, roles on the domain are not
   t.equal(await statusOf(keystone.issue(boss, { domain }), '/api/v1/namespaces'), 403);
 });
 
+t.test(
+  'arktos: role bindings of the system tenant, which count in every tenant, are warned about',
+  async (t) => {
+    const { sync, apiServer } = await setUp(t, { mode: 'arktos' });
+    apiServer.seed.roleBinding('ops', 'view', ['group:keystone:system:role:admin']);
+    t.match(await sync('--dry-run'), {
+      code: 0,
+      stderr: /^warning: the RoleBinding default\/ops of the tenant system counts in .* every tenant$/m,
+    });
+  },
+);
+
 t.test('arktos: a tenant that was provisioned before gets the right to bind with the next run', async (t) => {
   const { sync, apiServer, list } = await setUp(t, { mode: 'arktos' });
   await sync();

@@ -13,13 +13,14 @@ export interface InspectedOptions {
   readonly method?: string;
   /** The tenant's full path. */
   readonly path: string;
-  /** Of the tenant `acme`. */
   readonly username?: string;
+  /** Without it, `acme`. */
+  readonly tenant?: string;
   readonly answer?: (asked: Asked) => UserAnswer;
 }
 
 export function inspectedRequest(options: InspectedOptions): InspectedRequest & { readonly asked: Asked[] } {
-  const { method = 'POST', path, username = 'acme:mia' } = options;
+  const { method = 'POST', path, username = 'acme:mia', tenant = 'acme' } = options;
   const info = parseRequestInfo(method, path, { readsTenantFromPath: true });
   if (!info.isResourceRequest) throw new TypeError(`${path} is no resource's`);
   const asked: Asked[] = [];
@@ -28,7 +29,7 @@ export function inspectedRequest(options: InspectedOptions): InspectedRequest & 
     info,
     path,
     user: { username, uid: '', groups: ['system:authenticated'], extra: {} },
-    tenant: toTenantName('acme'),
+    tenant: toTenantName(tenant),
     sender: { kind: 'stonegate' },
     signal: new AbortController().signal,
     asked,

@@ -1,0 +1,34 @@
+/**
+ * Role bindings in namespaces of Arktos' system tenant: for a user of the system tenant each counts in the namespace of
+ * the same name of every tenant. Few operators mean that, so they are told.
+ */
+import type { Binding } from '../api/kubernetes-object.ts';
+import type { ClusterObjects } from './cluster-objects.ts';
+
+/** Prefix of the users that Stonegate sends for people of the system tenant. */
+const PEOPLE = /^[^:]+:stonegate:/;
+const EVERYONE: ReadonlySet<string> = new Set(['system:authenticated', 'system:unauthenticated']);
+
+/**
+ * @returns one line for each binding that counts in every tenant
+ * @throws StatusError as `ClusterObjects.list` does
+ */
+export async function systemBindingWarnings(
+  objects: Pick<ClusterObjects, 'list'>,
+  systemTenant: string,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const bindings = await objects.list('RoleBinding', { tenant: systemTenant }, '', signal);
+  return bindings.filter(namesPeople).map(({ metadata: { name, namespace = '' } }) => {
+    return `the RoleBinding ${namespace}/${name} of the tenant ${systemTenant} counts in the namespace ${namespace} of every tenant`;
+  });
+}
+
+/** Users and groups of the API server's own components are left out: they have such bindings in every cluster. */
+function namesPeople({ subjects }: Pick<Binding, 'subjects'>): boolean {
+  return subjects.some(
+    ({ kind, name }) =>
+      (kind === 'User' || kind === 'Group') &&
+      (!name.startsWith('system:') || PEOPLE.test(name) || EVERYONE.has(name)),
+  );
+}
