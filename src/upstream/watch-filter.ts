@@ -81,7 +81,7 @@ export class WatchFilter {
       }
       if (this.#decided) at = this.#readRest(bytes, at);
     }
-    if (passing < bytes.length) parts.push(bytes.subarray(passing));
+    if (passing < bytes.length) parts.push(passing === 0 ? bytes : bytes.subarray(passing));
     return parts;
   }
 
@@ -92,17 +92,24 @@ export class WatchFilter {
 
   /** @returns where it stopped: behind the line's beginning, or at the end of the bytes */
   #readBeginning(bytes: Buffer, from: number): number {
+    let expected = this.#kind?.beginning ?? START;
+    let read = this.#read;
     let at = from;
-    while (at < bytes.length && !this.#decided) {
-      const byte = bytes[at];
-      if (this.#read === START.length) this.#kind = KINDS.get(byte);
-      const expected = this.#read < START.length ? START : this.#kind?.beginning;
-      if (expected === undefined || expected[this.#read] !== byte)
+    for (; at < bytes.length; at += 1) {
+      if (read === START.length) {
+        this.#kind = KINDS.get(bytes[at]);
+        expected = this.#kind?.beginning ?? START;
+      }
+      if (expected[read] !== bytes[at])
         throw new Error('the API server answered a watch with a line that is no known event');
-      this.#read += 1;
-      this.#decided = this.#read === this.#kind?.beginning.length;
-      at += 1;
+      read += 1;
+      if (read > START.length && read === expected.length) {
+        this.#decided = true;
+        at += 1;
+        break;
+      }
     }
+    this.#read = read;
     return at;
   }
 

@@ -112,6 +112,7 @@ async function bodyOf(exchange: Exchange, { path, bodyTimeout, clock }: WebhookO
     throw new StatusError(
       'MethodNotAllowed',
       'the server does not allow this method on the requested resource',
+      { allow: ['POST'] },
     );
   }
   const [type = ''] = (headerValue(headers, 'content-type') ?? JSON_TYPE).split(';', 1);

@@ -12,10 +12,10 @@ import { createUpstream } from '../../../src/upstream/upstream.ts';
 import { startExchangeServer } from '../../support/raw-http/exchange-server.ts';
 import { spreadOf } from '../statistics.ts';
 
-const EVENTS = 20_000;
-const TURNS = 41;
+const EVENTS = 5_000;
+const TURNS = 31;
 /** Programs that compile themselves. */
-const FIRST_TURNS = 10;
+const FIRST_TURNS = 8;
 const KINDS = [
   { name: 'events of 300 bytes, one a packet', bytes: 300, together: 1 },
   { name: 'events of 2 kB, one a packet', bytes: 2_000, together: 1 },
