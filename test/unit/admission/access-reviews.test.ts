@@ -1,6 +1,5 @@
 import t from 'tap';
 import { createAccessReviewsAdmission } from '../../../src/admission/access-reviews.ts';
-import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { inspectedRequest } from '../../support/inspected.ts';
 
 const V1 = '/apis/authorization.k8s.io/v1/tenants/acme';
