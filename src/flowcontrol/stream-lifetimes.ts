@@ -24,8 +24,7 @@ export interface StreamSettings {
 export interface StreamLifetimesOptions {
   readonly registry: StreamRegistry;
   readonly settings: StreamSettings;
-  /** Asked for each time: a reload may replace it. */
-  readonly drops: () => Drops;
+  readonly drops: Drops;
   /**
    * Validates the credential again, and ends those of its streams that it does not allow any more. Rejects if it cannot
    * be validated now.
@@ -63,15 +62,14 @@ export class StreamLifetimes {
   constructor(options: StreamLifetimesOptions) {
     this.settings = options.settings;
     this.#options = options;
-    this.#drops = options.drops();
+    this.#drops = options.drops;
     this.#learned = this.#drops.learned;
     options.registry.onOpen = (stream) => this.#begin(stream);
   }
 
   /** Another configuration is in force. All credentials are validated by it. */
-  reloaded(settings: StreamSettings): void {
+  reloaded(settings: StreamSettings, drops: Drops): void {
     this.settings = settings;
-    const drops = this.#options.drops();
     const replaced = drops !== this.#drops;
     this.#drops = drops;
     for (const credential of this.#options.registry.credentials) {

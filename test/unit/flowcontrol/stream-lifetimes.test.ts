@@ -43,7 +43,7 @@ function setUp({ fraction = 0, settings = SETTINGS } = {}) {
   const lifetimes = new StreamLifetimes({
     registry,
     settings,
-    drops: () => drops,
+    drops,
     recheck(credential) {
       checked.push(credential);
       return check.now(credential);
@@ -59,7 +59,7 @@ function setUp({ fraction = 0, settings = SETTINGS } = {}) {
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { clock, registry, lifetimes, dropped, checked, check, pass };
+  return { clock, registry, lifetimes, drops, dropped, checked, check, pass };
 }
 
 t.test('a credential is validated once for all its streams, at most once in the recheck time', async (t) => {
@@ -181,9 +181,9 @@ t.test(
 );
 
 t.test('a reload: everything is validated by the new configuration within seconds', async (t) => {
-  const { registry, lifetimes, checked, pass } = setUp({ fraction: 0.9 });
+  const { registry, lifetimes, drops, checked, pass } = setUp({ fraction: 0.9 });
   registry.open(streamFacts());
-  lifetimes.reloaded({ ...SETTINGS, recheck: HOUR });
+  lifetimes.reloaded({ ...SETTINGS, recheck: HOUR }, drops);
   await pass(5_000);
   t.equal(checked.length, 1);
 });
