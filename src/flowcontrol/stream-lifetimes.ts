@@ -72,6 +72,7 @@ export class StreamLifetimes {
     this.settings = settings;
     const replaced = drops !== this.#drops;
     this.#drops = drops;
+    if (replaced) this.#learned = drops.learned;
     for (const credential of this.#options.registry.credentials) {
       if (replaced) this.#watchDrops(credential);
       credential.lookAt = 0;
@@ -194,14 +195,22 @@ export class StreamLifetimes {
   async #recheck(credential: StreamCredential): Promise<void> {
     this.#postpone(credential, this.settings.recheck);
     try {
-      if (await credential.endings?.confirmDropped()) this.#end(credential, 'dropped');
-      else if (credential.expiresAt > this.#options.clock.now()) await this.#options.recheck(credential);
+      // Its last stream may have ended while it waited.
+      if (!credential.ring.alone) await this.#validate(credential);
       credential.unverifiedSince = undefined;
     } catch (error) {
       this.#unverified(credential, error);
     } finally {
       credential.checking = false;
     }
+  }
+
+  async #validate(credential: StreamCredential): Promise<void> {
+    const expired = credential.expiresAt <= this.#options.clock.now();
+    const { endings, revocations } = credential;
+    if ((await endings?.confirmDropped()) || (expired && (await revocations?.confirmDropped())))
+      this.#end(credential, 'dropped');
+    else if (!expired) await this.#options.recheck(credential);
   }
 
   /** Its backend is down, beyond the time for which its cache answers; or too slow. */
