@@ -182,7 +182,7 @@ t.test('Keystone fails while a credential is validated again', async (t) => {
     keystone: { staleIfUnavailable: '1h' },
   });
   const watch = await open(keystoneToken('alice'), WATCH);
-  for (const fault of ['error', 'garbage', 'hang', 'reset'] as const) {
+  for (const fault of ['garbage', 'hang'] as const) {
     const calls = keystone.calls.length;
     keystone.fault = fault;
     await eventually(() => keystone.calls.length > calls);
