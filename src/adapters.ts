@@ -12,7 +12,6 @@ import type { CredentialCache, ForgettingCredentialCache } from './authenticatio
 import { keystoneTokenCodec } from './authentication/keystone-codec.ts';
 import { type VouchedUser, vouchedUserCodec } from './authentication/vouched-user.ts';
 import type { ClearableCredentialCache } from './cache/credential-cache-parts.ts';
-import { createDrops } from './cache/drop-watch.ts';
 import type { SharedCache } from './cache/shared-cache.ts';
 import type { LeaseStore } from './cache/shared-store.ts';
 import { createCredentialCache } from './cache/tiered.ts';
@@ -20,10 +19,8 @@ import { createFirstContact, type FirstContact } from './clients/first-contact.t
 import { createKeystoneClient, type KeystoneClient } from './clients/keystone.ts';
 import { createIssuerKeys, type DiscoveredIssuerKeys } from './clients/oidc.ts';
 import type { LoadedConfiguration } from './config/load.ts';
-import type { Drops } from './flowcontrol/ports.ts';
 import { KeystoneParts, type RoleCaches } from './keystone-parts.ts';
 import { createKept, type Keeping, type Kept, keepTogether, type TwoStep } from './lib/kept.ts';
-import { oncePer } from './lib/once-per.ts';
 import {
   fingerprintOf,
   type Shared,
@@ -109,17 +106,6 @@ export class Adapters implements TwoStep {
     const { current } = this.#upstream;
     if (current === undefined) throw new Error('nothing is in force yet');
     return current;
-  }
-
-  /**
-   * What is dropped by operators and revoked by Keystone; the same object while the shared cache is the same.
-   *
-   * @throws Error before the first commit
-   */
-  get dropsInForce(): Drops {
-    const { current } = this.#shared;
-    if (current === undefined) throw new Error('nothing is in force yet');
-    return dropsOf(current.cache);
   }
 
   keystone(loaded: LoadedConfiguration, keystone: KeystoneConfiguration): Keystone {
@@ -256,6 +242,5 @@ export class Adapters implements TwoStep {
   }
 }
 
-const dropsOf = oncePer(createDrops);
 const closeKeys = (keys: DiscoveredIssuerKeys) => keys.close();
 const startKeys = (keys: DiscoveredIssuerKeys) => keys.start();

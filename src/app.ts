@@ -9,8 +9,6 @@ import { createApiServerProbe } from './clients/kube-apiserver.ts';
 import { warnOfCertificates } from './config/certificate-periods.ts';
 import type { LoadedConfiguration, LoadSources, Watched } from './config/load.ts';
 import { createReloader, type Reloader } from './config/reload.ts';
-import { StreamLifetimes } from './flowcontrol/stream-lifetimes.ts';
-import { StreamRegistry } from './flowcontrol/stream-registry.ts';
 import { systemClock } from './lib/clock.ts';
 import { systemRandom } from './lib/random.ts';
 import type { Surroundings } from './made-of.ts';
@@ -21,6 +19,7 @@ import { observeAll } from './observability/observers.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { pipelineOf } from './pipeline-of.ts';
+import { createProcessStreams } from './process-streams.ts';
 import { startPortal } from './serve-portal.ts';
 import { startWebhook } from './serve-webhook.ts';
 import { ServedProvisioning } from './served-provisioning.ts';
@@ -77,10 +76,12 @@ export async function createApp(options: AppOptions): Promise<App> {
   const adapters = new Adapters(surroundings);
   const observer = observerOf(audit, metrics, surroundings);
   const provisioning = new ServedProvisioning(surroundings, adapters);
-  const streams = new StreamRegistry({ ...surroundings, limits: configuration.limits.streams });
-  // Streams see by it what is dropped, whether or not anything is cached.
-  adapters.shared(loaded);
-  let current = pipelineOf(loaded, adapters, surroundings, observer, streams, provisioning.prepare(loaded));
+  const streams = createProcessStreams(loaded, adapters, surroundings, (credential) =>
+    current.recheck(credential),
+  );
+  const build = (next: LoadedConfiguration) =>
+    pipelineOf(next, adapters, surroundings, observer, streams.registry, provisioning.prepare(next));
+  let current = build(loaded);
   /** When no request is undecided in a pipeline that was replaced. */
   let former: Promise<unknown> = Promise.resolve();
 
@@ -114,13 +115,6 @@ export async function createApp(options: AppOptions): Promise<App> {
   /** Whatever is prepared before it is in force, in this order: the later ask the earlier. */
   const parts = [adapters, provisioning, portal, webhook].filter((part) => part !== undefined);
   for (const part of parts) part.commit();
-  const lifetimes = new StreamLifetimes({
-    ...surroundings,
-    registry: streams,
-    settings: configuration.limits.streams,
-    drops: () => adapters.dropsInForce,
-    recheck: (credential) => current.recheck(credential),
-  });
   const fetcher = () => adapters.upstreamInForce;
   const probe = createApiServerProbe({ ...surroundings, fetcher, interval: PROBE_INTERVAL });
   probe.start();
@@ -148,16 +142,15 @@ export async function createApp(options: AppOptions): Promise<App> {
   function prepare(next: LoadedConfiguration): () => void {
     try {
       const setTLS = listener.prepareTLS(tlsOf(next));
-      adapters.shared(next);
-      const built = pipelineOf(next, adapters, surroundings, observer, streams, provisioning.prepare(next));
+      const setStreams = streams.prepare(next);
+      const built = build(next);
       portal?.prepare(next, built.stages);
       webhook?.prepare(next, built.stages);
       return () => {
         setTLS();
         current = built;
         for (const part of parts) part.commit();
-        streams.limits = next.configuration.limits.streams;
-        lifetimes.reloaded(next.configuration.limits.streams);
+        setStreams();
         logger.setLevel(next.configuration.log.level);
       };
     } catch (error) {
@@ -179,7 +172,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     afterwards: [
       { name: 'reloader', close: () => reloader.close() },
       { name: 'probe', close: () => probe.stop() },
-      { name: 'streams', close: () => lifetimes.stop() },
+      { name: 'streams', close: () => streams.stop() },
       { name: 'provisioning', close: () => provisioning.close() },
       { name: 'adapters', close: () => adapters.close() },
       { name: 'audit', close: () => audit.close() },

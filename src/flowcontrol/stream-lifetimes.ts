@@ -24,8 +24,7 @@ export interface StreamSettings {
 export interface StreamLifetimesOptions {
   readonly registry: StreamRegistry;
   readonly settings: StreamSettings;
-  /** Asked for each time: a reload may replace it. */
-  readonly drops: () => Drops;
+  readonly drops: Drops;
   /**
    * Validates the credential again, and ends those of its streams that it does not allow any more. Rejects if it cannot
    * be validated now.
@@ -63,17 +62,17 @@ export class StreamLifetimes {
   constructor(options: StreamLifetimesOptions) {
     this.settings = options.settings;
     this.#options = options;
-    this.#drops = options.drops();
+    this.#drops = options.drops;
     this.#learned = this.#drops.learned;
     options.registry.onOpen = (stream) => this.#begin(stream);
   }
 
   /** Another configuration is in force. All credentials are validated by it. */
-  reloaded(settings: StreamSettings): void {
+  reloaded(settings: StreamSettings, drops: Drops): void {
     this.settings = settings;
-    const drops = this.#options.drops();
     const replaced = drops !== this.#drops;
     this.#drops = drops;
+    if (replaced) this.#learned = drops.learned;
     for (const credential of this.#options.registry.credentials) {
       if (replaced) this.#watchDrops(credential);
       credential.lookAt = 0;
@@ -196,14 +195,22 @@ export class StreamLifetimes {
   async #recheck(credential: StreamCredential): Promise<void> {
     this.#postpone(credential, this.settings.recheck);
     try {
-      if (await credential.endings?.confirmDropped()) this.#end(credential, 'dropped');
-      else if (credential.expiresAt > this.#options.clock.now()) await this.#options.recheck(credential);
+      // Its last stream may have ended while it waited.
+      if (!credential.ring.alone) await this.#validate(credential);
       credential.unverifiedSince = undefined;
     } catch (error) {
       this.#unverified(credential, error);
     } finally {
       credential.checking = false;
     }
+  }
+
+  async #validate(credential: StreamCredential): Promise<void> {
+    const expired = credential.expiresAt <= this.#options.clock.now();
+    const { endings, revocations } = credential;
+    if ((await endings?.confirmDropped()) || (expired && (await revocations?.confirmDropped())))
+      this.#end(credential, 'dropped');
+    else if (!expired) await this.#options.recheck(credential);
   }
 
   /** Its backend is down, beyond the time for which its cache answers; or too slow. */

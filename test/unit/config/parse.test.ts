@@ -148,6 +148,7 @@ limits:
     queue: 19
     queueTimeout: 20s
   perTenant: { perSecond: 21, burst: 22 }
+  streams: { perUser: 31, perTenant: 32, endWithCredential: false, recheck: 33s, tunnelMaxAge: 34s }
 webhook:
   bind: 127.0.0.1:3
   path: /hook
@@ -312,6 +313,13 @@ log: { level: debug }
         queueTimeout: 20_000,
       },
       perTenant: { perSecond: 21, burst: 22 },
+      streams: {
+        perUser: 31,
+        perTenant: 32,
+        endWithCredential: false,
+        recheck: 33_000,
+        tunnelMaxAge: 34_000,
+      },
     },
     webhook: {
       bind: '127.0.0.1:3',

@@ -43,7 +43,7 @@ function setUp({ fraction = 0, settings = SETTINGS } = {}) {
   const lifetimes = new StreamLifetimes({
     registry,
     settings,
-    drops: () => drops,
+    drops,
     recheck(credential) {
       checked.push(credential);
       return check.now(credential);
@@ -59,7 +59,7 @@ function setUp({ fraction = 0, settings = SETTINGS } = {}) {
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { clock, registry, lifetimes, dropped, checked, check, pass };
+  return { clock, registry, lifetimes, drops, dropped, checked, check, pass };
 }
 
 t.test('a credential is validated once for all its streams, at most once in the recheck time', async (t) => {
@@ -181,9 +181,9 @@ t.test(
 );
 
 t.test('a reload: everything is validated by the new configuration within seconds', async (t) => {
-  const { registry, lifetimes, checked, pass } = setUp({ fraction: 0.9 });
+  const { registry, lifetimes, drops, checked, pass } = setUp({ fraction: 0.9 });
   registry.open(streamFacts());
-  lifetimes.reloaded({ ...SETTINGS, recheck: HOUR });
+  lifetimes.reloaded({ ...SETTINGS, recheck: HOUR }, drops);
   await pass(5_000);
   t.equal(checked.length, 1);
 });
@@ -199,4 +199,16 @@ t.test('without streams no timer runs, nor after the end of the process has begu
   registry.open(streamFacts());
   lifetimes.stop();
   t.equal(clock.pending, 0);
+});
+
+t.test('a credential whose last stream has ended is not asked about', async (t) => {
+  const { registry, checked, check, pass } = setUp();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  check.now = () => promise;
+  const streams = Array.from({ length: 5 }, (_, i) => registry.open(streamFacts({ token: `token ${i}` })));
+  await pass(MINUTE);
+  for (const stream of streams) registry.close(stream);
+  resolve();
+  await pass(1_000);
+  t.equal(checked.length, 4, 'the fifth had to wait');
 });

@@ -50,6 +50,7 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   metrics.webhookReview('TokenReview', 'authenticated');
   const changes = { create: 1, update: 0, delete: 0 };
   metrics.provisioned({ trigger: 'periodic', result: 'ok', changes, refusals: 0, heldBack: 0 });
+  metrics.streamEnded('watch', 'expired');
   metrics.reload('ok');
   metrics.auditEventLost();
   const text = await metrics.text();
