@@ -148,6 +148,7 @@ limits:
     queue: 19
     queueTimeout: 20s
   perTenant: { perSecond: 21, burst: 22 }
+  tenantQueue: { requests: 23, bytes: 2000000 }
 webhook:
   bind: 127.0.0.1:3
   path: /hook
@@ -312,6 +313,7 @@ log: { level: debug }
         queueTimeout: 20_000,
       },
       perTenant: { perSecond: 21, burst: 22 },
+      tenantQueue: { requests: 23, bytes: 2_000_000 },
     },
     webhook: {
       bind: '127.0.0.1:3',
