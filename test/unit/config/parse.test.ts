@@ -149,6 +149,7 @@ limits:
     queueTimeout: 20s
   perTenant: { perSecond: 21, burst: 22 }
   streams: { perUser: 31, perTenant: 32, endWithCredential: false, recheck: 33s, tunnelMaxAge: 34s }
+  tenantQueue: { requests: 23, bytes: 2000000 }
 webhook:
   bind: 127.0.0.1:3
   path: /hook
@@ -320,6 +321,7 @@ log: { level: debug }
         recheck: 33_000,
         tunnelMaxAge: 34_000,
       },
+      tenantQueue: { requests: 23, bytes: 2_000_000 },
     },
     webhook: {
       bind: '127.0.0.1:3',

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { fromRawHeaders, headerValues } from '../../../src/lib/header-list.ts';
 import type { Exchange } from '../../../src/pipeline/exchange.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { DISCARD_TIMEOUT } from '../../../src/upstream/discarded-response.ts';
 import { eventually } from '../../support/eventually.ts';
 import { codeOf, type Relay, type RelayOptions, startRelay, TIMEOUTS } from '../../support/raw-http/relay.ts';
 
@@ -740,8 +741,9 @@ t.test('a client that leaves ends its request at once', async (t) => {
     const connection = await relay.upstream.next();
     await connection.until('\r\n\r\n');
     client.reset();
-    await connection.untilEnd();
     t.same(await relay.ending(), { result: { status: 0, aborted: true }, heads: [] });
+    relay.clock.advance(DISCARD_TIMEOUT);
+    await connection.untilEnd();
     t.equal(relay.clock.pending, 0);
   });
 
