@@ -49,4 +49,8 @@ export function missing(...programs: readonly string[]): string | false {
 
 /** Why tests on a real kube-apiserver cannot run here; false if they can. */
 export const missingKubernetes = (release: Release = NEWEST): string | false =>
-  missing(etcd(), kubeApiserver(release), kubeControllerManager());
+  missing(etcd(), kubeApiserver(release));
+
+/** The same for tests that need its controllers too. */
+export const missingControllers = (): string | false =>
+  missing(etcd(), kubeApiserver(NEWEST), kubeControllerManager());
