@@ -18,7 +18,9 @@ import { createCredentialCache } from './cache/tiered.ts';
 import { createFirstContact, type FirstContact } from './clients/first-contact.ts';
 import { createKeystoneClient, type KeystoneClient } from './clients/keystone.ts';
 import { createIssuerKeys, type DiscoveredIssuerKeys } from './clients/oidc.ts';
+import { type AskedUpstreamRights, createUpstreamRights } from './clients/upstream-rights.ts';
 import type { LoadedConfiguration } from './config/load.ts';
+import { optionalExtraKeysOf } from './config/optional-extra-keys.ts';
 import { KeystoneParts, type RoleCaches } from './keystone-parts.ts';
 import { createKept, type Keeping, type Kept, keepTogether, type TwoStep } from './lib/kept.ts';
 import {
@@ -29,6 +31,7 @@ import {
   sharedMadeOf,
   sharedOf,
   upstreamCredential,
+  upstreamMadeOf,
 } from './made-of.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
@@ -49,6 +52,10 @@ export class Adapters implements TwoStep {
     await upstream.close();
     this.#upstreams.delete(upstream);
   });
+  readonly #rights = createKept<AskedUpstreamRights>(
+    (rights) => rights.stop(),
+    (rights) => rights.start(),
+  );
   readonly #shared = createKept<Shared>(({ cache }) => cache.close());
   readonly #keystone = createKept<Keystone>(
     ({ client, contact }) => {
@@ -64,6 +71,7 @@ export class Adapters implements TwoStep {
   readonly #keystoneParts: KeystoneParts;
   readonly #all: Keeping = keepTogether(() => [
     this.#upstream,
+    this.#rights,
     this.#shared,
     this.#keystone,
     this.#tokens,
@@ -83,8 +91,7 @@ export class Adapters implements TwoStep {
     const ca = upstream.caFile === undefined ? {} : { ca: loaded.file(upstream.caFile) };
     const { timeouts, limits } = server;
     const passThrough = loaded.configuration.authentication.tokenReview !== undefined;
-    const madeOf = fingerprintOf(upstream, timeouts.body, limits.bodyBytes, credential, ca, passThrough);
-    return this.#upstream.take(madeOf, () => {
+    return this.#upstream.take(upstreamMadeOf(loaded), () => {
       const built = createUpstream({
         ...this.#around,
         server: upstream.server,
@@ -97,6 +104,18 @@ export class Adapters implements TwoStep {
       this.#upstreams.add(built);
       return built;
     });
+  }
+
+  /** What Stonegate's own credential may impersonate. */
+  upstreamRights(loaded: LoadedConfiguration): AskedUpstreamRights {
+    const { authentication, tenancy } = loaded.configuration;
+    const optionalKeys = optionalExtraKeysOf(authentication);
+    const mayBeConstrained = tenancy.mode === 'shared';
+    const madeOf = fingerprintOf(upstreamMadeOf(loaded), optionalKeys, mayBeConstrained);
+    const fetcher = this.upstream(loaded);
+    return this.#rights.take(madeOf, () =>
+      createUpstreamRights({ ...this.#around, fetcher, optionalKeys, mayBeConstrained }),
+    );
   }
 
   /**

@@ -40,6 +40,12 @@ async function explainWith(
   try {
     const built = pipelineOf(withoutSharedCache(loaded), adapters, surroundings, NOBODY);
     adapters.commit();
+    await adapters
+      .upstreamRights(loaded)
+      .ask()
+      .catch((error: unknown) =>
+        note(redact(`Stonegate could not ask for its own rights: ${String(error)}`)),
+      );
     return await built.explain(spec, { peerAddress: undefined, signal: new AbortController().signal });
   } finally {
     await adapters.close();

@@ -37,6 +37,15 @@ export function upstreamCredential(
     : { cert: loaded.file(credential.certFile), key: loaded.file(credential.keyFile) };
 }
 
+/** Of the connections to the API server. */
+export function upstreamMadeOf(loaded: LoadedConfiguration): string {
+  const { upstream, server, authentication } = loaded.configuration;
+  const ca = upstream.caFile === undefined ? {} : { ca: loaded.file(upstream.caFile) };
+  const credential = upstreamCredential(loaded, upstream.credential);
+  const passThrough = authentication.tokenReview !== undefined;
+  return fingerprintOf(upstream, server.timeouts.body, server.limits.bodyBytes, credential, ca, passThrough);
+}
+
 export function serviceSecret(
   loaded: LoadedConfiguration,
   credential: NonNullable<KeystoneConfiguration['serviceCredential']>,

@@ -28,6 +28,7 @@ import { createAskedAbout } from './pipeline/asked-about.ts';
 import { parseTrustedProxies } from './pipeline/client-address.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import { createExplain, type Explain } from './pipeline/explain-request.ts';
+import { LastModes } from './pipeline/last-modes.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { type Pipeline, serveRequest } from './pipeline/serve-request.ts';
 import type { Stages } from './pipeline/stages.ts';
@@ -95,7 +96,12 @@ export function pipelineOf(
     mode,
     ...(roles && { roles }),
     ...(provisioning && { provisioning }),
-    impersonation: { reviewer, extraKeys: new Set(authentication.impersonationExtraKeys) },
+    impersonation: {
+      reviewer,
+      extraKeys: new Set(authentication.impersonationExtraKeys),
+      lastModes: new LastModes(),
+    },
+    upstreamRights: adapters.upstreamRights(loaded),
     authorizers: [
       createUpgradePlaces(),
       createTenantBoundary({ isSystem: mode.isSystem }),

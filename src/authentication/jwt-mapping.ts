@@ -6,7 +6,7 @@
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
-import { EXTRA_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
+import { CREDENTIAL_ID_KEY, EXTRA_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import { compileExpression } from '../lib/cel.ts';
@@ -47,13 +47,20 @@ export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfig
     tenantOrigin: { from: 'issuer', tenant: tenantOfClaims(claims, configuration.tenant) },
     uid,
     groups,
-    extra,
+    extra: { ...extra, ...credentialID(jti) },
     expiresAt,
     auditAnnotations: {
       'stonegate.dev/issuer': configuration.issuer.url,
       ...(jti === undefined ? {} : { 'stonegate.dev/token-id': jti }),
     },
   };
+}
+
+/** As kube-apiserver has it: a `jti` that is no text is none. */
+function credentialID(jti: string | undefined): Extra {
+  return jti === undefined || jti === ''
+    ? {}
+    : { [CREDENTIAL_ID_KEY]: [`JTI=${requirePrintable(jti, 'jti')}`] };
 }
 
 /** Made once for a configuration, since compiling is dear. */

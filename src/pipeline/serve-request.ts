@@ -67,6 +67,8 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     if (record.outcome.status === 401) forgetRefused(outgoing, pipeline);
   } catch (error) {
     if (record.user === undefined) pipeline.observer.requestReceived(record);
+    if (error instanceof StatusError && error.code === 'UpstreamRefusedCredential')
+      pipeline.upstreamRights.refused();
     record.outcome = refuse(error, received, pipeline);
   } finally {
     undecided.leave();
