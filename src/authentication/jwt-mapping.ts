@@ -8,7 +8,7 @@ import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import { CREDENTIAL_ID_KEY, EXTRA_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
-import { StatusError, unauthorized } from '../errors/status-error.ts';
+import { refusedName, StatusError, unauthorized } from '../errors/status-error.ts';
 import { compileExpression } from '../lib/cel.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import { oncePer } from '../lib/once-per.ts';
@@ -49,10 +49,16 @@ export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfig
     groups,
     extra: { ...extra, ...credentialID(jti) },
     expiresAt,
-    auditAnnotations: {
-      'stonegate.dev/issuer': configuration.issuer.url,
-      ...(jti === undefined ? {} : { 'stonegate.dev/token-id': jti }),
-    },
+    auditAnnotations: annotationsOf(verified, configuration),
+  };
+}
+
+/** Of a token whose issuer is proven, whether its claims make a user or not. */
+export function annotationsOf({ claims }: VerifiedJWT, { issuer }: JWTConfiguration): Record<string, string> {
+  const jti = stringMember(claims, 'jti');
+  return {
+    'stonegate.dev/issuer': issuer.url,
+    ...(jti === undefined ? {} : { 'stonegate.dev/token-id': jti }),
   };
 }
 
@@ -152,9 +158,10 @@ function groupsReader(mapping: ClaimMappings['groups'], declared: string): Read<
 /** A name made by an expression has no prefix of ours before it: it brings the one that is declared. */
 function requirePrefix(name: string, prefix: string): string {
   if (name.startsWith(prefix) && name !== prefix) return name;
-  throw new StatusError(
+  throw refusedName(
     'IdentityReserved',
     `the expressions of this issuer may only make names that begin with ${quoted(prefix)}`,
+    name,
   );
 }
 

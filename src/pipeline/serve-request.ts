@@ -149,7 +149,9 @@ function refuse(error: unknown, { exchange, auditID }: Received, { writeStatus }
   const outcome = {
     message: answer.status.message,
     error,
-    ...(error instanceof StatusError ? { code: error.code } : { code: 'InternalError' as const }),
+    ...(error instanceof StatusError
+      ? { code: error.code, annotations: error.auditAnnotations }
+      : { code: 'InternalError' as const }),
   };
   if (response.closed) return { ...outcome, status: 0, aborted: true };
   if (response.headersSent) {

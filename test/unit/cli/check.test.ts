@@ -137,3 +137,15 @@ for (const [name, argv, message] of [
     t.match(stderr, 'Usage: stonegate check');
   });
 }
+
+t.test('what the API server does not let Stonegate do is a warning, unless it is not to be asked', async (t) => {
+  const { io, printed } = printedIO();
+  const asked = async () => ['upstream.credential: may not impersonate the extra key k'];
+  const file = configurationIn(t);
+  t.equal(await check(['--config', file], io, systemSources, systemClock, asked), 0);
+  t.equal(printed.stderr, 'warning: upstream.credential: may not impersonate the extra key k\n');
+  t.match(printed.stdout, /is good, with 1 warning/);
+  const offline = printedIO();
+  t.equal(await check(['--config', file, '--offline'], offline.io, systemSources, systemClock, asked), 0);
+  t.equal(offline.printed.stderr, '');
+});
