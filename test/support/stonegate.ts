@@ -3,6 +3,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { dirname, join } from 'node:path';
 import type { AuditEvent } from '../../src/api/audit-v1.ts';
 import { type App, createApp } from '../../src/app.ts';
@@ -20,13 +21,19 @@ export interface RunningStonegate extends Landscape {
   /** What it logged so far, a line each. */
   readonly logged: string[];
   ask(token: string | undefined, path: string, options?: Ask): Promise<Reply>;
+  /** The head of the response; the caller reads or destroys it. */
+  open(token: string | undefined, path: string, options?: Ask): Promise<IncomingMessage>;
   /** The audit log of what was answered so far. */
   audited(): Promise<AuditEvent[]>;
   close(): Promise<void>;
 }
 
 export async function startStonegate(options: LandscapeOptions): Promise<RunningStonegate> {
-  const landscape = await createLandscape(options);
+  return serveLandscape(await createLandscape(options));
+}
+
+/** Starts Stonegate with the landscape's configuration. */
+export async function serveLandscape(landscape: Landscape): Promise<RunningStonegate> {
   const logged: string[] = [];
   const result = await loadConfiguration(landscape.configFile, systemSources);
   if (!result.ok)
@@ -43,7 +50,7 @@ export async function startStonegate(options: LandscapeOptions): Promise<Running
   });
   const { port } = app.address;
   const client = createHttpsClient({ port, ca: landscape.authority.cert });
-  const { ask } = client;
+  const { ask, open } = client;
 
   async function readAudit(): Promise<AuditEvent[]> {
     const lines = await readFile(join(dirname(landscape.configFile), 'audit.log'), 'utf8');
@@ -60,6 +67,7 @@ export async function startStonegate(options: LandscapeOptions): Promise<Running
     url: `https://127.0.0.1:${port}`,
     logged,
     ask,
+    open,
     async audited() {
       // Lines are gathered and written in their order: once this request's is there, so are all before it.
       const mark = `/marks-the-audit-log/${randomUUID()}`;

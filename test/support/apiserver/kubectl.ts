@@ -35,6 +35,12 @@ export interface KubectlTarget extends Credential {
 
 /** The oldest and the newest kubectl of this machine: one path, two, or none. */
 export function findKubectls(): string[] {
+  const all = findAllKubectls();
+  return all.filter((_, index) => index === 0 || index === all.length - 1);
+}
+
+/** Every kubectl of this machine, the oldest first. */
+export function findAllKubectls(): string[] {
   const onPath = spawnSync('sh', ['-c', 'command -v kubectl'], { encoding: 'utf8' }).stdout.trim();
   if (onPath === '') return [];
   const folder = dirname(realpathSync(onPath));
@@ -42,9 +48,7 @@ export function findKubectls(): string[] {
     .filter((file) => /^kubectl\.\d+\.\d+$/.test(file))
     .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
     .map((file) => join(folder, file));
-  const [oldest] = versioned;
-  const newest = versioned.at(-1);
-  return oldest === undefined || newest === undefined ? [onPath] : [oldest, newest];
+  return versioned.length > 0 ? versioned : [onPath];
 }
 
 /** What the binary says of itself; vendors write `33+`. */

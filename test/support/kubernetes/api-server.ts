@@ -4,6 +4,7 @@
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../free-port.ts';
@@ -37,6 +38,8 @@ export interface Kubernetes {
   /** A member of `system:masters`. */
   readonly admin: Credential;
   ask(credential: Credential, path: string, options?: Ask): Promise<Reply>;
+  /** The head of the response; the caller reads or destroys it. */
+  open(credential: Credential, path: string, options?: Ask): Promise<IncomingMessage>;
   /** As the administrator; rejects unless it succeeds. */
   admit(method: string, path: string, object?: object): Promise<Reply>;
   /** As the administrator, an object of any kind: the path is the collection's. */
@@ -80,11 +83,13 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
   const [etcdPort, peerPort, port] = [await freePort(), await freePort(), await freePort()];
   const url = `https://127.0.0.1:${port}`;
   const clients = new Map<KeyPair | undefined, HttpsClient>();
-  const ask: Kubernetes['ask'] = ({ certificate, token }, path, wish) => {
+  const clientOf = ({ certificate }: Credential): HttpsClient => {
     const client = clients.get(certificate) ?? createHttpsClient({ port, ca: authority.cert, certificate });
     clients.set(certificate, client);
-    return client.ask(token, path, wish);
+    return client;
   };
+  const ask: Kubernetes['ask'] = (credential, path, options) =>
+    clientOf(credential).ask(credential.token, path, options);
   const isReady = async (): Promise<boolean> => {
     try {
       return (await ask(admin, '/readyz')).status === 200;
@@ -114,6 +119,7 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
     admin,
     user: userOf,
     ask,
+    open: (credential, path, options) => clientOf(credential).open(credential.token, path, options),
     async admit(method, path, object) {
       const headers = { 'content-type': 'application/json' };
       const body = object === undefined ? {} : { body: JSON.stringify(object) };
