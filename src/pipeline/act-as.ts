@@ -19,6 +19,7 @@ import { assertSendable, assertUsable } from '../tenancy/user-name.ts';
 import {
   type ImpersonationMode,
   modesFor,
+  type RefusedRight,
   type RequiredRight,
   type RequiredRights,
   rightsFor,
@@ -98,7 +99,7 @@ async function assertAllowed(
 ): Promise<void> {
   const { username } = scoped.user;
   const { constrained, lastModes } = options;
-  let firstRefused: RequiredRight | undefined;
+  let firstRefused: RefusedRight | undefined;
   for (const mode of lastModes.order(username, modesFor(wanted, constrained))) {
     const refused = await firstRefusedOf(rightsFor(mode, wanted, constrained), scoped, options);
     if (refused === undefined) {
@@ -109,7 +110,11 @@ async function assertAllowed(
   }
   if (firstRefused === undefined)
     throw new StatusError('InvariantBroken', 'Internal error occurred: no mode of impersonation applies');
-  throw forbidden('AccessDenied', firstRefused, username, options.mode.reviewTenant(scoped.tenant));
+  const { right, reason } = firstRefused;
+  const refusal = forbidden('AccessDenied', right, username, options.mode.reviewTenant(scoped.tenant));
+  if (reason === undefined) throw refusal;
+  const details = refusal.details && { details: refusal.details };
+  throw new StatusError(refusal.code, `${refusal.message}: ${reason}`, { ...details });
 }
 
 /**
@@ -122,11 +127,11 @@ async function firstRefusedOf(
   rights: readonly RequiredRights[],
   scoped: Scoped,
   options: ActAsOptions,
-): Promise<RequiredRight | undefined> {
+): Promise<RefusedRight | undefined> {
   for (const { never, instead, each } of rights) {
     if (never !== undefined) return never;
     if (instead !== undefined && (await isAllowed(instead, scoped, options))) continue;
-    for (const right of each) if (!(await isAllowed(right, scoped, options))) return right;
+    for (const right of each) if (!(await isAllowed(right, scoped, options))) return { right };
   }
   return undefined;
 }

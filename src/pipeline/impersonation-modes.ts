@@ -25,11 +25,17 @@ export type RequiredRight =
     }
   | { readonly isResourceRequest: false; readonly verb: string; readonly rawPath: string };
 
+/** What the caller lacks, and why if no review was made. */
+export interface RefusedRight {
+  readonly right: RequiredRight;
+  readonly reason?: string;
+}
+
 /** All of `each` are required, unless `instead` is there and allowed. `never` is refused without a review. */
 export interface RequiredRights {
   readonly instead?: RequiredRight;
   readonly each: readonly RequiredRight[];
-  readonly never?: RequiredRight;
+  readonly never?: RefusedRight;
 }
 
 export interface WantedImpersonation {
@@ -46,6 +52,9 @@ const CORE = { apiGroup: '', apiVersion: 'v1' } as const;
 const LABEL = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?';
 /** Of the keys that `EXTRA_KEY` allows, those that a constrained mode takes: a domain, a slash and a path. */
 const DOMAIN_PREFIXED_PATH = new RegExp(`^(?=[^/]{1,253}/)${LABEL}(?:\\.${LABEL})*/.`);
+
+const INVALID_KEY = 'impersonating an invalid key in extra is not allowed: extra.key: Invalid value:';
+const EXPECTED_KEY = 'must be a domain-prefixed path (such as "acme.io/foo")';
 
 /** @returns in the server's order; the modes that cannot apply to this target are absent */
 export function modesFor(
@@ -123,8 +132,12 @@ function extraRights({ extra }: ImpersonationRequest, verb: string, mode: Impers
   const right = (key: string, value: string) => authenticationRight(verb, 'userextras', key, value);
   const each = Object.entries(extra).flatMap(([key, values]) => values.map((value) => right(key, value)));
   if (mode === 'legacy') return { each };
-  if (!Object.keys(extra).every((key) => DOMAIN_PREFIXED_PATH.test(key)))
-    return { never: right('', ''), each };
+  const invalid = Object.keys(extra).find((key) => !DOMAIN_PREFIXED_PATH.test(key));
+  if (invalid !== undefined)
+    return {
+      never: { right: right('', ''), reason: `${INVALID_KEY} ${JSON.stringify(invalid)}: ${EXPECTED_KEY}` },
+      each,
+    };
   return each.length < MANY ? { each } : { instead: right('*', '*'), each };
 }
 

@@ -29,6 +29,8 @@ export interface KubernetesSite {
 
 export interface KubernetesSiteOptions extends KubernetesOptions {
   readonly configuration?: LandscapeOptions['configuration'];
+  /** Options of `stonegate manifests rbac` besides. */
+  readonly manifestWords?: readonly string[];
   /** Changes what `stonegate manifests rbac` printed before it is applied. */
   readonly changed?: (object: JsonObject) => JsonObject;
 }
@@ -59,7 +61,7 @@ export async function startKubernetesSite(
   });
   const file = (name: string): string => join(dirname(landscape.configFile), name);
   await writeFile(file('kubernetes.crt'), kubernetes.authority.cert);
-  const printed = await printedManifests(landscape.configFile);
+  const printed = await printedManifests(landscape.configFile, ...(options.manifestWords ?? []));
   for (const object of printed) await apply(kubernetes, options.changed?.(object) ?? object);
   await writeFile(file('kubernetes-token'), await serviceAccountToken(kubernetes, NAMESPACE, 'stonegate'));
   const stonegate = await serveLandscape(landscape);
