@@ -68,15 +68,17 @@ export function createUpstreamRights(options: UpstreamRightsOptions): AskedUpstr
       if (!(await mayImpersonate(fetcher, key, mode, stopped.signal))) refused.push(key);
     constrained = mode;
     if (refused.join() !== [...withheld].join()) withheld = new Set(refused);
-    say(refused);
+    say();
   }
 
-  function say(refused: readonly string[]): void {
-    const now = refused.join();
+  /** Once per change: what is omitted is a warning, as the operator has to grant it. */
+  function say(): void {
+    const found = { constrained, omitted: [...withheld] };
+    const now = JSON.stringify(found);
     if (now === said) return;
     said = now;
-    if (refused.length > 0) logger.warn({ keys: refused }, OMITTED);
-    else logger.info({ keys: optionalKeys }, 'Stonegate may impersonate all extra keys again');
+    if (withheld.size > 0) logger.warn(found, OMITTED);
+    else logger.info(found, 'asked the API server what Stonegate may impersonate');
   }
 
   function start(): void {
@@ -130,7 +132,7 @@ export function createUpstreamRights(options: UpstreamRightsOptions): AskedUpstr
 }
 
 const OMITTED =
-  'Stonegate may not impersonate these extra keys and omits them: apply the output of `stonegate manifests rbac --config FILE`';
+  'Stonegate may not impersonate some extra keys and omits them: apply the output of `stonegate manifests rbac --config FILE`';
 
 /** Both the key and users in one mode, as the API server decides a request in one mode as a whole. */
 async function mayImpersonate(

@@ -66,6 +66,9 @@ async function tour({ kubernetes, stonegate }: KubernetesSite): Promise<Record<s
   try {
     const readiness = /the API server is (?:not )?ready/;
     await eventually(() => fresh.logged.some((line) => readiness.test(line)));
+    await eventually(() =>
+      fresh.logged.some((line) => /what Stonegate may impersonate|omits them/.test(line)),
+    );
     return {
       ready: fresh.logged.map((line) => readiness.exec(line)?.[0]).find((found) => found !== undefined),
       user: await statusOf(alice),
