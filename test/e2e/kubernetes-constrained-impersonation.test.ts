@@ -265,7 +265,8 @@ t.test('Stonegate with constrained rights alone', { skip: missingKubernetes() },
     async (t) => {
       const stolen = await ownToken(site);
       const ask = (headers: Wish) => kubernetes.ask({ token: stolen }, PODS, { headers });
-      t.equal((await ask({ 'impersonate-user': 'acme:alice' })).status, 200);
+      for (const user of ['acme:alice', 'system:kube-controller-manager'])
+        t.equal((await ask({ 'impersonate-user': user })).status, 200);
       for (const headers of [
         { 'impersonate-user': ROBOT },
         { 'impersonate-user': 'system:serviceaccount:kube-system:clusterrole-aggregation-controller' },
