@@ -18,7 +18,9 @@ import { createCredentialCache } from './cache/tiered.ts';
 import { createFirstContact, type FirstContact } from './clients/first-contact.ts';
 import { createKeystoneClient, type KeystoneClient } from './clients/keystone.ts';
 import { createIssuerKeys, type DiscoveredIssuerKeys } from './clients/oidc.ts';
+import { type AskedUpstreamRights, createUpstreamRights } from './clients/upstream-rights.ts';
 import type { LoadedConfiguration } from './config/load.ts';
+import { optionalExtraKeysOf } from './config/optional-extra-keys.ts';
 import { KeystoneParts, type RoleCaches } from './keystone-parts.ts';
 import { createKept, type Keeping, type Kept, keepTogether, type TwoStep } from './lib/kept.ts';
 import {
@@ -28,8 +30,8 @@ import {
   serviceSecret,
   sharedMadeOf,
   sharedOf,
-  upstreamCredential,
-  upstreamLimits,
+  upstreamMadeOf,
+  upstreamOptions,
 } from './made-of.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
@@ -50,6 +52,10 @@ export class Adapters implements TwoStep {
     await upstream.close();
     this.#upstreams.delete(upstream);
   });
+  readonly #rights = createKept<AskedUpstreamRights>(
+    (rights) => rights.stop(),
+    (rights) => rights.start(),
+  );
   readonly #shared = createKept<Shared>(({ cache }) => cache.close());
   readonly #keystone = createKept<Keystone>(
     ({ client, contact }) => {
@@ -65,6 +71,7 @@ export class Adapters implements TwoStep {
   readonly #keystoneParts: KeystoneParts;
   readonly #all: Keeping = keepTogether(() => [
     this.#upstream,
+    this.#rights,
     this.#shared,
     this.#keystone,
     this.#tokens,
@@ -79,22 +86,23 @@ export class Adapters implements TwoStep {
   }
 
   upstream(loaded: LoadedConfiguration): Upstream {
-    const { upstream, server } = loaded.configuration;
-    const { timeouts, limits } = server;
-    const options = {
-      server: upstream.server,
-      ...(upstream.caFile !== undefined && { ca: loaded.file(upstream.caFile) }),
-      credential: upstreamCredential(loaded, upstream.credential),
-      passThrough: loaded.configuration.authentication.tokenReview !== undefined,
-      timeouts: { ...upstream.timeouts, body: timeouts.body },
-      maxBodyBytes: limits.bodyBytes,
-      limits: upstreamLimits(loaded),
-    };
-    return this.#upstream.take(fingerprintOf(upstream, options), () => {
-      const built = createUpstream({ ...this.#around, ...options });
+    return this.#upstream.take(upstreamMadeOf(loaded), () => {
+      const built = createUpstream({ ...this.#around, ...upstreamOptions(loaded) });
       this.#upstreams.add(built);
       return built;
     });
+  }
+
+  /** What Stonegate's own credential may impersonate. */
+  upstreamRights(loaded: LoadedConfiguration): AskedUpstreamRights {
+    const { authentication, tenancy } = loaded.configuration;
+    const optionalKeys = optionalExtraKeysOf(authentication);
+    const mayBeConstrained = tenancy.mode === 'shared';
+    const madeOf = fingerprintOf(upstreamMadeOf(loaded), optionalKeys, mayBeConstrained);
+    const fetcher = this.upstream(loaded);
+    return this.#rights.take(madeOf, () =>
+      createUpstreamRights({ ...this.#around, fetcher, optionalKeys, mayBeConstrained }),
+    );
   }
 
   /**

@@ -42,6 +42,12 @@ async function explainWith(
     const streams = new StreamRegistry({ ...surroundings, limits: loaded.configuration.limits.streams });
     const built = pipelineOf(withoutSharedCache(loaded), adapters, surroundings, NOBODY, streams);
     adapters.commit();
+    await adapters
+      .upstreamRights(loaded)
+      .ask()
+      .catch((error: unknown) =>
+        note(redact(`Stonegate could not ask for its own rights: ${String(error)}`)),
+      );
     return await built.explain(spec, { peerAddress: undefined, signal: new AbortController().signal });
   } finally {
     await adapters.close();

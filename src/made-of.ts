@@ -43,6 +43,24 @@ export function upstreamLimits({ configuration: { limits } }: LoadedConfiguratio
   return { tenantQueue: limits.tenantQueue, sources: limits.unknownCredentials.concurrent };
 }
 
+/** How the API server is reached with Stonegate's own credential. */
+export function upstreamOptions(loaded: LoadedConfiguration) {
+  const { upstream, server, authentication } = loaded.configuration;
+  return {
+    server: upstream.server,
+    ...(upstream.caFile !== undefined && { ca: loaded.file(upstream.caFile) }),
+    credential: upstreamCredential(loaded, upstream.credential),
+    passThrough: authentication.tokenReview !== undefined,
+    timeouts: { ...upstream.timeouts, body: server.timeouts.body },
+    maxBodyBytes: server.limits.bodyBytes,
+    limits: upstreamLimits(loaded),
+  };
+}
+
+export function upstreamMadeOf(loaded: LoadedConfiguration): string {
+  return fingerprintOf(loaded.configuration.upstream, upstreamOptions(loaded));
+}
+
 export function serviceSecret(
   loaded: LoadedConfiguration,
   credential: NonNullable<KeystoneConfiguration['serviceCredential']>,

@@ -26,7 +26,7 @@ type Command = (argv: readonly string[], io: CommandIO) => Promise<number>;
 
 const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, () => Promise<Command>>([
   ['serve', async () => (await import('./serve.ts')).serve],
-  ['check', async () => (await import('./cli/check.ts')).check],
+  ['check', async () => (await import('./check.ts')).checkCommand],
   ['manifests', async () => (await import('./cli/manifests.ts')).manifests],
   ['cache', async () => (await import('./drop-cached.ts')).cacheCommand],
   ['login', async () => (await import('./cli/login.ts')).login],

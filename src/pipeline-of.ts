@@ -40,6 +40,7 @@ import { parseTrustedProxies } from './pipeline/client-address.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import { createExplain, type Explain } from './pipeline/explain-request.ts';
 import { createBodyInspection } from './pipeline/inspect-body.ts';
+import { LastModes } from './pipeline/last-modes.ts';
 import { recheckStreams } from './pipeline/open-stream.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { decodeSubjectReview } from './pipeline/review-protobuf.ts';
@@ -117,7 +118,12 @@ export function pipelineOf(
     mode,
     ...(roles && { roles }),
     ...(provisioning && { provisioning }),
-    impersonation: { reviewer, extraKeys: new Set(authentication.impersonationExtraKeys) },
+    impersonation: {
+      reviewer,
+      extraKeys: new Set(authentication.impersonationExtraKeys),
+      lastModes: new LastModes(),
+    },
+    upstreamRights: adapters.upstreamRights(loaded),
     authorizers: [
       createUpgradePlaces(mode),
       createTenantBoundary({ isSystem: mode.isSystem }),

@@ -13,5 +13,11 @@ export const TENANT_KEY = 'stonegate.dev/tenant';
 /** Whom a request was sent by, as one JSON value, where that is not whom it is made as. */
 export const ORIGINAL_USER_KEY = 'stonegate.dev/original-user';
 
+/**
+ * Which credential a user has, as kube-apiserver says it: `JTI=` and the token's id.
+ * https://pkg.go.dev/k8s.io/apiserver/pkg/authentication/user#CredentialIDKey
+ */
+export const CREDENTIAL_ID_KEY = 'authentication.kubernetes.io/credential-id';
+
 /** With a slash behind the domain or without. */
 export const RESERVED_EXTRA_KEY = /^(?:[^/]*\.)?(?:kubernetes\.io|k8s\.io|stonegate\.dev)(?:\/|$)/;

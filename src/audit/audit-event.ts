@@ -4,11 +4,12 @@
  * https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
+import { RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { oncePer } from '../lib/once-per.ts';
-import { asciiJSON, foreignJSON, foreignText } from '../lib/redact.ts';
+import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../lib/redact.ts';
 
 /** What the event is made of; the pipeline's record has this shape. */
 export interface AuditedRequest {
@@ -28,6 +29,7 @@ export interface AuditedRequest {
     readonly status: number;
     readonly code?: string;
     readonly message?: string;
+    readonly annotations?: Readonly<Record<string, string>>;
     readonly aborted: boolean;
   };
   readonly ended?: string;
@@ -70,12 +72,30 @@ const IMPERSONATED = ',"impersonatedUser":';
 export function usersText({ user, actsAs, impersonated }: AuditedRequest): string {
   if (user !== undefined && actsAs === undefined && impersonated) return asThemselves(user);
   const seen = user === undefined ? '{}' : userText(user);
-  return actsAs === undefined ? seen : `${seen}${IMPERSONATED}${userText(actsAs)}`;
+  return actsAs === undefined ? seen : `${seen}${IMPERSONATED}${impersonatedText(actsAs)}`;
 }
 
 /** Once for the person: with many groups it is most of a line. */
 const userText = oncePer((user: UserInfo): string => text(shown(user)));
 const asThemselves = oncePer((user: UserInfo): string => `${userText(user)}${IMPERSONATED}${userText(user)}`);
+
+/** The client has chosen it: any of its fields may hold a token that was pasted into the wrong place. */
+const impersonatedText = oncePer((user: UserInfo): string =>
+  text(
+    shown({
+      username: untrustedText(user.username, MAX_NAME),
+      uid: untrustedText(user.uid, MAX_NAME),
+      groups: user.groups.map((group) => untrustedText(group, MAX_NAME)),
+      extra: Object.fromEntries(Object.entries(user.extra).map(untrustedExtra)),
+    }),
+  ),
+);
+
+/** Clients cannot ask for reserved keys: what these hold comes from Stonegate. */
+function untrustedExtra([key, values]: readonly [string, readonly string[]]): [string, readonly string[]] {
+  if (RESERVED_EXTRA_KEY.test(key)) return [key, values];
+  return [untrustedText(key, MAX_NAME), values.map((value) => untrustedText(value))];
+}
 
 function shown(user: UserInfo): Partial<UserInfo> {
   return {
@@ -97,14 +117,16 @@ function objectReference(info: Extract<RequestInfo, { isResourceRequest: true }>
 /** The response's field, from the comma before it on. */
 export function responseText(code: number, outcome: AuditedRequest['outcome']): string {
   const reason = outcome?.code === undefined ? '' : `,"reason":${text(outcome.code)}`;
-  const message = outcome?.message === undefined ? '' : `,"message":"${foreignJSON(outcome.message)}"`;
+  // It may quote what a client asked to impersonate.
+  const message = outcome?.message === undefined ? '' : `,"message":${text(untrustedText(outcome.message))}`;
   return `,"responseStatus":{"code":${code}${reason}${message}}`;
 }
 
 /** The end of a line, from the quote behind its time on. */
 export function annotationsText({ identity, tenant, outcome, ended }: AuditedRequest): string {
-  if (identity === undefined || outcome?.aborted || ended !== undefined)
-    return annotations(identity, tenant, outcome?.aborted, ended);
+  const refusal = outcome?.annotations;
+  if (identity === undefined || outcome?.aborted || ended !== undefined || hasMembers(refusal))
+    return annotations(identity, tenant, outcome?.aborted, refusal, ended);
   const last = lastAnnotations.get(identity);
   if (last !== undefined && last.tenant === tenant) return last.text;
   const made = annotations(identity, tenant, false);
@@ -122,9 +144,10 @@ function annotations(
   identity: Identity | undefined,
   tenant: string | undefined,
   aborted: boolean | undefined,
+  refusal: Readonly<Record<string, string>> = {},
   ended?: string,
 ): string {
-  const given = Object.entries(identity?.auditAnnotations ?? {}).map(
+  const given = Object.entries({ ...identity?.auditAnnotations, ...refusal }).map(
     ([key, value]) => [key, foreignText(value, MAX_NAME)] as const,
   );
   const pairs = text({
@@ -135,6 +158,10 @@ function annotations(
     ...(ended === undefined ? {} : { 'stonegate.dev/ended': ended }),
   });
   return `","annotations":${pairs}}`;
+}
+
+function hasMembers(object: object | undefined): boolean {
+  return object !== undefined && Object.keys(object).length > 0;
 }
 
 const name = (value: string): string => foreignJSON(value, MAX_NAME);

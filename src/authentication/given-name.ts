@@ -3,7 +3,7 @@
  * that is not one of the cluster's, of Keystone's or of Stonegate's own. Refused, never converted.
  */
 import { reservedPrefixOf } from '../api/reserved-names.ts';
-import { StatusError } from '../errors/status-error.ts';
+import { refusedName } from '../errors/status-error.ts';
 import { isPrintable } from '../lib/printable-text.ts';
 
 /**
@@ -12,9 +12,10 @@ import { isPrintable } from '../lib/printable-text.ts';
  */
 export function requirePrintableText(value: string, what: string): string {
   if (isPrintable(value)) return value;
-  throw new StatusError(
+  throw refusedName(
     'IdentityUnusable',
     `${what} cannot be used: it is empty, or has control characters or blanks at an end`,
+    value,
   );
 }
 
@@ -22,5 +23,5 @@ export function requirePrintableText(value: string, what: string): string {
 export function requireUnreservedName(name: string, what: string): string {
   const prefix = reservedPrefixOf(name);
   if (prefix === undefined) return name;
-  throw new StatusError('IdentityReserved', `${what} leads to a name that begins with "${prefix}"`);
+  throw refusedName('IdentityReserved', `${what} leads to a name that begins with "${prefix}"`, name);
 }

@@ -6,9 +6,9 @@
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
-import { EXTRA_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
+import { CREDENTIAL_ID_KEY, EXTRA_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
-import { StatusError, unauthorized } from '../errors/status-error.ts';
+import { refusedName, StatusError, unauthorized } from '../errors/status-error.ts';
 import { compileExpression } from '../lib/cel.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import { oncePer } from '../lib/once-per.ts';
@@ -47,13 +47,26 @@ export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfig
     tenantOrigin: { from: 'issuer', tenant: tenantOfClaims(claims, configuration.tenant) },
     uid,
     groups,
-    extra,
+    extra: { ...extra, ...credentialID(jti) },
     expiresAt,
-    auditAnnotations: {
-      'stonegate.dev/issuer': configuration.issuer.url,
-      ...(jti === undefined ? {} : { 'stonegate.dev/token-id': jti }),
-    },
+    auditAnnotations: annotationsOf(verified, configuration),
   };
+}
+
+/** Of a token whose issuer is proven, whether its claims make a user or not. */
+export function annotationsOf({ claims }: VerifiedJWT, { issuer }: JWTConfiguration): Record<string, string> {
+  const jti = stringMember(claims, 'jti');
+  return {
+    'stonegate.dev/issuer': issuer.url,
+    ...(jti === undefined ? {} : { 'stonegate.dev/token-id': jti }),
+  };
+}
+
+/** As kube-apiserver has it: a `jti` that is no text is none. */
+function credentialID(jti: string | undefined): Extra {
+  return jti === undefined || jti === ''
+    ? {}
+    : { [CREDENTIAL_ID_KEY]: [`JTI=${requirePrintable(jti, 'jti')}`] };
 }
 
 /** Made once for a configuration, since compiling is dear. */
@@ -145,9 +158,10 @@ function groupsReader(mapping: ClaimMappings['groups'], declared: string): Read<
 /** A name made by an expression has no prefix of ours before it: it brings the one that is declared. */
 function requirePrefix(name: string, prefix: string): string {
   if (name.startsWith(prefix) && name !== prefix) return name;
-  throw new StatusError(
+  throw refusedName(
     'IdentityReserved',
     `the expressions of this issuer may only make names that begin with ${quoted(prefix)}`,
+    name,
   );
 }
 

@@ -11,7 +11,7 @@ import { oncePer } from '../lib/once-per.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
 import type { IssuerKeys, KeySet } from './issuer-keys.ts';
 import { createVerifiedTokens } from './jwt-cache.ts';
-import { identityOfClaims } from './jwt-mapping.ts';
+import { annotationsOf, identityOfClaims } from './jwt-mapping.ts';
 import { type JWTParts, readJWT, stringMember } from './jwt-parts.ts';
 import { createJWTVerifier, type VerifiedJWT, type VerifyJWT } from './jwt-verify.ts';
 import type { TokenCredential } from './token-credential.ts';
@@ -91,7 +91,8 @@ function outcomeOfClaims({
   try {
     return { identity: identityOfClaims(verified, issuer.configuration) };
   } catch (refusal) {
-    if (refusal instanceof StatusError) return { refusal };
+    if (refusal instanceof StatusError)
+      return { refusal: refusal.annotated(annotationsOf(verified, issuer.configuration)) };
     throw refusal;
   }
 }

@@ -1,18 +1,26 @@
 /**
- * `stonegate check`: says everything that is wrong with a configuration, without starting anything.
+ * `stonegate check`: says everything that is wrong with a configuration, without starting anything. The API server is
+ * asked what Stonegate's credential may do; that it cannot be reached is a warning only.
  */
 import { certificatesOutOfPeriod } from '../config/certificate-periods.ts';
-import { type LoadSources, loadConfiguration, systemSources } from '../config/load.ts';
+import {
+  type LoadedConfiguration,
+  type LoadSources,
+  loadConfiguration,
+  systemSources,
+} from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
 
-const USAGE = `Usage: stonegate check --config FILE
+const USAGE = `Usage: stonegate check --config FILE [--offline]
 
 Reads the configuration and every file it names, and prints each problem with its path. What serve would start with all
-the same, such as a certificate that has expired, is printed as a warning.
+the same, such as a certificate that has expired, is printed as a warning. So is what the API server does not let Stonegate
+impersonate.
 
   --config FILE   the configuration
+  --offline       do not ask the API server
   --help          this text
 
 Exit codes: 0 the configuration is good, with warnings or without, 1 it is not, 2 wrong usage.
@@ -21,21 +29,24 @@ Exit codes: 0 the configuration is good, with warnings or without, 1 it is not, 
 /**
  * @param argv what follows `check`
  * @param clock by which certificates have expired
+ * @param askUpstream gives a warning for each right that Stonegate lacks at the API server
  */
 export function check(
   argv: readonly string[],
   io: CommandIO,
   sources: LoadSources = systemSources,
   clock: Clock = systemClock,
+  askUpstream: (loaded: LoadedConfiguration) => Promise<readonly string[]> = async () => [],
 ): Promise<number> {
-  const options = { config: { type: 'string' } } as const;
-  return runCommand({ usage: USAGE, options, argv, io }, async ({ config }, positionals) => {
+  const options = { config: { type: 'string' }, offline: { type: 'boolean' } } as const;
+  return runCommand({ usage: USAGE, options, argv, io }, async ({ config, offline }, positionals) => {
     if (positionals.length > 0) throw new UsageError(`unexpected argument ${positionals[0]}`);
     if (config === undefined) throw new UsageError('--config FILE is required');
     const result = await loadConfiguration(config, sources);
     if (result.ok) {
-      const warnings = certificatesOutOfPeriod(result.loaded, clock.now());
-      for (const warning of warnings) io.stderr(`warning: ${formatProblem(warning)}\n`);
+      const asked = offline === true ? [] : await askUpstream(result.loaded);
+      const warnings = [...certificatesOutOfPeriod(result.loaded, clock.now()).map(formatProblem), ...asked];
+      for (const warning of warnings) io.stderr(`warning: ${warning}\n`);
       const but = warnings.length === 0 ? '' : `, with ${counted(warnings.length, 'warning')}`;
       io.stdout(`${config} is good${but}\n`);
       return EXIT.fine;

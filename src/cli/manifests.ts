@@ -3,25 +3,36 @@
  * Each extra key is named, since RBAC knows no `userextras/*`.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
+import { X509Certificate } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
-import type { ConfigMapReference, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type {
+  ConfigMapReference,
+  StonegateConfiguration,
+  UpstreamConfiguration,
+} from '../api/config-v1alpha1.ts';
+import { CREDENTIAL_ID_KEY } from '../api/extra-keys.ts';
+import { checkContent } from '../config/content-checks.ts';
 import { type LoadSources, systemSources } from '../config/load.ts';
+import { optionalExtraKeysOf } from '../config/optional-extra-keys.ts';
 import { parseWithAuthenticationFile } from '../config/parse.ts';
 import { formatProblem } from '../config/problem.ts';
+import { certificateBlocks } from '../lib/pem.ts';
+import { isPrintable } from '../lib/printable-text.ts';
 import { configMapManifests } from './config-map-manifests.ts';
 import { type ProvisionerNeeds, provisionerManifests } from './provisioner-manifests.ts';
 import { type ImpersonationNeeds, type Impersonator, rbacManifests } from './rbac-manifests.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
 
 const USAGE = `Usage: stonegate manifests rbac (--config FILE | --mode arktos|shared)
-                                [--service-account NAMESPACE/NAME | --user NAME] [--provisioner]
+                                [--service-account NAMESPACE/NAME | --user NAME] [--constrained | --provisioner]
 
 Prints the ClusterRole, its binding and the place of the credential, for: kubectl apply -f -
 
-  --config FILE            take tenancy mode and extra keys from this configuration
+  --config FILE            take tenancy mode, extra keys and the credential's user from this configuration
   --mode MODE              arktos or shared, with every key Keystone tokens need
   --service-account NS/N   Stonegate is this service account (shared: stonegate/stonegate)
   --user NAME              Stonegate is this user, by client certificate (arktos: stonegate)
+  --constrained            grant only constrained impersonation (shared mode, Kubernetes 1.36 or newer)
   --provisioner            instead, what provisioning needs (stonegate/stonegate-provisioner, stonegate-provisioner)
   --help                   this text
 
@@ -33,13 +44,18 @@ const OPTIONS = {
   mode: { type: 'string' },
   'service-account': { type: 'string' },
   user: { type: 'string' },
+  constrained: { type: 'boolean' },
   provisioner: { type: 'boolean' },
 } as const;
+
+/** The names by which Stonegate is known at the API server, unless the operator chooses others. */
+type Account = 'stonegate' | 'stonegate-provisioner';
 
 interface Needs extends ImpersonationNeeds, ProvisionerNeeds {
   readonly mode: ImpersonationNeeds['mode'];
   /** That the webhook's rules are kept in. */
   readonly configMaps: readonly ConfigMapReference[];
+  readonly credentials: Readonly<Record<Account, UpstreamConfiguration['credential'] | undefined>>;
 }
 
 /** @param argv what follows `manifests` */
@@ -59,15 +75,19 @@ export function manifests(
         ? needsOfMode(values.mode ?? '')
         : await needsOfFile(values.config, io, sources);
     if (needs === undefined) return EXIT.failed;
+    const constrained = values.constrained === true;
+    if (constrained && (values.provisioner === true || needs.mode !== 'shared'))
+      throw new UsageError('--constrained goes with tenancy mode shared, and not with --provisioner');
+    const name = values.provisioner === true ? 'stonegate-provisioner' : 'stonegate';
+    const account = accountOf(values) ?? (await accountOfCredential(needs, name, io, sources));
+    if (account === undefined) return EXIT.failed;
     if (values.provisioner === true) {
-      const provisioner = accountOf(values, needs.mode, 'stonegate-provisioner');
-      io.stdout(provisionerManifests(needs, provisioner));
+      io.stdout(provisionerManifests(needs, account));
       return EXIT.fine;
     }
-    const impersonator = accountOf(values, needs.mode, 'stonegate');
     const documents = [
-      rbacManifests(needs, impersonator),
-      ...configMapManifests(needs.configMaps, impersonator),
+      rbacManifests({ ...needs, constrained }, account),
+      ...configMapManifests(needs.configMaps, account),
     ];
     io.stdout(documents.join('---\n'));
     return EXIT.fine;
@@ -80,16 +100,18 @@ function needsOfMode(mode: string): Needs {
     mode,
     keystone: true,
     tokenReview: false,
-    extraKeys: [],
+    extraKeys: [CREDENTIAL_ID_KEY],
+    constrained: false,
     configMaps: [],
+    credentials: { stonegate: undefined, 'stonegate-provisioner': undefined },
     createRoles: true,
     targets: [],
   };
 }
 
 /**
- * Of the files it names only an AuthenticationConfiguration is read, for the extras in it: the credential may not exist
- * before these manifests are applied.
+ * Of the files it names only an AuthenticationConfiguration is read here, for the extras in it: the credential may not
+ * exist before these manifests are applied.
  */
 async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): Promise<Needs | undefined> {
   let complete = true;
@@ -115,18 +137,22 @@ async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): P
     : undefined;
 }
 
-function needsOf({ tenancy, authentication, bindings, webhook }: StonegateConfiguration): Needs {
+function needsOf(configuration: StonegateConfiguration): Needs {
+  const { tenancy, authentication, upstream, bindings, webhook } = configuration;
   return {
     mode: tenancy.mode,
     keystone: authentication.keystone !== undefined,
     tokenReview: authentication.tokenReview !== undefined,
+    constrained: false,
     extraKeys: [
+      ...optionalExtraKeysOf(authentication),
       ...authentication.jwt.flatMap(({ claimMappings }) => claimMappings.extra.map(({ key }) => key)),
       ...authentication.impersonationExtraKeys,
     ],
     configMaps: [webhook?.policy, webhook?.sync].flatMap((source) =>
       source !== undefined && 'configMap' in source ? [source.configMap] : [],
     ),
+    credentials: { stonegate: upstream.credential, 'stonegate-provisioner': bindings.credential },
     createRoles: bindings.createRoles,
     targets: [bindings, ...Object.values(bindings.projects), ...Object.values(bindings.domains)].flatMap(
       ({ roles = {} }) => Object.values(roles),
@@ -134,26 +160,66 @@ function needsOf({ tenancy, authentication, bindings, webhook }: StonegateConfig
   };
 }
 
-/** @param standard its name where none is given */
-function accountOf(
-  values: { readonly user?: string | undefined; readonly 'service-account'?: string | undefined },
-  mode: ImpersonationNeeds['mode'],
-  standard: string,
-): Impersonator {
+/** @returns undefined if the options say nothing and the tenancy mode does not decide */
+function accountOf(values: {
+  readonly user?: string | undefined;
+  readonly 'service-account'?: string | undefined;
+}): Impersonator | undefined {
   const { user, 'service-account': serviceAccount } = values;
   if (user !== undefined && serviceAccount !== undefined) {
     throw new UsageError('expected either --service-account or --user');
   }
-  if (user !== undefined || (serviceAccount === undefined && mode === 'arktos')) {
-    const name = user ?? standard;
-    if (!/^[\w.@-]+$/.test(name))
-      throw new UsageError('--user expects a name of letters, digits and . _ @ -');
-    return { kind: 'User', name };
+  if (user !== undefined) {
+    if (!isPrintable(user)) throw new UsageError('--user expects a name without control characters');
+    return { kind: 'User', name: user };
   }
-  const [, namespace, name] =
-    /^([a-z0-9-]+)\/([a-z0-9.-]+)$/.exec(serviceAccount ?? `stonegate/${standard}`) ?? [];
+  if (serviceAccount === undefined) return undefined;
+  const [, namespace, name] = /^([a-z0-9-]+)\/([a-z0-9.-]+)$/.exec(serviceAccount) ?? [];
   if (namespace === undefined || name === undefined) {
     throw new UsageError('--service-account expects NAMESPACE/NAME');
   }
   return { kind: 'ServiceAccount', namespace, name };
+}
+
+/**
+ * The account that the credential in the configuration belongs to: the user of a client certificate, which is the common
+ * name, else a service account. On Arktos it is always a user.
+ *
+ * @param name of the account if the configuration does not say it
+ * @returns undefined if the certificate names no user, which is printed
+ */
+async function accountOfCredential(
+  { mode, credentials }: Needs,
+  name: Account,
+  io: CommandIO,
+  { readFile }: LoadSources,
+): Promise<Impersonator | undefined> {
+  const credential = credentials[name];
+  if (credential === undefined || !('certFile' in credential))
+    return mode === 'arktos'
+      ? { kind: 'User', name }
+      : { kind: 'ServiceAccount', namespace: 'stonegate', name };
+  const { certFile } = credential;
+  let content: Buffer;
+  try {
+    content = await readFile(certFile);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    io.stderr(
+      `cannot read ${certFile}: ${why}; the binding is for the user "${name}", else give --user NAME\n`,
+    );
+    return { kind: 'User', name };
+  }
+  const user = commonNameOf(content);
+  if (user === undefined)
+    io.stderr(`${certFile} holds no client certificate with one common name: give --user NAME\n`);
+  return user === undefined ? undefined : { kind: 'User', name: user };
+}
+
+/** The user of the first certificate, as the API server reads it. */
+function commonNameOf(pem: Buffer): string | undefined {
+  const [leaf] = certificateBlocks(pem);
+  if (leaf === undefined || checkContent('certificate', pem) !== undefined) return undefined;
+  const { CN } = new X509Certificate(leaf).toLegacyObject().subject;
+  return typeof CN === 'string' && isPrintable(CN) ? CN : undefined;
 }

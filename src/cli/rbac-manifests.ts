@@ -11,8 +11,10 @@ export interface ImpersonationNeeds {
   readonly keystone: boolean;
   /** Whether the API server is asked whose a token is. */
   readonly tokenReview: boolean;
-  /** Of JWT claim mappings, and for those who act as somebody else. */
+  /** Of JWT claim mappings, and for users who impersonate others. */
   readonly extraKeys: readonly string[];
+  /** Whether only the rights of constrained impersonation are granted (Kubernetes 1.36). */
+  readonly constrained: boolean;
 }
 
 export type Impersonator =
@@ -68,6 +70,44 @@ function extraKeysOf({ mode, keystone, extraKeys }: ImpersonationNeeds): string[
   ];
 }
 
+/** Of requests to resources; `proxy` is the verb of a path prefix that Kubernetes has removed. */
+const RESOURCE_VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
+/** Of requests to other paths: the HTTP methods. */
+const PATH_VERBS = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'];
+
+function legacyRules(mode: ImpersonationNeeds['mode'], extras: readonly string[]): string {
+  return `  # Forward requests as the user who sent them, or as the user whom that user may impersonate.
+  - apiGroups: [""]
+    resources: [${IMPERSONATED[mode].map((resource) => `"${resource}"`).join(', ')}]
+    verbs: ["impersonate"]
+  - apiGroups: ["authentication.k8s.io"]
+    resources:
+      - "uids"
+${extras.map((key) => `      - "userextras/${key}"\n`).join('')}    verbs: ["impersonate"]
+`;
+}
+
+/** https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/#constrained-impersonation */
+function constrainedRules(extras: readonly string[]): string {
+  const verbs = (of: readonly string[]) =>
+    of.map((verb) => `      - "impersonate-on:user-info:${verb}"\n`).join('');
+  return `  # Forward requests as the user who sent them, or as the user whom that user may impersonate. Never as a service
+  # account, a node or a member of system:masters: requests that impersonate a service account are refused.
+  - apiGroups: ["authentication.k8s.io"]
+    resources:
+      - "users"
+      - "groups"
+      - "uids"
+${extras.map((key) => `      - "userextras/${key}"\n`).join('')}    verbs: ["impersonate:user-info"]
+  # The requests that may be made while impersonating. Remove a verb to take it away from all users of Stonegate.
+  - apiGroups: ["*"]
+    resources: ["*"]
+    verbs:
+${verbs(RESOURCE_VERBS)}  - nonResourceURLs: ["*"]
+    verbs:
+${verbs(PATH_VERBS)}`;
+}
+
 function clusterRole(needs: ImpersonationNeeds): string {
   const extras = extraKeysOf(needs);
   return `apiVersion: rbac.authorization.k8s.io/v1
@@ -75,15 +115,7 @@ kind: ClusterRole
 metadata:
   name: stonegate-impersonator
 rules:
-  # Forward requests as the person who sent them, or whom that person may act as.
-  - apiGroups: [""]
-    resources: [${IMPERSONATED[needs.mode].map((resource) => `"${resource}"`).join(', ')}]
-    verbs: ["impersonate"]
-  - apiGroups: ["authentication.k8s.io"]
-    resources:
-      - "uids"
-${extras.map((key) => `      - "userextras/${key}"\n`).join('')}    verbs: ["impersonate"]
-  # Ask what a person may do: exec over WebSocket, and kubectl auth can-i.
+${needs.constrained ? constrainedRules(extras) : legacyRules(needs.mode, extras)}  # Ask what a person may do: exec over WebSocket, and kubectl auth can-i.
   - apiGroups: ["authorization.k8s.io"]
     resources: ["subjectaccessreviews"]
     verbs: ["create"]
@@ -110,7 +142,7 @@ ${subjectOf(impersonator)}`;
 /** As a member of a binding's `subjects`. */
 export function subjectOf(impersonator: Impersonator): string {
   return impersonator.kind === 'User'
-    ? `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: "${impersonator.name}"\n`
+    ? `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: ${JSON.stringify(impersonator.name)}\n`
     : `  - kind: ServiceAccount\n    namespace: "${impersonator.namespace}"\n    name: "${impersonator.name}"\n`;
 }
 
@@ -137,7 +169,13 @@ metadata:
   ];
 }
 
-function credentialNotes({ mode }: ImpersonationNeeds, impersonator: Impersonator): string {
+const WARNING = {
+  legacy: "A holder of this credential can act as any user: keep it as you keep an administrator's.",
+  constrained:
+    'A holder of this credential can act as any user but service accounts, nodes and members of system:masters.',
+};
+
+function credentialNotes({ mode, constrained }: ImpersonationNeeds, impersonator: Impersonator): string {
   const place =
     impersonator.kind === 'ServiceAccount'
       ? `# Its token:
@@ -153,5 +191,5 @@ function credentialNotes({ mode }: ImpersonationNeeds, impersonator: Impersonato
   return `# What Stonegate needs at the API server (tenancy mode: ${mode}).
 ${tenancy}
 ${place}
-# Whoever holds this credential can act as anybody: keep it as you keep an administrator's.`;
+# ${WARNING[constrained ? 'constrained' : 'legacy']}`;
 }

@@ -11,12 +11,15 @@ export interface StatusErrorOptions {
   /** The methods that the resource has, for a `MethodNotAllowed`. */
   readonly allow?: readonly string[];
   readonly cause?: unknown;
+  /** What the audit log tells of the refusal beside the message; a client's own words among it are not believed. */
+  readonly auditAnnotations?: Readonly<Record<string, string>>;
 }
 
 export class StatusError extends Error {
   readonly code: ErrorCode;
   readonly details: StatusDetails | undefined;
   readonly allow: readonly string[];
+  readonly auditAnnotations: Readonly<Record<string, string>>;
 
   /** @param message shown to the client, in apimachinery's words where it has some */
   constructor(code: ErrorCode, message: string, options: StatusErrorOptions = {}) {
@@ -25,11 +28,36 @@ export class StatusError extends Error {
     this.code = code;
     this.details = options.details;
     this.allow = options.allow ?? [];
+    this.auditAnnotations = options.auditAnnotations ?? {};
+  }
+
+  /** The same refusal with more annotations; those that are there stay. */
+  annotated(annotations: Readonly<Record<string, string>>): StatusError {
+    const { code, message, details, allow, cause, auditAnnotations } = this;
+    return new StatusError(code, message, {
+      ...(details && { details }),
+      ...('cause' in this && { cause }),
+      allow,
+      auditAnnotations: { ...annotations, ...auditAnnotations },
+    });
   }
 
   get http(): number {
     return CODES[this.code].http;
   }
+}
+
+/**
+ * A name that an identity source gave and that no user may have. The audit log shows it: the event has no user then.
+ *
+ * @param name as the source gave it
+ */
+export function refusedName(
+  code: 'IdentityReserved' | 'IdentityUnusable',
+  message: string,
+  name: string,
+): StatusError {
+  return new StatusError(code, message, { auditAnnotations: { 'stonegate.dev/refused-name': name } });
 }
 
 /** What went wrong with what lies behind it, for the operator alone: on one line, without a stack. */

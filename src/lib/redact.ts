@@ -14,6 +14,12 @@ const PARAMETERS = /([?&;](?:access_token|id_token|refresh_token|token|password|
 const UNPLAIN = /[^ !#$&-[\]-~]|gAAAAA|eyJ/;
 const ESCAPE = /%([0-7][0-9A-Fa-f])/g;
 const REDACTED = '[redacted]';
+/** The same tokens after a protocol that lower-cases: HTTP/2 does it to header names, and an extra's key is in one. */
+const TOKENS_IN_ANY_CASE = new RegExp(TOKENS, 'gi');
+/** The characters of tokens without a known form: base64 in both alphabets, escapes, and the parts of a token. */
+const RUNS = /[A-Za-z0-9+/=_.~%-]+/g;
+/** Names of people, groups and Kubernetes objects are shorter or have letters of one case; ids in hexadecimal too. */
+const SHORTEST_OPAQUE = 40;
 
 /** The longest text of a stranger's that a log repeats, in characters. */
 export const MAX_TEXT = 4_096;
@@ -34,6 +40,23 @@ export function redact(text: string): string {
  */
 export function foreignText(text: string, limit: number = MAX_TEXT): string {
   return redact(text.length > limit ? `${text.slice(0, limit)}…` : text);
+}
+
+/**
+ * For text that a client may have chosen freely, such as a name to impersonate: also without long opaque tokens. The
+ * whole text is searched before it is cut, so that no part of a token is left at the cut.
+ *
+ * @param limit in characters
+ */
+export function untrustedText(text: string, limit: number = MAX_TEXT): string {
+  const clear = redact(text)
+    .replace(TOKENS_IN_ANY_CASE, REDACTED)
+    .replace(RUNS, (run) => (isOpaque(run) ? REDACTED : run));
+  return clear.length > limit ? `${clear.slice(0, limit)}…` : clear;
+}
+
+function isOpaque(run: string): boolean {
+  return run.length >= SHORTEST_OPAQUE && /[a-z]/.test(run) && /[A-Z]/.test(run) && /[0-9]/.test(run);
 }
 
 /** `foreignText` as it stands between the quotes of JSON in ASCII. Most texts need no more than a look. */

@@ -4,6 +4,7 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { Logger } from '../lib/logger.ts';
+import { untrustedText } from '../lib/redact.ts';
 import type { RequestObserver, RequestRecord } from '../pipeline/request-observer.ts';
 
 export function createRequestLog(logger: Logger): RequestObserver {
@@ -19,7 +20,7 @@ export function createRequestLog(logger: Logger): RequestObserver {
         status: outcome.status,
         source: record.sourceIPs[0],
         ...(record.user === undefined ? {} : { user: record.user.username, tenant: record.tenant }),
-        ...(record.actsAs === undefined ? {} : { as: record.actsAs.username }),
+        ...(record.actsAs === undefined ? {} : { as: untrustedText(record.actsAs.username) }),
         reason: reasonOf(record),
       };
       if (outcome.status >= 500) logger.error(fields, 'request failed');
@@ -33,6 +34,7 @@ function reasonOf({ outcome }: RequestRecord): unknown {
   const error = outcome?.error;
   if (!(error instanceof StatusError)) return error;
   const { cause } = error;
-  if (cause === undefined) return error.message;
-  return cause instanceof Error ? `${error.message}: ${cause.message}` : `${error.message}: ${String(cause)}`;
+  const message = untrustedText(error.message);
+  if (cause === undefined) return message;
+  return cause instanceof Error ? `${message}: ${cause.message}` : `${message}: ${String(cause)}`;
 }

@@ -1,8 +1,7 @@
 /**
- * Acting as somebody else (`kubectl --as`): decided here as kube-apiserver's impersonation filter would, since behind
- * Stonegate it sees Stonegate's right to impersonate, not the caller's. All or nothing: each value asked for is reviewed
- * for the caller, and what is reserved is refused before, since an administrator of a tenant may impersonate everybody
- * as far as the tenant's rules are concerned. Nothing of the caller's own carries over but their name in one extra.
+ * Acting as another user (`kubectl --as`), decided as kube-apiserver's impersonation filter does: behind Stonegate it
+ * sees Stonegate's right to impersonate, not the caller's. Reserved names are refused before any review, since an
+ * administrator of a tenant may impersonate every name as far as the tenant's rules are concerned.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 import type { Account } from '../api/account.ts';
@@ -10,32 +9,36 @@ import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import { ORIGINAL_USER_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { TenantName } from '../api/identity.ts';
 import { reservedPrefixOf } from '../api/reserved-names.ts';
-import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import type { AccessAttributes, AccessReviewer } from '../authorization/access-reviewer.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { asciiJSON } from '../lib/redact.ts';
 import type { ImpersonationTarget } from '../tenancy/impersonation-target.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { assertSendable, assertUsable } from '../tenancy/user-name.ts';
+import {
+  type ImpersonationMode,
+  modesFor,
+  type RefusedRight,
+  type RequiredRight,
+  type RequiredRights,
+  rightsFor,
+  type WantedImpersonation,
+} from './impersonation-modes.ts';
 import { type ImpersonationRequest, impersonationRequest } from './impersonation-request.ts';
+import type { LastModes } from './last-modes.ts';
 import type { Scoped } from './request-state.ts';
 
 export interface ActAsOptions {
   readonly reviewer: AccessReviewer;
   readonly mode: Pick<TenancyMode, 'impersonationTarget' | 'reviewTenant'>;
-  /** That may be asked for: those with which Stonegate may impersonate at the API server. */
+  /** The keys that clients may ask for: those that Stonegate may impersonate at the API server. */
   readonly extraKeys: ReadonlySet<string>;
+  /** Whether the API server has constrained impersonation. */
+  readonly constrained: boolean;
+  readonly lastModes: LastModes<ImpersonationMode>;
   /** @throws StatusError TenantRateExceeded */
   readonly limitTenant: (tenant: TenantName) => void;
-}
-
-/** One thing that somebody must have the right to impersonate. */
-interface Impersonated {
-  readonly apiGroup: '' | 'authentication.k8s.io';
-  readonly resource: 'users' | 'serviceaccounts' | 'groups' | 'uids' | 'userextras';
-  readonly namespace: string;
-  readonly subresource: string;
-  readonly name: string;
 }
 
 const AUTHENTICATED = 'system:authenticated';
@@ -55,9 +58,7 @@ export async function actAs(scoped: Scoped, options: ActAsOptions): Promise<Scop
   assertSendable(request.uid, 'the uid to impersonate');
   for (const group of request.groups) assertGroup(group);
   for (const [key, values] of Object.entries(request.extra)) assertExtra(key, values, options.extraKeys);
-  // The reviews too are the tenant's: a request that its limit refuses later would have had them for nothing.
-  options.limitTenant(tenant);
-  await assertAllowed(impersonatedBy(request, target), scoped, options);
+  await assertAllowed({ request, target, info: scoped.info }, scoped, options);
   return { ...scoped, user: userOf(request, target, user), impersonator: user };
 }
 
@@ -85,47 +86,75 @@ function impossible(why: string): StatusError {
   return new StatusError('ImpersonationForbidden', `acting as somebody else is refused: ${why}`);
 }
 
-function impersonatedBy(request: ImpersonationRequest, target: ImpersonationTarget): Impersonated[] {
-  const { username, serviceAccount } = target;
-  const core = { apiGroup: '', namespace: '', subresource: '' } as const;
-  const authentication = { ...core, apiGroup: 'authentication.k8s.io' } as const;
-  return [
-    serviceAccount === undefined
-      ? { ...core, resource: 'users', name: username }
-      : { ...core, resource: 'serviceaccounts', ...serviceAccount },
-    ...request.groups.map((name) => ({ ...core, resource: 'groups', name }) as const),
-    ...Object.entries(request.extra).flatMap(([subresource, values]) =>
-      values.map((name) => ({ ...authentication, resource: 'userextras', subresource, name }) as const),
-    ),
-    ...(request.uid === '' ? [] : [{ ...authentication, resource: 'uids', name: request.uid } as const]),
-  ];
+/**
+ * As the API server does: the mode that last succeeded for this caller first, then the others in their order. The error
+ * is the first mode's.
+ *
+ * @throws StatusError AccessDenied, TenantRateExceeded, and as the reviewer does
+ */
+async function assertAllowed(
+  wanted: WantedImpersonation,
+  scoped: Scoped,
+  options: ActAsOptions,
+): Promise<void> {
+  const { username } = scoped.user;
+  const { constrained, lastModes } = options;
+  let firstRefused: RefusedRight | undefined;
+  for (const mode of lastModes.order(username, modesFor(wanted, constrained))) {
+    const refused = await firstRefusedOf(rightsFor(mode, wanted, constrained), scoped, options);
+    if (refused === undefined) {
+      lastModes.succeeded(username, mode);
+      return;
+    }
+    firstRefused ??= refused;
+  }
+  if (firstRefused === undefined)
+    throw new StatusError('InvariantBroken', 'Internal error occurred: no mode of impersonation applies');
+  const { right, reason } = firstRefused;
+  const refusal = forbidden('AccessDenied', right, username, options.mode.reviewTenant(scoped.tenant));
+  if (reason === undefined) throw refusal;
+  const details = refusal.details && { details: refusal.details };
+  throw new StatusError(refusal.code, `${refusal.message}: ${reason}`, { ...details });
 }
 
-/** Asked at once; the first refusal, in their order, is the answer. */
-async function assertAllowed(
-  impersonated: readonly Impersonated[],
+/**
+ * One review after the other, up to the first refusal: a caller without the right costs one review, and a request never
+ * holds more than one connection to the API server.
+ *
+ * @returns undefined if the caller has all rights
+ */
+async function firstRefusedOf(
+  rights: readonly RequiredRights[],
+  scoped: Scoped,
+  options: ActAsOptions,
+): Promise<RefusedRight | undefined> {
+  for (const { never, instead, each } of rights) {
+    if (never !== undefined) return never;
+    if (instead !== undefined && (await isAllowed(instead, scoped, options))) continue;
+    for (const right of each) if (!(await isAllowed(right, scoped, options))) return { right };
+  }
+  return undefined;
+}
+
+/** Each review counts against the tenant's rate and is made on its account. */
+async function isAllowed(
+  right: RequiredRight,
   { user, tenant, exchange }: Scoped,
-  { reviewer, mode }: ActAsOptions,
-): Promise<void> {
-  const home = mode.reviewTenant(tenant);
+  { reviewer, mode, limitTenant }: ActAsOptions,
+): Promise<boolean> {
+  limitTenant(tenant);
   const account: Account = { kind: 'tenant', tenant };
-  const verb = 'impersonate';
-  const answers = await Promise.all(
-    impersonated.map(async (one) => {
-      const { apiGroup: group, ...attributes } = one;
-      const resourceAttributes = {
-        ...(home === undefined ? {} : { tenant: home }),
-        verb,
-        group,
-        version: 'v1',
-        ...attributes,
-      };
-      return { one, ...(await reviewer.review(user, { resourceAttributes }, account, exchange.signal)) };
-    }),
-  );
-  const refused = answers.find(({ allowed, denied = false }) => !allowed || denied);
-  if (refused === undefined) return;
-  throw forbidden('AccessDenied', { isResourceRequest: true, verb, ...refused.one }, user.username, home);
+  const attributes = attributesOf(right, mode.reviewTenant(tenant));
+  const { allowed, denied = false } = await reviewer.review(user, attributes, account, exchange.signal);
+  return allowed && !denied;
+}
+
+function attributesOf(right: RequiredRight, home: TenantName | undefined): AccessAttributes {
+  if (!right.isResourceRequest) return { nonResourceAttributes: { path: right.rawPath, verb: right.verb } };
+  const { isResourceRequest: _resource, apiGroup: group, apiVersion: version, ...attributes } = right;
+  return {
+    resourceAttributes: { ...(home === undefined ? {} : { tenant: home }), group, version, ...attributes },
+  };
 }
 
 function userOf(request: ImpersonationRequest, target: ImpersonationTarget, caller: UserInfo): UserInfo {

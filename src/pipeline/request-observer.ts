@@ -39,6 +39,8 @@ export interface Outcome {
   /** Where Stonegate refused. */
   readonly code?: ErrorCode;
   readonly message?: string;
+  /** For the audit log alone. */
+  readonly annotations?: Readonly<Record<string, string>>;
   /** Thrown, for the log; never for the client. */
   readonly error?: unknown;
   /** True where the answer broke off: the upstream or the client went away in its midst. */

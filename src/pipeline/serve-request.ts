@@ -77,6 +77,8 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
     if (record.outcome.status === 401) forgetRefused(outgoing, pipeline);
   } catch (error) {
     if (record.user === undefined) pipeline.observer.requestReceived(record);
+    if (error instanceof StatusError && error.code === 'UpstreamRefusedCredential')
+      pipeline.upstreamRights.refused();
     record.outcome = refuse(error, received, pipeline);
   } finally {
     undecided.leave();
@@ -197,7 +199,9 @@ function refuse(error: unknown, { exchange, auditID }: Received, { writeStatus }
   const outcome = {
     message: answer.status.message,
     error,
-    ...(error instanceof StatusError ? { code: error.code } : { code: 'InternalError' as const }),
+    ...(error instanceof StatusError
+      ? { code: error.code, annotations: error.auditAnnotations }
+      : { code: 'InternalError' as const }),
   };
   if (response.closed) return { ...outcome, status: 0, aborted: true };
   if (response.headersSent) {

@@ -42,6 +42,7 @@ import {
   type Scoped,
 } from './request-state.ts';
 import { concernOf } from './role-concern.ts';
+import { type UpstreamRights, withoutWithheld } from './upstream-rights.ts';
 
 /** What the stages decide by; built once for a configuration, in `pipeline-of.ts`. */
 export interface Stages {
@@ -56,7 +57,8 @@ export interface Stages {
   /** Absent where nothing is made when people come. */
   readonly provisioning?: RequestProvisioning;
   /** For those who act as somebody else. */
-  readonly impersonation: Omit<ActAsOptions, 'mode' | 'limitTenant'>;
+  readonly impersonation: Omit<ActAsOptions, 'mode' | 'limitTenant' | 'constrained'>;
+  readonly upstreamRights: UpstreamRights;
   readonly authorizers: readonly Authorizer[];
   readonly admission: readonly AdmissionPlugin[];
   /** @throws StatusError TenantRateExceeded */
@@ -118,16 +120,16 @@ function authenticated(
 export function resolveTenant(
   authenticated: Authenticated,
   record: RequestRecord,
-  { mode, roles }: Stages,
+  { mode, roles, upstreamRights }: Stages,
 ): Promise<Scoped> | Scoped {
   const { identity: proven, info } = authenticated;
   const tenant = mode.tenantOf(proven);
   record.tenant = tenant;
   if (roles === undefined || proven.assignmentsOf === undefined)
-    return scoped(authenticated, record, proven, tenant, mode);
+    return scoped(authenticated, record, proven, tenant, mode, upstreamRights);
   return roles
     .inScope(proven, concernOf(info, proven, tenant, mode))
-    .then((identity) => scoped(authenticated, record, identity, tenant, mode));
+    .then((identity) => scoped(authenticated, record, identity, tenant, mode, upstreamRights));
 }
 
 /** @param identity with the roles that count for this request */
@@ -137,9 +139,12 @@ function scoped(
   identity: Identity,
   tenant: TenantName,
   mode: TenancyMode,
+  { withheld }: UpstreamRights,
 ): Scoped {
   record.identity = identity;
-  const user = mode.userOf(identity, tenant);
+  const named = mode.userOf(identity, tenant);
+  // With a client's own token, the API server itself says the extras.
+  const user = authenticated.sender.kind === 'client' ? named : withoutWithheld(named, withheld);
   record.user = user;
   becomeScoped(authenticated, identity, tenant, user);
   return authenticated;
@@ -169,9 +174,10 @@ export function actAsRequested(
 async function actAsWished(
   scoped: Scoped,
   record: RequestRecord,
-  { mode, impersonation, limitTenant }: Stages,
+  { mode, impersonation, limitTenant, upstreamRights }: Stages,
 ): Promise<Scoped> {
-  const acting = await actAs(scoped, { ...impersonation, mode, limitTenant });
+  const { constrained } = upstreamRights;
+  const acting = await actAs(scoped, { ...impersonation, mode, limitTenant, constrained });
   if (acting.impersonator !== undefined) record.actsAs = acting.user;
   return acting;
 }

@@ -3,7 +3,7 @@
  * first colon of their name.
  */
 import type { TenantName } from '../api/identity.ts';
-import { StatusError } from '../errors/status-error.ts';
+import { refusedName, StatusError } from '../errors/status-error.ts';
 import { CLUSTER_SCOPED, CLUSTER_SCOPED_GROUPS, systemRoute, tenantRoute } from './arktos-route.ts';
 import { createTenantResolver } from './domains.ts';
 import { type Addition, finishedUser } from './finished-user.ts';
@@ -84,9 +84,10 @@ function nameWithin({ subject }: NamedIdentity): string {
 function claimedName(name: string): string {
   const [word = ''] = name.split(':', 1);
   if (DELEGATION_WORDS.has(word))
-    throw new StatusError(
+    throw refusedName(
       'IdentityReserved',
       `this identity is refused: names under "${word}:" are reserved`,
+      name,
     );
   return name;
 }

@@ -7,7 +7,7 @@
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import { EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
-import { StatusError } from '../errors/status-error.ts';
+import { refusedName, StatusError } from '../errors/status-error.ts';
 import { assertSendable, assertUsable } from './user-name.ts';
 
 const AUTHENTICATED = 'system:authenticated';
@@ -43,8 +43,7 @@ export function finishedUser(identity: Identity, addition: Addition): UserInfo {
 function assertUserName({ subject }: Identity, { username, systemUser = false }: Addition): void {
   assertUsable(username, 'the user name');
   const claimed = subject.kind === 'claim' && subject.name.startsWith('system:');
-  if (claimed || (username.startsWith('system:') && !systemUser))
-    throw reserved(`the user name ${JSON.stringify(username)}`);
+  if (claimed || (username.startsWith('system:') && !systemUser)) throw reserved('the user name', username);
 }
 
 function assertGroup(group: string, { subject }: Identity): void {
@@ -52,7 +51,7 @@ function assertGroup(group: string, { subject }: Identity): void {
   const fromClaim = subject.kind === 'claim' && group.startsWith('keystone:');
   const ours = group.startsWith('stonegate:');
   if (fromClaim || ours || (group.startsWith('system:') && group !== AUTHENTICATED))
-    throw reserved(`the group ${JSON.stringify(group)}`);
+    throw reserved('the group', group);
 }
 
 function assertExtra(key: string, values: readonly string[]): void {
@@ -63,11 +62,11 @@ function assertExtra(key: string, values: readonly string[]): void {
     );
   }
   const [domain = ''] = key.split('/', 1);
-  if (domain === OWN_DOMAIN || domain.endsWith(`.${OWN_DOMAIN}`))
-    throw reserved(`the extra key ${JSON.stringify(key)}`);
+  if (domain === OWN_DOMAIN || domain.endsWith(`.${OWN_DOMAIN}`)) throw reserved('the extra key', key);
   for (const value of values) assertSendable(value, `a value of the extra key ${JSON.stringify(key)}`);
 }
 
-function reserved(what: string): StatusError {
-  return new StatusError('IdentityReserved', `this identity is refused: ${what} is reserved`);
+function reserved(what: string, name: string): StatusError {
+  const message = `this identity is refused: ${what} ${JSON.stringify(name)} is reserved`;
+  return refusedName('IdentityReserved', message, name);
 }

@@ -5,7 +5,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import { TENANT_KEY } from '../api/extra-keys.ts';
 import type { TenantName } from '../api/identity.ts';
-import { StatusError } from '../errors/status-error.ts';
+import { refusedName, StatusError } from '../errors/status-error.ts';
 import { createDomainFinder, createTenantResolver } from './domains.ts';
 import { finishedUser } from './finished-user.ts';
 import { nameBelow, serviceAccountOf } from './impersonation-target.ts';
@@ -42,9 +42,10 @@ export function createSharedMode({
   function prefixOf(domainName: string): string {
     const domain = escapeNamePart(domainName);
     if (reservedNamePrefixes.some((prefix) => meets(domain, prefix))) {
-      throw new StatusError(
+      throw refusedName(
         'IdentityReserved',
         `this identity is refused: user names under ${JSON.stringify(`${domain}:`)} belong to an OIDC issuer`,
+        `${domain}:`,
       );
     }
     return `${domain}:`;

@@ -2,6 +2,7 @@
  * What a credential costs when it is seen first: CPU of a JWT's verification, and how often Keystone is asked for a
  * token that many bring at once, to one process and to two that share a Redis.
  */
+import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:https';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { keystoneToken } from './configuration.ts';
@@ -16,6 +17,8 @@ export interface FirstSight {
   /** Microseconds of CPU: of a request with a JWT never seen, of one with a JWT seen before, and their difference. */
   readonly firstRequest: number;
   readonly laterRequest: number;
+  /** The same of a JWT without an id, and so without the extra that tells it. */
+  readonly laterRequestWithoutID: number;
   readonly verification: number;
   readonly keystoneTokens: number;
   readonly keystoneRequest: number;
@@ -26,11 +29,12 @@ export interface FirstSight {
 const PATH = '/api/v1/namespaces/default/configmaps/small';
 
 export async function measureFirstSight(site: Site, count = 4_000): Promise<FirstSight> {
+  const sign = (index: number, claims: object) =>
+    site.issuer.sign({ sub: `user-${index}`, aud: 'kubernetes', ...claims });
   const jwts = await Promise.all(
-    Array.from({ length: count }, (_, index) =>
-      site.issuer.sign({ sub: `user-${index}`, aud: 'kubernetes' }),
-    ),
+    Array.from({ length: count }, (_, index) => sign(index, { jti: randomUUID() })),
   );
+  const withoutID = await Promise.all(Array.from({ length: 1_000 }, (_, index) => sign(index, {})));
   const serving = await startStonegate({ site, upstream: 'plain', name: 'first-sight' });
   const shape = { folder: site.folder, port: serving.port, path: PATH, connections: 16 };
   try {
@@ -44,6 +48,8 @@ export async function measureFirstSight(site: Site, count = 4_000): Promise<Firs
     const later = jwts.slice(count / 2);
     await cpuPerRequest(serving, later.slice(-1_000));
     const laterRequest = await cpuPerRequest(serving, later.slice(-1_000));
+    await cpuPerRequest(serving, withoutID);
+    const laterRequestWithoutID = await cpuPerRequest(serving, withoutID);
     const tokens = Array.from({ length: count / 4 }, (_, n) => keystoneToken({ user: `stranger-${n}` }));
     const keystoneRequest = await cpuPerRequest(serving, tokens);
     const before = (await site.counts()).keystoneCalls;
@@ -54,6 +60,7 @@ export async function measureFirstSight(site: Site, count = 4_000): Promise<Firs
       jwts: count / 2,
       firstRequest,
       laterRequest,
+      laterRequestWithoutID,
       verification: firstRequest - laterRequest,
       keystoneTokens: tokens.length,
       keystoneRequest,

@@ -8,7 +8,7 @@ import type { AuditEvent } from '../../src/api/audit-v1.ts';
 import type { UserInfo } from '../../src/api/authentication-v1.ts';
 import type { AuditedRequest } from '../../src/audit/audit-event.ts';
 import { createAuditLog } from '../../src/audit/audit-log.ts';
-import { asciiJSON, foreignJSON, foreignText } from '../../src/lib/redact.ts';
+import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../../src/lib/redact.ts';
 import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
 import { alice } from '../support/fake-pipeline.ts';
 
@@ -98,6 +98,20 @@ function shown({ username, uid, groups, extra }: UserInfo): Partial<UserInfo> {
   };
 }
 
+function untrusted({ username, uid, groups, extra }: UserInfo): UserInfo {
+  const name = (text: string) => untrustedText(text, 512);
+  const shownExtra = Object.entries(extra).map(([key, values]) => [
+    name(key),
+    values.map((value) => untrustedText(value)),
+  ]);
+  return {
+    username: name(username),
+    uid: name(uid),
+    groups: groups.map(name),
+    extra: Object.fromEntries(shownExtra),
+  };
+}
+
 function objectRef({ info }: AuditedRequest): Pick<AuditEvent, 'objectRef'> {
   if (!info?.isResourceRequest) return {};
   return {
@@ -146,12 +160,12 @@ function eventOf(
     requestReceivedTimestamp: microTime(request.receivedAt),
     stage,
     user: user === undefined ? {} : shown(user),
-    ...(acting && { impersonatedUser: shown(acting) }),
+    ...(acting && { impersonatedUser: shown(request.actsAs === undefined ? acting : untrusted(acting)) }),
     ...(code !== undefined && {
       responseStatus: {
         code,
         ...(reason !== undefined && { reason }),
-        ...(message !== undefined && { message: foreignText(message) }),
+        ...(message !== undefined && { message: untrustedText(message) }),
       },
     }),
     stageTimestamp: microTime(at),

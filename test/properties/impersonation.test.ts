@@ -12,6 +12,7 @@ import type { HeaderField, HeaderList } from '../../src/lib/header-list.ts';
 import { actAs } from '../../src/pipeline/act-as.ts';
 import { canonicalName, cleanClientHeaders } from '../../src/pipeline/client-headers.ts';
 import { impersonate } from '../../src/pipeline/impersonate.ts';
+import { LastModes } from '../../src/pipeline/last-modes.ts';
 import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
@@ -125,6 +126,8 @@ async function act(mode: TenancyMode, tenant: TenantName, sent: HeaderField[]): 
       {
         mode,
         extraKeys: new Set(['scopes']),
+        constrained: false,
+        lastModes: new LastModes(),
         limitTenant: () => {},
         reviewer: {
           async review(_user, attributes) {

@@ -11,6 +11,7 @@ import { systemRandom } from '../../src/lib/random.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { Usage } from '../../src/lib/usage.ts';
 import type { ResponseWriter } from '../../src/pipeline/exchange.ts';
+import { LastModes } from '../../src/pipeline/last-modes.ts';
 import type { RequestRecord } from '../../src/pipeline/request-observer.ts';
 import type { Pipeline } from '../../src/pipeline/serve-request.ts';
 import type { UpstreamRequest } from '../../src/pipeline/upstream.ts';
@@ -93,7 +94,8 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
     },
     authenticators: [{ name: 'fake', authenticate: async () => alice }],
     mode: openMode,
-    impersonation: { reviewer: allowingReviewer, extraKeys: new Set() },
+    impersonation: { reviewer: allowingReviewer, extraKeys: new Set(), lastModes: new LastModes() },
+    upstreamRights: { withheld: new Set(), constrained: false, refused() {} },
     authorizers: [],
     admission: [],
     limitTenant() {},

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseAllDocuments, stringify } from 'yaml';
+import { CREDENTIAL_ID_KEY } from '../../src/api/extra-keys.ts';
 import { rbacManifests } from '../../src/cli/rbac-manifests.ts';
 import { type ApiServer, createApiServer, type LoggedRequest } from './apiserver/api-server.ts';
 import { isObject, type JsonObject } from './apiserver/json.ts';
@@ -199,7 +200,7 @@ function portalOf(provider: OidcProvider, port: number): object {
 /** What `stonegate manifests rbac` prints is all that Stonegate is given. */
 function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean): void {
   const manifests = rbacManifests(
-    { mode, keystone: true, tokenReview, extraKeys: [] },
+    { mode, keystone: true, tokenReview, extraKeys: [CREDENTIAL_ID_KEY], constrained: false },
     { kind: 'User', name: 'stonegate' },
   );
   for (const document of parseAllDocuments(manifests)) {

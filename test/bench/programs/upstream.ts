@@ -15,7 +15,8 @@ const [certFile, keyFile] = process.argv.slice(2);
 
 const SMALL = answer(200, document(2_000));
 const LARGE = answer(200, document(1_000_000));
-const CREATED = answer(201, document(200));
+/** Also what Stonegate asks for its own rights: everything is allowed. */
+const CREATED = answer(201, JSON.stringify({ ...JSON.parse(document(200)), status: { allowed: true } }));
 const STREAM = Buffer.from(
   'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
 );

@@ -32,6 +32,10 @@ export interface KubernetesSiteOptions extends KubernetesOptions {
   readonly configuration?: LandscapeOptions['configuration'];
   /** Written beside Stonegate's configuration: name → content. */
   readonly stonegateFiles?: Readonly<Record<string, string>>;
+  /** Options of `stonegate manifests rbac` besides. */
+  readonly manifestWords?: readonly string[];
+  /** Changes what `stonegate manifests rbac` printed before it is applied. */
+  readonly changed?: (object: JsonObject) => JsonObject;
 }
 
 const NAMESPACE = 'stonegate';
@@ -62,8 +66,8 @@ export async function startKubernetesSite(
   await writeFile(file('kubernetes.crt'), kubernetes.authority.cert);
   for (const [name, content] of Object.entries(options.stonegateFiles ?? {}))
     await writeFile(file(name), content, { mode: 0o600 });
-  const printed = await printedManifests(landscape.configFile);
-  for (const object of printed) await apply(kubernetes, object);
+  const printed = await printedManifests(landscape.configFile, ...(options.manifestWords ?? []));
+  for (const object of printed) await apply(kubernetes, options.changed?.(object) ?? object);
   await writeFile(file('kubernetes-token'), await serviceAccountToken(kubernetes, NAMESPACE, 'stonegate'));
   const stonegate = await serveLandscape(landscape).catch(async (error: unknown) => {
     await landscape.close();

@@ -137,3 +137,20 @@ for (const [name, argv, message] of [
     t.match(stderr, 'Usage: stonegate check');
   });
 }
+
+t.test(
+  'what the API server does not let Stonegate do is a warning, unless it is not to be asked',
+  async (t) => {
+    const folder = t.testdir({ 'c.yaml': CONFIGURATION, 'tls.crt': cert, 'tls.key': key, token: 'abc' });
+    const file = join(folder, 'c.yaml');
+    const { io, printed } = printedIO();
+    const asked = async () => ['upstream.credential: may not impersonate the extra key k'];
+    const clock = createFakeClock();
+    t.equal(await check(['--config', file], io, systemSources, clock, asked), 0);
+    t.equal(printed.stderr, 'warning: upstream.credential: may not impersonate the extra key k\n');
+    t.match(printed.stdout, /is good, with 1 warning/);
+    const offline = printedIO();
+    t.equal(await check(['--config', file, '--offline'], offline.io, systemSources, clock, asked), 0);
+    t.equal(offline.printed.stderr, '');
+  },
+);

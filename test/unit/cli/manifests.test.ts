@@ -1,8 +1,10 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../../src/cli/manifests.ts';
 import { DISCOVERY_URLS } from '../../../src/tenancy/discovery-paths.ts';
+import { createAuthority } from '../../support/tls/authority.ts';
 
 const CONFIGURATION = `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
@@ -52,11 +54,12 @@ const KEYSTONE_KEYS = [
 ];
 
 const ORIGINAL_USER = 'userextras/stonegate.dev/original-user';
+const CREDENTIAL_ID = 'userextras/authentication.kubernetes.io/credential-id';
 
 t.test('arktos: a user of the system tenant, and each key of Keystone named', async (t) => {
   const { code, stdout, objects } = await run('rbac', '--mode', 'arktos');
   t.equal(code, 0);
-  t.same(impersonated(objects), ['users', 'groups', 'uids', ...KEYSTONE_KEYS, ORIGINAL_USER]);
+  t.same(impersonated(objects), ['users', 'groups', 'uids', ...KEYSTONE_KEYS, ORIGINAL_USER, CREDENTIAL_ID]);
   t.match(
     objects.find(({ kind }) => kind === 'ClusterRoleBinding'),
     {
@@ -91,6 +94,7 @@ t.test('shared: a service account, its token, and the key that carries the tenan
     ...KEYSTONE_KEYS,
     'userextras/stonegate.dev/tenant',
     ORIGINAL_USER,
+    CREDENTIAL_ID,
   ]);
   t.match(stdout, /upstream\.credential\.tokenFile/);
 });
@@ -117,10 +121,74 @@ t.test('from a configuration: its mode and its keys, although its files do not e
     'uids',
     'userextras/stonegate.dev/tenant',
     ORIGINAL_USER,
+    CREDENTIAL_ID,
     'userextras/example.com/department',
     'userextras/scopes',
   ]);
   t.match(objects.at(-1), { subjects: [{ kind: 'ServiceAccount', namespace: 'ops', name: 'bridge' }] });
+});
+
+/** The configuration with a client certificate in place of the token, and what the rights are bound to. */
+async function boundFor(
+  folder: string,
+  ...argv: readonly string[]
+): Promise<{ code: number; stderr: string; subjects: unknown }> {
+  const text = CONFIGURATION.replace('tokenFile: none', 'certFile: own.crt, keyFile: own.key').concat(
+    'bindings: { credential: { certFile: other.crt, keyFile: other.key } }\n',
+  );
+  await writeFile(join(folder, 'c.yaml'), text);
+  const { code, stderr, objects } = await run('rbac', '--config', join(folder, 'c.yaml'), ...argv);
+  return { code, stderr, subjects: objects.find(({ kind }) => kind === 'ClusterRoleBinding')?.subjects };
+}
+
+const userSubject = (name: string) => [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }];
+
+t.test('a client certificate’s user gets the rights, impersonator and provisioner alike', async (t) => {
+  const authority = await createAuthority('a test CA');
+  for (const name of ['stonegate:proxy', 'o’brien']) {
+    const { cert } = await authority.client(name, ['ops']);
+    const folder = t.testdir({ 'own.crt': cert, 'other.crt': cert });
+    t.same(await boundFor(folder), { code: 0, stderr: '', subjects: userSubject(name) });
+    t.match(await boundFor(folder, '--provisioner'), { subjects: userSubject(name) });
+    t.match(await boundFor(folder, '--user', 'other'), { subjects: userSubject('other') });
+  }
+});
+
+t.test(
+  'for a certificate that does not exist yet the binding names its default user, and says so',
+  async (t) => {
+    const { code, stderr, subjects } = await boundFor(t.testdir({}));
+    t.equal(code, 0);
+    t.same(subjects, userSubject('stonegate'));
+    t.match(
+      stderr,
+      /^cannot read .*own\.crt: .* the binding is for the user "stonegate", else give --user NAME\n$/,
+    );
+  },
+);
+
+t.test('a certificate without one user it could be bound to is a 1', async (t) => {
+  const authority = await createAuthority('a test CA');
+  for (const cert of ['no certificate', (await authority.client('two\nlines', [])).cert]) {
+    const result = await boundFor(t.testdir({ 'own.crt': cert }));
+    t.match(result, { code: 1, stderr: /own\.crt holds no client certificate with one common name/ });
+  }
+});
+
+t.test('constrained rights name each verb, and neither service accounts nor the legacy verb', async (t) => {
+  const { objects, stdout } = await run('rbac', '--mode', 'shared', '--constrained');
+  const role = objects.find(({ kind }) => kind === 'ClusterRole');
+  const rules: { verbs: string[]; resources?: string[] }[] = Array.isArray(role?.rules) ? role.rules : [];
+  const verbs = rules.flatMap((rule) => rule.verbs);
+  t.notOk(verbs.includes('*'));
+  t.notOk(verbs.includes('impersonate'));
+  t.ok(verbs.includes('impersonate-on:user-info:deletecollection'));
+  t.notMatch(stdout, /"serviceaccounts"/);
+  t.same(rules.find(({ verbs: [first] }) => first === 'impersonate:user-info')?.resources?.slice(0, 3), [
+    'users',
+    'groups',
+    'uids',
+  ]);
 });
 
 t.test('a bad configuration is a 1 with its problems', async (t) => {
@@ -173,7 +241,12 @@ for (const [name, argv] of [
   ['with both configuration and mode', ['rbac', '--config', 'x', '--mode', 'shared']],
   ['with a mode there is not', ['rbac', '--mode', 'workspace']],
   ['with two identities', ['rbac', '--mode', 'shared', '--user', 'a', '--service-account', 'b/c']],
-  ['with a user name that would break the YAML', ['rbac', '--mode', 'shared', '--user', 'a"b']],
+  ['with a user name that would break a comment', ['rbac', '--mode', 'shared', '--user', 'a\nb']],
+  ['with constrained rights on Arktos', ['rbac', '--mode', 'arktos', '--constrained']],
+  [
+    'with constrained rights for provisioning',
+    ['rbac', '--mode', 'shared', '--constrained', '--provisioner'],
+  ],
   ['with a service account without a namespace', ['rbac', '--mode', 'shared', '--service-account', 'b']],
 ] as const) {
   t.test(`${name} it is wrong usage, a 2`, async (t) => {

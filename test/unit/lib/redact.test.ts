@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { asciiJSON, foreignText, MAX_TEXT, redact } from '../../../src/lib/redact.ts';
+import { asciiJSON, foreignText, MAX_TEXT, redact, untrustedText } from '../../../src/lib/redact.ts';
 
 t.test('tokens and credentials in parameters are taken out, the rest stays', async (t) => {
   const fernet = `gAAAAA${'x'.repeat(30)}`;
@@ -91,4 +91,26 @@ t.test('JSON in ASCII means the same', async () => {
       return /^[\x20-\x7e]*$/.test(ascii) && JSON.stringify(JSON.parse(ascii)) === json;
     }),
   );
+});
+
+t.test('a name that a client chose loses long opaque tokens and keeps what names look like', async (t) => {
+  const opaque = 'sha256~Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0';
+  t.equal(untrustedText(`User "acme:${opaque}" cannot`), 'User "acme:[redacted]" cannot');
+  t.equal(untrustedText(`gaaaaa${'b'.repeat(40)}`), '[redacted]', 'as HTTP/2 spells it');
+  for (const name of [
+    'acme:alice',
+    'oidc:a.very.long.name.of.a.person@department-of-research.example.com',
+    'payments-production-eu-west-1-reader-and-writer-role',
+    'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+    '7f9c2ba4-e88f-427d-9116-5d5a2f0ba4c1',
+    'system:serviceaccount:kube-system:clusterrole-aggregation-controller',
+  ])
+    t.equal(untrustedText(name), name);
+});
+
+t.test('such a text is cut behind its tokens, so that no part of one is left', async (t) => {
+  const token = `gAAAAA${'Zq9'.repeat(60)}`;
+  for (let limit = 1; limit < 200; limit += 1)
+    t.notMatch(untrustedText(`${'n'.repeat(10)}:${token}`, limit), 'Zq9');
+  t.equal(untrustedText('abcdef', 3), 'abc…');
 });

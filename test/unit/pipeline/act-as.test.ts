@@ -1,11 +1,13 @@
 import t from 'tap';
 import type { UserInfo } from '../../../src/api/authentication-v1.ts';
-import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
+import type { ResourceAttributes, SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
 import type { Identity } from '../../../src/api/identity.ts';
 import type { AccessAttributes } from '../../../src/authorization/access-reviewer.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import type { HeaderField, HeaderList } from '../../../src/lib/header-list.ts';
 import { actAs } from '../../../src/pipeline/act-as.ts';
+import type { ImpersonationMode } from '../../../src/pipeline/impersonation-modes.ts';
+import { LastModes } from '../../../src/pipeline/last-modes.ts';
 import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
@@ -29,8 +31,12 @@ interface Options {
   readonly identity?: Identity;
   readonly caller?: UserInfo;
   readonly extraKeys?: readonly string[];
-  /** What the API server says to a question; yes without it. */
-  readonly answer?: (resource: string) => SubjectAccessReviewStatus;
+  /** What the API server says to a review; it allows everything without it. */
+  readonly answer?: (resource: string, attributes: ResourceAttributes) => SubjectAccessReviewStatus;
+  /** What the caller asks for. */
+  readonly path?: string;
+  readonly constrained?: boolean;
+  readonly lastModes?: LastModes<ImpersonationMode>;
   readonly limitTenant?: (tenant: string) => void;
 }
 
@@ -38,15 +44,16 @@ interface Options {
 async function act(headers: HeaderList, options: Options = {}) {
   const { mode = arktos, identity = keystoneIdentity('alice'), caller = alice, extraKeys = [] } = options;
   const { answer = () => ({ allowed: true }), limitTenant = () => {} } = options;
+  const { constrained = false, lastModes = new LastModes() } = options;
   const asked: AccessAttributes[] = [];
   const tenant = toTenantName('acme');
-  const target = '/api/v1/pods';
+  const target = options.path ?? '/api/v1/pods';
   const scoped = {
     exchange: fakeExchange({ headers, target }),
     auditID: 'a-1',
     receivedAt: 0,
     sourceIPs: ['192.0.2.7'] as const,
-    info: parseRequestInfo('GET', target, { readsTenantFromPath: true }),
+    info: parseRequestInfo('GET', target, mode),
     identity,
     proven: identity,
     sender: { kind: 'stonegate' } as const,
@@ -57,13 +64,14 @@ async function act(headers: HeaderList, options: Options = {}) {
     mode,
     extraKeys: new Set(extraKeys),
     limitTenant,
+    constrained,
+    lastModes,
     reviewer: {
       async review(user, attributes) {
         t.equal(user, caller, 'the caller’s right is asked for');
         asked.push(attributes);
-        return answer(
-          'resourceAttributes' in attributes ? (attributes.resourceAttributes.resource ?? '') : '',
-        );
+        const resource = 'resourceAttributes' in attributes ? attributes.resourceAttributes : {};
+        return answer(resource.resource ?? '', resource);
       },
       reviewSelf: () => Promise.reject(new Error('nobody here has a token of their own')),
     },
@@ -203,6 +211,44 @@ t.test('an answer that both allows and denies is a denial', async (t) => {
   t.equal(error.code, 'AccessDenied');
 });
 
+const MANY_GROUPS = Array.from({ length: 63 }, (_, i): HeaderField => ['Impersonate-Group', `g${i}`]);
+
+t.test('a caller without the right to the user causes one review, whatever else is asked for', async (t) => {
+  let reviews = 0;
+  const answer = () => {
+    reviews += 1;
+    return { allowed: false };
+  };
+  t.match(await refused([AS_BOB, ...MANY_GROUPS], { answer }), { code: 'AccessDenied' });
+  t.equal(reviews, 1);
+});
+
+t.test('reviews end at the first refusal', async (t) => {
+  const reviewed: string[] = [];
+  await refused([AS_BOB, ...MANY_GROUPS], {
+    answer: (_, { name = '' }) => {
+      reviewed.push(name);
+      return { allowed: name !== 'g1' };
+    },
+  });
+  t.same(reviewed, ['acme:bob', 'g0', 'g1']);
+});
+
+t.test('one review is made at a time, and each counts against the tenant’s rate', async (t) => {
+  let underWay = 0;
+  const answer = () => {
+    underWay += 1;
+    t.equal(underWay, 1);
+    queueMicrotask(() => {
+      underWay -= 1;
+    });
+    return { allowed: true };
+  };
+  const limited: string[] = [];
+  await act([AS_BOB, ...MANY_GROUPS], { answer, limitTenant: (tenant) => limited.push(tenant) });
+  t.equal(limited.length, 64);
+});
+
 t.test('C027 where one review cannot be asked, nothing is carried out', async (t) => {
   const error = await refused(EVERYTHING, {
     extraKeys: ['scopes'],
@@ -307,4 +353,114 @@ t.test('in shared mode the target has what everybody of the tenant has', async (
 t.test('in arktos mode service accounts are the system tenant’s: refused', async (t) => {
   const error = await refused([['Impersonate-User', 'system:serviceaccount:ns:name']]);
   t.equal(error.code, 'ImpersonationForbidden');
+});
+
+/** The reviews of a request to an API server with constrained impersonation, as `verb resource name`. */
+async function constrainedReviews(headers: HeaderList, options: Options = {}): Promise<string[]> {
+  const reviews: string[] = [];
+  const allow = options.answer ?? (() => ({ allowed: true }));
+  const answer = (resource: string, attributes: ResourceAttributes): SubjectAccessReviewStatus => {
+    const { verb, group, subresource, name } = attributes;
+    const path = [resource, subresource].filter(Boolean).join('/');
+    reviews.push([verb, [path, group].filter(Boolean).join('.'), name].filter(Boolean).join(' '));
+    return allow(resource, attributes);
+  };
+  await act(headers, { mode: shared, ...options, constrained: true, answer }).catch((error: unknown) => {
+    if (!(error instanceof StatusError)) throw error;
+    reviews.push(error.message);
+  });
+  return reviews;
+}
+
+const notLegacy = (_: string, { verb }: ResourceAttributes) => ({ allowed: verb !== 'impersonate' });
+const onlyLegacy = (_: string, { verb }: ResourceAttributes) => ({ allowed: verb === 'impersonate' });
+
+t.test('constrained: the request itself, then each value, in the API server’s order', async (t) => {
+  const headers: HeaderList = [
+    AS_BOB,
+    ['Impersonate-Extra-acme.example%2freason', 'x'],
+    ['Impersonate-Group', 'devs'],
+    ['Impersonate-Uid', 'u-2'],
+  ];
+  const options = {
+    extraKeys: ['acme.example/reason'],
+    path: '/api/v1/namespaces/a/pods',
+    answer: notLegacy,
+  };
+  t.same(await constrainedReviews(headers, options), [
+    'impersonate-on:user-info:list pods',
+    'impersonate:user-info users.authentication.k8s.io acme:bob',
+    'impersonate:user-info uids.authentication.k8s.io u-2',
+    'impersonate:user-info groups.authentication.k8s.io devs',
+    'impersonate:user-info userextras/acme.example/reason.authentication.k8s.io x',
+  ]);
+});
+
+t.test('constrained: without its rights the legacy verb decides, and the first error is told', async (t) => {
+  t.same(await constrainedReviews([AS_BOB], { answer: onlyLegacy }), [
+    'impersonate-on:user-info:list pods',
+    'impersonate users acme:bob',
+  ]);
+  t.same(await constrainedReviews([AS_BOB], { answer: () => ({ allowed: false }) }), [
+    'impersonate-on:user-info:list pods',
+    'impersonate users acme:bob',
+    'pods is forbidden: User "acme:alice" cannot impersonate-on:user-info:list resource "pods" in API group "" at the cluster scope',
+  ]);
+});
+
+t.test('constrained: the mode that last succeeded for a caller is tried first', async (t) => {
+  const lastModes = new LastModes<ImpersonationMode>();
+  await constrainedReviews([AS_BOB], { answer: onlyLegacy, lastModes });
+  t.same(await constrainedReviews([AS_BOB], { answer: onlyLegacy, lastModes }), [
+    'impersonate users acme:bob',
+  ]);
+});
+
+t.test('constrained: a path that is no resource is reviewed as the path', async (t) => {
+  const { asked } = await act([AS_BOB], { mode: shared, constrained: true, path: '/version' });
+  t.same(asked[0], {
+    nonResourceAttributes: { path: '/version', verb: 'impersonate-on:user-info:get' },
+  });
+});
+
+t.test('constrained: many groups or extras are first asked for at once', async (t) => {
+  const groups = ['a', 'b', 'c', 'd'].map((name): HeaderField => ['Impersonate-Group', name]);
+  const group = 'impersonate:user-info groups.authentication.k8s.io';
+  const base = [
+    'impersonate-on:user-info:list pods',
+    'impersonate:user-info users.authentication.k8s.io acme:bob',
+  ];
+  t.same(await constrainedReviews([AS_BOB, ...groups]), [...base, `${group} *`]);
+  const answer = (_: string, { name }: ResourceAttributes) => ({ allowed: name !== '*' });
+  t.same(await constrainedReviews([AS_BOB, ...groups], { answer }), [
+    ...base,
+    ...['*', 'a', 'b', 'c', 'd'].map((name) => `${group} ${name}`),
+  ]);
+  const extras = ['1', '2', '3', '4'].map((value): HeaderField => ['Impersonate-Extra-a.b%2fc', value]);
+  t.same(await constrainedReviews([AS_BOB, ...extras], { extraKeys: ['a.b/c'] }), [
+    ...base,
+    'impersonate:user-info userextras/*.authentication.k8s.io *',
+  ]);
+});
+
+t.test('constrained: an extra key without a domain needs the legacy verb', async (t) => {
+  const headers: HeaderList = [AS_BOB, ['Impersonate-Extra-scopes', 'view']];
+  const reviews = await constrainedReviews(headers, { extraKeys: ['scopes'], answer: notLegacy });
+  t.equal(reviews.includes('impersonate users acme:bob'), true);
+  t.match(
+    reviews.at(-1),
+    /^userextras\.authentication\.k8s\.io is forbidden: .* cannot impersonate:user-info/,
+  );
+});
+
+t.test('constrained: a service account has a mode of its own, with the name alone', async (t) => {
+  const account: HeaderField = ['Impersonate-User', 'system:serviceaccount:ns:name'];
+  t.same(await constrainedReviews([account], { answer: notLegacy }), [
+    'impersonate-on:serviceaccount:list pods',
+    'impersonate:serviceaccount serviceaccounts.authentication.k8s.io name',
+  ]);
+  t.same(await constrainedReviews([account, ['Impersonate-Group', 'devs']], { answer: onlyLegacy }), [
+    'impersonate serviceaccounts name',
+    'impersonate groups devs',
+  ]);
 });

@@ -3,6 +3,7 @@ import t from 'tap';
 import { createBodySizeAdmission } from '../../../src/admission/body-size.ts';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { headerValue, headerValues } from '../../../src/lib/header-list.ts';
+import { LastModes } from '../../../src/pipeline/last-modes.ts';
 import { serveRequest } from '../../../src/pipeline/serve-request.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';
@@ -96,7 +97,11 @@ t.test('kubectl --as runs as whom it names, and is audited as both', async (t) =
 t.test('kubectl --as is refused where it is not allowed, not carried out as the caller', async (t) => {
   const review = async () => ({ allowed: false });
   const pipeline = fakePipeline({
-    impersonation: { reviewer: { review, reviewSelf: review }, extraKeys: new Set() },
+    impersonation: {
+      reviewer: { review, reviewSelf: review },
+      extraKeys: new Set(),
+      lastModes: new LastModes(),
+    },
   });
   const exchange = fakeExchange({ headers: [...bearer, ['Impersonate-User', 'reader']], method: 'DELETE' });
   await serveRequest(exchange, pipeline);
@@ -342,3 +347,39 @@ t.test('what a project needs is made before the API server is asked about its pe
   await serveRequest(fakeExchange(), pipeline);
   t.equal(order.length, 2, 'and nothing is made for whom nobody knows');
 });
+
+t.test('a refusal of Stonegate’s own rights makes it ask for them again', async (t) => {
+  let refusals = 0;
+  const pipeline = fakePipeline({
+    upstreamRights: { withheld: new Set(), constrained: false, refused: () => (refusals += 1) },
+    forwarder: {
+      forward: () => Promise.reject(new StatusError('UpstreamRefusedCredential', 'no right to impersonate')),
+    },
+  });
+  await serveRequest(fakeExchange({ headers: bearer }), pipeline);
+  t.equal(refusals, 1);
+});
+
+t.test(
+  'an extra key that Stonegate may not impersonate is omitted everywhere, and the others stay',
+  async (t) => {
+    const user = {
+      username: 'acme:alice',
+      uid: '',
+      groups: [],
+      extra: { 'authentication.kubernetes.io/credential-id': ['JTI=1'], team: ['a'] },
+    };
+    const pipeline = fakePipeline({
+      mode: { ...openMode, userOf: () => user },
+      upstreamRights: {
+        withheld: new Set(['authentication.kubernetes.io/credential-id']),
+        constrained: false,
+        refused() {},
+      },
+    });
+    await serveRequest(fakeExchange({ headers: bearer }), pipeline);
+    const names = pipeline.sent[0]?.headers.map(([name]) => name).filter((name) => /extra/i.test(name));
+    t.same(names, ['Impersonate-Extra-team']);
+    t.same(pipeline.events.at(-1)?.record.user?.extra, { team: ['a'] });
+  },
+);

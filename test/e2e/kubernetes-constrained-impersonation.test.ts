@@ -1,0 +1,292 @@
+/**
+ * Constrained impersonation (KEP-5284) at a real kube-apiserver: a user who may impersonate directly, for some requests
+ * only, may do so through Stonegate for the same requests, and is refused the others in the same words. Stonegate itself
+ * works with constrained rights alone.
+ */
+import t, { type Test } from 'tap';
+import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Ask, Reply } from '../support/https-client.ts';
+import { missingKubernetes } from '../support/kubernetes/programs.ts';
+import type { User } from '../support/kubernetes/same-response.ts';
+import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const PODS = '/api/v1/namespaces/acme/pods';
+const AUTHENTICATION = ['authentication.k8s.io'];
+const CONFIGURATION = { authentication: { impersonationExtraKeys: ['example.com/why', 'scopes'] } };
+const ROBOT = 'system:serviceaccount:acme:robot';
+
+const USER_INFO = [
+  {
+    apiGroups: AUTHENTICATION,
+    resources: ['users'],
+    resourceNames: ['acme:bob'],
+    verbs: ['impersonate:user-info'],
+  },
+  {
+    apiGroups: AUTHENTICATION,
+    resources: ['groups'],
+    resourceNames: ['developers', 'testers'],
+    verbs: ['impersonate:user-info'],
+  },
+  {
+    apiGroups: AUTHENTICATION,
+    resources: ['uids', 'userextras/example.com/why', 'userextras/scopes'],
+    verbs: ['impersonate:user-info'],
+  },
+];
+const paths = (mode: string) => ({
+  nonResourceURLs: ['/api', '/api/*', '/apis', '/apis/*', '/version'],
+  verbs: [`impersonate-on:${mode}:get`],
+});
+const listPods = (mode: string) => ({
+  apiGroups: [''],
+  resources: ['pods'],
+  verbs: [`impersonate-on:${mode}:list`],
+});
+
+/** What each caller is granted for the whole cluster; `narrow` is granted the list of pods in one namespace only. */
+const GRANTS: Readonly<Record<string, readonly object[]>> = {
+  narrow: [...USER_INFO, paths('user-info')],
+  wholesale: [
+    { apiGroups: AUTHENTICATION, resources: ['users', 'groups'], verbs: ['impersonate:user-info'] },
+    { apiGroups: AUTHENTICATION, resources: ['userextras/*'], verbs: ['impersonate:user-info'] },
+    listPods('user-info'),
+  ],
+  // Without any right to the request itself.
+  halfway: USER_INFO,
+  robots: [
+    {
+      apiGroups: AUTHENTICATION,
+      resources: ['serviceaccounts'],
+      resourceNames: ['robot'],
+      verbs: ['impersonate:serviceaccount'],
+    },
+    listPods('serviceaccount'),
+    listPods('user-info'),
+  ],
+  legacy: [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'] }],
+  both: [
+    ...USER_INFO,
+    listPods('user-info'),
+    { apiGroups: [''], resources: ['users', 'serviceaccounts'], verbs: ['impersonate'] },
+  ],
+  none: [],
+};
+
+type Wish = Readonly<Record<string, string | readonly string[]>>;
+const bob = (more: Wish = {}): Wish => ({ 'impersonate-user': 'acme:bob', ...more });
+const GROUPS = ['a', 'b', 'c', 'd'];
+const WISHES: Readonly<Record<string, Wish>> = {
+  'a user': bob(),
+  'another user': { 'impersonate-user': 'acme:dora' },
+  'a user in a group': bob({ 'impersonate-group': 'developers' }),
+  'a user in two groups': bob({ 'impersonate-group': ['developers', 'testers'] }),
+  'a user in a group that was not granted': bob({ 'impersonate-group': ['developers', 'operators'] }),
+  'a user in many groups': bob({ 'impersonate-group': GROUPS }),
+  'a user with a uid': bob({ 'impersonate-uid': 'u-1' }),
+  'a user with an extra': bob({ 'impersonate-extra-example.com%2fwhy': 'a test' }),
+  'a user with many extras': bob({ 'impersonate-extra-example.com%2fwhy': GROUPS }),
+  'a user with an extra without a domain': bob({ 'impersonate-extra-scopes': 'all' }),
+  'a service account': { 'impersonate-user': ROBOT },
+  'a service account in a group': { 'impersonate-user': ROBOT, 'impersonate-group': 'developers' },
+  'another service account': { 'impersonate-user': 'system:serviceaccount:acme:other' },
+};
+const REQUESTS: readonly (readonly [path: string, options?: Ask])[] = [
+  [PODS],
+  [`${PODS}/web`],
+  ['/api/v1/namespaces/default/pods'],
+  ['/api/v1/pods?watch=true&timeoutSeconds=1'],
+  [`${PODS}?fieldSelector=metadata.name%3Dweb`],
+  [PODS, { method: 'DELETE' }],
+  ['/version'],
+  ['/healthz'],
+  ['/apis/apps/v1/namespaces/acme/deployments/web/scale'],
+];
+
+/** Stonegate adds causes to `details`: its own code and the audit ID. */
+function comparable({ status, body }: Reply) {
+  if (status !== 403) return { status };
+  const refusal: { message: string; reason: string; details: { causes?: unknown } } = JSON.parse(body);
+  const { causes, ...details } = refusal.details;
+  return { status, message: refusal.message, reason: refusal.reason, details };
+}
+
+async function bindAll({ kubernetes, letWork }: KubernetesSite): Promise<void> {
+  await letWork('acme', 'acme:bob', ROBOT);
+  const bind = async (name: string, user: string, rules: readonly object[], namespace = '') => {
+    const place = namespace === '' ? RBAC : `${RBAC}/namespaces/${namespace}`;
+    const kind = namespace === '' ? 'ClusterRole' : 'Role';
+    await kubernetes.create(`${place}/${kind.toLowerCase()}s`, { metadata: { name }, rules });
+    await kubernetes.create(`${place}/${kind.toLowerCase()}bindings`, {
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
+    });
+  };
+  for (const [name, rules] of Object.entries(GRANTS)) await bind(`acts-${name}`, `acme:${name}`, rules);
+  await bind('acts-narrow', 'acme:narrow', [listPods('user-info')], 'acme');
+}
+
+async function userOf(site: KubernetesSite, name: string): Promise<User> {
+  const token = site.newcomer(name);
+  return { token, credential: await site.direct(token) };
+}
+
+/** Until Stonegate has asked what the API server can do. */
+async function untilAsked({ stonegate }: KubernetesSite, token: string): Promise<void> {
+  await eventually(async () => {
+    const reply = await stonegate.ask(token, PODS, { headers: bob() });
+    return reply.body.includes('impersonate-on:');
+  });
+}
+
+t.test('constrained impersonation', { skip: missingKubernetes() }, async (t: Test) => {
+  const site = await startKubernetesSite(t, { configuration: CONFIGURATION });
+  const { kubernetes, stonegate } = site;
+  await bindAll(site);
+  await untilAsked(site, site.newcomer('nobody'));
+
+  for (const name of Object.keys(GRANTS))
+    await t.test(`of a caller with the rights "${name}" gives what it gives directly`, async (t) => {
+      const { token, credential } = await userOf(site, name);
+      const allowed: string[] = [];
+      for (const [what, headers] of Object.entries(WISHES))
+        for (const [path, options] of REQUESTS) {
+          const wish = { ...options, headers };
+          const direct = await kubernetes.ask(credential, path, wish);
+          const through = await stonegate.ask(token, path, wish);
+          const label = `${options?.method ?? 'GET'} ${path} as ${what}`;
+          t.same(comparable(through), comparable(direct), label);
+          if (direct.status === 200) allowed.push(label);
+        }
+      t.equal(allowed.length > 0, !['none', 'halfway'].includes(name), 'and some of it is allowed');
+    });
+
+  await t.test('never makes a member of system:masters or a node', async (t) => {
+    const { token, credential } = await userOf(site, 'wholesale');
+    for (const headers of [
+      bob({ 'impersonate-group': 'system:masters' }),
+      { 'impersonate-user': 'system:node:n1' },
+    ]) {
+      t.equal((await kubernetes.ask(credential, PODS, { headers })).status, 403);
+      t.equal((await stonegate.ask(token, PODS, { headers })).status, 403);
+    }
+  });
+
+  const [binary] = findKubectls().slice(-1);
+  await t.test('with kubectl', { skip: binary === undefined && NO_KUBECTL }, async (t) => {
+    const { token, credential } = await userOf(site, 'narrow');
+    const run = async (target: Parameters<typeof createKubectl>[1], words: readonly string[]) => {
+      const kubectl = createKubectl(binary ?? '', target);
+      t.teardown(() => kubectl.close());
+      const { code, stdout, stderr } = await kubectl.run(words);
+      // Its own log has times and process ids.
+      return { code, stdout, stderr: stderr.replace(/^[EIW]\d{4} .*\n/gm, '') };
+    };
+    for (const [words, code] of [
+      ['get pods -n acme --as acme:bob', 0],
+      ['get pods -n acme --as acme:bob --as-group developers', 0],
+      ['get pod web -n acme --as acme:bob', 1],
+      ['get pods -n default --as acme:bob', 1],
+      ['delete pod web -n acme --as acme:bob', 1],
+      ['get pods -n acme --as acme:dora', 1],
+      ['get --raw /version --as acme:bob', 0],
+      ['auth can-i list pods -n acme --as acme:bob', 1],
+    ] as const) {
+      const list = words.split(' ');
+      const direct = await run(
+        { server: kubernetes.url, ca: kubernetes.authority.cert, ...credential },
+        list,
+      );
+      const through = await run({ server: stonegate.url, ca: stonegate.authority.cert, token }, list);
+      t.same(through, direct, `kubectl ${words}`);
+      t.equal(direct.code, code, direct.stderr);
+    }
+  });
+});
+
+t.test('an API server whose feature gate is off', { skip: missingKubernetes() }, async (t: Test) => {
+  const flags = () => ['--feature-gates=ConstrainedImpersonation=false'];
+  const site = await startKubernetesSite(t, { configuration: CONFIGURATION, flags });
+  await bindAll(site);
+  for (const name of ['narrow', 'both', 'legacy', 'none']) {
+    const { token, credential } = await userOf(site, name);
+    for (const [what, headers] of Object.entries(WISHES)) {
+      const direct = await site.kubernetes.ask(credential, PODS, { headers });
+      t.same(
+        comparable(await site.stonegate.ask(token, PODS, { headers })),
+        comparable(direct),
+        `${name}: ${what}`,
+      );
+    }
+  }
+});
+
+t.test('Stonegate with constrained rights alone', { skip: missingKubernetes() }, async (t: Test) => {
+  const site = await startKubernetesSite(t, {
+    configuration: CONFIGURATION,
+    manifestWords: ['--constrained'],
+  });
+  const { stonegate, kubernetes, letWork } = site;
+  await letWork('acme', 'acme:alice', 'oidc:carol@acme.example');
+  const token = stonegate.keystoneToken('alice');
+  const made = { metadata: { name: 'settings' } };
+  const json = { 'content-type': 'application/json' };
+  const merge = { 'content-type': 'application/merge-patch+json' };
+  const MAPS = '/api/v1/namespaces/acme/configmaps';
+  const one = `${MAPS}/settings`;
+
+  await t.test('forwards what users do, of every verb', async (t) => {
+    for (const [status, path, options] of [
+      [200, PODS, {}],
+      [201, MAPS, { method: 'POST', headers: json, body: JSON.stringify(made) }],
+      [200, one, {}],
+      [200, one, { method: 'PUT', headers: json, body: JSON.stringify({ ...made, data: { a: 'b' } }) }],
+      [200, one, { method: 'PATCH', headers: merge, body: '{"data":{"a":"c"}}' }],
+      [200, `${MAPS}?watch=true&timeoutSeconds=1`, {}],
+      [200, one, { method: 'DELETE' }],
+      [200, `${MAPS}?labelSelector=none`, { method: 'DELETE' }],
+      [200, '/version', {}],
+      [200, '/api', {}],
+      [200, '/openapi/v3', {}],
+    ] as const)
+      t.match(await stonegate.ask(token, path, options), { status }, `${options.method ?? 'GET'} ${path}`);
+  });
+
+  await t.test('sends the id of a token too', async (t) => {
+    const idToken = await stonegate.provider.idToken('carol');
+    t.equal((await stonegate.ask(idToken, PODS)).status, 200);
+  });
+
+  await t.test(
+    'is let act as a service account, a node or a member of system:masters in no way',
+    async (t) => {
+      const stolen = await ownToken(site);
+      const ask = (headers: Wish) => kubernetes.ask({ token: stolen }, PODS, { headers });
+      for (const user of ['acme:alice', 'system:kube-controller-manager'])
+        t.equal((await ask({ 'impersonate-user': user })).status, 200);
+      for (const headers of [
+        { 'impersonate-user': ROBOT },
+        { 'impersonate-user': 'system:serviceaccount:kube-system:clusterrole-aggregation-controller' },
+        { 'impersonate-user': 'system:node:n1' },
+        { 'impersonate-user': 'acme:alice', 'impersonate-group': 'system:masters' },
+      ])
+        t.equal((await ask(headers)).status, 403, JSON.stringify(headers));
+      t.equal(
+        (await kubernetes.ask({ token: stolen }, PODS)).status,
+        403,
+        'and nothing without impersonation',
+      );
+    },
+  );
+});
+
+/** What a thief of Stonegate's credential has. */
+async function ownToken({ kubernetes }: KubernetesSite): Promise<string> {
+  const path = '/api/v1/namespaces/stonegate/serviceaccounts/stonegate/token';
+  const reply = await kubernetes.admit('POST', path, { spec: { expirationSeconds: 3_600 } });
+  const request: { status: { token: string } } = JSON.parse(reply.body);
+  return request.status.token;
+}
