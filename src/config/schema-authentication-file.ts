@@ -106,9 +106,11 @@ function nameSchema(optional: boolean) {
   });
 }
 
-/** Those that are there. */
+/** Those that are there; an empty prefix is one. */
 function shown(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '' && value !== null));
+  return Object.fromEntries(
+    Object.entries(fields).filter(([key, value]) => (key === 'prefix' || value !== '') && value !== null),
+  );
 }
 
 const uid = z

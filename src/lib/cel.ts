@@ -6,7 +6,8 @@
  */
 import { type Call, childrenOf, type Node } from './cel/ast.ts';
 import { Budget } from './cel/budget.ts';
-import { type Checked, check } from './cel/checker.ts';
+import type { Checked } from './cel/checked.ts';
+import { check } from './cel/checker.ts';
 import { claimsRoot, type UserValue, userRoot } from './cel/claims.ts';
 import { ENVIRONMENTS } from './cel/environment.ts';
 import { BudgetSpent, EvaluationFault, SyntaxFault } from './cel/error.ts';

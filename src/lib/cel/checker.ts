@@ -11,37 +11,12 @@ import {
   qualifiedName,
   type Select,
 } from './ast.ts';
-import type { Declaration, Overload } from './declarations.ts';
+import type { Checked, Environment, Resolved } from './checked.ts';
+import type { Overload } from './declarations.ts';
 import { SyntaxFault } from './error.ts';
+import { typeOfLiteral } from './literal-types.ts';
 import type { Type } from './types.ts';
 import * as types from './types.ts';
-import type { Value } from './values.ts';
-
-/** What an expression may speak of. */
-export interface Environment {
-  readonly variables: ReadonlyMap<string, Type>;
-  readonly functions: ReadonlyMap<string, Declaration>;
-  /** Of `kubernetes.UserInfo` and the like. */
-  readonly fields: ReadonlyMap<string, ReadonlyMap<string, Type>>;
-  /** Names that are types. */
-  readonly typeNames: ReadonlyMap<string, Type>;
-}
-
-export interface Resolved {
-  readonly declaration: Declaration;
-  /** Those whose types fit, as far as they are known. */
-  readonly overloads: readonly Overload[];
-  /** `strings.quote(x)` is a function of that name, not of `strings`. */
-  readonly namespaced: boolean;
-}
-
-export interface Checked {
-  readonly type: Type;
-  readonly typeOf: (node: Node) => Type;
-  readonly calls: ReadonlyMap<Node, Resolved>;
-  /** `google.protobuf.Timestamp` is one name, not two fields. */
-  readonly names: ReadonlyMap<Node, string>;
-}
 
 /** @throws SyntaxFault for what does not fit together */
 export function check(root: Node, environment: Environment): Checked {
@@ -261,22 +236,6 @@ class Checker {
   #parameter(): Type {
     this.#free += 1;
     return types.param(`_var${this.#free}`);
-  }
-}
-
-function typeOfLiteral(value: Value): Type {
-  if (value === null) return types.NULL;
-  switch (typeof value) {
-    case 'boolean':
-      return types.BOOL;
-    case 'string':
-      return types.STRING;
-    case 'number':
-      return types.DOUBLE;
-    case 'bigint':
-      return types.INT;
-    default:
-      return value instanceof Uint8Array ? types.BYTES : types.UINT;
   }
 }
 

@@ -2,7 +2,7 @@
  * What expressions may speak of in kube-apiserver 1.36: its variables, its types and its libraries.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/cel/environment; https://pkg.go.dev/k8s.io/apiserver/pkg/authentication/cel
  */
-import type { Environment } from './checker.ts';
+import type { Environment } from './checked.ts';
 import { Declarations } from './declarations.ts';
 import { declareAddresses } from './functions-addresses.ts';
 import { declareFormats } from './functions-formats.ts';
@@ -12,6 +12,7 @@ import { declarePatterns } from './functions-patterns.ts';
 import { declareQuantities } from './functions-quantities.ts';
 import { declareStandard } from './functions-standard.ts';
 import { declareStrings } from './functions-strings.ts';
+import { declareTimes } from './functions-times.ts';
 import { declareVersions } from './functions-versions.ts';
 import type { Type } from './types.ts';
 import * as types from './types.ts';
@@ -19,6 +20,7 @@ import * as types from './types.ts';
 function functions() {
   const declarations = new Declarations();
   declareStandard(declarations);
+  declareTimes(declarations);
   declareOptional(declarations);
   declareStrings(declarations);
   declareLists(declarations);

@@ -1,4 +1,6 @@
-/** What goes wrong in an expression. No message repeats a value: it may be of a token. */
+/**
+ * What goes wrong in an expression. No message repeats a value: it may be of a token.
+ */
 
 /** The expression does not compile. */
 export class SyntaxFault extends Error {

@@ -4,7 +4,7 @@
  */
 import type { Node } from './ast.ts';
 import type { Budget } from './budget.ts';
-import type { Checked } from './checker.ts';
+import type { Checked } from './checked.ts';
 import { EvaluationFault } from './error.ts';
 import { formatDouble, formatScientific, specialNumber } from './numbers.ts';
 import { formatDuration, formatTimestamp } from './times.ts';

@@ -24,16 +24,14 @@ import {
   multiply,
   negate,
   runtimeType,
-  sizeOf,
   subtract,
 } from './operators.ts';
+import { sizeOf } from './sizes.ts';
 import {
-  clockOf,
   formatDuration,
   formatTimestamp,
   parseDuration,
   parseTimestamp,
-  secondsOf,
   timestampOf,
   unixSeconds,
 } from './times.ts';
@@ -41,7 +39,7 @@ import { Duration, Timestamp, TypeValue, Uint, type Value } from './values.ts';
 
 export function declareStandard(declarations: Declarations): void {
   declareOperators(declarations);
-  declarations.add(CONVERSIONS).add(TIMES).addUnguarded(TEXTS);
+  declarations.add(CONVERSIONS).addUnguarded(TEXTS);
 }
 
 const SAME = ['bool', 'int', 'uint', 'double', 'string', 'bytes', 'timestamp', 'duration'];
@@ -218,46 +216,6 @@ function textOfBytes(value: Value): string {
     if (error instanceof TypeError) throw new EvaluationFault('invalid UTF-8');
     throw error;
   }
-}
-
-const CLOCK: Readonly<Record<string, (date: Date) => number>> = {
-  getFullYear: (date) => date.getUTCFullYear(),
-  getMonth: (date) => date.getUTCMonth(),
-  getDayOfYear: (date) => {
-    const first = new Date(0);
-    first.setUTCFullYear(date.getUTCFullYear(), 0, 1);
-    return Math.floor((date.getTime() - first.getTime()) / 86_400_000);
-  },
-  getDayOfMonth: (date) => date.getUTCDate() - 1,
-  getDate: (date) => date.getUTCDate(),
-  getDayOfWeek: (date) => date.getUTCDay(),
-  getHours: (date) => date.getUTCHours(),
-  getMinutes: (date) => date.getUTCMinutes(),
-  getSeconds: (date) => date.getUTCSeconds(),
-  getMilliseconds: (date) => date.getUTCMilliseconds(),
-};
-
-function clockFunctions(name: string, read: (date: Date) => number): [string, Run][] {
-  const run: Run = ([value = null, zone], budget) => {
-    budget.spend(1);
-    return BigInt(read(clockOf(timestamp(value), zone === undefined ? undefined : String(zone))));
-  };
-  return [
-    [`timestamp.${name}(): int`, run],
-    [`timestamp.${name}(string): int`, run],
-  ];
-}
-
-const TIMES: Functions = {
-  ...Object.fromEntries(Object.entries(CLOCK).flatMap(([name, read]) => clockFunctions(name, read))),
-  'duration.getHours(): int': one((value) => whole(secondsOf(duration(value).nanoseconds) / 3_600)),
-  'duration.getMinutes(): int': one((value) => whole(secondsOf(duration(value).nanoseconds) / 60)),
-  'duration.getSeconds(): int': one((value) => whole(secondsOf(duration(value).nanoseconds))),
-  'duration.getMilliseconds(): int': one((value) => duration(value).nanoseconds / 1_000_000n),
-};
-
-function whole(value: number): bigint {
-  return BigInt(Math.trunc(value));
 }
 
 function text(test: (text: string, part: string) => boolean): Run {

@@ -236,18 +236,3 @@ export function equalsIn(a: Value, b: Value): boolean {
     throw error;
   }
 }
-
-/** @returns undefined for what has no size */
-export function sizeOf(value: Value): number | undefined {
-  if (typeof value === 'string') return lengthOf(value);
-  if (value instanceof List) return value.items.length;
-  if (value instanceof Dictionary) return value.size;
-  return value instanceof Uint8Array ? value.length : undefined;
-}
-
-/** In code points. */
-export function lengthOf(text: string): number {
-  let length = 0;
-  for (const _ of text) length += 1;
-  return length;
-}

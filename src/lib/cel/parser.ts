@@ -5,7 +5,8 @@
 import type { ListNode, MapNode, Node } from './ast.ts';
 import { SyntaxFault } from './error.ts';
 import { expandMacro } from './macros.ts';
-import { isNumber, literalOf, type Token, tokensOf } from './tokens.ts';
+import { TokenCursor } from './token-cursor.ts';
+import { isNumber, literalOf, tokensOf } from './tokens.ts';
 
 /** Of expressions within each other, and of operators on one path. */
 const MAX_DEPTH = 250;
@@ -30,19 +31,13 @@ export function parse(source: string): Node {
   return new Parser(tokensOf(source)).whole();
 }
 
-class Parser {
-  readonly #tokens: readonly Token[];
+class Parser extends TokenCursor {
   readonly #depths = new WeakMap<Node, number>();
-  #next = 0;
   #nesting = 0;
-
-  constructor(tokens: readonly Token[]) {
-    this.#tokens = tokens;
-  }
 
   whole(): Node {
     const node = this.#expression();
-    if (this.#peek().kind !== 'end') throw this.#unexpected();
+    if (this.peek().kind !== 'end') throw this.unexpected();
     return node;
   }
 
@@ -56,10 +51,10 @@ class Parser {
 
   #conditional(): Node {
     const condition = this.#logical('||');
-    const { at } = this.#peek();
-    if (!this.#take('?')) return condition;
+    const { at } = this.peek();
+    if (!this.take('?')) return condition;
     const truthy = this.#logical('||');
-    this.#expect(':');
+    this.expect(':');
     return this.#operator('_?_:_', at, condition, truthy, this.#expression());
   }
 
@@ -67,8 +62,8 @@ class Parser {
   #logical(operator: '||' | '&&'): Node {
     const below = () => (operator === '||' ? this.#logical('&&') : this.#relation());
     const terms = [below()];
-    const { at } = this.#peek();
-    while (this.#take(operator)) terms.push(below());
+    const { at } = this.peek();
+    while (this.take(operator)) terms.push(below());
     return this.#balanced(operator, at, terms);
   }
 
@@ -83,8 +78,8 @@ class Parser {
 
   #relation(): Node {
     let left = this.#sum();
-    while (RELATIONS.has(this.#peek().text) && this.#peek().kind !== 'literal') {
-      const { text, at } = this.#advance();
+    while (RELATIONS.has(this.peek().text) && this.peek().kind !== 'literal') {
+      const { text, at } = this.advance();
       left = this.#operator(text === 'in' ? '@in' : `_${text}_`, at, left, this.#sum());
     }
     return left;
@@ -96,22 +91,22 @@ class Parser {
 
   #binary(operators: readonly string[], below: () => Node): Node {
     let left = below();
-    while (operators.some((operator) => this.#at(operator))) {
-      const { text, at } = this.#advance();
+    while (operators.some((operator) => this.at(operator))) {
+      const { text, at } = this.advance();
       left = this.#operator(`_${text}_`, at, left, below());
     }
     return left;
   }
 
   #unary(): Node {
-    const { at, text } = this.#peek();
-    if (!this.#at('!') && !this.#at('-')) return this.#member();
-    const start = this.#next;
+    const { at, text } = this.peek();
+    if (!this.at('!') && !this.at('-')) return this.#member();
+    const start = this.next;
     let count = 0;
-    while (this.#take(text)) count += 1;
+    while (this.take(text)) count += 1;
     // A number right behind a single minus is a negative literal, which may be the least of all.
-    if (text === '-' && count === 1 && this.#peek().kind === 'literal' && isNumber(this.#peek().text)) {
-      this.#next = start;
+    if (text === '-' && count === 1 && this.peek().kind === 'literal' && isNumber(this.peek().text)) {
+      this.next = start;
       return this.#member();
     }
     const operand = this.#member();
@@ -122,15 +117,15 @@ class Parser {
   #member(): Node {
     let node = this.#primary();
     while (true) {
-      if (this.#take('.')) node = this.#field(node);
-      else if (this.#at('[')) node = this.#index(node);
+      if (this.take('.')) node = this.#field(node);
+      else if (this.at('[')) node = this.#index(node);
       else return node;
     }
   }
 
   #field(operand: Node): Node {
-    const optional = this.#take('?');
-    const { kind, text, at } = this.#advance();
+    const optional = this.take('?');
+    const { kind, text, at } = this.advance();
     if ((kind !== 'ident' && kind !== 'escaped') || text === 'in' || CONSTANTS.has(text))
       throw new SyntaxFault('expected a name', at);
     if (kind === 'escaped') throw new SyntaxFault("unsupported syntax: '`'", at);
@@ -138,7 +133,7 @@ class Parser {
       const field: Node = { kind: 'literal', value: text, at };
       return this.#sized({ kind: 'call', name: '_?._', args: [operand, field], at }, [operand], 0);
     }
-    if (!this.#take('('))
+    if (!this.take('('))
       return this.#sized({ kind: 'select', operand, field: text, test: false, at }, [operand], 1);
     const args = this.#arguments();
     const expanded = expandMacro(text, operand, args, at);
@@ -147,41 +142,41 @@ class Parser {
   }
 
   #index(operand: Node): Node {
-    const { at } = this.#advance();
-    const name = this.#take('?') ? '_[?_]' : '_[_]';
+    const { at } = this.advance();
+    const name = this.take('?') ? '_[?_]' : '_[_]';
     const index = this.#expression();
-    this.#expect(']');
+    this.expect(']');
     return this.#operator(name, at, operand, index);
   }
 
   #primary(): Node {
-    const { kind, text, at } = this.#peek();
-    if (this.#take('(')) {
+    const { kind, text, at } = this.peek();
+    if (this.take('(')) {
       const node = this.#expression();
-      this.#expect(')');
+      this.expect(')');
       return node;
     }
-    if (this.#take('[')) return this.#list(at);
-    if (this.#take('{')) return this.#map(at);
-    const sign = this.#at('-') ? this.#advance().text : '';
-    if (this.#peek().kind === 'literal')
-      return { kind: 'literal', value: literalOf(this.#advance(), sign), at };
-    if (sign !== '') throw this.#unexpected();
+    if (this.take('[')) return this.#list(at);
+    if (this.take('{')) return this.#map(at);
+    const sign = this.at('-') ? this.advance().text : '';
+    if (this.peek().kind === 'literal')
+      return { kind: 'literal', value: literalOf(this.advance(), sign), at };
+    if (sign !== '') throw this.unexpected();
     const constant = CONSTANTS.get(text);
     if (kind === 'ident' && constant !== undefined) {
-      this.#advance();
+      this.advance();
       return { kind: 'literal', value: constant, at };
     }
     return this.#name();
   }
 
   #name(): Node {
-    this.#take('.');
-    const { kind, text, at } = this.#advance();
+    this.take('.');
+    const { kind, text, at } = this.advance();
     if (kind !== 'ident' || text === 'in' || CONSTANTS.has(text))
       throw new SyntaxFault(`unexpected ${text}`, at);
     if (RESERVED.has(text)) throw new SyntaxFault(`reserved identifier: ${text}`, at);
-    if (!this.#take('(')) return { kind: 'ident', name: text, at };
+    if (!this.take('(')) return { kind: 'ident', name: text, at };
     const args = this.#arguments();
     const expanded = expandMacro(text, undefined, args, at);
     return this.#sized(expanded ?? { kind: 'call', name: text, args, at }, args, 0);
@@ -189,17 +184,17 @@ class Parser {
 
   #arguments(): Node[] {
     const args: Node[] = [];
-    if (this.#take(')')) return args;
+    if (this.take(')')) return args;
     do args.push(this.#expression());
-    while (this.#take(','));
-    this.#expect(')');
+    while (this.take(','));
+    this.expect(')');
     return args;
   }
 
   #list(at: number): Node {
     const elements: ListNode['elements'][number][] = [];
     this.#items(']', () => {
-      const optional = this.#take('?');
+      const optional = this.take('?');
       elements.push({ value: this.#expression(), optional });
     });
     const parts = elements.map(({ value }) => value);
@@ -209,9 +204,9 @@ class Parser {
   #map(at: number): Node {
     const entries: MapNode['entries'][number][] = [];
     this.#items('}', () => {
-      const optional = this.#take('?');
+      const optional = this.take('?');
       const key = this.#expression();
-      this.#expect(':');
+      this.expect(':');
       entries.push({ key, value: this.#expression(), optional });
     });
     const parts = entries.flatMap(({ key, value }) => [key, value]);
@@ -220,13 +215,13 @@ class Parser {
 
   /** With a comma behind the last one, if there is none or one. */
   #items(end: string, item: () => void): void {
-    if (!this.#take(',')) {
-      while (!this.#at(end)) {
+    if (!this.take(',')) {
+      while (!this.at(end)) {
         item();
-        if (!this.#take(',')) break;
+        if (!this.take(',')) break;
       }
     }
-    this.#expect(end);
+    this.expect(end);
   }
 
   #operator(name: string, at: number, ...args: Node[]): Node {
@@ -241,38 +236,7 @@ class Parser {
     return node;
   }
 
-  #peek(): Token {
-    return this.#tokens[this.#next] ?? { kind: 'end', text: 'the end', at: 0 };
-  }
-
-  #advance(): Token {
-    const token = this.#peek();
-    this.#next += 1;
-    return token;
-  }
-
-  #at(punctuation: string): boolean {
-    const { kind, text } = this.#peek();
-    return kind === 'punctuation' && text === punctuation;
-  }
-
-  #take(punctuation: string): boolean {
-    if (!this.#at(punctuation)) return false;
-    this.#next += 1;
-    return true;
-  }
-
-  #expect(punctuation: string): void {
-    if (!this.#take(punctuation)) throw this.#unexpected(punctuation);
-  }
-
-  #unexpected(expected?: string): SyntaxFault {
-    const { text, at } = this.#peek();
-    const wanted = expected === undefined ? '' : `, expected ${expected}`;
-    return new SyntaxFault(`unexpected ${text}${wanted}`, at);
-  }
-
   #tooDeep(): SyntaxFault {
-    return new SyntaxFault(`is nested deeper than ${MAX_DEPTH} levels`, this.#peek().at);
+    return new SyntaxFault(`is nested deeper than ${MAX_DEPTH} levels`, this.peek().at);
   }
 }

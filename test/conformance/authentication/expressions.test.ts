@@ -19,7 +19,7 @@ async function recorded(name: string): Promise<readonly JSONObject[]> {
     .filter(isJSONObject);
 }
 
-const [claims = {}] = await recorded('claims.json');
+const [claims = {}] = await recorded('claims.jsonl');
 
 /** What becomes of it as the value of an extra. */
 function outcomeOf(source: string): JSONObject {

@@ -219,7 +219,7 @@ t.test('uid and extra come from their claims', async (t) => {
     uid: 'o-1',
     extra: { 'example.org/department': ['r', 'd'] },
   });
-  t.same(Object.keys(map({ sub: 'carol', department: 'r' }, { claimMappings }).extra), [
+  t.same(Object.keys(map({ sub: 'carol', oid: 'o-1', department: 'r' }, { claimMappings }).extra), [
     'example.org/department',
   ]);
   t.throws(() => map({ sub: 'carol' }, { claimMappings }), { code: 'IdentityUnusable' });

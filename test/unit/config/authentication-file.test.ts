@@ -339,7 +339,10 @@ t.test('refused, with the file and the path:', async (t) => {
     ],
     [
       'the issuer of service accounts',
-      { own: {}, text: file([issuer('https://kubernetes.default.svc.cluster.local')]) },
+      {
+        own: { tenants: { 'https://kubernetes.default.svc.cluster.local': { value: 'acme' } } },
+        text: file([issuer('https://kubernetes.default.svc.cluster.local')]),
+      },
       'jwt[0].issuer.url: expected another issuer than the API server',
     ],
     [
