@@ -1,20 +1,24 @@
 # Builds with all dependencies, runs with none but those of production. The image runs as an ordinary user and writes
 # nowhere: mount configuration and secrets, and let the root file system be read-only.
 
-FROM node:24-slim AS build
+# Pinned by the digest of its index, which covers every platform: a tag can be moved. Change both together.
+FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS base
+
+# No package may run a script of its own while it is installed, in any stage.
+FROM base AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-RUN npm ci --no-audit --no-fund
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 RUN npm run build
 
-FROM node:24-slim AS dependencies
+FROM base AS dependencies
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
-FROM node:24-slim
+FROM base
 ENV NODE_ENV=production
 WORKDIR /opt/stonegate
 COPY --from=dependencies /build/node_modules node_modules

@@ -4,7 +4,7 @@
  * could make a role that allows anything: what it can give to anybody has an end.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
-import { CLUSTER_ROLES } from '../api/cluster-roles.ts';
+import { BASIC_USER_ROLE, CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { RoleTarget } from '../api/config-v1alpha1.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import { clusterRoleBinding, type Impersonator, serviceAccount } from './rbac-manifests.ts';
@@ -34,18 +34,20 @@ export function provisionerManifests(needs: ProvisionerNeeds, provisioner: Imper
 export function provisionerRules({ mode, createRoles, targets }: ProvisionerNeeds): PolicyRule[] {
   const arktos = mode === 'arktos';
   const bindings = ['rolebindings', ...(arktos ? ['clusterrolebindings'] : [])];
-  const own = createRoles ? [...CLUSTER_ROLES.values()].flat() : [];
+  // An ordinary cluster lets everybody ask about themselves already: that role is not made there.
+  const given = [...CLUSTER_ROLES].filter(([name]) => arktos || name !== BASIC_USER_ROLE);
+  const own = createRoles ? given.flatMap(([, rules]) => rules) : [];
   const clusterRoles = targets.flatMap((target) => ('clusterRole' in target ? [target.clusterRole] : []));
   const bound = clusterRoles.filter((name) => !createRoles || !CLUSTER_ROLES.has(name));
   const roles = targets.flatMap((target) => ('role' in target ? [target.role] : []));
-  return [
+  return withoutCovered([
     rule('', [...(arktos ? ['tenants'] : []), 'namespaces'], ['get', 'list', 'create']),
     rule(RBAC, bindings, ['get', 'list', 'create', 'update', 'delete']),
     rule(RBAC, ['clusterroles'], ['get', 'list', ...(createRoles ? ['create', 'update'] : [])]),
     ...bindRule('clusterroles', bound),
     ...bindRule('roles', roles),
-    ...distinct(own),
-  ];
+    ...own,
+  ]);
 }
 
 function bindRule(resource: string, names: readonly string[]): PolicyRule[] {
@@ -53,8 +55,27 @@ function bindRule(resource: string, names: readonly string[]): PolicyRule[] {
   return [{ ...rule(RBAC, [resource], ['bind']), resourceNames: [...new Set(names)].sort() }];
 }
 
-function distinct(rules: readonly PolicyRule[]): PolicyRule[] {
-  return [...new Map(rules.map((one) => [JSON.stringify(one), one])).values()];
+/** Without the rules that another one of them includes: nothing of what is printed can be left out. */
+function withoutCovered(rules: readonly PolicyRule[]): PolicyRule[] {
+  return rules.filter(
+    (rule, index) =>
+      !rules.some(
+        (other, place) => place !== index && covers(other, rule) && (place < index || !covers(rule, other)),
+      ),
+  );
+}
+
+function covers(larger: PolicyRule, smaller: PolicyRule): boolean {
+  return (
+    contains(larger.apiGroups, smaller.apiGroups) &&
+    contains(larger.resources, smaller.resources) &&
+    contains(larger.verbs, smaller.verbs) &&
+    (larger.resourceNames === undefined || contains(larger.resourceNames, smaller.resourceNames))
+  );
+}
+
+function contains(all: readonly string[] = [], some: readonly string[] | undefined): boolean {
+  return some?.every((each) => all.includes(each)) ?? false;
 }
 
 function rule(group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule {

@@ -19,7 +19,7 @@ export type Impersonator =
   | { readonly kind: 'User'; readonly name: string }
   | { readonly kind: 'ServiceAccount'; readonly namespace: string; readonly name: string };
 
-/** Fetched by Stonegate itself: tenants of Arktos may see none of these; elsewhere only its own health check. */
+/** Fetched by Stonegate itself: tenants of Arktos may see none of these. Elsewhere it only probes the API server. */
 const NON_RESOURCE_URLS = {
   arktos: [
     '/api',
@@ -34,8 +34,9 @@ const NON_RESOURCE_URLS = {
     '/livez',
     '/readyz',
   ],
-  shared: ['/version', '/healthz', '/livez', '/readyz'],
+  shared: ['/version'],
 } as const;
+const NON_RESOURCE_VERBS = { arktos: ['get', 'head'], shared: ['get'] } as const;
 
 /** Arktos' service accounts are of the system tenant: nobody else acts as them. */
 const IMPERSONATED = { arktos: ['users', 'groups'], shared: ['users', 'groups', 'serviceaccounts'] } as const;
@@ -86,9 +87,9 @@ ${extras.map((key) => `      - "userextras/${key}"\n`).join('')}    verbs: ["imp
   - apiGroups: ["authorization.k8s.io"]
     resources: ["subjectaccessreviews"]
     verbs: ["create"]
-${needs.tokenReview ? TOKEN_REVIEWS : ''}  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Health of the API server.'}
+${needs.tokenReview ? TOKEN_REVIEWS : ''}  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Whether the API server is there.'}
   - nonResourceURLs:
-${NON_RESOURCE_URLS[needs.mode].map((url) => `      - "${url}"\n`).join('')}    verbs: ["get", "head"]
+${NON_RESOURCE_URLS[needs.mode].map((url) => `      - "${url}"\n`).join('')}    verbs: [${NON_RESOURCE_VERBS[needs.mode].map((verb) => `"${verb}"`).join(', ')}]
 `;
 }
 

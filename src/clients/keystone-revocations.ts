@@ -24,6 +24,8 @@ const OVERLAP = 60_000;
 const LONGEST_PAUSE = 60_000;
 /** So many failures in a row double the pause; more change nothing. */
 const MAX_DOUBLINGS = 10;
+/** More reasons than this, between two successes, are not logged. */
+const MAX_REASONS = 16;
 
 export interface RevocationsOptions {
   readonly service: KeystoneService;
@@ -52,7 +54,8 @@ export function createRevocations(options: RevocationsOptions): Revocations {
   const done = new Map<string, number>();
   let since = clock.now() - options.reach - OVERLAP;
   let failures = 0;
-  let said = '';
+  /** Why it failed since it last succeeded: each reason is logged once, however the reasons alternate. */
+  const said = new Set<string>();
   let timer: Timer | undefined;
   let stopped = false;
 
@@ -85,8 +88,8 @@ export function createRevocations(options: RevocationsOptions): Revocations {
   }
 
   function succeeded(): void {
-    if (said !== '') logger.info({}, "Keystone's revocation events are followed again");
-    said = '';
+    if (said.size > 0) logger.info({}, "Keystone's revocation events are followed again");
+    said.clear();
     failures = 0;
   }
 
@@ -94,12 +97,9 @@ export function createRevocations(options: RevocationsOptions): Revocations {
     if (stopped) return;
     failures = Math.min(failures + 1, MAX_DOUBLINGS);
     const reason = reasonOf(error);
-    if (reason !== said)
-      logger.error(
-        { error },
-        "Keystone's revocation events cannot be followed; the caches' times alone hold",
-      );
-    said = reason;
+    if (said.has(reason) || said.size >= MAX_REASONS) return;
+    said.add(reason);
+    logger.error({ error }, "Keystone's revocation events cannot be followed; the caches' times alone hold");
   }
 
   function wait(): void {

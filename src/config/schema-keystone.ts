@@ -96,7 +96,7 @@ export function keystoneSchema(file: FileField) {
       ),
     revocationEvents: z
       .union([z.literal(false), revocationEvents])
-      .prefault({})
+      .prefault({ interval: '5s' })
       .describe(
         "How often Keystone's revocation events are asked for, as `{ interval: 5s }`, which needs `serviceCredential`; or `false`.",
       ),

@@ -39,7 +39,6 @@ const ABOUT_THE_BODY: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
 ]);
-const METADATA = { creationTimestamp: null };
 
 export function createSelfReviewAnswerer(options: SelfReviewOptions): Answerer {
   return {
@@ -53,9 +52,9 @@ async function answerReview(
   route: ReviewRoute,
   options: SelfReviewOptions,
 ): Promise<Answer> {
-  // Its answer depends on who asks alone, so whatever its body says is not read.
-  if (route.review === 'subject') return answerSubject(outgoing);
   const { limits, clock, askedAbout = asItIs } = options;
+  // Its answer depends on who asks alone, so whatever its body says is not read.
+  if (route.review === 'subject') return answerSubject(outgoing, clock);
   const spec = await readReviewSpec(outgoing.exchange, route.review, limits, clock);
   if (route.review === 'rules') {
     const namespace = rulesNamespace(spec);
@@ -68,11 +67,12 @@ async function answerReview(
 
 const asItIs: AskedAbout = async (outgoing) => outgoing;
 
-function answerSubject(outgoing: Outgoing): Answer {
+/** As kube-apiserver does, this kind alone says when it was made, to the second. */
+function answerSubject(outgoing: Outgoing, clock: Clock): Answer {
   return created({
     kind: 'SelfSubjectReview',
     apiVersion: apiVersionOf(outgoing),
-    metadata: METADATA,
+    metadata: { creationTimestamp: new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z') },
     status: { userInfo: withoutEmpty(outgoing.user) },
   });
 }
@@ -96,7 +96,7 @@ async function answerAccess(
   const review = {
     kind: 'SelfSubjectAccessReview',
     apiVersion: apiVersionOf(outgoing),
-    metadata: METADATA,
+    metadata: {},
     spec,
   };
   const answerWith = (status: SubjectAccessReviewStatus) => created({ ...review, status });
@@ -132,7 +132,7 @@ async function answerRules(
   namespace: string,
   { fetcher, mode }: SelfReviewOptions,
 ): Promise<Answer> {
-  const review = { kind: 'SelfSubjectRulesReview', apiVersion: apiVersionOf(outgoing), metadata: METADATA };
+  const review = { kind: 'SelfSubjectRulesReview', apiVersion: apiVersionOf(outgoing), metadata: {} };
   const answer = await askAsUser(outgoing, route, { ...review, spec: { namespace } }, fetcher);
   if (answer.status === 403) return created({ ...review, spec: {}, status: withGrantedRules(UNKNOWN_RULES) });
   if (answer.status !== 201 || mode.isSystem(outgoing.tenant)) return relayed(answer);

@@ -30,6 +30,36 @@ t.test('docs/configuration.md has a fresh table of every field (npm run schema)'
   );
 });
 
+t.test(
+  'every value that a configuration has if the operator says nothing is in the table of fields',
+  async (t) => {
+    const { configuration } = parseConfiguration(
+      `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: c, keyFile: k } }
+upstream: { server: "https://u", credential: { tokenFile: t } }
+tenancy: { mode: arktos }
+authentication: { keystone: { url: "https://keystone/v3" } }
+webhook: { tls: { certFile: c, keyFile: k } }`,
+      '/',
+    );
+    const withDefault = new Set(
+      [...read(DOCUMENT).matchAll(/^\| `([^`]+)` \| [^|]+ \| [^|\s][^|]* \|/gm)].map(([, path = '']) => path),
+    );
+    const missing = leaves(configuration).filter(
+      (path) => fieldPaths().includes(path) && !withDefault.has(path),
+    );
+    t.same(missing, []);
+  },
+);
+
+/** The paths of all scalars. */
+function leaves(value: unknown, path = ''): string[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  if (Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([key, each]) => leaves(each, path === '' ? key : `${path}.${key}`));
+}
+
 t.test('every sample configuration is a good one, but for the files it names', async (t) => {
   const samples = globSync('config/samples/*.yaml');
   t.ok(samples.length > 0);

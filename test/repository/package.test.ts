@@ -38,3 +38,18 @@ t.test('packed and installed elsewhere, stonegate runs', async (t) => {
   t.match(stonegate('manifests', 'rbac', '--mode', 'shared'), 'kind: ClusterRole');
   t.match(readFileSync(program, 'utf8'), /^#!\/usr\/bin\/env node\n/);
 });
+
+t.test('the image pins its base by digest and runs no script of a package while it is built', async (t) => {
+  const file = readFileSync('Dockerfile', 'utf8');
+  const stages = [...file.matchAll(/^FROM \S+ AS (\S+)/gm)].map(([, stage]) => stage);
+  const bases = [...file.matchAll(/^FROM (\S+)/gm)].map(([, base = '']) => base);
+  t.same(
+    bases.filter((base) => !stages.includes(base) && !/^[^@]+:[^@]+@sha256:[0-9a-f]{64}$/.test(base)),
+    [],
+  );
+  const installs = [...file.matchAll(/npm (?:ci|install)\b.*/g)].map(([line]) => line);
+  t.same(
+    installs.filter((line) => !line.includes('--ignore-scripts')),
+    [],
+  );
+});

@@ -3,28 +3,17 @@
  */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { Agent, request as httpsRequest } from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import type { AuditEvent } from '../../src/api/audit-v1.ts';
 import { type App, createApp } from '../../src/app.ts';
 import { loadConfiguration, systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { eventually } from './eventually.ts';
+import { type Ask, createHttpsClient, type Reply } from './https-client.ts';
 import { createLandscape, type Landscape, type LandscapeOptions } from './landscape.ts';
 
-export interface Reply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: string;
-  json(): { [key: string]: unknown; message?: string; code?: number };
-}
-
-export interface Ask {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  readonly body?: string;
-}
+export type { Ask, Reply } from './https-client.ts';
 
 export interface RunningStonegate extends Landscape {
   readonly app: App;
@@ -32,13 +21,19 @@ export interface RunningStonegate extends Landscape {
   /** What it logged so far, a line each. */
   readonly logged: string[];
   ask(token: string | undefined, path: string, options?: Ask): Promise<Reply>;
+  /** The head of the response; the caller reads or destroys it. */
+  open(token: string | undefined, path: string, options?: Ask): Promise<IncomingMessage>;
   /** The audit log of what was answered so far. */
   audited(): Promise<AuditEvent[]>;
   close(): Promise<void>;
 }
 
 export async function startStonegate(options: LandscapeOptions): Promise<RunningStonegate> {
-  const landscape = await createLandscape(options);
+  return serveLandscape(await createLandscape(options));
+}
+
+/** Starts Stonegate with the landscape's configuration. */
+export async function serveLandscape(landscape: Landscape): Promise<RunningStonegate> {
   const logged: string[] = [];
   const result = await loadConfiguration(landscape.configFile, systemSources);
   if (!result.ok)
@@ -54,27 +49,8 @@ export async function startStonegate(options: LandscapeOptions): Promise<Running
     throw error;
   });
   const { port } = app.address;
-  const agent = new Agent({ ca: landscape.authority.cert, keepAlive: true });
-
-  const ask = (token: string | undefined, path: string, { method = 'GET', headers = {}, body }: Ask = {}) =>
-    new Promise<Reply>((resolve, reject) => {
-      const credential = token === undefined ? {} : { authorization: `Bearer ${token}` };
-      const sent = { host: '127.0.0.1', port, path, method, agent, headers: { ...credential, ...headers } };
-      const request = httpsRequest(sent, (response) => {
-        text(response).then(
-          (received) =>
-            resolve({
-              status: response.statusCode ?? 0,
-              headers: response.headers,
-              body: received,
-              json: () => JSON.parse(received),
-            }),
-          reject,
-        );
-      });
-      request.on('error', reject);
-      request.end(body);
-    });
+  const client = createHttpsClient({ port, ca: landscape.authority.cert });
+  const { ask, open } = client;
 
   async function readAudit(): Promise<AuditEvent[]> {
     const lines = await readFile(join(dirname(landscape.configFile), 'audit.log'), 'utf8');
@@ -91,6 +67,7 @@ export async function startStonegate(options: LandscapeOptions): Promise<Running
     url: `https://127.0.0.1:${port}`,
     logged,
     ask,
+    open,
     async audited() {
       // Lines are gathered and written in their order: once this request's is there, so are all before it.
       const mark = `/marks-the-audit-log/${randomUUID()}`;
@@ -99,7 +76,7 @@ export async function startStonegate(options: LandscapeOptions): Promise<Running
       return (await readAudit()).filter(({ requestURI }) => !requestURI.startsWith('/marks-the-audit-log/'));
     },
     async close() {
-      agent.destroy();
+      client.close();
       await app.close();
       await landscape.close();
     },

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { type Credential, kubeconfigOf } from '../kubeconfig.ts';
 
 /** For a test that is skipped where no kubectl is: how to get one. */
 export const NO_KUBECTL = 'kubectl is not installed: apt-get install kubernetes-client';
@@ -24,19 +25,22 @@ export interface Kubectl {
   close(): void;
 }
 
-export interface KubectlTarget {
+export interface KubectlTarget extends Credential {
   readonly server: string;
   /** PEM. */
   readonly ca: string;
-  readonly token?: string;
-  /** PEM. */
-  readonly certificate?: { readonly cert: string; readonly key: string };
   /** Added to the environment. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** The oldest and the newest kubectl of this machine: one path, two, or none. */
 export function findKubectls(): string[] {
+  const all = findAllKubectls();
+  return all.filter((_, index) => index === 0 || index === all.length - 1);
+}
+
+/** Every kubectl of this machine, the oldest first. */
+export function findAllKubectls(): string[] {
   const onPath = spawnSync('sh', ['-c', 'command -v kubectl'], { encoding: 'utf8' }).stdout.trim();
   if (onPath === '') return [];
   const folder = dirname(realpathSync(onPath));
@@ -44,9 +48,7 @@ export function findKubectls(): string[] {
     .filter((file) => /^kubectl\.\d+\.\d+$/.test(file))
     .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
     .map((file) => join(folder, file));
-  const [oldest] = versioned;
-  const newest = versioned.at(-1);
-  return oldest === undefined || newest === undefined ? [onPath] : [oldest, newest];
+  return versioned.length > 0 ? versioned : [onPath];
 }
 
 /** What the binary says of itself; vendors write `33+`. */
@@ -58,32 +60,11 @@ function minorOf(binary: string): number {
   return Number.parseInt(said.clientVersion.minor, 10);
 }
 
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
-
 /** A kubectl with a kubeconfig and a cache of its own. */
 export function createKubectl(binary: string, target: KubectlTarget): Kubectl {
   const folder = mkdtempSync(join(tmpdir(), 'kubectl-'));
   const config = join(folder, 'kubeconfig');
-  const ca = base64(target.ca);
-  const { token, certificate } = target;
-  const user = {
-    ...(token !== undefined && { token }),
-    ...(certificate && {
-      'client-certificate-data': base64(certificate.cert),
-      'client-key-data': base64(certificate.key),
-    }),
-  };
-  writeFileSync(
-    config,
-    JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      clusters: [{ name: 'c', cluster: { server: target.server, 'certificate-authority-data': ca } }],
-      users: [{ name: 'u', user }],
-      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-      'current-context': 'x',
-    }),
-  );
+  writeFileSync(config, kubeconfigOf({ url: target.server, ca: target.ca }, target));
   const env = { ...process.env, ...target.environment };
   const start = (words: readonly string[]): ChildProcess =>
     spawn(binary, ['--kubeconfig', config, '--cache-dir', join(folder, 'cache'), ...words], {

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { CLUSTER_ROLES } from '../../../src/api/cluster-roles.ts';
+import type { PolicyRule } from '../../../src/api/kubernetes-object.ts';
 import { manifests } from '../../../src/cli/manifests.ts';
 import { provisionerManifests, provisionerRules } from '../../../src/cli/provisioner-manifests.ts';
 
@@ -9,10 +10,37 @@ const shared = { mode: 'shared', createRoles: true, targets: [] } as const;
 const verbsOn = (rules: ReturnType<typeof provisionerRules>, resource: string) =>
   rules.flatMap((rule) => (rule.resources?.includes(resource) ? rule.verbs : []));
 
-t.test('it holds every rule that it gives', async (t) => {
-  const held = provisionerRules(shared).map((rule) => JSON.stringify(rule));
-  for (const rules of CLUSTER_ROLES.values())
-    for (const rule of rules) t.ok(held.includes(JSON.stringify(rule)));
+/** One verb on one resource each. */
+const rightsIn = (rules: readonly PolicyRule[]): string[] =>
+  rules.flatMap(({ apiGroups = [], resources = [], resourceNames = [''], verbs }) =>
+    verbs.flatMap((verb) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) => resourceNames.map((name) => `${verb} ${group}/${resource} ${name}`)),
+      ),
+    ),
+  );
+
+t.test('it holds every right that it gives', async (t) => {
+  const held = rightsIn(provisionerRules({ ...shared, mode: 'arktos' }));
+  t.same(
+    rightsIn([...CLUSTER_ROLES.values()].flat()).filter((right) => !held.includes(right)),
+    [],
+  );
+});
+
+t.test('in an ordinary cluster it does not hold what everybody has there', async (t) => {
+  t.same(verbsOn(provisionerRules(shared), 'selfsubjectreviews'), []);
+});
+
+t.test('no rule of it is included in another', async (t) => {
+  for (const mode of ['arktos', 'shared'] as const) {
+    const rules = provisionerRules({ ...shared, mode });
+    const needless = rules.filter((rule) => {
+      const others = rightsIn(rules.filter((other) => other !== rule));
+      return rightsIn([rule]).every((right) => others.includes(right));
+    });
+    t.same(needless, [], mode);
+  }
 });
 
 t.test('it can give nothing beyond: no escalation, no impersonation, no wildcard', async (t) => {

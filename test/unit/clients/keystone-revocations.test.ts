@@ -140,6 +140,35 @@ t.test('while Keystone is down the pauses grow, one line says so, and nothing is
   t.equal(clock.untilNext, INTERVAL);
 });
 
+t.test(
+  'a service user without the right to read them is told of once, also if Keystone fails in between',
+  async (t) => {
+    const { start, next, answer, logged } = setUp();
+    const refused = keystoneUnavailable(new Error('its user needs the role service'));
+    const down = keystoneUnavailable(new Error('connection refused'));
+    let turn = 0;
+    answer(() => {
+      turn += 1;
+      throw turn % 2 === 0 ? down : refused;
+    });
+    await start();
+    for (let polls = 0; polls < 8; polls += 1) await next();
+    t.equal(logged.length, 2, 'each reason once');
+  },
+);
+
+t.test('a Keystone that fails for ever new reasons does not fill the log', async (t) => {
+  const { start, next, answer, logged } = setUp();
+  let turn = 0;
+  answer(() => {
+    turn += 1;
+    throw keystoneUnavailable(new Error(`reason ${turn}`));
+  });
+  await start();
+  for (let polls = 0; polls < 40; polls += 1) await next();
+  t.equal(logged.length, 16);
+});
+
 t.test('an event that could not be carried out is tried again', async (t) => {
   const { start, next, answer, carriedOut, refuseWith, asked } = setUp();
   answer(() => [event()]);

@@ -10,6 +10,7 @@ import { createSelfReviewAnswerer } from '../../../src/pipeline/answer-self-revi
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../../src/tenancy/tenancy-mode.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../support/identities.ts';
 import { fakeFetcher, outgoingOf } from '../../support/outgoing.ts';
@@ -113,7 +114,7 @@ t.test('a user who may not ask gets the truth all the same, in the kind and vers
   t.strictSame(json, {
     kind: 'SelfSubjectAccessReview',
     apiVersion: 'authorization.k8s.io/v1beta1',
-    metadata: { creationTimestamp: null },
+    metadata: {},
     spec: { resourceAttributes },
     status: review,
   });
@@ -282,12 +283,13 @@ for (const body of ['no json', 'null', '{}', '{"status":{"resourceRules":[]}}'])
 }
 
 t.test('whoami says exactly what would be sent', async (t) => {
-  const { status, json, sent } = await post({}, { target: WHOAMI.replace('/v1/', '/v1beta1/') });
+  const clock = createFakeClock(Date.parse('2026-11-22T13:15:07.321Z'));
+  const { status, json, sent } = await post({}, { target: WHOAMI.replace('/v1/', '/v1beta1/'), clock });
   t.equal(status, 201);
   t.strictSame(json, {
     kind: 'SelfSubjectReview',
     apiVersion: 'authentication.k8s.io/v1beta1',
-    metadata: { creationTimestamp: null },
+    metadata: { creationTimestamp: '2026-11-22T13:15:07Z' },
     status: { userInfo: { username: 'acme:alice', uid: 'uid-of-alice', groups: ['system:authenticated'] } },
   });
   t.strictSame(sent, []);

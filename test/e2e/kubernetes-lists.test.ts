@@ -1,0 +1,208 @@
+/**
+ * Lists and watches of a real kube-apiserver through Stonegate are the same bytes as directly, however large and in whatever
+ * encoding.
+ */
+import { createInterface } from 'node:readline';
+import t, { type Test } from 'tap';
+
+import { bounded } from '../../src/lib/bounded.ts';
+import type { Ask, Reply } from '../support/https-client.ts';
+import { missingKubernetes, NEWEST, OLDEST, type Release } from '../support/kubernetes/programs.ts';
+import { sameResponse } from '../support/kubernetes/same-response.ts';
+import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+
+const OBJECTS = 1_500;
+const CONFIG_MAPS = '/api/v1/namespaces/acme/configmaps';
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
+const METADATA = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
+
+interface Both extends KubernetesSite {
+  readonly token: string;
+  /** The same request through Stonegate and directly; @returns Stonegate's response */
+  same(t: Test, path: string, options?: Ask): Promise<Reply>;
+}
+
+/** Releases before 1.34 know it, but only on demand. */
+const WATCH_LIST = ['--feature-gates=WatchList=true'];
+
+async function start(t: Test, release: Release, flags: readonly string[] = []): Promise<Both> {
+  const site = await startKubernetesSite(t, { release, flags: () => flags });
+  await site.letWork('acme', 'acme:alice');
+  const token = site.stonegate.keystoneToken('alice');
+  const alice = await site.direct(token);
+  return {
+    ...site,
+    token,
+    same: (t, path, options) => sameResponse(t, site, { token, credential: alice }, path, options),
+  };
+}
+
+async function fill({ kubernetes }: Both): Promise<void> {
+  const data = { text: 'x'.repeat(900) };
+  const names = Array.from({ length: OBJECTS }, (_, i) => `item-${String(i).padStart(5, '0')}`);
+  await bounded(names, 16, (name) =>
+    kubernetes.create(CONFIG_MAPS, { metadata: { name, labels: { half: `${name.length % 2}` } }, data }),
+  );
+}
+
+t.test('lists', { skip: missingKubernetes() }, async (t) => {
+  const both = await start(t, NEWEST);
+  await fill(both);
+  const { same } = both;
+
+  await t.test('a large list, whole', async (t) => {
+    const reply = await same(t, CONFIG_MAPS);
+    t.ok(reply.bytes.length > OBJECTS * 1_000);
+    await same(t, `${CONFIG_MAPS}?resourceVersion=0`);
+    await same(t, `${CONFIG_MAPS}?labelSelector=half%3D0&fieldSelector=metadata.name%3Ditem-00007`);
+  });
+
+  await t.test('a large list in pages', async (t) => {
+    let more: string | undefined = '';
+    let items = 0;
+    let pages = 0;
+    while (more !== undefined) {
+      const query: string = more === '' ? '' : `&continue=${encodeURIComponent(more)}`;
+      const list: { items: unknown[]; metadata: { continue?: string } } = JSON.parse(
+        (await same(t, `${CONFIG_MAPS}?limit=500${query}`)).body,
+      );
+      items += list.items.length;
+      pages += 1;
+      more = list.metadata.continue;
+    }
+    t.same({ items, pages }, { items: OBJECTS, pages: 3 });
+    await same(t, `${CONFIG_MAPS}?limit=500&continue=nonsense`);
+  });
+
+  for (const accept of [TABLE, METADATA, PROTOBUF, 'application/cbor', 'application/yaml', 'text/html'])
+    await t.test(`a list as ${accept}`, async (t) => {
+      const headers = { accept };
+      await same(t, CONFIG_MAPS, { headers });
+      await same(t, `${CONFIG_MAPS}/item-00001`, { headers });
+      await same(t, `${CONFIG_MAPS}/absent`, { headers });
+    });
+
+  await t.test('a list compressed by the API server', async (t) => {
+    const reply = await same(t, CONFIG_MAPS, { headers: { 'accept-encoding': 'gzip' } });
+    t.equal(reply.headers['content-encoding'], 'gzip');
+  });
+
+  await t.test('what the user may not list is refused in the same words', async (t) => {
+    for (const path of ['/api/v1/configmaps', '/api/v1/namespaces/default/secrets', '/api/v1/nodes'])
+      t.equal((await same(t, path)).status, 403);
+    t.equal((await same(t, '/apis/nowhere.example/v1/things')).status, 403);
+    t.equal((await same(t, '/api/v1/namespaces/acme/nothings')).status, 404);
+  });
+
+  await t.test('discovery and OpenAPI are the cluster’s own', async (t) => {
+    const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+    for (const path of ['/api', '/apis']) {
+      await same(t, path);
+      await same(t, path, { headers: { accept: aggregated } });
+    }
+    for (const path of ['/api/v1', '/apis/apps/v1', '/version', '/openapi/v3']) await same(t, path);
+    await same(t, '/openapi/v2', {
+      headers: { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' },
+    });
+  });
+
+  await t.test('a protobuf client writes and asks what it may', async (t) => {
+    const { stonegate, token } = both;
+    const path = `${CONFIG_MAPS}/item-00002`;
+    const { bytes } = await stonegate.ask(token, path, { headers: { accept: PROTOBUF } });
+    const headers = { accept: PROTOBUF, 'content-type': PROTOBUF };
+    const put = await stonegate.ask(token, path, { method: 'PUT', headers, body: bytes });
+    t.equal(put.status, 200);
+    t.equal(put.headers['content-type'], PROTOBUF);
+    t.ok(put.bytes.equals(bytes), 'unchanged');
+    // A SelfSubjectAccessReview for `get pods` in acme, as client-go encodes it.
+    const review = await stonegate.ask(token, '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+      method: 'POST',
+      headers,
+      body: accessReview({ namespace: 'acme', verb: 'get', resource: 'pods' }),
+    });
+    t.equal(review.status, 201);
+  });
+});
+
+/** Of `runtime.Unknown` and `SelfSubjectAccessReview`, only what is needed; all strings are short. */
+function accessReview(asked: { namespace: string; verb: string; resource: string }): Buffer {
+  const field = (number: number, value: Buffer): Buffer =>
+    Buffer.concat([Buffer.from([(number << 3) | 2, value.length]), value]);
+  const text = (number: number, value: string): Buffer => field(number, Buffer.from(value));
+  const attributes = [text(1, asked.namespace), text(2, asked.verb), text(5, asked.resource)];
+  const type = [text(1, 'authorization.k8s.io/v1'), text(2, 'SelfSubjectAccessReview')];
+  const spec = field(1, Buffer.concat(attributes));
+  return Buffer.concat([
+    Buffer.from('k8s\0'),
+    field(1, Buffer.concat(type)),
+    field(2, Buffer.concat([field(1, Buffer.alloc(0)), field(2, spec)])),
+  ]);
+}
+
+for (const release of [OLDEST, NEWEST] as const)
+  t.test(`watches of a kube-apiserver of ${release}`, { skip: missingKubernetes(release) }, async (t) => {
+    const both = await start(t, release, WATCH_LIST);
+    const { kubernetes, stonegate, token, same } = both;
+    await kubernetes.create(CONFIG_MAPS, { metadata: { name: 'first' } });
+
+    /** The events of a watch, as they come. */
+    async function* watch(query: string): AsyncGenerator<string> {
+      const response = await stonegate.open(token, `${CONFIG_MAPS}?watch=1&${query}`);
+      try {
+        for await (const line of createInterface({ input: response })) {
+          const { type, object }: WatchEvent = JSON.parse(line);
+          const { name = '', annotations = {} } = object.metadata;
+          yield `${type} ${'k8s.io/initial-events-end' in annotations ? 'initial-events-end' : name}`;
+        }
+      } finally {
+        response.destroy();
+      }
+    }
+
+    await t.test('changes arrive while the watch is open', async (t) => {
+      const list: { metadata: { resourceVersion: string } } = JSON.parse(
+        (await stonegate.ask(token, CONFIG_MAPS)).body,
+      );
+      const watching = watch(`resourceVersion=${list.metadata.resourceVersion}`);
+      await kubernetes.create(CONFIG_MAPS, { metadata: { name: 'second' } });
+      t.equal((await watching.next()).value, 'ADDED second');
+      await kubernetes.admit('DELETE', `${CONFIG_MAPS}/second`);
+      t.equal((await watching.next()).value, 'DELETED second');
+      await watching.return(undefined);
+    });
+
+    await t.test(
+      'WatchList: the objects there are, then a bookmark that says so, then changes',
+      async (t) => {
+        const query = 'sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan';
+        const watching = watch(query);
+        t.equal((await watching.next()).value, 'ADDED first');
+        t.equal((await watching.next()).value, 'BOOKMARK initial-events-end');
+        await kubernetes.create(CONFIG_MAPS, { metadata: { name: 'third' } });
+        t.equal((await watching.next()).value, 'ADDED third');
+        await watching.return(undefined);
+      },
+    );
+
+    await t.test(
+      'a watch that the API server refuses or ends is refused or ended in the same way',
+      async (t) => {
+        await same(t, `${CONFIG_MAPS}?watch=1&sendInitialEvents=true`);
+        await same(t, `${CONFIG_MAPS}?watch=1&resourceVersion=nonsense`);
+        await same(t, `${CONFIG_MAPS}?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Dfirst`);
+        await same(t, '/api/v1/namespaces/default/secrets?watch=1');
+      },
+    );
+  });
+
+interface WatchEvent {
+  readonly type: string;
+  readonly object: {
+    readonly metadata: {
+      readonly name?: string;
+      readonly annotations?: Readonly<Record<string, string>>;
+    };
+  };
+}

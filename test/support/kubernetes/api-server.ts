@@ -1,0 +1,229 @@
+/**
+ * A real kube-apiserver with an etcd of its own on loopback, for what an ordinary Kubernetes decides. Nothing is
+ * stored durably, there is no kubelet, and everything ends with `stop`.
+ */
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../free-port.ts';
+import { type Ask, createHttpsClient, type HttpsClient, type Reply } from '../https-client.ts';
+import { type Credential, kubeconfigOf } from '../kubeconfig.ts';
+import { type Authority, createAuthority, type KeyPair } from '../tls/authority.ts';
+import { type ServerProcess, startServerProcess } from './process.ts';
+import { etcd, kubeApiserver, kubeControllerManager, NEWEST, type Release } from './programs.ts';
+
+/** The issuer of service accounts' tokens. */
+const SERVICE_ACCOUNT_ISSUER = 'https://kubernetes.default.svc.cluster.local';
+
+export interface KubernetesOptions {
+  readonly release?: Release;
+  /** Written beside the server's own: name → content. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Flags of kube-apiserver besides, or in place of its usual ones of the same name. `file` gives the path of one of `files`. */
+  readonly flags?: (file: (name: string) => string) => readonly string[];
+  /** With kube-controller-manager: namespaces end, garbage is collected, cluster roles are aggregated. */
+  readonly controllers?: boolean;
+}
+
+export interface Kubernetes {
+  readonly release: Release;
+  readonly url: string;
+  readonly port: number;
+  /** It signed the server's certificate, and the server trusts client certificates of it. */
+  readonly authority: Authority;
+  /** A client certificate for the user in these groups. */
+  user(name: string, groups?: readonly string[]): Promise<Credential>;
+  /** A member of `system:masters`. */
+  readonly admin: Credential;
+  ask(credential: Credential, path: string, options?: Ask): Promise<Reply>;
+  /** The head of the response; the caller reads or destroys it. */
+  open(credential: Credential, path: string, options?: Ask): Promise<IncomingMessage>;
+  /** As the administrator; rejects unless it succeeds. */
+  admit(method: string, path: string, object?: object): Promise<Reply>;
+  /** As the administrator, an object of any kind: the path is the collection's. */
+  create(path: string, object: object): Promise<void>;
+  /** The text of a kubeconfig, for this server or one that is in front of it. */
+  kubeconfig(credential: Credential, server?: { readonly url: string; readonly ca: string }): string;
+  /** Ends kube-apiserver and starts it anew, with the same objects. */
+  restart(): Promise<void>;
+  /** What kube-apiserver has printed. */
+  log(): string;
+  stop(): Promise<void>;
+}
+
+const CONTROLLERS = [
+  'namespace-controller',
+  'serviceaccount-controller',
+  'serviceaccount-token-controller',
+  'root-ca-certificate-publisher-controller',
+  'garbage-collector-controller',
+  'clusterrole-aggregation-controller',
+];
+
+interface Servers {
+  readonly storage: ServerProcess;
+  api: ServerProcess;
+  controllers?: ServerProcess;
+}
+
+/** Resolves when it is ready. */
+export async function startKubernetes(options: KubernetesOptions = {}): Promise<Kubernetes> {
+  const { release = NEWEST } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'stonegate-kubernetes-'));
+  const file = (name: string): string => join(folder, name);
+  const authority = await createAuthority('Kubernetes test CA');
+  const userOf = async (name: string, groups: readonly string[] = []): Promise<Credential> => ({
+    certificate: await authority.client(name, groups),
+  });
+  const admin = await userOf('admin', ['system:masters']);
+  await writeFiles(file, authority, options.files ?? {});
+
+  const [etcdPort, peerPort, port] = [await freePort(), await freePort(), await freePort()];
+  const url = `https://127.0.0.1:${port}`;
+  const clients = new Map<KeyPair | undefined, HttpsClient>();
+  const clientOf = ({ certificate }: Credential): HttpsClient => {
+    const client = clients.get(certificate) ?? createHttpsClient({ port, ca: authority.cert, certificate });
+    clients.set(certificate, client);
+    return client;
+  };
+  const ask: Kubernetes['ask'] = (credential, path, options) =>
+    clientOf(credential).ask(credential.token, path, options);
+  const isReady = async (): Promise<boolean> => {
+    try {
+      return (await ask(admin, '/readyz')).status === 200;
+    } catch (error) {
+      if (error instanceof Error && 'code' in error) return false;
+      throw error;
+    }
+  };
+
+  const given = options.flags?.(file) ?? [];
+  const words = [...apiServerFlags(file, etcdPort, port).filter((flag) => !isAmong(flag, given)), ...given];
+  const startApiServer = (): ServerProcess =>
+    startServerProcess(kubeApiserver(release), words, file('kube-apiserver.log'));
+  const storage = startServerProcess(etcd(), etcdFlags(file, etcdPort, peerPort), file('etcd.log'));
+  const servers: Servers = { storage, api: startApiServer() };
+
+  async function stop(): Promise<void> {
+    for (const client of clients.values()) client.close();
+    await Promise.all([servers.controllers?.stop(), servers.api.stop(), servers.storage.stop()]);
+    rmSync(folder, { recursive: true, force: true });
+  }
+
+  const kubernetes: Kubernetes = {
+    release,
+    url,
+    port,
+    authority,
+    admin,
+    user: userOf,
+    ask,
+    open: (credential, path, options) => clientOf(credential).open(credential.token, path, options),
+    async admit(method, path, object) {
+      const headers = { 'content-type': 'application/json' };
+      const body = object === undefined ? {} : { body: JSON.stringify(object) };
+      const reply = await ask(admin, path, { method, headers, ...body });
+      if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.body}`);
+      return reply;
+    },
+    async create(path, object) {
+      await kubernetes.admit('POST', path, object);
+    },
+    kubeconfig: (credential, server = { url, ca: authority.cert }) => kubeconfigOf(server, credential),
+    async restart() {
+      await servers.api.stop();
+      servers.api = startApiServer();
+      await servers.api.whenReady(isReady);
+    },
+    log: () => servers.api.output(),
+    stop,
+  };
+
+  try {
+    await servers.api.whenReady(isReady);
+    if (options.controllers === true) {
+      writeFileSync(file('controllers.kubeconfig'), kubernetes.kubeconfig(admin));
+      servers.controllers = startServerProcess(
+        kubeControllerManager(),
+        controllerFlags(file),
+        file('controllers.log'),
+      );
+    }
+    return kubernetes;
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function writeFiles(
+  file: (name: string) => string,
+  authority: Authority,
+  files: Readonly<Record<string, string>>,
+): Promise<void> {
+  const served = await authority.server('kube-apiserver');
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const all = {
+    'ca.crt': authority.cert,
+    'tls.crt': served.cert,
+    'tls.key': served.key,
+    'service-account.key': privateKey.export({ type: 'sec1', format: 'pem' }).toString(),
+    'service-account.pub': publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    ...files,
+  };
+  for (const [name, content] of Object.entries(all)) writeFileSync(file(name), content, { mode: 0o600 });
+}
+
+function etcdFlags(file: (name: string) => string, port: number, peerPort: number): string[] {
+  const [url, peer] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`];
+  return [
+    `--data-dir=${file('etcd')}`,
+    `--listen-client-urls=${url}`,
+    `--advertise-client-urls=${url}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
+    '--unsafe-no-fsync',
+    '--log-level=error',
+  ];
+}
+
+function apiServerFlags(file: (name: string) => string, etcdPort: number, port: number): string[] {
+  return [
+    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    `--secure-port=${port}`,
+    `--tls-cert-file=${file('tls.crt')}`,
+    `--tls-private-key-file=${file('tls.key')}`,
+    `--client-ca-file=${file('ca.crt')}`,
+    `--service-account-key-file=${file('service-account.pub')}`,
+    `--service-account-signing-key-file=${file('service-account.key')}`,
+    `--service-account-issuer=${SERVICE_ACCOUNT_ISSUER}`,
+    '--service-cluster-ip-range=10.0.0.0/24',
+    '--authorization-mode=Node,RBAC',
+    '--endpoint-reconciler-type=none',
+    // Pods can be made without a service account, and so without controllers.
+    '--disable-admission-plugins=ServiceAccount',
+    '--allow-privileged=true',
+  ];
+}
+
+/** Some flags may not be given twice, and lists would be added up. */
+function isAmong(flag: string, others: readonly string[]): boolean {
+  const [name] = flag.split('=');
+  return others.some((other) => other.split('=')[0] === name);
+}
+
+function controllerFlags(file: (name: string) => string): string[] {
+  return [
+    `--kubeconfig=${file('controllers.kubeconfig')}`,
+    `--controllers=${CONTROLLERS.join(',')}`,
+    `--service-account-private-key-file=${file('service-account.key')}`,
+    `--root-ca-file=${file('ca.crt')}`,
+    '--leader-elect=false',
+    '--secure-port=0',
+  ];
+}

@@ -1,0 +1,175 @@
+/**
+ * A day's work with kubectl, done twice: through Stonegate in one namespace, and directly as the same user in another. What
+ * kubectl prints and how it ends is the same.
+ */
+import type { Test } from 'tap';
+import { createKubectl, type Kubectl, type KubectlTarget } from '../apiserver/kubectl.ts';
+import type { KubernetesSite } from './site.ts';
+
+/** As long as each other, so that columns are as wide. */
+const NAMESPACES = { through: 'work-a', direct: 'work-b' } as const;
+
+interface Command {
+  readonly words: readonly string[];
+  readonly stdin?: string;
+  /** Ends with success; true without it. */
+  readonly succeeds?: boolean;
+}
+
+const container = (image: string) => ({ name: 'web', image });
+const meta = (name: string) => ({ name, labels: { app: name } });
+const document = (...items: object[]): string => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+
+const CONFIG_MAP = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: meta('settings'),
+  data: { color: 'red' },
+};
+const POD = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: meta('web'),
+  spec: { automountServiceAccountToken: false, containers: [container('nginx')] },
+};
+/** Its kubelet does not answer: a stream gets as far as the API server's own connection to it. */
+const NODE = {
+  metadata: { name: 'silent' },
+  status: {
+    addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+    daemonEndpoints: { kubeletEndpoint: { Port: 1 } },
+  },
+};
+const PLACED = { ...POD, metadata: meta('placed'), spec: { ...POD.spec, nodeName: NODE.metadata.name } };
+const DEPLOYMENT = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: meta('site'),
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: { app: 'site' } },
+    template: { metadata: { labels: { app: 'site' } }, spec: { containers: [container('nginx')] } },
+  },
+};
+
+const ok = (text: string, stdin?: string): Command => ({
+  words: text.split(' '),
+  ...(stdin !== undefined && { stdin }),
+});
+const fails = (text: string, stdin?: string): Command => ({ ...ok(text, stdin), succeeds: false });
+
+/** What differs between versions of kubectl: how they discover, encode and open streams. */
+const BRIEF: readonly Command[] = [
+  ok('apply -f -', document(CONFIG_MAP, POD, PLACED)),
+  ok('get pods,configmaps'),
+  fails('exec web -- true'),
+  fails('exec -i placed -- true'),
+  fails('port-forward placed :80'),
+  ok('auth can-i delete pods'),
+  ok('api-resources --verbs=list'),
+  ok('patch configmap settings --type=merge -p {"data":{"color":"black"}}'),
+  ok('delete configmap settings'),
+];
+
+const COMMANDS: readonly Command[] = [
+  ok('apply -f -', document(CONFIG_MAP, POD, PLACED, DEPLOYMENT)),
+  ok('apply -f -', document({ ...CONFIG_MAP, data: { color: 'blue' } })),
+  ok('apply --server-side -f -', document({ ...CONFIG_MAP, metadata: meta('applied') })),
+  ok('apply --dry-run=server -f -', document({ ...CONFIG_MAP, metadata: meta('dry') })),
+  fails('diff -f -', document({ ...CONFIG_MAP, data: { color: 'green' } })),
+  fails('create -f -', document(CONFIG_MAP)),
+  fails('create -f -', document({ ...POD, metadata: { name: 'Not_A_Name' } })),
+  ok('get pods'),
+  ok('get pods -o wide'),
+  ok('get pod web -o yaml'),
+  ok('get pods,configmaps,deployments -o name'),
+  ok('get configmaps -l app=settings -o jsonpath={.items[*].data.color}'),
+  fails('get pod absent'),
+  fails('get nothings'),
+  ok('describe pod web'),
+  ok('label configmap settings size=large'),
+  ok('annotate configmap settings note=text'),
+  ok('patch configmap settings --type=merge -p {"data":{"color":"black"}}'),
+  ok('patch configmap settings --type=json -p [{"op":"replace","path":"/data/color","value":"white"}]'),
+  ok('patch deployment site -p {"spec":{"replicas":3}}'),
+  ok('scale deployment site --replicas=1'),
+  ok('set image deployment/site web=nginx:2'),
+  ok('rollout history deployment/site'),
+  ok('wait --for=jsonpath={.data.color}=white configmap/settings'),
+  ok('logs web'),
+  fails('exec web -- true'),
+  fails('exec -i placed -- true'),
+  fails('attach placed'),
+  fails('port-forward web :80'),
+  fails('port-forward placed :80'),
+  fails('exec absent -- true'),
+  ok('auth can-i delete pods'),
+  fails('auth can-i get pods --namespace=default'),
+  fails('get secrets --namespace=default'),
+  fails('get pods -A'),
+  fails('delete namespace default'),
+  ok('api-resources --verbs=list'),
+  ok('api-versions'),
+  ok('explain pod.spec.containers'),
+  ok('delete configmap settings applied'),
+  ok('delete pod web --now'),
+  ok('delete deployment site --wait=false'),
+];
+
+/** To be called once, before `compareKubectl`. */
+export async function addSilentNode({ kubernetes }: KubernetesSite): Promise<void> {
+  await kubernetes.create('/api/v1/nodes', NODE);
+}
+
+/** In namespaces of their own for each kubectl. */
+export async function compareKubectl(
+  t: Test,
+  site: KubernetesSite,
+  binary: string,
+  extent: 'brief' | 'whole' = 'whole',
+): Promise<void> {
+  const commands = extent === 'whole' ? COMMANDS : BRIEF;
+  const { kubernetes, stonegate } = site;
+  const token = stonegate.keystoneToken('alice');
+  const targets: Readonly<Record<keyof typeof NAMESPACES, KubectlTarget>> = {
+    through: { server: stonegate.url, ca: stonegate.authority.cert, token },
+    direct: { server: kubernetes.url, ca: kubernetes.authority.cert, ...(await site.direct(token)) },
+  };
+  const version = /[\d.]*$/.exec(binary)?.[0].replaceAll('.', '-') ?? '';
+  const [through, direct] = await Promise.all(
+    (['through', 'direct'] as const).map(async (way) => {
+      const namespace = `${NAMESPACES[way]}${version}`;
+      await site.letWork(namespace, 'acme:alice');
+      const kubectl = createKubectl(binary, targets[way]);
+      t.teardown(() => kubectl.close());
+      return runAll(kubectl, commands, namespace);
+    }),
+  );
+  for (const [index, { words, succeeds = true }] of commands.entries()) {
+    const [ours, theirs] = [through?.[index], direct?.[index]];
+    t.same(ours, theirs, `kubectl ${words.join(' ')} is the same`);
+    t.equal(theirs?.code === 0, succeeds, `and ${succeeds ? 'succeeds' : 'fails'}: ${theirs?.stderr}`);
+  }
+}
+
+async function runAll(kubectl: Kubectl, commands: readonly Command[], namespace: string) {
+  const results: { code: number | null; stdout: string; stderr: string }[] = [];
+  for (const { words, stdin } of commands) {
+    const { code, stdout, stderr } = await kubectl.run(['-n', namespace, ...words], stdin);
+    results.push({ code, stdout: comparable(stdout, namespace), stderr: comparable(stderr, namespace) });
+  }
+  return results;
+}
+
+/** Without what differs between any two objects and moments. */
+function comparable(text: string, namespace: string): string {
+  return text
+    .replaceAll(namespace, 'NAMESPACE')
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UID')
+    .replace(/(resourceVersion: ")\d+/g, '$1N')
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'TIME')
+    .replace(/\b\d+s\b */g, 'AGE')
+    .replace(/\/tmp\/(LIVE|MERGED)-\d+/g, '$1')
+    .replace(/^[+-]{3} .*$/gm, 'FILE')
+    .replace(/^(?:[EIW]\d{4} .*)\n/gm, '');
+}

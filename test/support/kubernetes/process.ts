@@ -1,0 +1,47 @@
+/** A server as a child process: its output is in a file, and it ends with the test. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+
+export interface ServerProcess {
+  readonly pid: number;
+  /** Everything it has printed. */
+  output(): string;
+  /** Asks until `ready` holds. Rejects if the process ends first, or after a minute. */
+  whenReady(ready: () => Promise<boolean>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const POLL = 20;
+const PATIENCE = 60_000;
+
+/** @param log the file for its output */
+export function startServerProcess(program: string, words: readonly string[], log: string): ServerProcess {
+  const file = openSync(log, 'w');
+  // The kernel ends it with us: a test that is killed would otherwise leave it behind.
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', program, ...words], {
+    stdio: ['ignore', file, file],
+  });
+  closeSync(file);
+  const ended = once(child, 'exit');
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  const output = (): string => readFileSync(log, 'utf8');
+  return {
+    pid: child.pid ?? 0,
+    output,
+    async whenReady(ready) {
+      for (let tries = PATIENCE / POLL; tries > 0; tries -= 1) {
+        if (hasEnded()) break;
+        if (await ready()) return;
+        await pause(POLL);
+      }
+      throw new Error(`${program} is not ready:\n${output().slice(-4_000)}`);
+    },
+    async stop() {
+      if (hasEnded()) return;
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * The programs that `build-programs` built by the versions in `v1.*\/go.mod`, and the clients that `clients/install`
+ * installed. They are outside the tree, since a build takes minutes.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The oldest and the newest supported release. */
+export type Release = '1.33' | '1.36';
+export const OLDEST: Release = '1.33';
+export const NEWEST: Release = '1.36';
+
+const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'stonegate-test');
+const HOW_TO_INSTALL = 'is not there: install Go 1.26 or newer and run test/install-services';
+
+const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+
+function versionOf(release: Release, module: string): string {
+  const [, version] =
+    new RegExp(`^\\s+${module} (\\S+)`, 'm').exec(readFileSync(path(`v${release}/go.mod`), 'utf8')) ?? [];
+  if (version === undefined) throw new Error(`v${release}/go.mod does not require ${module}`);
+  return version;
+}
+
+export const etcd = (): string => join(CACHE, `etcd-${versionOf(NEWEST, 'go.etcd.io/etcd/server/v3')}`);
+
+export const kubeApiserver = (release: Release): string =>
+  join(CACHE, `kube-apiserver-${versionOf(release, 'k8s.io/kubernetes')}`);
+
+export const kubeControllerManager = (): string =>
+  join(CACHE, `kube-controller-manager-${versionOf(NEWEST, 'k8s.io/kubernetes')}`);
+
+/** client-go's informer: `informer --kubeconfig F --resource [GROUP/]VERSION/RESOURCE [--namespace N]`. */
+export const informer = (): string =>
+  join(CACHE, `informer-${versionOf(NEWEST, 'k8s.io/client-go')}-${digest(`v${NEWEST}/informer/main.go`)}`);
+
+/** The folders into which `clients/install` installs. */
+export const javascriptClient = (): string =>
+  join(CACHE, `javascript-client-${digest('clients/package-lock.json')}`);
+export const pythonClient = (): string => join(CACHE, `python-client-${digest('clients/requirements.txt')}`);
+
+const digest = (file: string): string =>
+  createHash('sha256')
+    .update(readFileSync(path(file)))
+    .digest('hex')
+    .slice(0, 12);
+
+/** Why tests that need these programs cannot run here; false if they can. */
+export function missing(...programs: readonly string[]): string | false {
+  const absent = programs.find((program) => !existsSync(program));
+  return absent === undefined ? false : `${absent.slice(CACHE.length + 1)} ${HOW_TO_INSTALL}`;
+}
+
+/** Why tests on a real kube-apiserver cannot run here; false if they can. */
+export const missingKubernetes = (release: Release = NEWEST): string | false =>
+  missing(etcd(), kubeApiserver(release));
+
+/** The same for tests that need its controllers too. */
+export const missingControllers = (): string | false =>
+  missing(etcd(), kubeApiserver(NEWEST), kubeControllerManager());

@@ -1,0 +1,162 @@
+/**
+ * Stonegate in shared mode in front of a real kube-apiserver, with the landscape's Keystone and issuer. It has the rights
+ * that `stonegate manifests rbac` prints, and a service account's token.
+ */
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Test } from 'tap';
+import { parseAllDocuments } from 'yaml';
+import { manifests } from '../../../src/cli/manifests.ts';
+import { isObject, type JsonObject } from '../apiserver/json.ts';
+import { eventually } from '../eventually.ts';
+import type { Credential } from '../kubeconfig.ts';
+import { createLandscape, type LandscapeOptions } from '../landscape.ts';
+import { printedIO } from '../printed-io.ts';
+import { type RunningStonegate, serveLandscape } from '../stonegate.ts';
+import { type Kubernetes, type KubernetesOptions, startKubernetes } from './api-server.ts';
+
+export interface KubernetesSite {
+  readonly kubernetes: Kubernetes;
+  readonly stonegate: RunningStonegate;
+  /** What `stonegate manifests rbac` printed. */
+  readonly printed: readonly JsonObject[];
+  /** The user of this token of Stonegate's, with a client certificate of the same name and groups at the API server. */
+  direct(token: string): Promise<Credential>;
+  /** A new token of a Keystone user in the tenant, who holds no role. */
+  newcomer(name: string, tenant?: string): string;
+  /** Lets the user do everything in the namespace, which is made if it is not there. */
+  letWork(namespace: string, ...users: readonly string[]): Promise<void>;
+}
+
+export interface KubernetesSiteOptions extends KubernetesOptions {
+  readonly configuration?: LandscapeOptions['configuration'];
+  /** Written beside Stonegate's configuration: name → content. */
+  readonly stonegateFiles?: Readonly<Record<string, string>>;
+}
+
+const NAMESPACE = 'stonegate';
+const REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+const JSON_BODY = { method: 'POST', headers: { 'content-type': 'application/json' } } as const;
+
+/** Everything ends with the test. */
+export async function startKubernetesSite(
+  t: Pick<Test, 'testdir' | 'teardown'>,
+  options: KubernetesSiteOptions = {},
+): Promise<KubernetesSite> {
+  const kubernetes = await startKubernetes(options);
+  t.teardown(() => kubernetes.stop());
+  const landscape = await createLandscape({
+    folder: join(t.testdir({}), 'land'),
+    mode: 'shared',
+    configuration: {
+      ...options.configuration,
+      upstream: {
+        server: kubernetes.url,
+        caFile: 'kubernetes.crt',
+        credential: { tokenFile: 'kubernetes-token' },
+        ...options.configuration?.upstream,
+      },
+    },
+  });
+  const file = (name: string): string => join(dirname(landscape.configFile), name);
+  await writeFile(file('kubernetes.crt'), kubernetes.authority.cert);
+  for (const [name, content] of Object.entries(options.stonegateFiles ?? {}))
+    await writeFile(file(name), content, { mode: 0o600 });
+  const printed = await printedManifests(landscape.configFile);
+  for (const object of printed) await apply(kubernetes, object);
+  await writeFile(file('kubernetes-token'), await serviceAccountToken(kubernetes, NAMESPACE, 'stonegate'));
+  const stonegate = await serveLandscape(landscape).catch(async (error: unknown) => {
+    await landscape.close();
+    throw error;
+  });
+  t.teardown(() => stonegate.close());
+  return {
+    kubernetes,
+    stonegate,
+    printed,
+    async direct(token) {
+      const body = '{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}';
+      const reply = await stonegate.ask(token, REVIEW, { ...JSON_BODY, body });
+      const review: { status: { userInfo: { username: string; groups: string[] } } } = JSON.parse(reply.body);
+      const { username, groups } = review.status.userInfo;
+      // The API server adds it to everybody who has authenticated.
+      return kubernetes.user(
+        username,
+        groups.filter((group) => group !== 'system:authenticated'),
+      );
+    },
+    newcomer: (name, tenant = 'acme') =>
+      landscape.keystone.issue(landscape.keystone.directory.user(tenant, name)),
+    async letWork(namespace, ...users) {
+      await apply(kubernetes, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+      await kubernetes.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, {
+        metadata: { generateName: 'workers-' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+        subjects: users.map((name) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name })),
+      });
+      for (const user of users) {
+        const resourceAttributes = { namespace, verb: 'create', resource: 'pods' };
+        await eventually(() => isAllowed(kubernetes, { user, resourceAttributes }));
+      }
+    },
+  };
+}
+
+/** A SubjectAccessReview: RBAC's authorizer learns of a change a moment after the request that makes it. */
+export async function isAllowed(kubernetes: Kubernetes, spec: object): Promise<boolean> {
+  const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+  const reply = await kubernetes.admit('POST', path, { spec });
+  const { status }: { status: { allowed: boolean } } = JSON.parse(reply.body);
+  return status.allowed;
+}
+
+/** What `stonegate manifests rbac` prints for this configuration. */
+export async function printedManifests(
+  configFile: string,
+  ...words: readonly string[]
+): Promise<JsonObject[]> {
+  const { io, printed } = printedIO();
+  const code = await manifests(['rbac', '--config', configFile, ...words], io);
+  if (code !== 0) throw new Error(`manifests rbac ended with ${code}: ${printed.stderr}`);
+  return parseAllDocuments(printed.stdout).map((document) => {
+    const object: unknown = document.toJS();
+    if (!isObject(object)) throw new TypeError('a manifest is no object');
+    return object;
+  });
+}
+
+const PATHS: Readonly<Record<string, string>> = {
+  Namespace: '/api/v1/namespaces',
+  ServiceAccount: '/api/v1/namespaces/NAMESPACE/serviceaccounts',
+  Secret: '/api/v1/namespaces/NAMESPACE/secrets',
+  ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
+  ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
+  Role: '/apis/rbac.authorization.k8s.io/v1/namespaces/NAMESPACE/roles',
+  RoleBinding: '/apis/rbac.authorization.k8s.io/v1/namespaces/NAMESPACE/rolebindings',
+};
+
+/** As `kubectl apply --server-side` by the administrator. */
+export async function apply(kubernetes: Kubernetes, object: JsonObject): Promise<void> {
+  const { kind, metadata } = object;
+  const { name, namespace = '' } = isObject(metadata) ? metadata : {};
+  const path = `${PATHS[String(kind)]?.replace('NAMESPACE', String(namespace))}/${String(name)}`;
+  const reply = await kubernetes.ask(kubernetes.admin, `${path}?fieldManager=test&force=true`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/apply-patch+yaml' },
+    body: JSON.stringify(object),
+  });
+  if (reply.status >= 300) throw new Error(`${path}: ${reply.status} ${reply.body}`);
+}
+
+/** A token of the TokenRequest API. */
+export async function serviceAccountToken(
+  kubernetes: Kubernetes,
+  namespace: string,
+  name: string,
+  audiences?: readonly string[],
+): Promise<string> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+  const reply = await kubernetes.admit('POST', path, { spec: { audiences, expirationSeconds: 3_600 } });
+  const request: { status: { token: string } } = JSON.parse(reply.body);
+  return request.status.token;
+}
