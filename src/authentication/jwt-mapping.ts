@@ -135,7 +135,7 @@ function usernameReader({ claimMappings, strict, usernamePrefix = '' }: JWTConfi
     const value = read(claims);
     if (value === '') throw new UnusableClaims('the expression for the username gives an empty text');
     const name = requirePrintableText(value, 'the username');
-    return requirePrefix(requireUnreservedName(name, 'the username'), usernamePrefix);
+    return requirePrefix(requireUnreservedName(name, 'the username'), usernamePrefix, strict);
   };
 }
 
@@ -175,14 +175,14 @@ function groupsReader(configuration: JWTConfiguration): Read<readonly string[]> 
     return read(verified.claims).map((given) => {
       const group = requirePrintableText(given, 'a group');
       if (group === AUTHENTICATED) return group;
-      return requirePrefix(requireUnreservedName(group, 'a group'), groupsPrefix);
+      return requirePrefix(requireUnreservedName(group, 'a group'), groupsPrefix, strict);
     });
   };
 }
 
 /** A name made by an expression has no prefix of ours before it: it brings the one that is declared. */
-function requirePrefix(name: string, prefix: string): string {
-  if (name.startsWith(prefix) && name !== prefix) return name;
+function requirePrefix(name: string, prefix: string, { namedUsers }: JWTStrictness): string {
+  if (name.startsWith(prefix) && !(namedUsers && name === prefix)) return name;
   throw new StatusError(
     'IdentityReserved',
     `the expressions of this issuer may only make names that begin with ${quoted(prefix)}`,

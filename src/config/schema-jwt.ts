@@ -88,7 +88,7 @@ const strict = z
     ownKeys: on.describe(
       'Ignore keys that the key set gives to another issuer (`issuer`, as Entra ID has it).',
     ),
-    namedUsers: on.describe('Refuse a user whose name claim is empty, so that the name is its prefix alone.'),
+    namedUsers: on.describe('Refuse a user or a group that is nothing but its prefix.'),
   })
   .prefault({})
   .describe('What is refused that kube-apiserver would accept.');
