@@ -215,12 +215,14 @@ export class Adapters implements TwoStep {
     const kept = this.#issuers.get(url) ?? createKept(closeKeys, startKeys);
     this.#issuers.set(url, kept);
     const { keysMaxAge, keysRefreshInterval } = jwt;
-    return kept.take(fingerprintOf(discoveryURL, ca, keysMaxAge, keysRefreshInterval), () =>
+    const { ownKeys } = jwt.strict;
+    return kept.take(fingerprintOf(discoveryURL, ca, ownKeys, keysMaxAge, keysRefreshInterval), () =>
       createIssuerKeys({
         ...this.#around,
         url,
         discoveryURL,
         ca,
+        ownKeys,
         maxAge: keysMaxAge,
         refreshInterval: keysRefreshInterval,
         timeout: ISSUER_TIMEOUT,

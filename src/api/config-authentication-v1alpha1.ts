@@ -63,6 +63,26 @@ export type JWTTenant =
   | { readonly claim: string; readonly map: Readonly<Record<string, string>> }
   | { readonly claim: string; readonly allow: readonly string[] };
 
+/** What of a token is refused that kube-apiserver would accept. */
+export interface JWTStrictness {
+  /** `email` without `email_verified: true`. */
+  readonly verifiedEmail: boolean;
+  /** A token for several audiences that was made for another party, by `azp`. */
+  readonly authorizedParty: boolean;
+  /** A token whose `typ` is another than `JWT` or `at+jwt`, or that tells of an event. */
+  readonly tokenTypes: boolean;
+  /** A member that is there twice. */
+  readonly uniqueMembers: boolean;
+  /** A number that is not exact, in a claim that an expression reads. */
+  readonly exactNumbers: boolean;
+  /** Groups that the token does not hold, but says where to find. */
+  readonly completeGroups: boolean;
+  /** A key that the issuer's set gives to another issuer. */
+  readonly ownKeys: boolean;
+  /** A user name that is nothing but its prefix. */
+  readonly namedUsers: boolean;
+}
+
 export interface JWTConfiguration {
   readonly issuer: {
     readonly url: string;
@@ -91,6 +111,9 @@ export interface JWTConfiguration {
   readonly usernamePrefix?: string;
   readonly groupsPrefix?: string;
   readonly tenant: JWTTenant;
+  readonly strict: JWTStrictness;
+  /** It is of kube-apiserver's file: what its server refuses is a 401 here too. */
+  readonly asKubernetes: boolean;
   readonly clockTolerance: Milliseconds;
   readonly keysMaxAge: Milliseconds;
   /** At most one fetch of keys in this time for key ids nobody has seen. */
@@ -151,6 +174,8 @@ export interface AuthenticationConfiguration {
   readonly jwt: readonly JWTConfiguration[];
   /** kube-apiserver's AuthenticationConfiguration, already read into `jwt` and `anonymous`. */
   readonly configurationFile?: string;
+  /** Of the API server itself: no issuer may be one of these. */
+  readonly serviceAccountIssuers: readonly string[];
   /** By the issuer's URL; for the issuers of that file. */
   readonly tenants: Readonly<Record<string, IssuerTenant>>;
   /** Ready only when every issuer has been reached once, instead of any. */

@@ -7,6 +7,9 @@
 
 export const EXTRA_KEY = /^[a-z0-9/._-]+$/;
 
+/** What kube-apiserver accepts of an issuer's configuration, in lower case; sent escaped. */
+export const SENDABLE_EXTRA_KEY = /^[a-z0-9/._~%!$&'()*+,;=:-]+$/;
+
 /** The tenant, where user names alone do not say it. */
 export const TENANT_KEY = 'stonegate.dev/tenant';
 

@@ -1,62 +1,78 @@
 /**
- * Reads single claims of a verified token, and holds what becomes of them to what may be a Kubernetes name. A claim
- * that is not of the expected type is refused, never converted: an array or a number made a string is somebody
- * else's name sooner or later. OpenID Connect Core 1.0 §5.
+ * Reads single claims of a verified token as kube-apiserver does, and holds what becomes of them to what may be a
+ * Kubernetes name. A claim that is not of the expected type is refused, never converted; null is an empty text.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#openid-connect-tokens
  */
+import type { JWTStrictness } from '../api/config-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import { requirePrintableText, requireUnreservedName } from './given-name.ts';
-import { stringMember } from './jwt-parts.ts';
+
+/** The claims make no user, for kube-apiserver either. The message repeats nothing of the token but names of claims. */
+export class UnusableClaims extends Error {}
+
+const MISSING = 'username claim not available: ';
+const UNVERIFIED =
+  'claim "email" not available: the issuer has not verified it ("email_verified" is not true)';
 
 /**
- * @returns undefined where the token has no such claim, or has null for it (as issuers written in Go have for none)
- * @throws StatusError IdentityUnusable for an e-mail address that the issuer did not verify: anybody may have
- *   claimed it
+ * @param before begins the message
+ * @throws UnusableClaims if the claim is anything but a string
  */
-function claimOf(claims: JSONObject, name: string): unknown {
-  if (!Object.hasOwn(claims, name) || claims[name] === null) return undefined;
-  if (name === 'email' && !(Object.hasOwn(claims, 'email_verified') && claims.email_verified === true)) {
-    throw unusable(
-      'claim "email" not available: the issuer has not verified it ("email_verified" is not true)',
-    );
-  }
-  return claims[name];
-}
-
-/** @throws StatusError IdentityUnusable where the claim is anything but a string */
-export function stringClaim(claims: JSONObject, name: string): string | undefined {
-  const value = claimOf(claims, name);
+export function stringClaim(claims: JSONObject, name: string, before = ''): string | undefined {
+  const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
   if (value === undefined) return undefined;
-  if (typeof value !== 'string') throw unusable(`claim ${quoted(name)} is no string`);
+  if (value === null) return '';
+  if (typeof value !== 'string') throw new UnusableClaims(`${before}claim ${quoted(name)} is no string`);
+  return value.toWellFormed();
+}
+
+/** @throws UnusableClaims if there is none, or it is anything but a string */
+export function requiredClaim(claims: JSONObject, name: string): string {
+  const value = stringClaim(claims, name);
+  if (value === undefined) throw new UnusableClaims(`claim ${quoted(name)} is missing`);
   return value;
 }
 
-/** @throws StatusError IdentityUnusable where the claim is neither a string nor an array of strings */
+/** @throws UnusableClaims if the claim is neither a string nor an array of strings */
 export function stringsClaim(claims: JSONObject, name: string): readonly string[] {
-  const value = claimOf(claims, name);
-  if (value === undefined) return [];
-  if (typeof value === 'string') return [value];
-  if (Array.isArray(value) && value.every((member) => typeof member === 'string')) return value;
-  throw unusable(`claim ${quoted(name)} is neither a string nor a list of strings`);
+  const value = Object.hasOwn(claims, name) ? claims[name] : null;
+  if (value === null) return [];
+  if (typeof value === 'string') return [value.toWellFormed()];
+  const members: readonly unknown[] = Array.isArray(value) ? value : [undefined];
+  return members.map((member) => {
+    if (member === null) return '';
+    if (typeof member === 'string') return member.toWellFormed();
+    throw new UnusableClaims(`claim ${quoted(name)} is neither a string nor a list of strings`);
+  });
 }
 
 /**
- * The claim that names the user.
+ * The claim that names the user. An e-mail address names nobody if the issuer says that it has not verified it, and, if
+ * this is asked for, unless it says that it has.
  *
- * @throws StatusError IdentityUnusable where there is none to be had
+ * @throws UnusableClaims if there is none to be had
  */
-export function usernameClaim(claims: JSONObject, name: string): string {
-  const value = claimOf(claims, name);
-  if (typeof value !== 'string' || value === '') {
-    throw unusable(
-      `username claim not available: the token's ${quoted(name)} is missing, empty or no string`,
-    );
-  }
-  // Two at signs: which of them the domain follows is read differently by different programs.
-  if (name === 'email' && value.split('@').length !== 2) {
-    throw unusable('username claim not available: the token\'s "email" is no plain e-mail address');
-  }
+export function usernameClaim(claims: JSONObject, name: string, strict: JWTStrictness): string {
+  const value = stringClaim(claims, name, MISSING);
+  if (value === undefined) throw new UnusableClaims(`${MISSING}claim ${quoted(name)} is missing`);
+  if (strict.namedUsers && value === '') throw new UnusableClaims(`${MISSING}claim ${quoted(name)} is empty`);
+  if (name === 'email') requireVerifiedEmail(claims, value, strict);
   return value;
+}
+
+/** @throws UnusableClaims for an e-mail address that the issuer did not verify: anybody may have claimed it */
+export function requireVerified(claims: JSONObject, name: string): void {
+  const verified = Object.hasOwn(claims, 'email_verified') && claims.email_verified === true;
+  if (name === 'email' && Object.hasOwn(claims, name) && !verified) throw new UnusableClaims(UNVERIFIED);
+}
+
+function requireVerifiedEmail(claims: JSONObject, email: string, strict: JWTStrictness): void {
+  const stated = Object.hasOwn(claims, 'email_verified');
+  if (stated ? claims.email_verified !== true : strict.verifiedEmail) throw new UnusableClaims(UNVERIFIED);
+  // Two at signs: which of them the domain follows is read differently by different programs.
+  if (strict.verifiedEmail && email.split('@').length !== 2)
+    throw new UnusableClaims(`${MISSING}the token's "email" is no plain e-mail address`);
 }
 
 /** @throws StatusError IdentityUnusable for an empty value, one with control characters, or with blanks at its ends */
@@ -69,15 +85,11 @@ export function requireUnreserved(name: string, claim: string): string {
   return requireUnreservedName(name, `claim ${quoted(claim)}`);
 }
 
-function unusable(message: string): StatusError {
-  return new StatusError('IdentityUnusable', message);
-}
-
 export function quoted(name: string): string {
   return JSON.stringify(name);
 }
 
-/** Whether the claim is exactly this string; an unverified e-mail address is none. */
-export function claimEquals(claims: JSONObject, name: string, expected: string): boolean {
-  return stringMember(claims, name) === expected && claimOf(claims, name) === expected;
+/** What has no equivalent at kube-apiserver. */
+export function unusable(message: string): StatusError {
+  return new StatusError('IdentityUnusable', message);
 }

@@ -1,32 +1,46 @@
 /**
- * What may come of the CEL expressions of an issuer's configuration. As strict as with plain claims: a result of
- * another type is refused, never converted, and a message repeats nothing of the token.
+ * What may come of the CEL expressions of an issuer's configuration, as kube-apiserver has it: a result of another type is
+ * refused, never converted, and a message repeats nothing of the token.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { ExpressionRule } from '../api/config-v1alpha1.ts';
-import { StatusError, unauthorized } from '../errors/status-error.ts';
-import { compileExpression, type Expression, ExpressionError } from '../lib/cel.ts';
+import { unauthorized } from '../errors/status-error.ts';
+import {
+  compileClaimsExpression,
+  compileUserExpression,
+  type Expression,
+  ExpressionError,
+  type Result,
+} from '../lib/cel.ts';
 import type { JSONObject } from '../lib/json-object.ts';
+import { quoted, UnusableClaims } from './jwt-claims.ts';
 
 /**
  * @returns throws StatusError CredentialInvalid unless the rule is exactly true; its message is for the log
- * @throws ExpressionError where it does not compile, which was said when the configuration was loaded
+ * @throws ExpressionError if it does not compile, which was said when the configuration was loaded
  */
-export function claimRule(rule: ExpressionRule): (claims: JSONObject) => void {
-  const expression = compileExpression(rule.expression, 'claims');
-  return (claims) => requireTrue(expression, claims, rule);
+export function claimRule(rule: ExpressionRule, exact: boolean): (claims: JSONObject) => void {
+  const expression = compileClaimsExpression(rule.expression);
+  return (claims) => {
+    if (exact) refuseInexact(expression, claims);
+    requireTrue(expression, claims, rule);
+  };
 }
 
 /** The same, about the user that the claims make. */
 export function userRule(rule: ExpressionRule): (user: UserInfo) => void {
-  const expression = compileExpression(rule.expression, 'user');
+  const expression = compileUserExpression(rule.expression);
   return (user) => requireTrue(expression, user, rule);
 }
 
-function requireTrue(expression: Expression, value: object, { message, expression: text }: ExpressionRule) {
+function requireTrue<Given>(
+  expression: Expression<Given>,
+  given: Given,
+  { message, expression: text }: ExpressionRule,
+): void {
   try {
-    if (expression.evaluate(value) === true) return;
+    if (expression.evaluate(given) === true) return;
   } catch (error) {
     if (error instanceof ExpressionError) throw unauthorized(`validation rule: ${error.message}`);
     throw error;
@@ -34,38 +48,66 @@ function requireTrue(expression: Expression, value: object, { message, expressio
   throw unauthorized(`validation rule: ${message ?? `${text} is not true`}`);
 }
 
-/**
- * @param what the field, for the message: `the username`
- * @throws StatusError IdentityUnusable where the expression gives anything but a string
- */
-export function stringOf(expression: Expression, claims: JSONObject, what: string): string {
-  const value = evaluated(expression, claims, what);
-  if (typeof value === 'string') return value;
-  throw unusable(`the expression for ${what} gives no string`);
+export interface ReaderOptions {
+  readonly source: string;
+  /** The field, for the message: `the username`. */
+  readonly what: string;
+  /** Whether numbers that are not exact are refused in the claims it reads. */
+  readonly exact: boolean;
+}
+
+/** @returns throws UnusableClaims if the expression gives anything but a string */
+export function stringReader(options: ReaderOptions): (claims: JSONObject) => string {
+  const { what } = options;
+  const evaluate = evaluator(options);
+  return (claims) => {
+    const value = evaluate(claims);
+    if (typeof value === 'string') return value;
+    throw new UnusableClaims(`the expression for ${what} gives no string`);
+  };
 }
 
 /**
  * A string, a list of strings, or null for none; empty ones are nothing.
  *
- * @param what the field, for the message: `groups`
- * @throws StatusError IdentityUnusable where the expression gives anything else
+ * @param options.asKubernetes whether what `split` gives is refused, as kube-apiserver does
+ * @returns throws UnusableClaims if the expression gives anything else
  */
-export function stringsOf(expression: Expression, claims: JSONObject, what: string): readonly string[] {
-  const value = evaluated(expression, claims, what);
-  const members: unknown[] = value === null ? [] : Array.isArray(value) ? value : [value];
-  if (members.every((member) => typeof member === 'string')) return members.filter((member) => member !== '');
-  throw unusable(`the expression for ${what} gives neither a string nor a list of strings`);
+export function stringsReader(
+  options: ReaderOptions & { readonly asKubernetes: boolean },
+): (claims: JSONObject) => readonly string[] {
+  const { what, asKubernetes } = options;
+  const evaluate = evaluator(options);
+  return (claims) => {
+    const value = evaluate(claims);
+    if (value === null) return [];
+    if (typeof value === 'string') return value === '' ? [] : [value];
+    if (typeof value !== 'object' || (asKubernetes && value.ofGo))
+      throw new UnusableClaims(`the expression for ${what} gives neither a string nor a list of strings`);
+    return value.strings.filter((member) => member !== '');
+  };
 }
 
-function evaluated(expression: Expression, claims: JSONObject, what: string): unknown {
-  try {
-    return expression.evaluate(claims);
-  } catch (error) {
-    if (!(error instanceof ExpressionError)) throw error;
-    throw unusable(`the expression for ${what} says nothing of this token: ${error.message}`);
-  }
+function evaluator({ source, exact, what }: ReaderOptions): (claims: JSONObject) => Result {
+  const expression = compileClaimsExpression(source);
+  return (claims) => {
+    if (exact) refuseInexact(expression, claims);
+    try {
+      return expression.evaluate(claims);
+    } catch (error) {
+      if (!(error instanceof ExpressionError)) throw error;
+      throw new UnusableClaims(`the expression for ${what} says nothing of this token: ${error.message}`);
+    }
+  };
 }
 
-function unusable(message: string): StatusError {
-  return new StatusError('IdentityUnusable', message);
+/** Of two large numbers in JSON that differ in the last digit alone, one number is made: two users would be one. */
+function refuseInexact({ claims: names }: Expression<object>, claims: JSONObject): void {
+  const visit = (value: unknown): boolean => {
+    if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER;
+    return typeof value === 'object' && value !== null && Object.values(value).some(visit);
+  };
+  for (const name of names)
+    if (Object.hasOwn(claims, name) && visit(claims[name]))
+      throw new UnusableClaims(`a number in the claim ${quoted(name)} is too large to be exact`);
 }

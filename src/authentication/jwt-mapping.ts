@@ -1,53 +1,55 @@
 /**
  * Verified claims → identity, as the issuer's configuration says: kube-apiserver's claim mappings, and ours for the
- * tenant. Pure. Claim names are literal members of the payload, so a dot in one is a dot. Whatever would need
- * guessing is refused: rights that vanish silently are as bad as rights that appear.
+ * tenant. Pure. Claim names are literal members of the payload, so a dot in one is a dot.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
-import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
-import { CREDENTIAL_ID_KEY, EXTRA_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
+import type { JWTConfiguration, JWTStrictness } from '../api/config-v1alpha1.ts';
+import { CREDENTIAL_ID_KEY, RESERVED_EXTRA_KEY, SENDABLE_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
 import { refusedName, StatusError, unauthorized } from '../errors/status-error.ts';
-import { compileExpression } from '../lib/cel.ts';
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { compileClaimsExpression } from '../lib/cel.ts';
+import type { JSONObject } from '../lib/json-object.ts';
 import { oncePer } from '../lib/once-per.ts';
 import { requirePrintableText, requireUnreservedName } from './given-name.ts';
 import {
-  claimEquals,
   quoted,
+  requiredClaim,
   requirePrintable,
   requireUnreserved,
+  requireVerified,
   stringClaim,
   stringsClaim,
+  UnusableClaims,
+  unusable,
   usernameClaim,
 } from './jwt-claims.ts';
-import { claimRule, stringOf, stringsOf, userRule } from './jwt-expressions.ts';
+import { claimRule, stringReader, stringsReader, userRule } from './jwt-expressions.ts';
+import { groupsElsewhere } from './jwt-groups.ts';
 import { stringMember } from './jwt-parts.ts';
 import { tenantOfClaims } from './jwt-tenant.ts';
 import type { VerifiedJWT } from './jwt-verify.ts';
 
 type ClaimMappings = JWTConfiguration['claimMappings'];
-type Read<T> = (claims: JSONObject) => T;
+type Read<T> = (verified: VerifiedJWT) => T;
 
 const AUTHENTICATED = 'system:authenticated';
 
 /**
- * @throws StatusError CredentialInvalid where a required claim is missing or has another value, or a validation rule is
- *   not true; IdentityUnusable, IdentityReserved, GroupsOverflow or TenantUnknown where the token is genuine but makes
- *   nobody Stonegate could vouch for
+ * @throws StatusError CredentialInvalid if a required claim is missing or has another value, or a validation rule is
+ *   not true; IdentityUnusable, IdentityReserved, GroupsOverflow or TenantUnknown if the token is genuine but makes
+ *   no user Stonegate could vouch for
  */
 export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfiguration): Identity {
   const { claims, expiresAt } = verified;
-  const { username, uid, groups, extra } = userReader(configuration)(claims);
-  const jti = stringMember(claims, 'jti');
+  const { username, uid, groups, extra } = userOf(verified, configuration);
   return {
     authenticator: 'jwt',
     subject: { kind: 'claim', name: username },
     tenantOrigin: { from: 'issuer', tenant: tenantOfClaims(claims, configuration.tenant) },
     uid,
-    groups,
-    extra: { ...extra, ...credentialID(jti) },
+    groups: [...new Set(groups)],
+    extra,
     expiresAt,
     auditAnnotations: annotationsOf(verified, configuration),
   };
@@ -62,102 +64,133 @@ export function annotationsOf({ claims }: VerifiedJWT, { issuer }: JWTConfigurat
   };
 }
 
-/** As kube-apiserver has it: a `jti` that is no text is none. */
-function credentialID(jti: string | undefined): Extra {
-  return jti === undefined || jti === ''
-    ? {}
-    : { [CREDENTIAL_ID_KEY]: [`JTI=${requirePrintable(jti, 'jti')}`] };
+/** What kube-apiserver refuses is a 401 if the issuer is of its file, else a 403 that says why. */
+function userOf(verified: VerifiedJWT, configuration: JWTConfiguration): UserInfo {
+  try {
+    return userReader(configuration)(verified);
+  } catch (error) {
+    if (!(error instanceof UnusableClaims)) throw error;
+    throw configuration.asKubernetes ? unauthorized(error.message) : unusable(error.message);
+  }
 }
 
 /** Made once for a configuration, since compiling is dear. */
 const userReader = oncePer((configuration: JWTConfiguration): Read<UserInfo> => {
-  const { claimMappings, usernamePrefix = '', groupsPrefix = '' } = configuration;
+  const { exactNumbers } = configuration.strict;
   const claimRules = configuration.claimValidationRules.map((rule) =>
-    'claim' in rule ? requiredClaim(rule.claim, rule.requiredValue) : claimRule(rule),
+    'claim' in rule
+      ? requiredValue(rule.claim, rule.requiredValue, configuration.strict)
+      : claimRule(rule, exactNumbers),
   );
   const userRules = configuration.userValidationRules.map(userRule);
-  const username = usernameReader(claimMappings.username, usernamePrefix);
-  const uid = uidReader(claimMappings.uid);
-  const groups = groupsReader(claimMappings.groups, groupsPrefix);
-  const extra = claimMappings.extra.map(extraReader);
-  return (claims) => {
-    for (const require of claimRules) require(claims);
+  const username = usernameReader(configuration);
+  const uid = uidReader(configuration.claimMappings.uid, exactNumbers);
+  const groups = groupsReader(configuration);
+  const extra = configuration.claimMappings.extra.map((mapping) => extraReader(mapping, configuration));
+  return (verified) => {
+    for (const require of claimRules) require(verified.claims);
     const user = {
-      username: username(claims),
-      uid: uid(claims),
-      groups: groups(claims),
-      extra: Object.fromEntries(extra.flatMap((read) => Object.entries(read(claims)))),
+      username: username(verified),
+      uid: uid(verified),
+      groups: groups(verified),
+      extra: {
+        ...Object.fromEntries(extra.flatMap((read) => Object.entries(read(verified)))),
+        ...credentialID(verified),
+      },
     };
     for (const require of userRules) require(user);
     return user;
   };
 });
 
-function requiredClaim(claim: string, value: string): Read<void> {
+/** As kube-apiserver has it, for its rules too: a `jti` that is no text is none. */
+function credentialID({ claims }: VerifiedJWT): Extra {
+  const jti = stringMember(claims, 'jti');
+  return jti === undefined || jti === ''
+    ? {}
+    : { [CREDENTIAL_ID_KEY]: [`JTI=${requirePrintable(jti, 'jti')}`] };
+}
+
+function requiredValue(claim: string, value: string, strict: JWTStrictness): (claims: JSONObject) => void {
   return (claims) => {
-    if (!claimEquals(claims, claim, value)) throw unauthorized(`required claim ${claim}`);
+    if (strict.verifiedEmail) requireVerified(claims, claim);
+    if (textOrNothing(claims, claim) !== value) throw unauthorized(`required claim ${claim}`);
   };
 }
 
-function usernameReader(mapping: ClaimMappings['username'], declared: string): Read<string> {
+function textOrNothing(claims: JSONObject, claim: string): string | undefined {
+  try {
+    return stringClaim(claims, claim);
+  } catch (error) {
+    if (error instanceof UnusableClaims) return undefined;
+    throw error;
+  }
+}
+
+function usernameReader({ claimMappings, strict, usernamePrefix = '' }: JWTConfiguration): Read<string> {
+  const mapping = claimMappings.username;
   if ('claim' in mapping) {
     const { claim, prefix } = mapping;
-    return (claims) => {
-      const value = requirePrintable(usernameClaim(claims, claim), claim);
+    return ({ claims }) => {
+      const value = usernameClaim(claims, claim, strict);
+      // A blank behind a prefix is at no end of the name, but would be one of the value.
+      if (value !== '') requirePrintable(value, claim);
       return requireUnreserved(requirePrintable(prefix + value, claim), claim);
     };
   }
-  const expression = compileExpression(mapping.expression, 'claims');
-  return (claims) => {
-    const name = requirePrintableText(stringOf(expression, claims, 'the username'), 'the username');
-    return requirePrefix(requireUnreservedName(name, 'the username'), declared);
+  const read = stringReader({ source: mapping.expression, exact: strict.exactNumbers, what: 'the username' });
+  return ({ claims }) => {
+    const value = read(claims);
+    if (value === '') throw new UnusableClaims('the expression for the username gives an empty text');
+    const name = requirePrintableText(value, 'the username');
+    return requirePrefix(requireUnreservedName(name, 'the username'), usernamePrefix, strict);
   };
 }
 
-function uidReader(mapping: ClaimMappings['uid']): Read<string> {
+function uidReader(mapping: ClaimMappings['uid'], exact: boolean): Read<string> {
   if (mapping === undefined) return () => '';
+  const printable = (uid: string) => (uid === '' ? '' : requirePrintableText(uid, 'the uid'));
   if ('claim' in mapping) {
     const { claim } = mapping;
-    return (claims) => {
-      const uid = stringClaim(claims, claim);
-      return uid === undefined ? '' : requirePrintable(uid, claim);
-    };
+    return ({ claims }) => printable(requiredClaim(claims, claim));
   }
-  const expression = compileExpression(mapping.expression, 'claims');
-  return (claims) => {
-    const uid = stringOf(expression, claims, 'the uid');
-    return uid === '' ? '' : requirePrintableText(uid, 'the uid');
-  };
+  const read = stringReader({ source: mapping.expression, exact, what: 'the uid' });
+  return ({ claims }) => printable(read(claims));
 }
 
-function groupsReader(mapping: ClaimMappings['groups'], declared: string): Read<readonly string[]> {
+function groupsReader(configuration: JWTConfiguration): Read<readonly string[]> {
+  const { claimMappings, strict, asKubernetes, groupsPrefix = '' } = configuration;
+  const mapping = claimMappings.groups;
   if (mapping === undefined) return () => [];
   if ('claim' in mapping) {
     const { claim, prefix } = mapping;
-    return (claims) => {
-      refuseOverflow(claims, claim);
-      const groups = stringsClaim(claims, claim).map((group) => {
-        const name = prefix + requirePrintable(group, claim);
-        return name === AUTHENTICATED ? name : requireUnreserved(name, claim);
+    return (verified) => {
+      groupsElsewhere(verified, claim, strict.completeGroups);
+      if (strict.verifiedEmail) requireVerified(verified.claims, claim);
+      return stringsClaim(verified.claims, claim).map((group) => {
+        const name =
+          prefix +
+          (group === '' && prefix !== '' && !strict.namedUsers ? '' : requirePrintable(group, claim));
+        return name === AUTHENTICATED ? name : requireUnreserved(requirePrintable(name, claim), claim);
       });
-      return [...new Set(groups)];
     };
   }
-  const expression = compileExpression(mapping.expression, 'claims');
-  return (claims) => {
-    for (const claim of expression.claims) refuseOverflow(claims, claim);
-    const groups = stringsOf(expression, claims, 'groups').map((given) => {
+  const { expression: source } = mapping;
+  const read = stringsReader({ source, exact: strict.exactNumbers, what: 'groups', asKubernetes });
+  const named = compileClaimsExpression(source).claims;
+  return (verified) => {
+    if (strict.completeGroups) for (const claim of named) groupsElsewhere(verified, claim, true);
+    return read(verified.claims).map((given) => {
       const group = requirePrintableText(given, 'a group');
       if (group === AUTHENTICATED) return group;
-      return requirePrefix(requireUnreservedName(group, 'a group'), declared);
+      return requirePrefix(requireUnreservedName(group, 'a group'), groupsPrefix, strict);
     });
-    return [...new Set(groups)];
   };
 }
 
 /** A name made by an expression has no prefix of ours before it: it brings the one that is declared. */
-function requirePrefix(name: string, prefix: string): string {
-  if (name.startsWith(prefix) && name !== prefix) return name;
+function requirePrefix(name: string, prefix: string, { namedUsers }: JWTStrictness): string {
+  if (name.startsWith(prefix) && !(namedUsers && name === prefix)) return name;
   throw refusedName(
     'IdentityReserved',
     `the expressions of this issuer may only make names that begin with ${quoted(prefix)}`,
@@ -165,40 +198,28 @@ function requirePrefix(name: string, prefix: string): string {
   );
 }
 
-/**
- * Entra ID leaves groups out of a token that would grow too large and says where they could be asked for instead.
- * Taken for "no groups", that would take rights away at random.
- * https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference#groups-overage-claim
- */
-function refuseOverflow(claims: JSONObject, claim: string): void {
-  const elsewhere = Object.hasOwn(claims, '_claim_names') ? claims._claim_names : undefined;
-  const hint = Object.hasOwn(claims, 'hasgroups') ? claims.hasgroups : undefined;
-  const distributed = isJSONObject(elsewhere) && Object.hasOwn(elsewhere, claim);
-  if (!distributed && !(claim === 'groups' && (hint === true || hint === 'true'))) return;
-  throw new StatusError(
-    'GroupsOverflow',
-    `your groups do not fit into the token, which only says where else to find them: ask the administrator of the issuer to send only groups assigned to the application, or application roles instead of ${quoted(claim)}`,
-  );
-}
-
-function extraReader(mapping: ClaimMappings['extra'][number]): Read<Extra> {
+function extraReader(mapping: ClaimMappings['extra'][number], configuration: JWTConfiguration): Read<Extra> {
   const { key } = mapping;
-  const read = valuesReader(mapping);
-  return (claims) => {
-    if (!EXTRA_KEY.test(key) || RESERVED_EXTRA_KEY.test(key)) {
+  const read = valuesReader(mapping, configuration);
+  return (verified) => {
+    if (!SENDABLE_EXTRA_KEY.test(key) || RESERVED_EXTRA_KEY.test(key)) {
       throw new StatusError('IdentityReserved', `the extra key ${quoted(key)} may not come from a claim`);
     }
-    const values = read(claims);
+    const values = read(verified);
     return values.length === 0 ? {} : { [key]: values };
   };
 }
 
-function valuesReader(mapping: ClaimMappings['extra'][number]): Read<readonly string[]> {
+function valuesReader(
+  mapping: ClaimMappings['extra'][number],
+  { strict, asKubernetes }: JWTConfiguration,
+): Read<readonly string[]> {
   if ('claim' in mapping) {
     const { claim } = mapping;
-    return (claims) => stringsClaim(claims, claim).map((value) => requirePrintable(value, claim));
+    return ({ claims }) => stringsClaim(claims, claim).map((value) => requirePrintable(value, claim));
   }
   const what = `the extra ${quoted(mapping.key)}`;
-  const expression = compileExpression(mapping.valueExpression, 'claims');
-  return (claims) => stringsOf(expression, claims, what).map((value) => requirePrintableText(value, what));
+  const source = mapping.valueExpression;
+  const read = stringsReader({ source, exact: strict.exactNumbers, what, asKubernetes });
+  return ({ claims }) => read(claims).map((value) => requirePrintableText(value, what));
 }

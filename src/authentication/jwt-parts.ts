@@ -1,40 +1,67 @@
 /**
- * Looks into a JWT without believing it: enough to say whose it claims to be and which key it asks for. Before a
- * token is believed its JSON must also be unambiguous: with a repeated member two readers of one token may see two
- * different people. RFC 7519 §3 and §4; RFC 7515 §4; RFC 8725 §2.
+ * Looks into a JWT without believing it: enough to say whose it claims to be and which key it asks for. Read as Go reads
+ * JSON, since kube-apiserver does: the last of several members of one name counts, and those that the specification
+ * names are found in any case. RFC 7519 §3 and §4; RFC 7515 §4; RFC 8725 §2.
  */
+
+import { hasUniqueNames, membersOf } from '../lib/json-members.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 
 export interface JWTParts {
   readonly header: JSONObject;
   readonly payload: JSONObject;
-  /** False where an object in it has a member twice. */
+  /** What is signed. */
+  readonly signed: Buffer;
+  readonly signature: Buffer;
+  /** False if an object in it has a member twice. */
   readonly unambiguous: boolean;
+  /** Whose token it says it is; empty if it says nothing of the kind. */
+  readonly issuer: string;
+  /** What the specification defines; undefined if one of them is not of its type. */
+  readonly registered: RegisteredClaims | undefined;
 }
 
-const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+$/;
-/** Brackets and strings; a string is a member's name where a colon follows. */
-const TOKENS = /("[^"\\]*(?:\\.[^"\\]*)*")([ \t\r\n]*:)?|[{}[\]]/g;
+export interface RegisteredClaims {
+  readonly audiences: readonly string[];
+  /** Seconds since the epoch. */
+  readonly expiry?: number;
+  readonly notBefore?: number;
+  readonly claimNames: Readonly<Record<string, string>>;
+  readonly claimSources: Readonly<Record<string, JSONObject>>;
+}
+
+const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 
 /** Entra ID's largest tokens are some 16 kB. */
 const MAX_LENGTH = 64 * 1024;
 
-/** @returns undefined where the text has not the shape of a signed JWT: a compact JWS of two JSON objects */
+/** @returns undefined if the text has not the shape of a signed JWT: a compact JWS of two JSON objects */
 export function readJWT(token: string): JWTParts | undefined {
   if (token.length > MAX_LENGTH) return undefined;
-  const [, first, second] = COMPACT.exec(token) ?? [];
-  if (first === undefined || second === undefined) return undefined;
+  const [, first, second, third] = COMPACT.exec(token) ?? [];
+  if (first === undefined || second === undefined || third === undefined) return undefined;
+  // A character alone at the end is no byte.
+  if ([first, second, third].some((part) => part.length % 4 === 1)) return undefined;
   const header = readObject(first);
   const payload = readObject(second);
   if (header === undefined || payload === undefined) return undefined;
   return {
     header: header.object,
     payload: payload.object,
+    signed: Buffer.from(`${first}.${signedPayload(header.object, second, payload.text)}`, 'utf8'),
+    signature: Buffer.from(third, 'base64url'),
     unambiguous: hasUniqueNames(header.text) && hasUniqueNames(payload.text),
+    issuer: typed(payload.text, readIssuer) ?? '',
+    registered: typed(payload.text, readRegistered),
   };
 }
 
-/** A string member; undefined where it is absent or anything else. */
+/** RFC 7797 §3: a header may say that the payload is signed as it is. */
+function signedPayload(header: JSONObject, encoded: string, text: string): string {
+  return Object.hasOwn(header, 'b64') && header.b64 === false ? text : encoded;
+}
+
+/** A string member; undefined if it is absent or anything else. */
 export function stringMember(object: JSONObject, name: string): string | undefined {
   const value = Object.hasOwn(object, name) ? object[name] : undefined;
   return typeof value === 'string' ? value : undefined;
@@ -42,30 +69,98 @@ export function stringMember(object: JSONObject, name: string): string | undefin
 
 function readObject(part: string): { text: string; object: JSONObject } | undefined {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
-      Buffer.from(part, 'base64url'),
-    );
+    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(part, 'base64url'));
     const value: unknown = JSON.parse(text);
     return isJSONObject(value) ? { text, object: value } : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
+    if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
-/** @param text valid JSON */
-function hasUniqueNames(text: string): boolean {
-  const open: (Set<unknown> | undefined)[] = [];
-  for (const [token, string, colon] of text.matchAll(TOKENS)) {
-    if (token === '{') open.push(new Set());
-    else if (token === '[') open.push(undefined);
-    else if (token === '}' || token === ']') open.pop();
-    else if (string !== undefined && colon !== undefined) {
-      const names = open.at(-1);
-      const name: unknown = JSON.parse(string);
-      if (names?.has(name)) return false;
-      names?.add(name);
-    }
+class WrongType extends Error {}
+
+/** @param text a JSON object */
+function typed<T>(text: string, read: (text: string) => T): T | undefined {
+  try {
+    return read(text);
+  } catch (error) {
+    if (error instanceof WrongType) return undefined;
+    throw error;
   }
-  return true;
+}
+
+function readIssuer(text: string): string {
+  const values = membersNamed(text)('iss');
+  return values.map(textOrNull).findLast((value) => value !== null) ?? '';
+}
+
+function readRegistered(text: string): RegisteredClaims {
+  const values = membersNamed(text);
+  for (const name of ['sub', 'nonce', 'at_hash']) for (const value of values(name)) textOrNull(value);
+  for (const value of values('iat')) seconds(value);
+  const expiry = values('exp').map(seconds).at(-1);
+  const notBefore = values('nbf')
+    .map((value) => (value === null ? undefined : seconds(value)))
+    .at(-1);
+  return {
+    audiences: values('aud').map(texts).at(-1) ?? [],
+    ...(expiry === undefined ? {} : { expiry }),
+    ...(notBefore === undefined ? {} : { notBefore }),
+    claimNames: Object.fromEntries(
+      values('_claim_names').flatMap((value) => objectEntries(value, (each) => textOrNull(each) ?? '')),
+    ),
+    claimSources: Object.fromEntries(
+      values('_claim_sources').flatMap((value) => objectEntries(value, source)),
+    ),
+  };
+}
+
+/** The values of members of a name in any case, as Go's field names are found. */
+function membersNamed(text: string): (name: string) => readonly unknown[] {
+  const folded = membersOf(text).map(({ name, value }) => ({ name: foldedName(name), value }));
+  return (name) =>
+    folded.filter((member) => member.name === name).map(({ value }): unknown => JSON.parse(value));
+}
+
+/** `ſ` and the Kelvin sign are letters in another case. */
+function foldedName(name: string): string {
+  return name.replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase();
+}
+
+function textOrNull(value: unknown): string | null {
+  if (value === null || typeof value === 'string') return value;
+  throw new WrongType();
+}
+
+function texts(value: unknown): readonly string[] {
+  if (!Array.isArray(value)) return [textOrNull(value) ?? ''];
+  return value.map((each: unknown) => textOrNull(each) ?? '');
+}
+
+/** What Go's largest time is, almost; beyond it lies the past. */
+const LAST_SECOND = 9.223371974719e18;
+
+/** A number, or a string that holds one. */
+function seconds(value: unknown): number {
+  const number =
+    typeof value === 'string' && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(value)
+      ? Number(value)
+      : value;
+  if (typeof number !== 'number' || !Number.isFinite(number)) throw new WrongType();
+  return Math.abs(number) > LAST_SECOND ? Number.NEGATIVE_INFINITY : Math.trunc(number);
+}
+
+function objectEntries<T>(value: unknown, read: (value: unknown) => T): [string, T][] {
+  if (value === null) return [];
+  if (!isJSONObject(value)) throw new WrongType();
+  return Object.entries(value).map(([name, each]) => [name, read(each)]);
+}
+
+function source(value: unknown): JSONObject {
+  if (value === null) return {};
+  if (!isJSONObject(value)) throw new WrongType();
+  for (const [name, each] of Object.entries(value))
+    if (['endpoint', 'access_token', 'jwt'].includes(foldedName(name))) textOrNull(each);
+  return value;
 }

@@ -6,7 +6,7 @@
 import type { JWTTenant } from '../api/config-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { JSONObject } from '../lib/json-object.ts';
-import { quoted, stringClaim } from './jwt-claims.ts';
+import { quoted, requireVerified, stringClaim, UnusableClaims, unusable } from './jwt-claims.ts';
 
 const CLUSTER = new Set(['system', 'all']);
 
@@ -15,9 +15,9 @@ const CLUSTER = new Set(['system', 'all']);
  */
 export function tenantOfClaims(claims: JSONObject, tenant: JWTTenant): string {
   if ('value' in tenant) return requireOrdinary(tenant.value);
-  const chosen = stringClaim(claims, tenant.claim);
+  const chosen = choice(claims, tenant.claim);
   const claim = `the token's claim ${quoted(tenant.claim)}`;
-  if (chosen === undefined) {
+  if (chosen === undefined || chosen === '') {
     throw unknown(
       `${claim}, which chooses the tenant, is missing: log in with an account of your organization`,
     );
@@ -31,6 +31,16 @@ export function tenantOfClaims(claims: JSONObject, tenant: JWTTenant): string {
   throw unknown(
     `no tenant is configured for the value of ${claim}: ask the operator of this cluster to add it`,
   );
+}
+
+/** Whoever may claim an address may not choose a tenant by it. */
+function choice(claims: JSONObject, claim: string): string | undefined {
+  try {
+    requireVerified(claims, claim);
+    return stringClaim(claims, claim);
+  } catch (error) {
+    throw error instanceof UnusableClaims ? unusable(error.message) : error;
+  }
 }
 
 function requireOrdinary(tenant: string): string {

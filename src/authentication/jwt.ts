@@ -13,7 +13,7 @@ import type { IssuerKeys, KeySet } from './issuer-keys.ts';
 import { createVerifiedTokens } from './jwt-cache.ts';
 import { annotationsOf, identityOfClaims } from './jwt-mapping.ts';
 import { type JWTParts, readJWT, stringMember } from './jwt-parts.ts';
-import { createJWTVerifier, type VerifiedJWT, type VerifyJWT } from './jwt-verify.ts';
+import { createJWTVerifier, issuerOf, type VerifiedJWT, type VerifyJWT } from './jwt-verify.ts';
 import type { TokenCredential } from './token-credential.ts';
 
 /** Of some kilobytes each. */
@@ -59,8 +59,9 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
 
   async function verify(credential: TokenCredential, parts: JWTParts, issuer: Issuer): Promise<Verdict> {
     const kid = stringMember(parts.header, 'kid');
-    const keys = await issuer.keys.keys(kid);
-    const verified = await issuer.verify(credential.token, parts, keys);
+    // An empty one asks for no key in particular.
+    const keys = await issuer.keys.keys(kid === '' ? undefined : kid);
+    const verified = issuer.verify(parts, keys);
     const verdict = { issuer, verified, keys, kid };
     verdicts.set(credential, verdict, verified.expiresAt);
     return verdict;
@@ -76,7 +77,7 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
         return identityOf(known);
       }
       const parts = readJWT(credential.token);
-      const issuer = parts && issuers.get(stringMember(parts.payload, 'iss') ?? '');
+      const issuer = parts && issuers.get(issuerOf(parts));
       if (parts === undefined || issuer === undefined) return undefined;
       return identityOf(await verify(credential, parts, issuer));
     },

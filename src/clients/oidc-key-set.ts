@@ -11,16 +11,18 @@ const ASYMMETRIC = new Set(['RSA', 'EC', 'OKP']);
 
 /**
  * @param text the document as fetched
- * @param issuer whose keys they are to be
+ * @param issuer whose keys they are to be; undefined if it does not matter what a key says of that
  * @returns the set; it may be empty, when an issuer withdraws all its keys
  * @throws Error where the text is no key set
  */
-export function parseKeySet(text: string, issuer: string): KeySet {
+export function parseKeySet(text: string, issuer: string | undefined): KeySet {
   const document: unknown = JSON.parse(text);
   if (!isJSONObject(document) || !Array.isArray(document.keys))
     throw new Error('the answer is no JSON Web Key Set');
   const members: unknown[] = document.keys;
-  return { keys: members.filter(isPublicKey).filter((key) => belongsTo(key, issuer)) };
+  return {
+    keys: members.filter(isPublicKey).filter((key) => issuer === undefined || belongsTo(key, issuer)),
+  };
 }
 
 function isPublicKey(value: unknown): value is Key {

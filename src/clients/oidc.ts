@@ -25,6 +25,8 @@ export interface IssuerKeysOptions {
   readonly url: string;
   /** Where the document is, when not below `url`: the whole address, `/.well-known/…` included. */
   readonly discoveryURL?: string | undefined;
+  /** Whether keys are ignored that the set gives to another issuer. */
+  readonly ownKeys: boolean;
   /** PEM; when given, only these authorities are trusted. */
   readonly ca?: string | Buffer | undefined;
   /** Milliseconds after which the keys are fetched again, in the background and a little early. */
@@ -175,7 +177,7 @@ async function fetchKeys(
   const answer = await http.get(jwks_uri, signal);
   if (answer.status !== 200) throw new Error(`the answer for the keys has status ${answer.status}`);
   const text = await answer.text();
-  const set = parseKeySet(text, options.url);
+  const set = parseKeySet(text, options.ownKeys ? options.url : undefined);
   const digest = createHash('sha256').update(text).digest('base64');
   return { set, digest, kids: new Set(set.keys.map((key) => key.kid)) };
 }

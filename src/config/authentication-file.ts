@@ -12,7 +12,7 @@ import {
   type ReadAuthenticationFile as Read,
   readAuthenticationFile,
 } from './read-authentication-file.ts';
-import { verification } from './schema-jwt.ts';
+import { KUBERNETES_VERIFICATION } from './schema-jwt.ts';
 
 const JWT = ['authentication', 'jwt'];
 
@@ -53,7 +53,9 @@ export function withAuthenticationFile(
   if (!('jwt' in read)) return { ...alone, findings, problems: read.problems, gaps: [JWT] };
   const issuers = read.jwt.flatMap((entry, index) => {
     const tenant = Object.hasOwn(tenants, entry.issuer.url) ? tenants[entry.issuer.url] : undefined;
-    return tenant === undefined ? [] : [{ index, entry: { ...verification.parse({}), ...entry, ...tenant } }];
+    return tenant === undefined
+      ? []
+      : [{ index, entry: { ...KUBERNETES_VERIFICATION, ...entry, ...tenant } }];
   });
   const { authentication } = configuration;
   return {

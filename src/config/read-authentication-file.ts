@@ -22,7 +22,7 @@ export function readAuthenticationFile(
   text: string,
   file: string,
 ): ReadAuthenticationFile | Pick<ReadAuthenticationFile, 'problems'> {
-  const document = readYAML(text);
+  const document = readYAML(text, '1.1');
   if (!document.ok) return { problems: document.problems.map((problem) => ({ ...problem, file })) };
   const result = authenticationFileSchema.safeParse(document.data, { reportInput: true });
   const { lineOf } = document;

@@ -1,16 +1,12 @@
 /**
- * From claims to a user, as kube-apiserver's AuthenticationConfiguration says it: by claim, or by CEL expression. One
- * schema for its file and for `authentication.jwt[]`, which may take a claim for an extra too.
+ * From claims to a user, as `authentication.jwt[]` says it: by claim, or by CEL expression.
  * https://kubernetes.io/docs/reference/config-api/apiserver-config.v1/
  */
 import { z } from 'zod';
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import { RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
-import { prefix, prefixOrNone, text } from './fields.ts';
+import { prefixOrNone, text } from './fields.ts';
 import { formIssue } from './forms.ts';
-
-/** Whose words: Stonegate's own configuration, or kube-apiserver's file. */
-export type Dialect = 'stonegate' | 'kubernetes';
 
 type ClaimMappings = JWTConfiguration['claimMappings'];
 type ClaimRule = JWTConfiguration['claimValidationRules'][number];
@@ -31,25 +27,23 @@ const extraKey = z
   })
   .describe('Such as `example.com/department`.');
 
-function nameSchema(dialect: Dialect) {
-  return z
-    .strictObject({
-      claim: text.exactOptional().describe('A claim at the top level of the token; with `prefix`.'),
-      prefix: (dialect === 'stonegate' ? prefixOrNone : prefix)
-        .exactOptional()
-        .describe(
-          "Put before the claim's value. `-` means none, as with kube-apiserver's flag; so does an empty one.",
-        ),
-      expression: expression.exactOptional(),
-    })
-    .transform(({ claim, prefix, expression }, context): ClaimMappings['username'] => {
-      if (claim !== undefined && prefix !== undefined && expression === undefined) return { claim, prefix };
-      if (claim === undefined && prefix === undefined && expression !== undefined) return { expression };
-      const forms = '{ claim, prefix }, where the prefix may be "", or { expression }';
-      context.addIssue(formIssue(forms, { claim, prefix, expression }));
-      return z.NEVER;
-    });
-}
+const nameSchema = z
+  .strictObject({
+    claim: text.exactOptional().describe('A claim at the top level of the token; with `prefix`.'),
+    prefix: prefixOrNone
+      .exactOptional()
+      .describe(
+        "Put before the claim's value. `-` means none, as with kube-apiserver's flag; so does an empty one.",
+      ),
+    expression: expression.exactOptional(),
+  })
+  .transform(({ claim, prefix, expression }, context): ClaimMappings['username'] => {
+    if (claim !== undefined && prefix !== undefined && expression === undefined) return { claim, prefix };
+    if (claim === undefined && prefix === undefined && expression !== undefined) return { expression };
+    const forms = '{ claim, prefix }, where the prefix may be "", or { expression }';
+    context.addIssue(formIssue(forms, { claim, prefix, expression }));
+    return z.NEVER;
+  });
 
 const uidSchema = z
   .strictObject({
@@ -63,9 +57,7 @@ const uidSchema = z
     return z.NEVER;
   });
 
-const extraByExpression = z.strictObject({ key: extraKey, valueExpression: expression });
-
-const extraByEither = z
+const extraSchema = z
   .strictObject({
     key: extraKey,
     claim: text.exactOptional().describe('A string or a list of strings.'),
@@ -80,17 +72,12 @@ const extraByEither = z
     return z.NEVER;
   });
 
-export function claimMappingsSchema(dialect: Dialect) {
-  const name = nameSchema(dialect);
-  return z.strictObject({
-    username: name.describe("The user's name. `email` counts only if `email_verified` says so."),
-    groups: name.exactOptional().describe('A string or a list of strings.'),
-    uid: uidSchema.exactOptional().describe('Sent as `Impersonate-Uid`.'),
-    extra: (dialect === 'stonegate' ? z.array(extraByEither) : z.array(extraByExpression))
-      .default([])
-      .describe('Further claims, sent as `Impersonate-Extra-…`.'),
-  });
-}
+export const claimMappingsSchema = z.strictObject({
+  username: nameSchema.describe("The user's name. `email` counts only if `email_verified` says so."),
+  groups: nameSchema.exactOptional().describe('A string or a list of strings.'),
+  uid: uidSchema.exactOptional().describe('Sent as `Impersonate-Uid`.'),
+  extra: z.array(extraSchema).default([]).describe('Further claims, sent as `Impersonate-Extra-…`.'),
+});
 
 const message = z.string().exactOptional().describe('What the log says where the expression is not true.');
 

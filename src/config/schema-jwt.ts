@@ -24,6 +24,8 @@ const ALGORITHMS = [
   'EdDSA',
 ] as const;
 
+const on = z.boolean().default(true);
+
 const tenantFields = {
   value: tenant.exactOptional().describe('One tenant for everybody of this issuer.'),
   claim: text.exactOptional().describe('The claim that says it; with `map` or `allow`.'),
@@ -74,8 +76,25 @@ export const issuerTenantSchema = z
     return z.NEVER;
   });
 
+/** What Stonegate refuses beyond kube-apiserver, each unless it is switched off. */
+const strict = z
+  .strictObject({
+    verifiedEmail: on.describe('Refuse `email` as a name unless `email_verified` is true.'),
+    authorizedParty: on.describe('Refuse a token for several audiences whose `azp` is none of ours.'),
+    tokenTypes: on.describe('Refuse a `typ` other than `JWT` and `at+jwt`, and logout tokens (`events`).'),
+    uniqueMembers: on.describe('Refuse a token with a member that is there twice.'),
+    exactNumbers: on.describe('Refuse a number beyond 2^53 in a claim that an expression reads.'),
+    completeGroups: on.describe('Refuse a token that says its groups are elsewhere, also if it has some.'),
+    ownKeys: on.describe(
+      'Ignore keys that the key set gives to another issuer (`issuer`, as Entra ID has it).',
+    ),
+    namedUsers: on.describe('Refuse a user or a group that is nothing but its prefix.'),
+  })
+  .prefault({})
+  .describe('What is refused that kube-apiserver would accept.');
+
 /** How tokens are verified: Stonegate's own fields, all with defaults. */
-export const verification = z.strictObject({
+const verification = z.strictObject({
   algorithms: z
     .array(z.enum(ALGORITHMS))
     .min(1)
@@ -90,79 +109,60 @@ export const verification = z.strictObject({
     .describe('At most one fetch in this time for key ids nobody has seen.'),
 });
 
-const addresses = {
-  url: url({ what: "the issuer's URL, such as https://login.example.com", path: /^/ }).describe(
-    'Exactly as in the `iss` claim.',
-  ),
-  discoveryURL: url({ what: 'the URL of its discovery document', path: /^/ })
-    .exactOptional()
-    .describe('Where its discovery document is, if not under the URL.'),
-  audiences: z.array(text).min(1).describe('The token must be meant for one of them.'),
-  certificateAuthority: z.string().min(1).exactOptional().describe('The same as PEM text.'),
-};
-
 function issuerSchema(file: FileField) {
-  const { url, discoveryURL, audiences, certificateAuthority } = addresses;
   return z
     .strictObject({
-      url,
-      discoveryURL,
-      audiences,
+      url: url({ what: "the issuer's URL, such as https://login.example.com", path: /^/ }).describe(
+        'Exactly as in the `iss` claim.',
+      ),
+      discoveryURL: url({ what: 'the URL of its discovery document', path: /^/ })
+        .exactOptional()
+        .describe('Where its discovery document is, if not under the URL.'),
+      audiences: z.array(text).min(1).describe('The token must be meant for one of them.'),
       audienceMatchPolicy: z
         .literal('MatchAny')
         .exactOptional()
         .describe('Accepted for the sake of kube-apiserver’s files; it is always so.'),
       caFile: file.exactOptional().describe("The CA of the issuer's certificate; else the system's CAs."),
-      certificateAuthority,
+      certificateAuthority: z.string().min(1).exactOptional().describe('The same as PEM text.'),
     })
     .transform(({ audienceMatchPolicy: _always, ...issuer }) => issuer);
 }
 
-/** `issuer` in kube-apiserver's own file, where several audiences must say how they match. */
-const kubernetesIssuerSchema = z
-  .strictObject({
-    ...addresses,
-    audienceMatchPolicy: z.enum(['', 'MatchAny']).default(''),
-    egressSelectorType: z
-      .never({
-        error: 'no egressSelectorType: Stonegate has no egress selectors, and reaches issuers directly',
-      })
-      .exactOptional(),
-  })
-  .refine(({ audiences, audienceMatchPolicy }) => audiences.length === 1 || audienceMatchPolicy !== '', {
-    error: '"MatchAny", since there is more than one audience',
-    path: ['audienceMatchPolicy'],
-  })
-  .refine(({ audiences }) => new Set(audiences).size === audiences.length, {
-    error: 'each audience once',
-    path: ['audiences'],
-  })
-  .refine(({ url, discoveryURL }) => discoveryURL !== url, {
-    error: 'another URL than url',
-    path: ['discoveryURL'],
-  })
-  .transform(({ audienceMatchPolicy: _any, egressSelectorType: _none, ...issuer }) => issuer);
-
-/** An entry of `jwt` in kube-apiserver's AuthenticationConfiguration. */
-export const kubernetesJWTSchema = z.strictObject({
-  issuer: kubernetesIssuerSchema,
-  claimValidationRules,
-  claimMappings: claimMappingsSchema('kubernetes'),
-  userValidationRules,
-});
-
 export function jwtSchema(file: FileField) {
   const { algorithms, clockTolerance, keysMaxAge, keysRefreshInterval } = verification.shape;
-  return z.strictObject({
-    issuer: issuerSchema(file).describe('Who signs the tokens.'),
-    algorithms,
-    claimValidationRules,
-    claimMappings: claimMappingsSchema('stonegate').describe('From claims to a Kubernetes user.'),
-    userValidationRules,
-    ...namePrefixes,
-    tenant: tenantSchema.describe('The tenant: fixed, or from a claim by a map or an allow-list.'),
-    clockTolerance,
-    keysMaxAge,
-    keysRefreshInterval,
-  });
+  return z
+    .strictObject({
+      issuer: issuerSchema(file).describe('Who signs the tokens.'),
+      algorithms,
+      claimValidationRules,
+      claimMappings: claimMappingsSchema.describe('From claims to a Kubernetes user.'),
+      userValidationRules,
+      ...namePrefixes,
+      tenant: tenantSchema.describe('The tenant: fixed, or from a claim by a map or an allow-list.'),
+      strict,
+      clockTolerance,
+      keysMaxAge,
+      keysRefreshInterval,
+    })
+    .transform((issuer) => ({ ...issuer, asKubernetes: false }));
 }
+
+/** What of an issuer kube-apiserver's file does not say: it accepts every algorithm, and is as strict as its server. */
+export const KUBERNETES_VERIFICATION = {
+  ...verification.parse({}),
+  algorithms: ALGORITHMS.filter((algorithm) => algorithm !== 'EdDSA'),
+  // As its library has it.
+  clockTolerance: 60_000,
+  asKubernetes: true,
+  strict: {
+    verifiedEmail: false,
+    authorizedParty: false,
+    tokenTypes: false,
+    uniqueMembers: false,
+    exactNumbers: false,
+    completeGroups: false,
+    ownKeys: false,
+    namedUsers: false,
+  },
+};

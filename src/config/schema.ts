@@ -196,6 +196,12 @@ export function configurationSchema(resolve: (name: string) => string) {
           .describe(
             "For that file: each issuer's URL → `{ value }`, `{ claim, map }` or `{ claim, allow }`, with `usernamePrefix` and `groupsPrefix` where expressions make names.",
           ),
+        serviceAccountIssuers: z
+          .array(text)
+          .default(['https://kubernetes.default.svc.cluster.local', 'https://kubernetes.default.svc'])
+          .describe(
+            "What the API server calls itself in service accounts' tokens (`--service-account-issuer`): none of the issuers above may be one of these.",
+          ),
         tokenFile: staticFileSchema(file, 'token:')
           .exactOptional()
           .describe('Accept the tokens of a file: `token,user,uid,"group1,group2",,tenant`.'),

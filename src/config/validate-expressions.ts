@@ -5,13 +5,13 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
 import type { ExpressionRule, JWTConfiguration } from '../api/config-v1alpha1.ts';
-import { compileExpression, type Expression, ExpressionError, type Subject } from '../lib/cel.ts';
+import { compileClaimsExpression, compileUserExpression, ExpressionError } from '../lib/cel.ts';
 import type { Finding, Path } from './problem.ts';
 
 interface Given {
   readonly path: Path;
   readonly source: string;
-  readonly about: Subject;
+  readonly about: 'claims' | 'user';
   /** The types it may be of, in words and as CEL names them. */
   readonly gives: Kind;
 }
@@ -21,11 +21,10 @@ interface Kind {
   readonly types: ReadonlySet<string>;
 }
 
-const STRING: Kind = { words: 'a string', types: new Set(['string', 'dyn']) };
-/** `list` may hold anything, and `list<T>` is an empty one. */
+const STRING: Kind = { words: 'a string', types: new Set(['string', 'dyn', 'any']) };
 const STRINGS: Kind = {
   words: 'a string or a list of strings',
-  types: new Set(['string', 'list<string>', 'list', 'list<T>', 'null', 'dyn']),
+  types: new Set(['string', 'list(string)', 'list(any)', 'list(dyn)', 'null_type', 'dyn', 'any']),
 };
 /** Never `dyn`: a rule says itself what it compares. */
 const TRUTH: Kind = { words: 'true or false', types: new Set(['bool']) };
@@ -33,13 +32,13 @@ const TRUTH: Kind = { words: 'true or false', types: new Set(['bool']) };
 /** @param path of the issuer's entry */
 export function validateExpressions(jwt: JWTConfiguration, path: Path): Finding[] {
   const given = givenIn(jwt, path);
-  const compiled = given.map(compile);
+  const compiled = given.map((each) => compile(each, jwt.asKubernetes));
   const rules = given.filter(({ gives }) => gives === TRUTH);
   return [
     ...compiled.flatMap(({ findings }) => findings),
     ...repeated(rules),
     ...repeatedClaims(jwt, path),
-    ...unverifiedEmail(compiled, path),
+    ...unverifiedEmail(compiled, path, jwt.asKubernetes),
     ...uselessPrefixes(jwt, path),
   ];
 }
@@ -57,7 +56,12 @@ function givenIn({ claimMappings, claimValidationRules, userValidationRules }: J
           },
         ]
       : [];
-  const rule = (key: string, about: Subject, index: number, { expression }: ExpressionRule): Given => ({
+  const rule = (
+    key: string,
+    about: Given['about'],
+    index: number,
+    { expression }: ExpressionRule,
+  ): Given => ({
     path: [...path, key, index, 'expression'],
     source: expression,
     about,
@@ -86,16 +90,24 @@ function givenIn({ claimMappings, claimValidationRules, userValidationRules }: J
   ];
 }
 
+interface Read {
+  readonly claims: ReadonlySet<string>;
+  readonly selects: (field: string) => boolean;
+}
+
 interface Compiled extends Given {
-  readonly expression?: Expression;
+  readonly expression?: Read;
   readonly findings: readonly Finding[];
 }
 
-function compile(given: Given): Compiled {
+/** What a name or an extra comes to is looked at by kube-apiserver only when there is a token. */
+function compile(given: Given, asKubernetes: boolean): Compiled {
   try {
-    const expression = compileExpression(given.source, given.about);
+    const expression =
+      given.about === 'claims' ? compileClaimsExpression(given.source) : compileUserExpression(given.source);
     const { words, types } = given.gives;
-    if (types.has(expression.type)) return { ...given, expression, findings: [] };
+    if (types.has(expression.type) || (asKubernetes && given.gives !== TRUTH))
+      return { ...given, expression, findings: [] };
     const message = `expected an expression that gives ${words}, found one that gives ${expression.type}`;
     return { ...given, expression, findings: [{ path: given.path, message }] };
   } catch (error) {
@@ -127,15 +139,20 @@ function repeatedClaims({ claimValidationRules }: JWTConfiguration, path: Path):
   );
 }
 
-/** Where the check must stand is kube-apiserver's to say: in the name itself, an extra, or a rule on claims. */
-function unverifiedEmail(compiled: readonly Compiled[], path: Path): Finding[] {
+/**
+ * Where the check must stand is kube-apiserver's to say: in the name itself, an extra, or a rule on claims. It does not see
+ * an address that is read by index.
+ */
+function unverifiedEmail(compiled: readonly Compiled[], path: Path, asKubernetes: boolean): Finding[] {
   const username = [...path, 'claimMappings', 'username', 'expression'];
+  const reads = (given: Compiled | undefined, claim: string) =>
+    (asKubernetes ? given?.expression?.selects(claim) : given?.expression?.claims.has(claim)) === true;
   const name = compiled.find(({ path }) => path.join() === username.join());
-  if (!name?.expression?.claims.has('email')) return [];
+  if (!reads(name, 'email')) return [];
   const places = compiled.filter(
     ({ path, about }) => about === 'claims' && !path.includes('groups') && !path.includes('uid'),
   );
-  if (places.some(({ expression }) => expression?.claims.has('email_verified'))) return [];
+  if (places.some((place) => reads(place, 'email_verified'))) return [];
   return [
     {
       path: username,

@@ -6,19 +6,40 @@ import { checkContent } from './content-checks.ts';
 import type { Finding, Path } from './problem.ts';
 import { validateExpressions } from './validate-expressions.ts';
 
-export function validateIssuers(jwt: readonly JWTConfiguration[]): Finding[] {
+/** @param serviceAccountIssuers that the API server itself has: their tokens are its own business */
+export function validateIssuers(
+  jwt: readonly JWTConfiguration[],
+  serviceAccountIssuers: readonly string[],
+): Finding[] {
   const findings: Finding[] = [];
   const seen = new Set<string>();
   for (const [index, configuration] of jwt.entries()) {
     const { issuer, claimMappings } = configuration;
     const path = ['authentication', 'jwt', index, 'issuer'];
-    if (seen.has(twinKey(issuer.url))) {
+    const key = twinKey(configuration);
+    if (seen.has(key)) {
       findings.push({
         path: [...path, 'url'],
         message: `expected an issuer of its own, found ${issuer.url} again`,
       });
     }
-    seen.add(twinKey(issuer.url));
+    seen.add(key);
+    const { discoveryURL } = issuer;
+    if (
+      discoveryURL !== undefined &&
+      jwt.findIndex((other) => other.issuer.discoveryURL === discoveryURL) < index
+    ) {
+      findings.push({
+        path: [...path, 'discoveryURL'],
+        message: `expected a discovery document of its own, found ${discoveryURL} again`,
+      });
+    }
+    if (serviceAccountIssuers.includes(issuer.url)) {
+      findings.push({
+        path: [...path, 'url'],
+        message: `expected another issuer than the API server's own for service accounts, found ${issuer.url}`,
+      });
+    }
     findings.push(
       ...repeatedKeys(claimMappings.extra, ['authentication', 'jwt', index, 'claimMappings', 'extra']),
     );
@@ -45,7 +66,7 @@ function repeatedKeys(extra: readonly { readonly key: string }[], path: Path): F
   );
 }
 
-/** Equal for URLs a person would take for the same: host in any case, with or without a final slash. */
-function twinKey(url: string): string {
-  return new URL(url).href.replace(/\/+$/, '');
+/** Equal for URLs that look the same: host in any case, with or without a final slash. kube-apiserver does not mind. */
+function twinKey({ issuer, asKubernetes }: JWTConfiguration): string {
+  return asKubernetes ? issuer.url : new URL(issuer.url).href.replace(/\/+$/, '');
 }

@@ -19,7 +19,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
     ...validateListeners(configuration),
     ...validateAuthentication(configuration),
     ...validateCertificates(configuration),
-    ...validateIssuers(configuration.authentication.jwt),
+    ...validateIssuers(configuration.authentication.jwt, configuration.authentication.serviceAccountIssuers),
     ...validateKeystone(configuration),
     ...validatePrefixes(configuration),
     ...validateTenants(configuration),
@@ -54,13 +54,19 @@ function validateAuthentication({ authentication, tenancy }: StonegateConfigurat
     anonymous,
   } = authentication;
   const findings: Finding[] = [];
-  const sources = [keystone, configurationFile, tokenFile, basicAuthFile, clientCertificates, tokenReview];
+  const sources = [keystone, tokenFile, basicAuthFile, clientCertificates, tokenReview];
   if (jwt.length === 0 && sources.every((source) => source === undefined)) {
-    findings.push({
-      path: ['authentication'],
-      message:
-        'names nobody who may log in: expected keystone, jwt, a file of people, clientCertificates, tokenReview, or several of them',
-    });
+    const expected =
+      'expected keystone, jwt, a file of people, clientCertificates, tokenReview, or several of them';
+    findings.push(
+      configurationFile === undefined
+        ? { path: ['authentication'], message: `names nobody who may log in: ${expected}` }
+        : {
+            path: ['authentication', 'configurationFile'],
+            message: `expected a file with at least one issuer, since there is no other source: ${expected}`,
+            because: [['authentication', 'jwt']],
+          },
+    );
   }
   if (anonymous.enabled && tenancy.mode === 'arktos') {
     findings.push({

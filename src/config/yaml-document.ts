@@ -10,9 +10,19 @@ export type YAMLDocument =
   | { readonly ok: true; readonly data: unknown; readonly lineOf: (path: Path) => number | undefined }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-export function readYAML(text: string): YAMLDocument {
+/** @param version in 1.1, which kube-apiserver reads, `yes` and `on` are true, and `<<` merges mappings */
+export function readYAML(text: string, version: '1.1' | '1.2' = '1.2'): YAMLDocument {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const document = parseDocument(text, {
+    version,
+    merge: version === '1.1',
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: true,
+    // A date is a text to kube-apiserver.
+    customTags: (tags) =>
+      tags.filter((tag) => typeof tag === 'string' || tag.tag !== 'tag:yaml.org,2002:timestamp'),
+  });
   const problems: Problem[] = [...document.errors, ...document.warnings].map((error) => ({
     path: '',
     message: `is no valid YAML: ${yamlMistake(error.code)}`,
@@ -21,7 +31,7 @@ export function readYAML(text: string): YAMLDocument {
   visit(document, {
     Pair(_, pair) {
       const name = keyName(pair);
-      if (name === undefined || name === '__proto__' || name === '<<') {
+      if (name === undefined || name === '__proto__' || (name === '<<' && version !== '1.1')) {
         problems.push({ path: '', message: `${name ?? 'a composite value'} may not be a key` });
       }
     },

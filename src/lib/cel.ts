@@ -1,192 +1,221 @@
 /**
  * CEL expressions as kube-apiserver's AuthenticationConfiguration has them: about the `claims` of a token, or about the
- * `user` they make. Compiled and type-checked when a configuration is loaded, evaluated once per token. The package
- * is used here alone.
- *
- * Evaluation ends soon whatever a token says: no recursion, no unbounded pattern and so much text to handle in all
- * (`cel-functions.ts`), at most two comprehensions within each other, and lists of a bounded length to run over.
- * https://github.com/google/cel-spec; https://kubernetes.io/docs/reference/using-api/cel/
+ * `user` they make. Compiled and type-checked when a configuration is loaded, evaluated once per token, both as cel-go
+ * does it with the libraries that Kubernetes switches on.
+ * https://kubernetes.io/docs/reference/using-api/cel/; https://github.com/google/cel-spec
  */
-
-import type { RE2JS } from '@bufbuild/re2';
-import {
-  type ASTNode,
-  Environment,
-  EvaluationError,
-  ParseError,
-  TypeError as TypeFault,
-} from '@marcbachmann/cel-js';
-import {
-  Allowance,
-  callOurs,
-  FunctionError,
-  namedAsWritten,
-  patternOf,
-  registerFunctions,
-} from './cel-functions.ts';
+import { type Call, childrenOf, type Node } from './cel/ast.ts';
+import { Budget } from './cel/budget.ts';
+import type { Checked } from './cel/checked.ts';
+import { check } from './cel/checker.ts';
+import { claimsRoot, type UserValue, userRoot } from './cel/claims.ts';
+import { ENVIRONMENTS } from './cel/environment.ts';
+import { BudgetSpent, EvaluationFault, SyntaxFault } from './cel/error.ts';
+import { formatFault } from './cel/format.ts';
+import { compilePattern } from './cel/functions-patterns.ts';
+import { evaluate, evaluateConstant } from './cel/interpreter.ts';
+import { parse } from './cel/parser.ts';
+import { describe, isSame, type Type, unwrapped } from './cel/types.ts';
+import { List, type Root, TypeValue, type Value } from './cel/values.ts';
 
 /** What an expression may speak of. */
 export type Subject = 'claims' | 'user';
 
-export interface Expression {
-  /** As far as it can be told without a token: `bool`, `string`, `list<string>`, …; `dyn` where it cannot. */
+export interface Expression<Given> {
+  /** As far as it can be told without a token: `bool`, `string`, `list(string)`, …; `any` of a claim. */
   readonly type: string;
+  /** Whether it selects this field of `claims`, as `claims.name` or `claims.?name`. */
+  readonly selects: (field: string) => boolean;
   /** The claims it reads by a name that is written out. */
   readonly claims: ReadonlySet<string>;
-  /**
-   * @param value what the variable stands for: parsed JSON
-   * @throws ExpressionError where it cannot be evaluated; the message repeats nothing of the value
-   */
-  evaluate(value: object): unknown;
+  /** @throws ExpressionError if it cannot be evaluated; the message repeats nothing of the value */
+  evaluate(given: Given): Result;
+}
+
+/** What may come of an expression; anything else is of no use to anybody. */
+export type Result = string | boolean | null | StringList | undefined;
+
+export interface StringList {
+  readonly strings: readonly string[];
+  /** As `split` gives it: kube-apiserver takes such a list for no list of strings. */
+  readonly ofGo: boolean;
 }
 
 /** Continues a sentence that begins with the expression, in words of the expression alone. */
 export class ExpressionError extends Error {}
 
-/** In characters. */
-const MAX_LENGTH = 10_000;
-const MAX_COMPREHENSIONS = 2;
-/** How much of what there may be in a token. */
-interface Bounds {
-  /** Of any list and mapping: Entra ID sends at most 200 groups. */
-  readonly members: number;
-  /** Of any text, in characters: what a function of the package's own may have to read each time. */
-  readonly text: number;
+/** @throws ExpressionError if it is no expression, or kube-apiserver would not compile it */
+export function compileClaimsExpression(source: string): Expression<object> {
+  const compiled = compile(source, 'claims');
+  return { ...compiled, evaluate: (claims) => run(compiled, 'claims', claimsRoot(claims)) };
 }
 
-const BOUNDS: Bounds = { members: 1_000, text: 64 * 1024 };
-/** Where comprehensions are within each other. */
-const BOUNDS_NESTED: Bounds = { members: 250, text: 2_000 };
-const MAX_DEPTH = 32;
-const COMPREHENSIONS = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
-/** `user`, as kube-apiserver declares it. */
-const USER = {
-  username: 'string',
-  uid: 'string',
-  groups: 'list<string>',
-  extra: 'map<string, list<string>>',
-};
-
-/** @throws ExpressionError where it is no expression, has an error of type, or is more than one may ask for */
-export function compileExpression(source: string, subject: Subject): Expression {
-  if (source.length > MAX_LENGTH) throw new ExpressionError(`is longer than ${MAX_LENGTH} characters`);
-  const patterns = new Map<string, RE2JS>();
-  const allowance = new Allowance();
-  const environment = registerFunctions(
-    new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: false }),
-    patterns,
-    allowance,
-  );
-  if (subject === 'claims') environment.registerVariable('claims', 'map<string, dyn>');
-  else environment.registerVariable({ name: 'user', schema: USER });
-  const run = saying(source, () => environment.parse(source));
-  const claims = new Set<string>();
-  let bounds = BOUNDS;
-  saying(source, () =>
-    prepare(run.ast, 0, (node, depth) => {
-      if (depth > 1) bounds = BOUNDS_NESTED;
-      const claim = claimRead(node);
-      if (claim !== undefined) claims.add(claim);
-      const found = node.op === 'call' || node.op === 'rcall' ? patternOf(node) : undefined;
-      if (found !== undefined) patterns.set(found.text, found.pattern);
-    }),
-  );
-  const { valid, type = 'dyn', error } = run.check();
-  if (!valid) throw told(error, source) ?? error;
-  return {
-    type,
-    claims,
-    evaluate(value) {
-      refuseExcess(value, bounds);
-      if (subject === 'claims') for (const name of claims) refuseInexact(value, name);
-      allowance.renew(bounds.members);
-      return saying(source, () => run({ [subject]: value }), unforeseen);
-    },
-  };
+/** @throws ExpressionError if it is no expression, or kube-apiserver would not compile it */
+export function compileUserExpression(source: string): Expression<UserValue> {
+  const compiled = compile(source, 'user');
+  return { ...compiled, evaluate: (user) => run(compiled, 'user', userRoot(user)) };
 }
 
-/** Visits every node, before calls of what is replaced are made calls of ours. */
-function prepare(node: ASTNode, depth: number, visit: (node: ASTNode, depth: number) => void): void {
-  visit(node, depth);
-  if (node.op !== 'call' && node.op !== 'rcall') {
-    for (const part of nodesIn(node.args)) prepare(part, depth, visit);
-    return;
-  }
-  const inner = node.op === 'rcall' && COMPREHENSIONS.has(node.args[0]) ? depth + 1 : depth;
-  if (inner > MAX_COMPREHENSIONS) {
-    throw new FunctionError(`more than ${MAX_COMPREHENSIONS} comprehensions are within each other`);
-  }
-  if (node.op === 'rcall') prepare(node.args[1], depth, visit);
-  for (const part of node.op === 'rcall' ? node.args[2] : node.args[1]) prepare(part, inner, visit);
-  callOurs(node);
+interface Compiled extends Omit<Expression<never>, 'evaluate'> {
+  readonly root: Node;
+  readonly checked: Checked;
 }
 
-function nodesIn(args: unknown): ASTNode[] {
-  if (Array.isArray(args)) return args.flatMap(nodesIn);
-  return isNode(args) ? [args] : [];
-}
-
-function isNode(value: unknown): value is ASTNode {
-  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
-}
-
-/** `claims.name`, `claims["name"]` and their optional forms. */
-function claimRead(node: ASTNode): string | undefined {
-  if (node.op !== '.' && node.op !== '.?' && node.op !== '[]' && node.op !== '[?]') return undefined;
-  const [of, member] = node.args;
-  if (of.op !== 'id' || of.args !== 'claims') return undefined;
-  if (typeof member === 'string') return member;
-  return member.op === 'value' && typeof member.args === 'string' ? member.args : undefined;
-}
-
-function refuseExcess(value: unknown, bounds: Bounds, depth = 0): void {
-  if (typeof value === 'string' && value.length > bounds.text)
-    throw new ExpressionError(`is given a text of more than ${bounds.text} characters`);
-  if (typeof value !== 'object' || value === null) return;
-  if (depth > MAX_DEPTH) throw new ExpressionError(`is given what is nested deeper than ${MAX_DEPTH} levels`);
-  const members = Array.isArray(value) ? value : Object.values(value);
-  if (members.length > bounds.members)
-    throw new ExpressionError(`is given a list or a mapping of more than ${bounds.members} members`);
-  for (const member of members) refuseExcess(member, bounds, depth + 1);
-}
-
-/** Of two large numbers in JSON that differ in the last digit alone, one number was made: two people would be one. */
-function refuseInexact(claims: object, name: string): void {
-  const visit = (value: unknown): void => {
-    if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
-      throw new ExpressionError(
-        `is given a number too large to be exact by the claim ${JSON.stringify(name)}`,
-      );
-    if (typeof value === 'object' && value !== null) Object.values(value).forEach(visit);
-  };
-  visit(Object.getOwnPropertyDescriptor(claims, name)?.value);
-}
-
-function saying<T>(source: string, attempt: () => T, otherwise = (error: unknown) => error): T {
+function compile(source: string, subject: Subject): Compiled {
   try {
-    return attempt();
+    const root = parse(source);
+    const checked = check(root, ENVIRONMENTS[subject]);
+    const nodes = [...nodesIn(root)];
+    for (const { node, ancestors } of nodes) validate(node, ancestors, checked);
+    foldConstants(root, checked);
+    const reads = nodes.flatMap(({ node }) => claimRead(node));
+    return {
+      root,
+      checked,
+      type: describe(checked.type),
+      claims: new Set(reads.map(({ name }) => name)),
+      selects: (field) => reads.some(({ name, selected }) => selected && name === field),
+    };
   } catch (error) {
-    throw told(error, source) ?? otherwise(error);
+    if (error instanceof SyntaxFault)
+      throw new ExpressionError(`${error.message} at character ${error.at + 1}`);
+    throw error;
   }
 }
 
-/** A function of JavaScript's that would not take a value, such as a time zone nobody has heard of. */
-function unforeseen(error: unknown): unknown {
-  return error instanceof Error ? new ExpressionError(`ends in a ${error.name}`) : error;
+interface Placed {
+  readonly node: Node;
+  readonly ancestors: readonly Node[];
 }
 
-/** The package's own words while nothing is evaluated; afterwards they may repeat what a token says. */
-function told(error: unknown, source: string): ExpressionError | undefined {
-  if (error instanceof FunctionError) return new ExpressionError(error.message);
-  if (error instanceof EvaluationError) {
-    const { start = 0, end = source.length } = error.range ?? {};
-    return new ExpressionError(
-      `${error.code.replaceAll('_', ' ')} at ${JSON.stringify(source.slice(start, end))}`,
+function* nodesIn(node: Node, ancestors: readonly Node[] = []): Generator<Placed> {
+  yield { node, ancestors };
+  const within = [...ancestors, node];
+  for (const child of childrenOf(node)) yield* nodesIn(child, within);
+}
+
+/** What kube-apiserver looks at beyond types: literals of lists and maps, of patterns, and arguments of `format`. */
+function validate(node: Node, ancestors: readonly Node[], checked: Checked): void {
+  if ((node.kind === 'list' || node.kind === 'map') && !ancestors.some(isFormat))
+    requireHomogeneous(node, checked);
+  if (node.kind !== 'call') return;
+  const name = checked.calls.get(node)?.declaration.name;
+  if (name === 'matches' || name === 'find' || name === 'findAll') requirePattern(node);
+  if (name !== 'format' || node.target?.kind !== 'literal' || typeof node.target.value !== 'string') return;
+  const [list] = node.args;
+  if (list?.kind !== 'list') return;
+  const fault = formatFault(
+    node.target.value,
+    list.elements.map(({ value }) => value),
+    checked,
+  );
+  if (fault !== undefined) throw new SyntaxFault(fault, node.at);
+}
+
+function isFormat(node: Node): boolean {
+  return node.kind === 'call' && node.name === 'format';
+}
+
+function requireHomogeneous(node: Node, { typeOf }: Checked): void {
+  const typed = (value: Node, optional: boolean) => (optional ? unwrapped(typeOf(value)) : typeOf(value));
+  if (node.kind === 'list') {
+    requireSame(
+      node,
+      node.elements.map(({ value, optional }) => typed(value, optional)),
     );
   }
-  if (error instanceof ParseError || error instanceof TypeFault) {
-    const at = error.range === undefined ? '' : ` at character ${error.range.start + 1}`;
-    return new ExpressionError(`${namedAsWritten(error.summary)}${at}`);
+  if (node.kind === 'map') {
+    requireSame(
+      node,
+      node.entries.map(({ key }) => typeOf(key)),
+    );
+    requireSame(
+      node,
+      node.entries.map(({ value, optional }) => typed(value, optional)),
+    );
   }
-  return undefined;
+}
+
+function requireSame({ at }: Node, [first, ...others]: readonly Type[]): void {
+  const other = others.find((type) => first !== undefined && !isSame(first, type, false));
+  if (first === undefined || other === undefined) return;
+  throw new SyntaxFault(`expected type '${describe(first)}' but found '${describe(other)}'`, at);
+}
+
+function requirePattern({ target, args, at }: Call): void {
+  const pattern = target === undefined ? args[1] : args[0];
+  if (pattern?.kind !== 'literal' || typeof pattern.value !== 'string') return;
+  if (compilePattern(pattern.value) === undefined) throw new SyntaxFault('no pattern of RE2', at);
+}
+
+const CONVERSIONS = new Set([
+  'bool',
+  'bytes',
+  'double',
+  'duration',
+  'dyn',
+  'int',
+  'string',
+  'timestamp',
+  'type',
+  'uint',
+]);
+
+/** A conversion of what is written out is made when an expression is compiled, and what fails then does not compile. */
+function foldConstants(node: Node, checked: Checked): boolean {
+  const children = childrenOf(node).map((child) => foldConstants(child, checked));
+  if (node.kind === 'literal') return true;
+  if (node.kind === 'list' || node.kind === 'map') return children.every((constant) => constant);
+  if (node.kind !== 'call' || !CONVERSIONS.has(node.name) || !children.every((constant) => constant))
+    return false;
+  try {
+    evaluateConstant(node, checked, new Budget());
+    return true;
+  } catch (error) {
+    if (error instanceof EvaluationFault) throw new SyntaxFault(error.message, node.at);
+    throw error;
+  }
+}
+
+interface Read {
+  readonly name: string;
+  readonly selected: boolean;
+}
+
+/** `claims.name`, `claims.?name` and `claims["name"]`. */
+function claimRead(node: Node): readonly Read[] {
+  if (node.kind === 'select' && isClaims(node.operand)) return [{ name: node.field, selected: true }];
+  if (node.kind !== 'call') return [];
+  const [operand, member] = node.args;
+  if (operand === undefined || !isClaims(operand)) return [];
+  if (member?.kind !== 'literal' || typeof member.value !== 'string') return [];
+  if (node.name === '_?._') return [{ name: member.value, selected: true }];
+  return node.name === '_[_]' || node.name === '_[?_]' ? [{ name: member.value, selected: false }] : [];
+}
+
+function isClaims(node: Node): boolean {
+  return node.kind === 'ident' && node.name === 'claims';
+}
+
+function run({ root, checked }: Compiled, subject: Subject, given: Root): Result {
+  try {
+    return resultOf(evaluate(root, checked, subject, given, new Budget()));
+  } catch (error) {
+    if (error instanceof EvaluationFault || error instanceof BudgetSpent)
+      throw new ExpressionError(error.message);
+    throw error;
+  }
+}
+
+function resultOf(value: Value): Result {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
+  if (!(value instanceof List)) return undefined;
+  const strings = value.items.flatMap(textOf);
+  return strings.length === value.items.length ? { strings, ofGo: value.ofGoStrings } : undefined;
+}
+
+/** A type is a text to kube-apiserver, its name. */
+function textOf(value: Value): readonly string[] {
+  if (value instanceof TypeValue) return [value.name];
+  return typeof value === 'string' ? [value] : [];
 }

@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
-import { EXTRA_KEY } from '../api/extra-keys.ts';
+import { SENDABLE_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
 import { refusedName, StatusError } from '../errors/status-error.ts';
 import { assertSendable, assertUsable } from './user-name.ts';
@@ -55,10 +55,10 @@ function assertGroup(group: string, { subject }: Identity): void {
 }
 
 function assertExtra(key: string, values: readonly string[]): void {
-  if (!EXTRA_KEY.test(key)) {
+  if (!SENDABLE_EXTRA_KEY.test(key)) {
     throw new StatusError(
       'IdentityUnusable',
-      `this identity cannot be used: the extra key ${JSON.stringify(key)} holds other characters than a-z, 0-9, "/", ".", "_" and "-"`,
+      `this identity cannot be used: the extra key ${JSON.stringify(key)} holds characters that a key may not have`,
     );
   }
   const [domain = ''] = key.split('/', 1);

@@ -49,6 +49,7 @@ async function scene(t: Test): Promise<Scene> {
   const provider = await startOidcProvider({ users });
   const clock = createFakeClock();
   const keys = createIssuerKeys({
+    ownKeys: true,
     url: provider.issuer,
     maxAge: MAX_AGE,
     refreshInterval: 10_000,

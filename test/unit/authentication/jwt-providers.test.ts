@@ -146,8 +146,8 @@ t.test('Google: an address that is not verified names nobody', async (t) => {
   });
 });
 
-t.test('Google: the issuer without its scheme is nobody', async (t) => {
-  t.equal(await login('google', 'RS256', { ...GOOGLE, iss: 'accounts.google.com' }), undefined);
+t.test('Google: the issuer may lack its scheme', async (t) => {
+  t.ok(await login('google', 'RS256', { ...GOOGLE, iss: 'accounts.google.com' }));
 });
 
 const KEYCLOAK = {

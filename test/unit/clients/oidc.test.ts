@@ -42,6 +42,7 @@ async function scene(t: Test, changes: Partial<IssuerKeysOptions> = {}): Promise
   const record = (fields: LogFields): void => void log.push(fields);
   const logger: Logger = { ...silentLogger, info: record, warn: record, error: record };
   const keys = createIssuerKeys({
+    ownKeys: true,
     url: issuer.url,
     maxAge: MAX_AGE,
     refreshInterval: INTERVAL,

@@ -1,0 +1,60 @@
+/**
+ * The members of a JSON object as they are written: with those that are there twice, which `JSON.parse` hides. RFC 8259 §4.
+ */
+
+export interface Member {
+  readonly name: string;
+  /** JSON. */
+  readonly value: string;
+}
+
+/** Brackets, commas and strings; a string is a member's name if a colon follows. */
+const TOKENS = /("[^"\\]*(?:\\.[^"\\]*)*")([ \t\r\n]*:)?|[{}[\],]/g;
+
+/**
+ * Of the outermost object, in order.
+ *
+ * @param text a valid JSON object
+ */
+export function membersOf(text: string): readonly Member[] {
+  const members: Member[] = [];
+  let depth = 0;
+  let name: string | undefined;
+  let from = 0;
+  for (const found of text.matchAll(TOKENS)) {
+    const [token, string, colon] = found;
+    if (depth === 1 && string !== undefined && colon !== undefined) {
+      name = parsedName(string);
+      from = found.index + token.length;
+      continue;
+    }
+    if (token === '{' || token === '[') depth += 1;
+    if (depth === 1 && name !== undefined && (token === ',' || token === '}')) {
+      members.push({ name, value: text.slice(from, found.index) });
+      name = undefined;
+    }
+    if (token === '}' || token === ']') depth -= 1;
+  }
+  return members;
+}
+
+/** @param text valid JSON */
+export function hasUniqueNames(text: string): boolean {
+  const open: (Set<string> | undefined)[] = [];
+  for (const [token, string, colon] of text.matchAll(TOKENS)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '[') open.push(undefined);
+    else if (token === '}' || token === ']') open.pop();
+    else if (string !== undefined && colon !== undefined) {
+      const names = open.at(-1);
+      const name = parsedName(string);
+      if (names?.has(name)) return false;
+      names?.add(name);
+    }
+  }
+  return true;
+}
+
+function parsedName(string: string): string {
+  return String(JSON.parse(string));
+}
