@@ -1,8 +1,10 @@
-/** An API server's AuthenticationConfiguration handed to Stonegate as it is, with people of a real OIDC provider. */
+/** An API server's AuthenticationConfiguration handed to Stonegate as it is, with tokens of an issuer over TLS. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { startTokenMaker } from '../support/oidc/token-maker.ts';
 import { startStonegate } from '../support/stonegate.ts';
+import { createAuthority } from '../support/tls/authority.ts';
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
@@ -12,7 +14,7 @@ interface Changes {
 }
 
 function authenticationConfiguration(
-  { issuer, clientID }: { readonly issuer: string; readonly clientID: string },
+  { issuer, authority }: { readonly issuer: string; readonly authority: string },
   {
     username = "claims.email_verified ? 'oidc:' + claims.email.split('@')[0].lowerAscii() : ''",
     userRule = "!user.username.startsWith('system:')",
@@ -23,8 +25,9 @@ kind: AuthenticationConfiguration
 jwt:
 - issuer:
     url: ${issuer}
-    audiences: [other, ${clientID}]
+    audiences: [other, kubernetes]
     audienceMatchPolicy: MatchAny
+    certificateAuthority: ${JSON.stringify(authority)}
   claimValidationRules:
   - expression: claims.exp - claims.iat <= 86400.0
     message: tokens must not live for more than a day
@@ -34,7 +37,7 @@ jwt:
     username:
       expression: ${JSON.stringify(username)}
     groups:
-      expression: claims.?groups.orValue([]).map(group, "oidc:" + group)
+      expression: dyn(claims.?groups.orValue([])).map(group, "oidc:" + group)
     uid:
       expression: claims.sub
   userValidationRules:
@@ -45,27 +48,46 @@ jwt:
 
 async function setUp(t: Test, changes?: Changes) {
   const folder = t.testdir();
+  const authority = await createAuthority('Issuer test CA');
+  const maker = await startTokenMaker(await authority.server('issuer'));
+  t.teardown(() => maker.stop());
   const stonegate = await startStonegate({ folder });
   t.teardown(() => stonegate.close());
-  const { provider, configure, app } = stonegate;
+  const { configure, app } = stonegate;
+  const issuer = `${maker.origin}/people`;
   const write = (next?: Changes) =>
-    writeFile(join(folder, 'authentication.yaml'), authenticationConfiguration(provider, next));
+    writeFile(
+      join(folder, 'authentication.yaml'),
+      authenticationConfiguration({ issuer, authority: authority.cert }, next),
+    );
   const tenant = { claim: 'hd', map: { 'acme.example': 'acme' } };
   await write(changes);
   await configure({
     authentication: {
       jwt: [],
       configurationFile: 'authentication.yaml',
-      tenants: { [provider.issuer]: { ...tenant, usernamePrefix: 'oidc:', groupsPrefix: 'oidc:' } },
+      tenants: { [issuer]: { ...tenant, usernamePrefix: 'oidc:', groupsPrefix: 'oidc:' } },
     },
   });
   await app.reload();
-  return { ...stonegate, write };
+  const now = Math.floor(Date.now() / 1_000);
+  const carol = maker.token({
+    iss: issuer,
+    aud: 'kubernetes',
+    sub: 'carol',
+    email: 'carol@acme.example',
+    email_verified: true,
+    hd: 'acme.example',
+    groups: ['developers'],
+    iat: now,
+    exp: now + 600,
+  });
+  return { ...stonegate, carol, write };
 }
 
 t.test('people log in as the expressions name them, in the tenant that is given beside them', async (t) => {
-  const { ask, provider, apiServer } = await setUp(t);
-  const answer = await ask(await provider.idToken('carol'), CONFIG_MAPS);
+  const { ask, carol, apiServer } = await setUp(t);
+  const answer = await ask(carol, CONFIG_MAPS);
   t.equal(answer.status, 200, 'the group by expression is bound');
   t.match(apiServer.requests.at(-1), {
     url: /^\/api\/v1\/tenants\/acme\/namespaces\/default\/configmaps/,
@@ -74,29 +96,31 @@ t.test('people log in as the expressions name them, in the tenant that is given 
 });
 
 t.test('a rule that is not true is a 401, and its message stands in the log alone', async (t) => {
-  const { ask, provider, logged } = await setUp(t, { userRule: "user.username != 'oidc:carol'" });
-  const answer = await ask(await provider.idToken('carol'), CONFIG_MAPS);
+  const { ask, carol, logged } = await setUp(t, { userRule: "user.username != 'oidc:carol'" });
+  const answer = await ask(carol, CONFIG_MAPS);
   t.match(answer.json(), { code: 401, message: 'Unauthorized' });
   t.match(logged.join(''), /nobody may be called so/);
 });
 
 t.test('a name that the expression makes without the declared prefix is refused with 403', async (t) => {
-  const { ask, provider, apiServer } = await setUp(t, {
+  const { ask, carol, apiServer } = await setUp(t, {
     username: "claims.email_verified ? claims.email : ''",
   });
   const before = apiServer.requests.length;
-  const answer = await ask(await provider.idToken('carol'), CONFIG_MAPS);
+  const answer = await ask(carol, CONFIG_MAPS);
   t.match(answer.json(), { code: 403, message: /names that begin with "oidc:"/ });
   t.equal(apiServer.requests.length, before, 'nobody was asked');
 });
 
 t.test('the file is read anew; one that is wrong is told with its place and changes nothing', async (t) => {
-  const { app, ask, provider, write, logged } = await setUp(t);
-  const carol = await provider.idToken('carol');
+  const { app, ask, carol, write, logged } = await setUp(t);
   t.equal((await ask(carol, CONFIG_MAPS)).status, 200);
   await write({ username: 'claims.sub +' });
   await app.reload();
-  t.match(logged.join(''), /authentication\.yaml: jwt\[0\]\.claimMappings\.username\.expression \(line 15\)/);
+  t.match(
+    logged.join(''),
+    /authentication\.yaml: jwt\[0\]\.claimMappings\.username\.expression \(line \d+\)/,
+  );
   t.equal((await ask(carol, CONFIG_MAPS)).status, 200);
   await write({ userRule: 'user.groups.size() > 1' });
   await app.reload();

@@ -90,7 +90,7 @@ function sorted(list: Value | undefined, keys: Value | undefined, budget: Budget
   if (items.length !== ranks.length) throw new EvaluationFault('sort() has keys of another number');
   spendOnPairs(ranks, budget);
   const [first] = ranks;
-  if (first === undefined) return new List(items);
+  if (first === undefined || list === undefined) return list ?? null;
   requireComparable(first);
   const type = runtimeType(first);
   if (items.length > 1 && ranks.some((key) => runtimeType(key) !== type))

@@ -7,6 +7,7 @@ import type { Budget } from './budget.ts';
 import type { Checked, Resolved } from './checked.ts';
 import { EvaluationFault, noSuchOverload } from './error.ts';
 import {
+  type Attribute,
   type Bound,
   fits,
   itemsOf,
@@ -15,6 +16,7 @@ import {
   optionalItems,
   pairsOf,
   plain,
+  type Qualifier,
   required,
 } from './members.ts';
 import { equalsIn, isEqual } from './operators.ts';
@@ -25,20 +27,6 @@ interface Scope {
   readonly name: string;
   value: Bound;
   readonly outer: Scope | undefined;
-}
-
-/** A field or an index. */
-interface Qualifier {
-  readonly key: () => Value;
-  readonly optional: boolean;
-  /** If it is written out. */
-  readonly field?: string;
-}
-
-/** A value read by fields and indexes, and whether one of them was optional. */
-interface Attribute {
-  readonly value: Value | undefined;
-  readonly optional: boolean;
 }
 
 export function evaluate(root: Node, checked: Checked, name: string, value: Value, budget: Budget): Value {

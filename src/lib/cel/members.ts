@@ -12,6 +12,20 @@ import { asOfClaim, Dictionary, integerOf, List, Optional, Root, type Value } fr
 /** What a name stands for: of an accumulator, perhaps what went wrong. */
 export type Bound = Value | EvaluationFault;
 
+/** A field or an index. */
+export interface Qualifier {
+  readonly key: () => Value;
+  readonly optional: boolean;
+  /** If it is written out. */
+  readonly field?: string;
+}
+
+/** A value read by fields and indexes, and whether one of them was optional. */
+export interface Attribute {
+  readonly value: Value | undefined;
+  readonly optional: boolean;
+}
+
 /** @param lenient whether what has no members is only without this one */
 export function member(value: Value, key: Value, lenient: boolean): Value | undefined {
   if (value instanceof Root || value instanceof Dictionary) return value.find(key);
