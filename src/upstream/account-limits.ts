@@ -75,9 +75,9 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
   const openings = new Limiter({
     ...common,
     slots: Number.POSITIVE_INFINITY,
-    slotsPerKey: OPENINGS.burst,
-    // Each opening is given back later, and none at once.
-    closings: { burst: 0, perSecond: OPENINGS.perSecond },
+    // Taken for a moment only: it is the slot's way back that is limited.
+    slotsPerKey: 1,
+    closings: OPENINGS,
     full: tenantQueueFull,
   });
   return {

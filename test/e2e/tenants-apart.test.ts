@@ -73,7 +73,11 @@ class Attacker {
 }
 
 async function start(t: Test) {
-  const stonegate = await startStonegate({ folder: t.testdir() });
+  const stonegate = await startStonegate({
+    folder: t.testdir(),
+    // So many handshakes at once, with both ends in this process, take their time.
+    configuration: { upstream: { timeouts: { connect: '60s' } } },
+  });
   const { ask, keystoneToken } = stonegate;
   const [alice, bob] = [keystoneToken('alice'), keystoneToken('bob')];
   const attacker = new Attacker(stonegate, alice);
