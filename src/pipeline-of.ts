@@ -26,11 +26,13 @@ import { createSelfReviewAnswerer } from './pipeline/answer-self-review.ts';
 import type { Answer } from './pipeline/answerer.ts';
 import { createAskedAbout } from './pipeline/asked-about.ts';
 import { parseTrustedProxies } from './pipeline/client-address.ts';
+import { createDiscoveryDocuments } from './pipeline/discovery-documents.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import { createExplain, type Explain } from './pipeline/explain-request.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { type Pipeline, serveRequest } from './pipeline/serve-request.ts';
 import type { Stages } from './pipeline/stages.ts';
+import { createSystemDiscovery } from './pipeline/system-discovery.ts';
 import { roleLookupOf } from './role-lookup-of.ts';
 import { writeStatus } from './server/status-writer.ts';
 import { rememberedMode } from './tenancy/remembered-mode.ts';
@@ -49,6 +51,8 @@ export interface BuiltPipeline {
 const DISCOVERY_BYTES = 64 * 1024 * 1024;
 /** And one tenant's: a few forms of OpenAPI's larger document beside all the small ones. */
 const TENANT_DISCOVERY_BYTES = 16 * 1024 * 1024;
+/** How long the system tenant's documents are kept after a change that concerns every tenant: each tenant asks for them then. */
+const SYSTEM_RECENT_TTL = 1_000;
 /** A kubectl without a cache asks for all groups at once. */
 const TENANT_FETCHES = { running: 8, waiting: 256 };
 /** The longest body of a self review. */
@@ -68,23 +72,36 @@ export function pipelineOf(
   provisioning?: RequestProvisioning,
 ): BuiltPipeline {
   const { server, upstream: upstreamConfiguration, tenancy, authentication, limits } = loaded.configuration;
-  const { clock, random, telemetry } = surroundings;
+  const { clock, random } = surroundings;
   const mode = rememberedMode(tenancyModeOf(tenancy, authentication));
   const upstream = adapters.upstream(loaded);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const { authenticators, readiness } = authenticatorsOf(loaded, adapters, surroundings, mode);
   const roles = roleLookupOf(loaded, adapters, mode);
   const tenantLimit = limits.perTenant && createTenantLimit({ ...limits.perTenant, clock });
-  const discovery = createDocumentCache<Answer>({
+  const documentCache = {
     ttl: tenancy.discoveryTTL,
     maxBytes: DISCOVERY_BYTES,
     ownerBytes: TENANT_DISCOVERY_BYTES,
     fetches: TENANT_FETCHES,
-    sizeOf: ({ body }) => body.length,
-    keep: ({ status }) => status === 200,
-    clock,
-    telemetry,
+    sizeOf: ({ body }: Answer) => body.length,
+    keep: ({ status }: Answer) => status === 200,
+    shared: adapters.shared(loaded),
+    ...surroundings,
+  };
+  const tenantDocuments = createDocumentCache<Answer>(documentCache);
+  const systemDocuments = createDocumentCache<Answer>({
+    ...documentCache,
+    ownerBytes: DISCOVERY_BYTES,
+    recentTTL: SYSTEM_RECENT_TTL,
   });
+  const system = createSystemDiscovery({
+    ...surroundings,
+    fetcher: upstream,
+    cache: systemDocuments,
+    ttl: tenancy.discoveryTTL,
+  });
+  const discovery = createDiscoveryDocuments({ fetcher: upstream, cache: tenantDocuments, mode, system });
   const bodyTimeout = server.timeouts.body;
   const stages: Stages = {
     clock,
@@ -111,7 +128,7 @@ export function pipelineOf(
     ...stages,
     observer,
     answerers: [
-      createDiscoveryAnswerer({ fetcher: upstream, cache: discovery, mode }),
+      createDiscoveryAnswerer(discovery),
       createSelfReviewAnswerer({
         fetcher: upstream,
         reviewer,
@@ -126,6 +143,10 @@ export function pipelineOf(
     forwarder: upstream,
     tunneller: upstream,
     undecided: new Usage(),
+    discoveryChanged(owner) {
+      tenantDocuments.changed(owner);
+      if (owner === undefined) systemDocuments.changed(owner);
+    },
     writeStatus,
   };
   return {

@@ -21,3 +21,7 @@ export const EVERYTHING_TAG = 'keystone';
 export const SWITCHED_OFF_TAG = 'switched-off';
 /** That an event was carried out, so that no other replica does it again. */
 export const eventTag = (digest: string): string => `event:${digest}`;
+/** What was fetched for one owner that may have changed, such as a tenant's discovery. */
+export const documentsTag = (owner: string): string => `documents:${owner}`;
+/** And for all owners. */
+export const ALL_DOCUMENTS_TAG = 'documents';

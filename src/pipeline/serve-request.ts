@@ -3,9 +3,11 @@
  * thrown on the way becomes a Kubernetes Status in one place, and audit and metrics see every end.
  * The drawing of it, with the Status of each exit, is `docs/lifecycle.md`.
  */
+import type { TenantName } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusAnswer, toStatus } from '../errors/to-status.ts';
 import type { Stay, Usage } from '../lib/usage.ts';
+import { discoveryChange } from '../tenancy/discovery-change.ts';
 import type { Answer, Answerer } from './answerer.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
 import { ServedRecord } from './record.ts';
@@ -35,6 +37,8 @@ export interface Pipeline extends Stages {
   readonly tunneller: Tunneller;
   /** Requests not yet handed to the API server; the others at most make a cache forget a token, which may have ended by then. */
   readonly undecided: Usage;
+  /** Told when a request has changed what discovery says to a tenant; to every one if it is undefined. */
+  readonly discoveryChanged: (owner: TenantName | undefined) => void;
   readonly writeStatus: (response: ResponseWriter, answer: StatusAnswer, auditID: string) => void;
 }
 
@@ -98,7 +102,7 @@ function deliver(
     endless: longRunning === 'watch' || longRunning === 'log',
     proxied: isWorkload(info),
   };
-  const hooks = longRunning === undefined ? UNHEARD : startedHooks(record, pipeline.observer);
+  const hooks = hooksOf(outgoing, record, pipeline);
   const result =
     exchange.upgrade === undefined
       ? pipeline.forwarder.forward(request, exchange, hooks)
@@ -109,6 +113,18 @@ function deliver(
 
 /** Only of what takes long it is told that it has begun. */
 const UNHEARD: RelayHooks = { onHead() {} };
+
+function hooksOf({ info, tenant }: Outgoing, record: RequestRecord, pipeline: Pipeline): RelayHooks {
+  if (info.longRunning !== undefined) return startedHooks(record, pipeline.observer);
+  const change = discoveryChange(info, tenant, pipeline.mode);
+  if (change === undefined) return UNHEARD;
+  return {
+    onHead(status) {
+      // A server that failed may have written all the same.
+      if (status < 300 || status >= 500) pipeline.discoveryChanged(change.owner);
+    },
+  };
+}
 
 function startedHooks(record: RequestRecord, observer: RequestObserver): RelayHooks {
   return { onHead: (status) => observer.responseStarted(record, status) };

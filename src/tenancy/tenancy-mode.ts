@@ -21,8 +21,8 @@ export type Route =
       readonly query: string;
     };
 
-/** `groups`: an APIGroupList; `resources`: an APIResourceList; `none`: passed on as it is. */
-export type Reduction = 'groups' | 'resources' | 'none';
+/** `groups`: an APIGroupList; `group`: an APIGroup; `resources`: an APIResourceList; `none`: passed on as it is. */
+export type Reduction = 'groups' | 'group' | 'resources' | 'none';
 export type SelfReview = 'access' | 'rules' | 'subject';
 
 export interface TenancyMode {

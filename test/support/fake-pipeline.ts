@@ -110,6 +110,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
       },
     },
     undecided: new Usage(),
+    discoveryChanged() {},
     writeStatus,
     ...changes,
   };
