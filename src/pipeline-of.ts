@@ -15,6 +15,7 @@ import type { RequestProvisioning } from './bindings/on-request.ts';
 import { createDocumentCache } from './cache/document-cache.ts';
 import { createAccessReviewer } from './clients/kube-apiserver.ts';
 import type { LoadedConfiguration } from './config/load.ts';
+import { createBodyMemory } from './flowcontrol/body-memory.ts';
 import { createTenantLimit } from './flowcontrol/tenant-limit.ts';
 import type { ReadinessCheck } from './lib/readiness.ts';
 import { Usage } from './lib/usage.ts';
@@ -29,6 +30,7 @@ import { parseTrustedProxies } from './pipeline/client-address.ts';
 import { createDiscoveryDocuments } from './pipeline/discovery-documents.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import { createExplain, type Explain } from './pipeline/explain-request.ts';
+import { createBodyInspection } from './pipeline/inspect-body.ts';
 import type { RequestObserver } from './pipeline/request-observer.ts';
 import { type Pipeline, serveRequest } from './pipeline/serve-request.ts';
 import type { Stages } from './pipeline/stages.ts';
@@ -57,6 +59,8 @@ const SYSTEM_RECENT_TTL = 1_000;
 const TENANT_FETCHES = { running: 8, waiting: 256 };
 /** The longest body of a self review. */
 const REVIEW_BYTES = 64 * 1024;
+/** What the bodies under inspection may take, of all tenants together and of each. */
+const INSPECTED_BYTES = { totalBytes: 128 * 1024 * 1024, tenantBytes: 16 * 1024 * 1024 };
 /** The longest request to explain one, a token of some 16 kB in it. */
 const EXPLANATION_BYTES = 256 * 1024;
 
@@ -140,6 +144,13 @@ export function pipelineOf(
       selfIdentityAnswerer,
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ],
+    bodies: createBodyInspection({
+      admissions: [],
+      memory: createBodyMemory(INSPECTED_BYTES),
+      fetcher: upstream,
+      clock,
+      bodyTimeout,
+    }),
     forwarder: upstream,
     tunneller: upstream,
     undecided: new Usage(),

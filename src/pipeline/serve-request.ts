@@ -10,6 +10,7 @@ import type { Stay, Usage } from '../lib/usage.ts';
 import { discoveryChange } from '../tenancy/discovery-change.ts';
 import type { Answer, Answerer } from './answerer.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
+import type { BodyInspection, Inspected } from './inspect-body.ts';
 import { ServedRecord } from './record.ts';
 import { isWorkload } from './request-info.ts';
 import type { Outcome, RequestObserver, RequestRecord } from './request-observer.ts';
@@ -33,6 +34,7 @@ import type { Forwarder, RelayHooks, RelayResult, Tunneller, UpstreamRequest } f
 export interface Pipeline extends Stages {
   readonly observer: RequestObserver;
   readonly answerers: readonly Answerer[];
+  readonly bodies: BodyInspection;
   readonly forwarder: Forwarder;
   readonly tunneller: Tunneller;
   /** Requests not yet handed to the API server; the others at most make a cache forget a token, which may have ended by then. */
@@ -78,7 +80,7 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
   pipeline.observer.responseComplete(record);
 }
 
-/** The last stage's three ways: answer, tunnel, forward. What is forwarded is decided. */
+/** The last stage's three ways: answer, tunnel, forward. What is forwarded is decided, once its body has been inspected. */
 function deliver(
   outgoing: Outgoing,
   record: RequestRecord,
@@ -87,7 +89,35 @@ function deliver(
 ): Promise<RelayResult> {
   const answer = firstAnswer(outgoing, pipeline.answerers);
   if (answer !== undefined) return answer.then((made) => writeAnswer(outgoing, made));
-  const { exchange, route, info, sender, tenant } = outgoing;
+  const inspected = pipeline.bodies.inspect(outgoing);
+  if (inspected === undefined) return send(outgoing, record, pipeline, undecided);
+  return sendInspected(inspected, outgoing, record, pipeline, undecided);
+}
+
+async function sendInspected(
+  inspection: Promise<Inspected>,
+  outgoing: Outgoing,
+  record: RequestRecord,
+  pipeline: Pipeline,
+  undecided: Stay,
+): Promise<RelayResult> {
+  const inspected = await inspection;
+  try {
+    return await send(outgoing, record, pipeline, undecided, inspected);
+  } finally {
+    inspected.release();
+  }
+}
+
+/** @param inspected what goes out in place of the client's body */
+function send(
+  outgoing: Outgoing,
+  record: RequestRecord,
+  pipeline: Pipeline,
+  undecided: Stay,
+  inspected?: Inspected,
+): Promise<RelayResult> {
+  const { exchange, route, info, sender, tenant, headers } = outgoing;
   if (route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: nobody answers');
   record.impersonated = sender.kind === 'stonegate';
@@ -97,10 +127,11 @@ function deliver(
     sender,
     method: exchange.method,
     target: route.query === '' ? route.path : `${route.path}?${route.query}`,
-    headers: outgoing.headers,
+    headers: inspected?.headers ?? headers,
     longRunning: longRunning !== undefined,
     endless: longRunning === 'watch' || longRunning === 'log',
     proxied: isWorkload(info),
+    ...(inspected && { body: inspected.body }),
   };
   const hooks = hooksOf(outgoing, record, pipeline);
   const result =

@@ -22,6 +22,8 @@ export interface UpstreamRequest {
   readonly endless: boolean;
   /** Behind a `proxy` subresource, where a workload answers: its 401 is its own. So is any to a client's own token. */
   readonly proxied: boolean;
+  /** The whole body, if it was read before; else it is the exchange's. */
+  readonly body?: Buffer;
 }
 
 export interface RelayHooks {
@@ -76,7 +78,7 @@ export interface UpstreamFetcher {
    *   UpstreamTimeout, UpstreamRefusedCredential
    */
   fetch(
-    request: Omit<UpstreamRequest, 'longRunning' | 'endless' | 'proxied'> & {
+    request: Omit<UpstreamRequest, 'longRunning' | 'endless' | 'proxied' | 'body'> & {
       readonly body?: Buffer | string;
     },
     signal: AbortSignal,

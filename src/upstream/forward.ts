@@ -12,6 +12,7 @@ import type { Forwarder, RelayHooks, RelayResult } from '../pipeline/upstream.ts
 import { AnswerMemory } from './answer-memory.ts';
 import type { Arrived } from './arrived.ts';
 import { type CallResult, callUpstream, type Flow, type Sink } from './call.ts';
+import type { CallRequest } from './call-request.ts';
 import type { DepartureOf } from './departures.ts';
 import type { IdleTimers } from './idle-timer.ts';
 import { framingOf } from './outgoing-headers.ts';
@@ -32,7 +33,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       const { account, longRunning, endless, sender } = request;
       const { brief, lasting, seats, token } = options.departureOf(sender);
       const context = longRunning ? lasting : brief;
-      const framing = framingOf(exchange);
+      const { framing, body } = contentOf(request.body, exchange, options, context.clock, longRunning);
       return callUpstream(
         context,
         {
@@ -41,7 +42,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
           headers: request.headers,
           token,
           framing,
-          body: framing === 'none' ? undefined : contentOf(exchange, options, context.clock, longRunning),
+          body,
           refusalIsTheirs: request.proxied || sender.kind === 'client',
           seats: longRunning || account.kind !== 'tenant' ? undefined : seats.of(account.tenant),
           patience: longRunning ? undefined : options.patience,
@@ -53,7 +54,23 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   };
 }
 
+/** @param read the whole body, if it was read before */
 function contentOf(
+  read: Buffer | undefined,
+  exchange: Exchange,
+  options: ForwarderOptions,
+  clock: Clock,
+  longRunning: boolean,
+): Pick<CallRequest, 'framing' | 'body'> {
+  if (read !== undefined)
+    return read.length === 0 ? { framing: 'none' } : { framing: read.length, body: read };
+  const framing = framingOf(exchange);
+  return framing === 'none'
+    ? { framing }
+    : { framing, body: streamOf(exchange, options, clock, longRunning) };
+}
+
+function streamOf(
   exchange: Exchange,
   { timeouts, maxBodyBytes }: ForwarderOptions,
   clock: Clock,

@@ -56,7 +56,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['observability/'],
   'sonic-boom': ['observability/'],
   // A cloud's file is no configuration of Stonegate's.
-  yaml: ['config/', 'cli/', 'portal/kubeconfig.ts'],
+  yaml: ['config/', 'cli/', 'portal/kubeconfig.ts', 'pipeline/body-yaml.ts'],
   zod: ['config/'],
   '@marcbachmann/cel-js': ['lib/cel'],
   '@bufbuild/re2': ['lib/cel'],

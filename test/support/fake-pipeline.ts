@@ -94,6 +94,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
     limitTenant() {},
     maxHeaderBytes: 1 << 20,
     answerers: [],
+    bodies: { inspect: () => undefined },
     forwarder: {
       async forward(request, exchange, hooks) {
         seen.sent.push(request);

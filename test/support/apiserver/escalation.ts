@@ -1,13 +1,15 @@
 /**
  * Nobody gives more than they have: a role's rules must be held by whoever writes it, or `escalate`; a binding's role
- * must be held by whoever binds it, or `bind`. A binding's role never changes.
+ * must be held by whoever binds it, or `bind`. A binding's role never changes. Arktos looks a binding's role up in the
+ * *system* tenant, whichever tenant the binding is in, so it checks the rules of another role, or finds none.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
 import type { Exchange } from './exchange.ts';
 import { type JsonObject, objectAt, objectsAt, textAt, textsAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import type { Attributes } from './rbac.ts';
-import { invalid, notAdmitted } from './statuses.ts';
+import { invalid, notAdmitted, notFound } from './statuses.ts';
+import type { User } from './users.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
 
@@ -18,10 +20,14 @@ const GROUP = 'rbac.authorization.k8s.io';
 export function admitRights(exchange: Exchange, kind: Kind, object: JsonObject, before?: JsonObject): void {
   if (kind.group !== GROUP) return;
   const name = textAt(objectAt(object, 'metadata'), 'name');
-  const refuse = (why: string) => notAdmitted(kind.group, kind.resource, name, why);
+  const assertHolds = (rules: readonly JsonObject[]) => {
+    const missing = rules.filter((rule) => !holds(exchange, rule));
+    if (missing.length > 0)
+      throw notAdmitted(kind.group, kind.resource, name, attempt(exchange.user, missing));
+  };
   if (kind.resource === 'roles' || kind.resource === 'clusterroles') {
-    if (may(exchange, 'escalate', kind.resource, exchange.path.name)) return;
-    if (!holdsAll(exchange, objectsAt(object, 'rules'))) throw refuse('attempt to grant extra privileges');
+    if (!may(exchange, 'escalate', kind.resource, exchange.path.name))
+      assertHolds(objectsAt(object, 'rules'));
     return;
   }
   const role = objectAt(object, 'roleRef');
@@ -36,38 +42,55 @@ export function admitRights(exchange: Exchange, kind: Kind, object: JsonObject, 
   const resource = roleKind === 'ClusterRole' ? 'clusterroles' : 'roles';
   if (may(exchange, 'bind', resource, roleName)) return;
   const bound = exchange.cluster.store.get({
-    tenant: exchange.cluster.flavour === 'arktos' ? exchange.tenant : '',
+    tenant: exchange.cluster.flavour === 'arktos' ? 'system' : '',
     group: GROUP,
     resource,
     namespace: resource === 'roles' ? exchange.path.namespace : '',
     name: roleName,
   });
-  if (bound === undefined) throw refuse(`${roleKind.toLowerCase()}.${GROUP} "${roleName}" not found`);
-  if (!holdsAll(exchange, objectsAt(bound, 'rules'))) throw refuse('attempt to grant extra privileges');
+  if (bound === undefined) throw notFound(GROUP, resource, roleName);
+  assertHolds(objectsAt(bound, 'rules'));
+}
+
+function attempt({ username, groups }: User, missing: readonly JsonObject[]): string {
+  const rules = missing.map((rule) => `\n${compact(rule)}`).join('');
+  return `user ${JSON.stringify(username)} (groups=${goList(groups)}) is attempting to grant RBAC permissions not currently held:${rules}`;
+}
+
+/** A rule as RBAC's CompactString writes it. */
+function compact(rule: JsonObject): string {
+  const fields = ['apiGroups', 'resources', 'nonResourceURLs', 'resourceNames', 'verbs'] as const;
+  const parts = fields
+    .filter((field) => textsAt(rule, field).length > 0)
+    .map((field) => `${field.slice(0, 1).toUpperCase()}${field.slice(1)}:${goList(textsAt(rule, field))}`);
+  return `{${parts.join(', ')}}`;
+}
+
+/** Go's %q of a list. */
+function goList(texts: readonly string[]): string {
+  return `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`;
 }
 
 function may(exchange: Exchange, verb: string, resource: string, name: string): boolean {
   return allowed(exchange, { verb, group: GROUP, resource, name });
 }
 
-function holdsAll(exchange: Exchange, rules: readonly JsonObject[]): boolean {
-  return rules.every((rule) => {
-    const names = textsAt(rule, 'resourceNames');
-    return textsAt(rule, 'verbs').every(
-      (verb) =>
-        textsAt(rule, 'apiGroups').every((group) =>
-          textsAt(rule, 'resources').every((path) => {
-            const [resource = '', subresource = ''] = path.split('/');
-            return (names.length === 0 ? [''] : names).every((name) =>
-              allowed(exchange, { verb, group, resource, subresource, name }),
-            );
-          }),
-        ) &&
-        textsAt(rule, 'nonResourceURLs').every((path) =>
-          allowed(exchange, { verb, path, isResourceRequest: false }),
-        ),
-    );
-  });
+function holds(exchange: Exchange, rule: JsonObject): boolean {
+  const names = textsAt(rule, 'resourceNames');
+  return textsAt(rule, 'verbs').every(
+    (verb) =>
+      textsAt(rule, 'apiGroups').every((group) =>
+        textsAt(rule, 'resources').every((path) => {
+          const [resource = '', subresource = ''] = path.split('/');
+          return (names.length === 0 ? [''] : names).every((name) =>
+            allowed(exchange, { verb, group, resource, subresource, name }),
+          );
+        }),
+      ) &&
+      textsAt(rule, 'nonResourceURLs').every((path) =>
+        allowed(exchange, { verb, path, isResourceRequest: false }),
+      ),
+  );
 }
 
 function allowed({ cluster, user, path, tenant }: Exchange, asked: Partial<Attributes>): boolean {

@@ -1,0 +1,65 @@
+/**
+ * An admission plugin that reads the body of a request before it is forwarded. The pipeline reads the body whole and
+ * bounded, parses it strictly, asks the plugins, and forwards exactly what they have seen. A plugin refuses by throwing.
+ */
+import type { UserInfo } from '../api/authentication-v1.ts';
+import type { TenantName } from '../api/identity.ts';
+import type { ResourceRequest } from '../api/request-info.ts';
+import type { Sender } from '../api/sender.ts';
+
+/** `object` is the body of a create or update; the others are the kinds of PATCH. */
+export type BodyFormat = 'object' | 'json-patch' | 'merge-patch' | 'strategic-merge-patch';
+
+export interface InspectedBody {
+  readonly format: BodyFormat;
+  /** Parsed JSON, not validated. A key occurs once, but another spelling of it may occur too: use `fieldOf`. */
+  readonly content: unknown;
+}
+
+export interface InspectedRequest {
+  readonly method: string;
+  readonly info: ResourceRequest;
+  /** The path as it is sent to the API server, without query. */
+  readonly path: string;
+  /** As the API server is to know them: after impersonation. */
+  readonly user: UserInfo;
+  readonly tenant: TenantName;
+  readonly sender: Sender;
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
+  /**
+   * Asks the API server with the user's own rights and on the tenant's account.
+   *
+   * @param path without query
+   * @param body sent as JSON
+   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
+   */
+  ask(method: 'GET' | 'POST', path: string, body?: object): Promise<UserAnswer>;
+}
+
+export interface UserAnswer {
+  readonly status: number;
+  /** Parsed JSON; undefined if the response is not JSON. */
+  readonly content: unknown;
+}
+
+export interface BodyAdmission {
+  readonly name: string;
+  /** The longest body, in bytes. */
+  readonly maxBytes: number;
+  /** What can be inspected; any other body is refused with 415. */
+  readonly formats: ReadonlySet<BodyFormat>;
+  /** Whether the body has to be inspected. Decides at once, for every request with a body. */
+  concerns(info: ResourceRequest, tenant: TenantName): boolean;
+  /**
+   * Reads a protobuf body as the JSON it stands for. Without it, protobuf is refused with 415.
+   *
+   * @throws Error if the bytes are no such message
+   */
+  decodeProtobuf?(body: Uint8Array, info: ResourceRequest): unknown;
+  /**
+   * @returns what to forward instead; undefined to forward the body as it came
+   * @throws StatusError
+   */
+  admit(body: InspectedBody, request: InspectedRequest): Promise<unknown> | unknown;
+}
