@@ -4,11 +4,13 @@
  */
 import type { Adapters } from './adapters.ts';
 import { createBodySizeAdmission } from './admission/body-size.ts';
+import { createDefinitionScope } from './admission/definition-scope.ts';
 import type { TenantName } from './api/identity.ts';
 import { createAnonymousAccess } from './authentication/anonymous.ts';
 import { authenticatorsOf } from './authenticators-of.ts';
 import { createConnectCreate } from './authorization/connect-create.ts';
 import { createExplanationsAuthorizer } from './authorization/explanations.ts';
+import { createSharedResources } from './authorization/shared-resources.ts';
 import { createTenantBoundary } from './authorization/tenant-boundary.ts';
 import { createUpgradePlaces } from './authorization/upgrade-places.ts';
 import type { RequestProvisioning } from './bindings/on-request.ts';
@@ -121,6 +123,11 @@ export function pipelineOf(
       createUpgradePlaces(),
       createTenantBoundary({ isSystem: mode.isSystem }),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
+      createSharedResources({
+        discovered: discovery,
+        mayBeShared: mode.mayBeShared,
+        allowedGroups: new Set(tenancy.sharedAPIGroups),
+      }),
       createExplanationsAuthorizer({ ...mode, reviewer }),
     ],
     admission: [createBodySizeAdmission(server.limits.bodyBytes)],
@@ -145,7 +152,7 @@ export function pipelineOf(
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ],
     bodies: createBodyInspection({
-      admissions: [],
+      admissions: mode.readsTenantFromPath ? [createDefinitionScope(mode)] : [],
       memory: createBodyMemory(INSPECTED_BYTES),
       fetcher: upstream,
       clock,

@@ -65,6 +65,7 @@ export function createSharedMode({
     hiddenResources: new Set(),
     hiddenGroups: new Set(),
     isSystem: () => false,
+    mayBeShared: () => false,
     isWithinTenant: () => true,
     reviewTenant: () => undefined,
     concernsCluster: (info) => !info.isResourceRequest || info.namespace === '',

@@ -54,6 +54,7 @@ export const openMode: TenancyMode = {
   reviewTenant: () => undefined,
   isSystem: () => false,
   concernsCluster: () => false,
+  mayBeShared: () => false,
   isWithinTenant: () => true,
   hiddenResources: new Set(),
   hiddenGroups: new Set(),
