@@ -9,6 +9,7 @@ import { type StatusAnswer, toStatus } from '../errors/to-status.ts';
 import type { Stay, Usage } from '../lib/usage.ts';
 import { discoveryChange } from '../tenancy/discovery-change.ts';
 import type { Answer, Answerer } from './answerer.ts';
+import { isAnsweredByAPIServer } from './built-in-groups.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
 import type { BodyInspection, Inspected } from './inspect-body.ts';
 import { ServedRecord } from './record.ts';
@@ -131,6 +132,7 @@ function send(
     longRunning: longRunning !== undefined,
     endless: longRunning === 'watch' || longRunning === 'log',
     proxied: isWorkload(info),
+    ownAnswer: isAnsweredByAPIServer(info),
     ...(inspected && { body: inspected.body }),
   };
   const hooks = hooksOf(outgoing, record, pipeline);

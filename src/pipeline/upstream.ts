@@ -22,6 +22,8 @@ export interface UpstreamRequest {
   readonly endless: boolean;
   /** Behind a `proxy` subresource, where a workload answers: its 401 is its own. So is any to a client's own token. */
   readonly proxied: boolean;
+  /** The API server itself answers, so that what is said of Stonegate's rights is its own word; false without it. */
+  readonly ownAnswer?: boolean;
   /** The whole body, if it was read before; else it is the exchange's. */
   readonly body?: Buffer;
 }
@@ -78,7 +80,7 @@ export interface UpstreamFetcher {
    *   UpstreamTimeout, UpstreamRefusedCredential
    */
   fetch(
-    request: Omit<UpstreamRequest, 'longRunning' | 'endless' | 'proxied' | 'body'> & {
+    request: Omit<UpstreamRequest, 'longRunning' | 'endless' | 'proxied' | 'ownAnswer' | 'body'> & {
       readonly body?: Buffer | string;
     },
     signal: AbortSignal,

@@ -15,7 +15,9 @@ import { type CallResult, callUpstream, type Flow, type Sink } from './call.ts';
 import type { CallRequest } from './call-request.ts';
 import type { DepartureOf } from './departures.ts';
 import type { IdleTimers } from './idle-timer.ts';
-import { framingOf } from './outgoing-headers.ts';
+import { type Framing, framingOf } from './outgoing-headers.ts';
+import { HeldRefusal, type ImpersonationRefusal, type OwnRefusals } from './own-refusal.ts';
+import { pause, REFUSAL_PAUSE } from './refusal-pause.ts';
 import { RequestBody } from './request-body.ts';
 import { isWithoutContent, responseHeaders } from './response-headers.ts';
 
@@ -25,6 +27,7 @@ export interface ForwarderOptions {
   readonly patience: IdleTimers;
   readonly timeouts: { readonly response: number; readonly body: number };
   readonly maxBodyBytes: number;
+  readonly refusals: OwnRefusals;
 }
 
 export function createForwarder(options: ForwarderOptions): Forwarder {
@@ -33,23 +36,50 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       const { account, longRunning, endless, sender } = request;
       const { brief, lasting, seats, token } = options.departureOf(sender);
       const context = longRunning ? lasting : brief;
-      const { framing, body } = contentOf(request.body, exchange, options, context.clock, longRunning);
-      return callUpstream(
-        context,
-        {
-          method: request.method,
-          target: request.target,
-          headers: request.headers,
-          token,
-          framing,
-          body,
-          refusalIsTheirs: request.proxied || sender.kind === 'client',
-          seats: longRunning || account.kind !== 'tenant' ? undefined : seats.of(account.tenant),
-          patience: longRunning ? undefined : options.patience,
-          leaving: endless ? endOf(exchange) : leavingOfClient(exchange),
-        },
-        new ToClient(exchange, endless, hooks),
-      );
+      const looks = request.ownAnswer === true && sender.kind === 'stonegate';
+      const { refusals } = options;
+
+      function attempt(repeated: boolean): Promise<RelayResult> {
+        const { framing, body } = contentOf(request.body, exchange, options, context.clock, longRunning);
+        const sink = new ToClient(
+          exchange,
+          endless,
+          hooks,
+          looks ? (held) => refusals.read(held, request.headers) : undefined,
+        );
+        const result = callUpstream(
+          context,
+          {
+            method: request.method,
+            target: request.target,
+            headers: request.headers,
+            token,
+            framing,
+            body,
+            refusalIsTheirs: request.proxied || sender.kind === 'client',
+            seats: longRunning || account.kind !== 'tenant' ? undefined : seats.of(account.tenant),
+            patience: longRunning ? undefined : options.patience,
+            leaving: endless ? endOf(exchange) : leavingOfClient(exchange),
+          },
+          sink,
+        );
+        return looks ? result.then((ended) => recognized(sink, ended, framing, repeated)) : result;
+      }
+
+      async function recognized(
+        { refusal }: ToClient,
+        result: RelayResult,
+        framing: Framing,
+        repeated: boolean,
+      ): Promise<RelayResult> {
+        if (refusal === undefined) return result;
+        const isSafe = request.method === 'GET' || request.method === 'HEAD';
+        if (repeated || !isSafe || framing !== 'none') throw refusals.report(refusal);
+        await pause(context.clock, REFUSAL_PAUSE);
+        return attempt(true);
+      }
+
+      return attempt(false);
     },
   };
 }
@@ -100,9 +130,13 @@ function endOf(exchange: Exchange): Leaving {
   return exchange.draining === undefined ? leaving : firstOf(leaving, leavingOf(exchange.draining));
 }
 
+type ReadRefusal = (body: Buffer) => ImpersonationRefusal | undefined;
+
 class ToClient implements Sink {
   readonly #exchange: Exchange;
-  readonly #response: ResponseWriter;
+  #response: ResponseWriter;
+  readonly #readRefusal: ReadRefusal | undefined;
+  #held: HeldRefusal | undefined;
   readonly #endless: boolean;
   readonly #hooks: RelayHooks;
   /** None where an answer may wait for hours between two pieces. */
@@ -111,7 +145,9 @@ class ToClient implements Sink {
   #waiting = false;
   #empty = false;
 
-  constructor(exchange: Exchange, endless: boolean, hooks: RelayHooks) {
+  /** @param readRefusal absent if no response can be about Stonegate's own rights */
+  constructor(exchange: Exchange, endless: boolean, hooks: RelayHooks, readRefusal: ReadRefusal | undefined) {
+    this.#readRefusal = readRefusal;
     this.#exchange = exchange;
     this.#response = exchange.response;
     this.#endless = endless;
@@ -122,8 +158,17 @@ class ToClient implements Sink {
   head(status: number, headers: HeaderField[], flow: Flow): void {
     this.#flow = flow;
     this.#empty = isWithoutContent(status);
+    if (status === 403 && this.#readRefusal !== undefined) {
+      this.#held = new HeldRefusal(this.#response, this.#hooks, this.#readRefusal);
+      this.#response = this.#held;
+    }
     this.#response.writeHead(status, responseHeaders(status, headers));
-    this.#hooks.onHead(status);
+    if (this.#held === undefined) this.#hooks.onHead(status);
+  }
+
+  /** The API server's refusal to let Stonegate impersonate: then the client was sent nothing. */
+  get refusal(): ImpersonationRefusal | undefined {
+    return this.#held?.refusal;
   }
 
   data(piece: Arrived): void {

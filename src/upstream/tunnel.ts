@@ -8,6 +8,7 @@ import type { Exchange, Upgrade } from '../pipeline/exchange.ts';
 import type { RelayHooks, RelayResult, Tunneller, UpstreamRequest } from '../pipeline/upstream.ts';
 import { joinStreams } from './join-streams.ts';
 import { openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
+import { HeldRefusal, type OwnRefusals } from './own-refusal.ts';
 import { relayRefusal } from './refused-upgrade.ts';
 
 export interface OwnedTunneller extends Tunneller {
@@ -17,7 +18,11 @@ export interface OwnedTunneller extends Tunneller {
   destroy(): void;
 }
 
-export function createTunneller(options: UpgradeOptions): OwnedTunneller {
+export interface TunnellerOptions extends UpgradeOptions {
+  readonly refusals: OwnRefusals;
+}
+
+export function createTunneller(options: TunnellerOptions): OwnedTunneller {
   const open = new Map<AbortController, Promise<unknown>>();
   return {
     tunnel(request, exchange, upgrade, hooks) {
@@ -36,8 +41,11 @@ export function createTunneller(options: UpgradeOptions): OwnedTunneller {
   };
 }
 
+/** What is held tells of its head when it is sent. */
+const SILENT: RelayHooks = { onHead() {} };
+
 async function runTunnel(
-  options: UpgradeOptions,
+  options: TunnellerOptions,
   request: UpstreamRequest,
   exchange: Exchange,
   upgrade: Upgrade,
@@ -52,12 +60,16 @@ async function runTunnel(
       // The client may have closed only its own half.
       if (!exchange.response.closed) exchange.response.destroy();
       return { status: 0, aborted: true };
-    case 'refused':
-      return relayRefusal(opened.response, exchange.response, hooks, {
-        clock,
-        patience: timeouts.response,
-        signal,
-      });
+    case 'refused': {
+      const relayed = { clock, patience: timeouts.response, signal };
+      if (request.ownAnswer !== true || request.sender.kind === 'client')
+        return relayRefusal(opened.response, exchange.response, hooks, relayed);
+      const { refusals } = options;
+      const held = new HeldRefusal(exchange.response, hooks, (body) => refusals.read(body, request.headers));
+      const result = await relayRefusal(opened.response, held, SILENT, relayed);
+      if (held.refusal !== undefined) throw refusals.report(held.refusal);
+      return result;
+    }
     case 'upgraded': {
       upgrade.socket.write(opened.head, 'latin1');
       hooks.onHead(101);

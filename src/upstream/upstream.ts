@@ -11,6 +11,8 @@ import { createDepartures } from './departures.ts';
 import { createFetcher } from './fetch.ts';
 import { createForwarder } from './forward.ts';
 import { IdleTimers } from './idle-timer.ts';
+import { ownUserName } from './own-name.ts';
+import { OwnRefusals, type RefusalListener } from './own-refusal.ts';
 import { createTunneller } from './tunnel.ts';
 
 export interface UpstreamOptions {
@@ -40,6 +42,12 @@ export interface UpstreamOptions {
 }
 
 export interface Upstream extends Forwarder, Tunneller, UpstreamFetcher {
+  /**
+   * Calls back each time the API server refuses to let Stonegate impersonate.
+   *
+   * @returns ends it
+   */
+  onImpersonationRefused(listener: RefusalListener): () => void;
   /** Takes nothing new; done when the last request and tunnel have ended, connections closed. */
   close(): Promise<void>;
   /** Breaks off everything under way. */
@@ -63,11 +71,13 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   });
   const departureOf = departures.of;
   const patience = new IdleTimers(clock, timeouts.response);
-  const tunneller = createTunneller({ departureOf, timeouts, ...context });
+  const refusals = new OwnRefusals({ ownName: ownUserName(credential), logger });
+  const tunneller = createTunneller({ departureOf, timeouts, refusals, ...context });
   return {
-    ...createForwarder({ departureOf, patience, timeouts, maxBodyBytes }),
-    ...createFetcher({ departureOf, patience }),
+    ...createForwarder({ departureOf, patience, timeouts, maxBodyBytes, refusals }),
+    ...createFetcher({ departureOf, patience, refusals, clock }),
     tunnel: tunneller.tunnel,
+    onImpersonationRefused: (listener) => refusals.listen(listener),
     async close() {
       await Promise.all([departures.close(), tunneller.idle()]);
     },
