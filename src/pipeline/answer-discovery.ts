@@ -5,7 +5,8 @@
 import { headerValues } from '../lib/header-list.ts';
 import { isHealth } from '../tenancy/discovery-paths.ts';
 import type { Answer, Answerer } from './answerer.ts';
-import type { DiscoveryDocuments, DiscoveryRoute } from './discovery-documents.ts';
+import type { DiscoveryRoute } from './discovery-document.ts';
+import type { DiscoveryDocuments } from './discovery-documents.ts';
 import { discoveryForm } from './discovery-form.ts';
 import type { Outgoing } from './request-state.ts';
 

@@ -7,9 +7,8 @@ import type { TenantName } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { bounded } from '../lib/bounded.ts';
 import type { DocumentCache } from '../lib/document-cache.ts';
-import { headerValue } from '../lib/header-list.ts';
 import { firstParameter } from '../lib/query.ts';
-import { discoveryPath, discoveryQuery, isHealth } from '../tenancy/discovery-paths.ts';
+import { isHealth } from '../tenancy/discovery-paths.ts';
 import {
   type GroupDescription,
   type ResourceDescription,
@@ -21,8 +20,23 @@ import {
   reduceResources,
 } from '../tenancy/reduce-discovery.ts';
 import { type SystemDefinitions, withForced, withVersions } from '../tenancy/system-definitions.ts';
-import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Answer } from './answerer.ts';
+import {
+  type DiscoveryRoute,
+  documentOf,
+  type GroupVersion,
+  groupVersionOf,
+  JSON_ANSWER,
+  JSON_TYPE,
+  NOT_FOUND,
+  nameOf,
+  refusedRights,
+  relayedHeaders,
+  unreadable,
+  versionRoute,
+  withBody,
+} from './discovery-document.ts';
 import type { SystemDiscovery } from './system-discovery.ts';
 import type { UpstreamFetcher } from './upstream.ts';
 
@@ -33,8 +47,6 @@ export interface DiscoveryDocumentsOptions {
   readonly mode: Pick<TenancyMode, 'hiddenResources' | 'hiddenGroups'>;
   readonly system: SystemDiscovery;
 }
-
-export type DiscoveryRoute = Extract<Route, { kind: 'discovery' }>;
 
 export interface DiscoveryDocuments {
   /**
@@ -57,31 +69,8 @@ export interface DiscoveryDocuments {
   ): Promise<ResourceDescription | undefined>;
 }
 
-export interface GroupVersion {
-  readonly group: string;
-  readonly version: string;
-}
-
-const JSON_TYPE = 'application/json';
-/** The rest is about the connection, or about a body that we may have changed. */
-const RELAYED: ReadonlySet<string> = new Set([
-  'content-type',
-  'cache-control',
-  'expires',
-  'location',
-  'retry-after',
-  'vary',
-  'warning',
-]);
 /** Of one document: versions of groups that are asked for at once. */
 const PROBES = 8;
-const JSON_ANSWER: Answer = { status: 200, headers: [['Content-Type', JSON_TYPE]], body: Buffer.alloc(0) };
-const NOT_FOUND: Answer = {
-  status: 404,
-  headers: [['Content-Type', 'text/plain; charset=utf-8']],
-  body: Buffer.from('404 page not found\n'),
-};
-
 export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): DiscoveryDocuments {
   const { fetcher, cache, mode, system } = options;
   const described = new WeakMap<Answer, ResourceNames>();
@@ -104,7 +93,7 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     );
     // No user is on the request, so the refusal is about Stonegate's own rights.
     if (status === 403) throw refusedRights();
-    return { status, headers: headers.filter(([name]) => RELAYED.has(name.toLowerCase())), body };
+    return { status, headers: relayedHeaders(headers), body };
   }
 
   async function load(
@@ -255,62 +244,4 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
       );
     },
   };
-}
-
-/** @returns undefined if it is outside of what is asked for as Stonegate itself */
-function versionRoute(tenant: TenantName, { group, version }: GroupVersion): DiscoveryRoute | undefined {
-  const path = `/apis/${group}/${version}`;
-  const discovery = discoveryPath(path);
-  return (
-    discovery && {
-      kind: 'discovery',
-      path,
-      query: discoveryQuery(path, '', tenant),
-      reduce: discovery.reduce,
-    }
-  );
-}
-
-/** @returns undefined for the core group's path, which has no custom resources */
-function groupVersionOf(path: string): GroupVersion | undefined {
-  const [, root, group = '', version = ''] = path.split('/');
-  return root === 'apis' ? { group, version } : undefined;
-}
-
-const nameOf = ({ group, version }: GroupVersion): string => `${group}/${version}`;
-
-/** @throws StatusError UpstreamUnavailable if the document cannot be read: what is not reduced is not shown */
-function documentOf<T>({ headers, body }: Answer, read: (document: unknown) => T | undefined): T {
-  const type = headerValue(headers, 'content-type') ?? '';
-  if (!type.startsWith(JSON_TYPE)) throw unreadable(`its type is ${JSON.stringify(type)}`);
-  const document = read(parseJSON(body));
-  if (document === undefined) throw unreadable('it is of another kind');
-  return document;
-}
-
-function parseJSON(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch (cause) {
-    throw unreadable(cause);
-  }
-}
-
-function withBody(answer: Answer, document: object): Answer {
-  return { ...answer, body: Buffer.from(`${JSON.stringify(document)}\n`) };
-}
-
-function unreadable(cause: unknown): StatusError {
-  return new StatusError(
-    'UpstreamUnavailable',
-    'the API server answered discovery with something that cannot be read',
-    { cause },
-  );
-}
-
-function refusedRights(): StatusError {
-  return new StatusError(
-    'UpstreamRefusedCredential',
-    "the API server does not let Stonegate read discovery; only Stonegate's operator can mend that",
-  );
 }

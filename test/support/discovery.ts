@@ -10,7 +10,7 @@ import { createSystemDiscovery } from '../../src/pipeline/system-discovery.ts';
 import type { UpstreamFetcher } from '../../src/pipeline/upstream.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 
-export function documentCache(clock: Clock, { ttl = 5_000, bytes = 1 << 20, recentTTL = 0 } = {}) {
+function documentCache(clock: Clock, { ttl = 5_000, bytes = 1 << 20, recentTTL = 0 } = {}) {
   return createDocumentCache<Answer>({
     ttl,
     recentTTL,
