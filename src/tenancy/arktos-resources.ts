@@ -29,6 +29,7 @@ const BY_GROUP: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   Object.entries(RESOURCES).map(([group, names]) => [group, new Set(names.split(' '))]),
 );
 
+/** Stonegate's own group, which is never forwarded, counts as built in. */
 export function isBuiltIn(group: string, resource: string): boolean {
-  return group === '' || BY_GROUP.get(group)?.has(resource) === true;
+  return group === '' || group === 'stonegate.dev' || BY_GROUP.get(group)?.has(resource) === true;
 }

@@ -263,3 +263,67 @@ t.test('a list of groups that cannot be reduced is not shown at all: 503', async
 t.test('other requests are left to others', async (t) => {
   t.equal(await discovery().get('/api/v1/pods'), undefined);
 });
+
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const versionsOf = (...versions: string[]) => versions.map((version) => ({ version }));
+
+/** The system tenant has `ops.io` for itself, and shares `requests.shared.io` with every tenant. */
+function withSystem(changes: Readonly<Record<string, { status: number; body: unknown }>> = {}) {
+  const labels = { 'arktos.futurewei.com/crd-sharing-policy': 'Forced' };
+  const groups = [
+    { name: 'apps', versions: versionsOf('v1') },
+    { name: 'ops.io', versions: versionsOf('v1'), preferredVersion: { version: 'v1' } },
+    { name: 'shared.io', versions: versionsOf('v1', 'v2', 'v1') },
+  ];
+  const resources = [{ name: 'requests' }, { name: 'requests/status' }, { name: 'hiddens' }];
+  const answers: typeof changes = {
+    [DEFINITIONS]: {
+      status: 200,
+      body: {
+        items: [
+          { metadata: { name: 'requests.shared.io', labels } },
+          { metadata: { name: 'hiddens.shared.io' } },
+          { metadata: { name: 'secrets.ops.io' } },
+        ],
+      },
+    },
+    '/apis?tenant=acme': { status: 200, body: { kind: 'APIGroupList', groups } },
+    '/apis/ops.io?tenant=acme': { status: 200, body: groups[1] },
+    '/apis/shared.io/v1': { status: 200, body: { groupVersion: 'shared.io/v1', resources } },
+    ...changes,
+  };
+  return discovery(({ target }) => answers[target] ?? { status: 404, body: '404 page not found\n' });
+}
+
+t.test('groups and versions that the system tenant has for itself are not shown', async (t) => {
+  const { get } = withSystem();
+  t.match(bodyOf(await get('/apis')).groups, [{ name: 'apps' }, { name: 'shared.io' }]);
+  t.same(bodyOf(await get('/apis')).groups[1].versions, versionsOf('v1'));
+  t.match(await get('/apis/ops.io'), { status: 404 });
+});
+
+t.test('what the system tenant shares is shown, and nothing else of it', async (t) => {
+  const { resources } = bodyOf(await withSystem().get('/apis/shared.io/v1'));
+  t.same(resources, [{ name: 'requests' }, { name: 'requests/status' }]);
+});
+
+t.test('if the definitions cannot be read, discovery is what the API server says of it', async (t) => {
+  for (const status of [403, 500]) {
+    const { asked, get } = withSystem({ [DEFINITIONS]: { status, body: {} } });
+    t.equal(bodyOf(await get('/apis')).groups.length, 3);
+    t.match(await get('/apis/shared.io/v1'), { status: 404 });
+    const lists = asked.filter(({ target }) => target === DEFINITIONS);
+    t.match(lists, [{ account: { kind: 'stonegate' }, sender: { kind: 'stonegate' } }]);
+    t.equal(lists.length, 1, 'they are not asked for at once again');
+  }
+});
+
+t.test('a version of which nothing is known because of a fault stays listed', async (t) => {
+  const { get } = withSystem({ '/apis/ops.io/v1?tenant=acme': { status: 500, body: {} } });
+  t.match(bodyOf(await get('/apis')).groups, [{ name: 'apps' }, { name: 'ops.io' }, { name: 'shared.io' }]);
+});
+
+t.test('the API server’s refusal of discovery is about Stonegate: 503', async (t) => {
+  const { get } = discovery(() => ({ status: 403, body: {} }));
+  await t.rejects(get('/apis'), { code: 'UpstreamRefusedCredential', http: 503 });
+});
