@@ -114,11 +114,14 @@ export function sharedMadeOf(loaded: LoadedConfiguration): string {
 }
 
 /** Of an entry in the shared cache, in milliseconds. */
-export function longestLife({ configuration: { authentication, portal } }: LoadedConfiguration): number {
+export function longestLife({
+  configuration: { authentication, portal, tenancy },
+}: LoadedConfiguration): number {
   const { cacheTTL = 0, staleIfUnavailable = 0, roleAssignments } = authentication.keystone ?? {};
   const roles = (roleAssignments?.cacheTTL ?? 0) + (roleAssignments?.staleIfUnavailable ?? 0);
   const reviewed = authentication.tokenReview?.cacheTTL ?? 0;
-  return Math.max(cacheTTL + staleIfUnavailable, roles, reviewed, portal?.sessionLifetime ?? 0);
+  const session = portal?.sessionLifetime ?? 0;
+  return Math.max(cacheTTL + staleIfUnavailable, roles, reviewed, session, tenancy.discoveryTTL);
 }
 
 export function sealingSecrets(loaded: LoadedConfiguration): string[] {

@@ -6,6 +6,7 @@ import type { Adapters } from './adapters.ts';
 import { createAccessReviewsAdmission, isAccessReview } from './admission/access-reviews.ts';
 import type { BodyAdmission } from './admission/body-admission.ts';
 import { createBodySizeAdmission } from './admission/body-size.ts';
+import { createDefinitionScope } from './admission/definition-scope.ts';
 import { methodAdmission } from './admission/method.ts';
 import { createProtobufBodyAdmission } from './admission/protobuf-body.ts';
 import { createRoleBindingsAdmission } from './admission/role-bindings.ts';
@@ -17,6 +18,7 @@ import { authenticatorsOf } from './authenticators-of.ts';
 import { type AccessReviewer, reviewOf } from './authorization/access-reviewer.ts';
 import { createConnectCreate } from './authorization/connect-create.ts';
 import { createExplanationsAuthorizer } from './authorization/explanations.ts';
+import { createSharedResources } from './authorization/shared-resources.ts';
 import { createTenantBoundary } from './authorization/tenant-boundary.ts';
 import { createUpgradePlaces } from './authorization/upgrade-places.ts';
 import type { RequestProvisioning } from './bindings/on-request.ts';
@@ -37,6 +39,7 @@ import { createSelfReviewAnswerer } from './pipeline/answer-self-review.ts';
 import type { Answer } from './pipeline/answerer.ts';
 import { createAskedAbout } from './pipeline/asked-about.ts';
 import { parseTrustedProxies } from './pipeline/client-address.ts';
+import { createDiscoveryDocuments } from './pipeline/discovery-documents.ts';
 import type { Exchange } from './pipeline/exchange.ts';
 import { createExplain, type Explain } from './pipeline/explain-request.ts';
 import { createBodyInspection } from './pipeline/inspect-body.ts';
@@ -46,6 +49,7 @@ import type { RequestObserver } from './pipeline/request-observer.ts';
 import { decodeSubjectReview } from './pipeline/review-protobuf.ts';
 import { type Pipeline, serveRequest } from './pipeline/serve-request.ts';
 import type { Stages } from './pipeline/stages.ts';
+import { createSystemDiscovery } from './pipeline/system-discovery.ts';
 import { roleLookupOf } from './role-lookup-of.ts';
 import { writeStatus } from './server/status-writer.ts';
 import { rememberedMode } from './tenancy/remembered-mode.ts';
@@ -68,6 +72,8 @@ export interface BuiltPipeline {
 const DISCOVERY_BYTES = 64 * 1024 * 1024;
 /** And one tenant's: a few forms of OpenAPI's larger document beside all the small ones. */
 const TENANT_DISCOVERY_BYTES = 16 * 1024 * 1024;
+/** How long the system tenant's documents are kept after a change that concerns every tenant: each tenant asks for them then. */
+const SYSTEM_RECENT_TTL = 1_000;
 /** A kubectl without a cache asks for all groups at once. */
 const TENANT_FETCHES = { running: 8, waiting: 256 };
 /** The longest body of a self review. */
@@ -91,23 +97,36 @@ export function pipelineOf(
   provisioning?: RequestProvisioning,
 ): BuiltPipeline {
   const { server, upstream: upstreamConfiguration, tenancy, authentication, limits } = loaded.configuration;
-  const { clock, random, telemetry } = surroundings;
+  const { clock, random } = surroundings;
   const mode = rememberedMode(tenancyModeOf(tenancy, authentication));
   const upstream = adapters.upstream(loaded);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const { authenticators, readiness } = authenticatorsOf(loaded, adapters, surroundings, mode);
   const roles = roleLookupOf(loaded, adapters, mode);
   const tenantLimit = limits.perTenant && createTenantLimit({ ...limits.perTenant, clock });
-  const discovery = createDocumentCache<Answer>({
+  const documentCache = {
     ttl: tenancy.discoveryTTL,
     maxBytes: DISCOVERY_BYTES,
     ownerBytes: TENANT_DISCOVERY_BYTES,
     fetches: TENANT_FETCHES,
-    sizeOf: ({ body }) => body.length,
-    keep: ({ status }) => status === 200,
-    clock,
-    telemetry,
+    sizeOf: ({ body }: Answer) => body.length,
+    keep: ({ status }: Answer) => status === 200,
+    shared: adapters.shared(loaded),
+    ...surroundings,
+  };
+  const tenantDocuments = createDocumentCache<Answer>(documentCache);
+  const systemDocuments = createDocumentCache<Answer>({
+    ...documentCache,
+    ownerBytes: DISCOVERY_BYTES,
+    recentTTL: SYSTEM_RECENT_TTL,
   });
+  const system = createSystemDiscovery({
+    ...surroundings,
+    fetcher: upstream,
+    cache: systemDocuments,
+    ttl: tenancy.discoveryTTL,
+  });
+  const discovery = createDiscoveryDocuments({ fetcher: upstream, cache: tenantDocuments, mode, system });
   const bodyTimeout = server.timeouts.body;
   const stages: Stages = {
     clock,
@@ -128,6 +147,11 @@ export function pipelineOf(
       createUpgradePlaces(mode),
       createTenantBoundary({ isSystem: mode.isSystem }),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
+      createSharedResources({
+        discovered: discovery,
+        mayBeShared: mode.mayBeShared,
+        allowedGroups: new Set(tenancy.sharedAPIGroups),
+      }),
       createExplanationsAuthorizer({ ...mode, reviewer }),
     ],
     admission: [
@@ -144,7 +168,7 @@ export function pipelineOf(
     ...stages,
     observer,
     answerers: [
-      createDiscoveryAnswerer({ fetcher: upstream, cache: discovery, mode }),
+      createDiscoveryAnswerer(discovery),
       createSelfReviewAnswerer({
         fetcher: upstream,
         reviewer,
@@ -167,6 +191,10 @@ export function pipelineOf(
     tunneller: upstream,
     undecided: new Usage(),
     streams,
+    discoveryChanged(owner) {
+      tenantDocuments.changed(owner);
+      if (owner === undefined) systemDocuments.changed(owner);
+    },
     writeStatus,
   };
   return {
@@ -200,6 +228,7 @@ function bodyAdmissions(mode: TenancyMode, reviewer: AccessReviewer): BodyAdmiss
       isConfined,
       decodeProtobuf: (body, { apiVersion }) => decodeSubjectReview(body, apiVersion),
     }),
+    ...(mode.readsTenantFromPath ? [createDefinitionScope(mode)] : []),
     createRoleBindingsAdmission({
       isConfined,
       review({ user, sender, tenant, signal }, attributes) {

@@ -63,8 +63,10 @@ export interface TenancyConfiguration {
   readonly systemTenant: string;
   /** Keystone domain name → tenant. */
   readonly domains: Readonly<Record<string, string>>;
-  /** How long a tenant's discovery documents are kept. */
+  /** How long a tenant's discovery documents are kept; after a change of them, for how long they are not. */
   readonly discoveryTTL: Milliseconds;
+  /** API groups whose custom resources of scope `Cluster` tenants may use, although all tenants share their objects. */
+  readonly sharedAPIGroups: readonly string[];
 }
 
 export interface CacheConfiguration {

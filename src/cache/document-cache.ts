@@ -4,13 +4,18 @@
  */
 import type { Clock } from '../lib/clock.ts';
 import type { DocumentCache, DocumentRequest } from '../lib/document-cache.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import { DocumentChanges } from './document-changes.ts';
+import type { SharedCache } from './shared-cache.ts';
 import { SharedFlight } from './shared-flight.ts';
 import { Turns, type TurnsOptions } from './turns.ts';
 
 export interface DocumentCacheOptions<T> {
   /** Milliseconds; zero keeps nothing. */
   readonly ttl: number;
+  /** The same for documents that have changed within `ttl`; zero, which is without it, keeps none of them. */
+  readonly recentTTL?: number;
   /** What all documents may take together; where that is full, no more are kept until some have expired. */
   readonly maxBytes: number;
   /** What one owner's may take; the owner's oldest give way. A document larger than that is not kept. */
@@ -21,7 +26,10 @@ export interface DocumentCacheOptions<T> {
   readonly sizeOf: (document: T) => number;
   /** Whether a document is fit to be kept: an answer other than 200 is not. */
   readonly keep: (document: T) => boolean;
+  /** By which replicas tell each other of changes. */
+  readonly shared: Pick<SharedCache, 'mark' | 'stamp' | 'confirm' | 'drop'>;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly telemetry: Telemetry;
 }
 
@@ -29,7 +37,8 @@ interface Kept<T> {
   readonly document: T;
   readonly version: string;
   readonly size: number;
-  readonly until: number;
+  /** When it was asked for: it tells nothing of what was changed since. */
+  readonly askedAt: number;
 }
 
 interface Share<T> {
@@ -42,23 +51,27 @@ interface Share<T> {
 const ENTRY_BYTES = 256;
 
 export function createDocumentCache<T>(options: DocumentCacheOptions<T>): DocumentCache<T> {
-  const { clock, telemetry } = options;
+  const { clock, telemetry, recentTTL = 0 } = options;
   const kept = new KeptDocuments<T>(options);
   const flight = new SharedFlight<T>();
   const turns = new Turns(options.fetches);
+  const changes = new DocumentChanges({ ...options, period: options.ttl });
 
   async function fetch(request: DocumentRequest, load: () => Promise<T>): Promise<T> {
     const askedAt = clock.now();
     const document = await load();
-    if (options.keep(document)) kept.set(request, document, askedAt + options.ttl);
+    if (options.keep(document)) kept.set(request, document, askedAt);
     return document;
   }
 
   return {
     async get(request, signal, load) {
       const { owner, key, version = '', reusable } = request;
-      if (!reusable) return turns.run(owner, signal, () => load(signal));
-      const found = kept.get(request);
+      const asked = changes.isRecent(owner);
+      const recent = asked instanceof Promise ? await asked : asked;
+      const ttl = recent ? Math.min(recentTTL, options.ttl) : options.ttl;
+      if (!reusable || (recent && ttl === 0)) return turns.run(owner, signal, () => load(signal));
+      const found = kept.get(request, ttl);
       if (found !== undefined) {
         telemetry.cacheLookup('discovery', 'hit');
         return found;
@@ -68,6 +81,7 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
         turns.run(owner, wanted, () => fetch(request, () => load(wanted))),
       );
     },
+    changed: (owner) => changes.changed(owner),
   };
 }
 
@@ -80,13 +94,14 @@ class KeptDocuments<T> {
     this.#options = options;
   }
 
-  get({ owner, key, version = '' }: DocumentRequest): T | undefined {
+  /** @param ttl how old it may be */
+  get({ owner, key, version = '' }: DocumentRequest, ttl: number): T | undefined {
     const found = this.#shares.get(owner)?.documents.get(key);
     if (found === undefined || found.version !== version) return undefined;
-    return this.#options.clock.now() < found.until ? found.document : undefined;
+    return this.#options.clock.now() < found.askedAt + ttl ? found.document : undefined;
   }
 
-  set({ owner, key, version = '' }: DocumentRequest, document: T, until: number): void {
+  set({ owner, key, version = '' }: DocumentRequest, document: T, askedAt: number): void {
     const { sizeOf, ownerBytes, maxBytes } = this.#options;
     const size = sizeOf(document) + 2 * (key.length + version.length) + ENTRY_BYTES;
     if (size > ownerBytes) return;
@@ -98,16 +113,16 @@ class KeptDocuments<T> {
       this.#drop(share, oldest);
     }
     if (this.#bytes + size > maxBytes) return;
-    share.documents.set(key, { document, version, size, until });
+    share.documents.set(key, { document, version, size, askedAt });
     share.bytes += size;
     this.#bytes += size;
     this.#shares.set(owner, share);
   }
 
   #dropExpired(): void {
-    const now = this.#options.clock.now();
+    const tooOld = this.#options.clock.now() - this.#options.ttl;
     for (const [owner, share] of this.#shares) {
-      for (const [key, { until }] of share.documents) if (until <= now) this.#drop(share, key);
+      for (const [key, { askedAt }] of share.documents) if (askedAt <= tooOld) this.#drop(share, key);
       if (share.documents.size === 0) this.#shares.delete(owner);
     }
   }

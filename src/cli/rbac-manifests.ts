@@ -49,6 +49,12 @@ const TOKEN_REVIEWS = `  # Ask whose a token is: service accounts.
     verbs: ["create"]
 `;
 
+const DEFINITIONS = `  # Which API groups are the system tenant's alone, and which it shares with every tenant: their discovery depends on it.
+  - apiGroups: ["apiextensions.k8s.io"]
+    resources: ["customresourcedefinitions"]
+    verbs: ["list"]
+`;
+
 /** @returns YAML documents for `kubectl apply -f -` */
 export function rbacManifests(needs: ImpersonationNeeds, impersonator: Impersonator): string {
   const documents = [
@@ -119,7 +125,7 @@ ${needs.constrained ? constrainedRules(extras) : legacyRules(needs.mode, extras)
   - apiGroups: ["authorization.k8s.io"]
     resources: ["subjectaccessreviews"]
     verbs: ["create"]
-${needs.tokenReview ? TOKEN_REVIEWS : ''}  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Whether the API server is there.'}
+${needs.tokenReview ? TOKEN_REVIEWS : ''}${needs.mode === 'arktos' ? DEFINITIONS : ''}  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Whether the API server is there.'}
   - nonResourceURLs:
 ${NON_RESOURCE_URLS[needs.mode].map((url) => `      - "${url}"\n`).join('')}    verbs: [${NON_RESOURCE_VERBS[needs.mode].map((verb) => `"${verb}"`).join(', ')}]
 `;

@@ -88,7 +88,17 @@ const tenancySchema = z.strictObject({
     .record(text, tenant)
     .default({})
     .describe('Keystone domain name → tenant, where the name is no DNS label or a reserved one.'),
-  discoveryTTL: duration.prefault('10s').describe("How long a tenant's discovery documents are kept."),
+  discoveryTTL: duration
+    .prefault('10s')
+    .describe(
+      "How long a tenant's discovery documents are kept; after a change of them, for how long they are not.",
+    ),
+  sharedAPIGroups: z
+    .array(text)
+    .default([])
+    .describe(
+      'API groups whose custom resources of scope `Cluster` tenants may use, although all tenants share their objects (arktos).',
+    ),
 });
 
 function cacheSchema(file: FileField) {

@@ -18,6 +18,7 @@ export const CODES = {
   TenantForbidden: { http: 403, reason: 'Forbidden' },
   TenantUnknown: { http: 403, reason: 'Forbidden' },
   PathForbidden: { http: 403, reason: 'Forbidden' },
+  ClusterScopeForbidden: { http: 403, reason: 'Forbidden' },
   AccessDenied: { http: 403, reason: 'Forbidden' },
   ImpersonationForbidden: { http: 403, reason: 'Forbidden' },
   IdentityReserved: { http: 403, reason: 'Forbidden' },

@@ -24,3 +24,7 @@ export const eventTag = (digest: string): string => `event:${digest}`;
 /** On no entry: long-running requests of the user are ended by it, whatever their credential is worth. */
 export const endStreamsOfUserTag = (user: string): string => `end-streams:user:${user}`;
 export const endStreamsOfTenantTag = (tenant: string): string => `end-streams:tenant:${tenant}`;
+/** What was fetched for one owner that may have changed, such as a tenant's discovery. */
+export const documentsTag = (owner: string): string => `documents:${owner}`;
+/** And for all owners. */
+export const ALL_DOCUMENTS_TAG = 'documents';

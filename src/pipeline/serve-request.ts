@@ -3,14 +3,17 @@
  * thrown on the way becomes a Kubernetes Status in one place, and audit and metrics see every end.
  * The drawing of it, with the Status of each exit, is `docs/lifecycle.md`.
  */
+import type { TenantName } from '../api/identity.ts';
 import { isWorkload } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusAnswer, toStatus } from '../errors/to-status.ts';
 import type { OpenStream } from '../flowcontrol/open-stream.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import type { Stay, Usage } from '../lib/usage.ts';
+import { discoveryChange } from '../tenancy/discovery-change.ts';
 import { isFilteredWatch } from './accepted-types.ts';
 import type { Answer, Answerer } from './answerer.ts';
+import { isAnsweredByAPIServer } from './built-in-groups.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
 import type { BodyInspection, Inspected } from './inspect-body.ts';
 import { openStream } from './open-stream.ts';
@@ -43,6 +46,8 @@ export interface Pipeline extends Stages {
   readonly undecided: Usage;
   /** Of the process: it outlives a reload. */
   readonly streams: StreamRegistry;
+  /** Told when a request has changed what discovery says to a tenant; to every one if it is undefined. */
+  readonly discoveryChanged: (owner: TenantName | undefined) => void;
   readonly writeStatus: (response: ResponseWriter, answer: StatusAnswer, auditID: string) => void;
 }
 
@@ -143,9 +148,10 @@ function send(
     ...(stream && { ending: stream }),
     proxied: isWorkload(info),
     dropsBookmarks: isFilteredWatch(info, pipeline.mode),
+    ownAnswer: isAnsweredByAPIServer(info),
     ...(inspected && { body: inspected.body }),
   };
-  const hooks = longRunning === undefined ? UNHEARD : startedHooks(record, pipeline.observer);
+  const hooks = hooksOf(outgoing, record, pipeline);
   const result =
     exchange.upgrade === undefined
       ? pipeline.forwarder.forward(request, exchange, hooks)
@@ -161,6 +167,18 @@ function closeStream(stream: OpenStream, record: RequestRecord, { streams }: Pip
 
 /** Only of what takes long it is told that it has begun. */
 const UNHEARD: RelayHooks = { onHead() {} };
+
+function hooksOf({ info, tenant }: Outgoing, record: RequestRecord, pipeline: Pipeline): RelayHooks {
+  if (info.longRunning !== undefined) return startedHooks(record, pipeline.observer);
+  const change = discoveryChange(info, tenant, pipeline.mode);
+  if (change === undefined) return UNHEARD;
+  return {
+    onHead(status) {
+      // A server that failed may have written all the same.
+      if (status < 300 || status >= 500) pipeline.discoveryChanged(change.owner);
+    },
+  };
+}
 
 function startedHooks(record: RequestRecord, observer: RequestObserver): RelayHooks {
   return { onHead: (status) => observer.responseStarted(record, status) };

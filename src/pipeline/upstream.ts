@@ -28,6 +28,8 @@ export interface UpstreamRequest {
   readonly proxied: boolean;
   /** A watch of which no BOOKMARK event may reach the client. */
   readonly dropsBookmarks: boolean;
+  /** The API server itself answers, so that what is said of Stonegate's rights is its own word; false without it. */
+  readonly ownAnswer?: boolean;
   /** The whole body, if it was read before; else it is the exchange's. */
   readonly body?: Buffer;
 }
@@ -93,7 +95,7 @@ export interface UpstreamFetcher {
   fetch(
     request: Omit<
       UpstreamRequest,
-      'longRunning' | 'endless' | 'ending' | 'proxied' | 'dropsBookmarks' | 'body'
+      'longRunning' | 'endless' | 'ending' | 'proxied' | 'dropsBookmarks' | 'ownAnswer' | 'body'
     > & {
       readonly body?: Buffer | string;
     },

@@ -4,6 +4,7 @@
  */
 import type { TenantName } from '../api/identity.ts';
 import { refusedName, StatusError } from '../errors/status-error.ts';
+import { isBuiltIn } from './arktos-resources.ts';
 import { CLUSTER_SCOPED, CLUSTER_SCOPED_GROUPS, systemRoute, tenantRoute } from './arktos-route.ts';
 import { createTenantResolver } from './domains.ts';
 import { type Addition, finishedUser } from './finished-user.ts';
@@ -42,6 +43,7 @@ export function createArktosMode({ systemTenant, domains }: ArktosOptions): Tena
     isSystem,
     reviewTenant: (tenant) => tenant,
     concernsCluster: (_info, tenant) => isSystem(tenant),
+    mayBeShared: (info, tenant) => !isBuiltIn(info.apiGroup, info.resource) && !isSystem(tenant),
     isWithinTenant: (path, tenant) => isSystem(tenant) || isWithinTenant(path, tenant),
     tenantOf(identity) {
       const tenant = resolve(identity.tenantOrigin);

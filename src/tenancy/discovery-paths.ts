@@ -21,7 +21,7 @@ const PATHS: readonly (readonly [RegExp, DiscoveryPath])[] = [
   [/^\/api$/, SHARED],
   [/^\/api\/v1$/, { reduce: 'resources', perTenant: false }],
   [/^\/apis$/, { reduce: 'groups', perTenant: true }],
-  [new RegExp(`^/apis/${GROUP}$`), { reduce: 'none', perTenant: true }],
+  [new RegExp(`^/apis/${GROUP}$`), { reduce: 'group', perTenant: true }],
   [new RegExp(`^/apis/${GROUP}/${VERSION}$`), { reduce: 'resources', perTenant: true }],
   [/^\/openapi\/v2$/, SHARED],
   [/^\/openapi\/v3(?:\/[A-Za-z0-9._-]+)*\/?$/, SHARED],

@@ -69,6 +69,7 @@ export function createSharedMode({
     protobuf: 'asItIs',
     watchLists: 'asTheyAre',
     isSystem: () => false,
+    mayBeShared: () => false,
     isWithinTenant: () => true,
     reviewTenant: () => undefined,
     concernsCluster: (info) => !info.isResourceRequest || info.namespace === '',

@@ -4,7 +4,7 @@
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
-import type { RequestInfo } from '../api/request-info.ts';
+import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import type { ImpersonationTarget } from './impersonation-target.ts';
 
 /** What becomes of a request. Refusals are thrown. */
@@ -21,8 +21,8 @@ export type Route =
       readonly query: string;
     };
 
-/** `groups`: an APIGroupList; `resources`: an APIResourceList; `none`: passed on as it is. */
-export type Reduction = 'groups' | 'resources' | 'none';
+/** `groups`: an APIGroupList; `group`: an APIGroup; `resources`: an APIResourceList; `none`: passed on as it is. */
+export type Reduction = 'groups' | 'group' | 'resources' | 'none';
 export type SelfReview = 'access' | 'rules' | 'subject';
 
 export interface TenancyMode {
@@ -65,6 +65,8 @@ export interface TenancyMode {
   isSystem(tenant: TenantName): boolean;
   /** Whether a request of that tenant's is about the whole cluster rather than about the tenant. */
   concernsCluster(info: RequestInfo, tenant: TenantName): boolean;
+  /** Whether the tenant's requests may concern a custom resource whose objects all tenants share without a right to. */
+  mayBeShared(info: ResourceRequest, tenant: TenantName): boolean;
   /** The cluster-scoped resources that a tenant's discovery does not show, as `group/resource`. */
   readonly hiddenResources: ReadonlySet<string>;
   /** The API groups of which nothing is left then; clients take an empty group for a broken one. */

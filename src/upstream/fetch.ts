@@ -3,15 +3,18 @@
  * reviews are of known size and anything larger is not one.
  */
 import { StatusError } from '../errors/status-error.ts';
-import type { HeaderField } from '../lib/header-list.ts';
+import type { Clock } from '../lib/clock.ts';
+import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import { leavingOf } from '../lib/leaving.ts';
 import { TooLarge } from '../lib/too-large.ts';
-import type { UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { callUpstream } from './call.ts';
 import type { DepartureOf } from './departures.ts';
 import { unavailable } from './failure.ts';
 import type { IdleTimers } from './idle-timer.ts';
+import type { OwnRefusals } from './own-refusal.ts';
+import { pause, REFUSAL_PAUSE } from './refusal-pause.ts';
 import { responseHeaders } from './response-headers.ts';
 import { ResponseMemory } from './response-memory.ts';
 
@@ -21,59 +24,83 @@ export interface FetcherOptions {
   readonly departureOf: DepartureOf;
   readonly limits: AccountLimits;
   readonly patience: IdleTimers;
+  readonly refusals: OwnRefusals;
+  readonly clock: Clock;
 }
 
-export function createFetcher({ departureOf, limits, patience }: FetcherOptions): UpstreamFetcher {
-  const memory = new ResponseMemory();
+type Fetch = UpstreamFetcher['fetch'];
+
+export function createFetcher(options: FetcherOptions): UpstreamFetcher {
+  const fetchOnce = createFetch(options);
+  const { refusals, clock } = options;
   return {
-    async fetch({ account, sender, method, target, headers, body }, signal) {
-      const { brief, token } = departureOf(sender);
-      const content = body === undefined ? undefined : Buffer.from(body);
-      const chunks: Buffer[] = [];
-      let taken = 0;
-      let refused: TooLarge | StatusError | undefined;
-      let head: { status: number; headers: HeaderField[] } | undefined;
-      const called = callUpstream(
-        brief,
-        {
-          method,
-          target,
-          headers,
-          token,
-          framing: content?.length ?? 'none',
-          ...(content && { body: content }),
-          limiter: limits.connectionsOf(account),
-          limits: 'connection',
-          // Short, and most of it reviews, which change nothing.
-          discardable: true,
-          refusalIsTheirs: sender.kind === 'client',
-          patience,
-          leaving: leavingOf(signal),
-        },
-        {
-          head(status, received) {
-            head = { status, headers: responseHeaders(status, received) };
-          },
-          data(piece) {
-            if (taken + piece.length > MAX_ANSWER_BYTES)
-              refused = new TooLarge(`the answer is over ${MAX_ANSWER_BYTES} bytes`);
-            else if (memory.take(account, piece.length)) taken += piece.length;
-            else refused = noMemory();
-            if (refused !== undefined) throw refused;
-            chunks.push(piece.copy());
-          },
-          end() {},
-          brokeOff: (result) => result,
-        },
-      );
-      const { aborted } = await called.finally(() => memory.giveBack(account, taken));
-      if (refused instanceof StatusError) throw refused;
-      if (aborted || head === undefined) {
-        const brokenOff = refused ?? `the answer to ${method} ${target} broke off`;
-        throw unavailable(signal.aborted ? signal.reason : brokenOff);
+    async fetch(request, signal) {
+      const { sender, headers, method, body } = request;
+      const refusalOf = ({ body: said }: UpstreamAnswer) => refusals.read(said, headers);
+      // Without an impersonated user any refusal is about Stonegate itself; the caller says what it means.
+      const asItself = headerValue(headers, 'impersonate-user') === undefined;
+      let answer = await fetchOnce(request, signal);
+      if (answer.status !== 403 || sender.kind === 'client') return answer;
+      if (method === 'GET' && body === undefined && (asItself || refusalOf(answer) !== undefined)) {
+        await pause(clock, REFUSAL_PAUSE);
+        answer = await fetchOnce(request, signal);
       }
-      return { ...head, body: Buffer.concat(chunks) };
+      const refusal = answer.status === 403 ? refusalOf(answer) : undefined;
+      if (refusal !== undefined) throw refusals.report(refusal);
+      return answer;
     },
+  };
+}
+
+function createFetch({ departureOf, limits, patience }: FetcherOptions): Fetch {
+  const memory = new ResponseMemory();
+  return async ({ account, sender, method, target, headers, body }, signal) => {
+    const { brief, token } = departureOf(sender);
+    const content = body === undefined ? undefined : Buffer.from(body);
+    const chunks: Buffer[] = [];
+    let taken = 0;
+    let refused: TooLarge | StatusError | undefined;
+    let head: { status: number; headers: HeaderField[] } | undefined;
+    const called = callUpstream(
+      brief,
+      {
+        method,
+        target,
+        headers,
+        token,
+        framing: content?.length ?? 'none',
+        ...(content && { body: content }),
+        limiter: limits.connectionsOf(account),
+        limits: 'connection',
+        // Short, and most of it reviews, which change nothing.
+        discardable: true,
+        refusalIsTheirs: sender.kind === 'client',
+        patience,
+        leaving: leavingOf(signal),
+      },
+      {
+        head(status, received) {
+          head = { status, headers: responseHeaders(status, received) };
+        },
+        data(piece) {
+          if (taken + piece.length > MAX_ANSWER_BYTES)
+            refused = new TooLarge(`the answer is over ${MAX_ANSWER_BYTES} bytes`);
+          else if (memory.take(account, piece.length)) taken += piece.length;
+          else refused = noMemory();
+          if (refused !== undefined) throw refused;
+          chunks.push(piece.copy());
+        },
+        end() {},
+        brokeOff: (result) => result,
+      },
+    );
+    const { aborted } = await called.finally(() => memory.giveBack(account, taken));
+    if (refused instanceof StatusError) throw refused;
+    if (aborted || head === undefined) {
+      const brokenOff = refused ?? `the answer to ${method} ${target} broke off`;
+      throw unavailable(signal.aborted ? signal.reason : brokenOff);
+    }
+    return { ...head, body: Buffer.concat(chunks) };
   };
 }
 

@@ -22,7 +22,9 @@ import { callUpstream } from './call.ts';
 import type { CallRequest } from './call-request.ts';
 import type { DepartureOf } from './departures.ts';
 import type { IdleTimers } from './idle-timer.ts';
-import { framingOf } from './outgoing-headers.ts';
+import { type Framing, framingOf } from './outgoing-headers.ts';
+import { HeldRefusal, type ImpersonationRefusal, type OwnRefusals } from './own-refusal.ts';
+import { pause, REFUSAL_PAUSE } from './refusal-pause.ts';
 import { RequestBody } from './request-body.ts';
 import { isWithoutContent, responseHeaders } from './response-headers.ts';
 import type { CallResult, Flow, Sink } from './sink.ts';
@@ -35,6 +37,7 @@ export interface ForwarderOptions {
   readonly patience: IdleTimers;
   readonly timeouts: { readonly response: number; readonly body: number };
   readonly maxBodyBytes: number;
+  readonly refusals: OwnRefusals;
 }
 
 export function createForwarder(options: ForwarderOptions): Forwarder {
@@ -43,27 +46,49 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       const { account, longRunning, sender } = request;
       const { brief, lasting, token } = options.departureOf(sender);
       const context = longRunning ? lasting : brief;
-      const { limits } = options;
-      const { framing, body } = contentOf(request.body, exchange, options, context.clock, longRunning);
-      return callUpstream(
-        context,
-        {
-          method: request.method,
-          target: request.target,
-          headers: request.headers,
-          token,
-          framing,
-          body,
-          refusalIsTheirs: request.proxied || sender.kind === 'client',
-          limiter: longRunning ? limits.openingsOf(account) : limits.connectionsOf(account),
-          limits: longRunning ? 'opening' : 'connection',
-          // What changes something is cancelled, as every Go proxy does it: it may still be stopped.
-          discardable: !longRunning && (request.method === 'GET' || request.method === 'HEAD'),
-          patience: longRunning ? undefined : options.patience,
-          leaving: endOf(exchange, request),
-        },
-        new ToClient(exchange, request, hooks),
-      );
+      const looks = request.ownAnswer === true && sender.kind === 'stonegate';
+      const { limits, refusals } = options;
+
+      function attempt(repeated: boolean): Promise<RelayResult> {
+        const { framing, body } = contentOf(request.body, exchange, options, context.clock, longRunning);
+        const readRefusal = looks ? (held: Buffer) => refusals.read(held, request.headers) : undefined;
+        const sink = new ToClient(exchange, request, hooks, readRefusal);
+        const result = callUpstream(
+          context,
+          {
+            method: request.method,
+            target: request.target,
+            headers: request.headers,
+            token,
+            framing,
+            body,
+            refusalIsTheirs: request.proxied || sender.kind === 'client',
+            limiter: longRunning ? limits.openingsOf(account) : limits.connectionsOf(account),
+            limits: longRunning ? 'opening' : 'connection',
+            // What changes something is cancelled, as every Go proxy does it: it may still be stopped.
+            discardable: !longRunning && (request.method === 'GET' || request.method === 'HEAD'),
+            patience: longRunning ? undefined : options.patience,
+            leaving: endOf(exchange, request),
+          },
+          sink,
+        );
+        return looks ? result.then((ended) => recognized(sink, ended, framing, repeated)) : result;
+      }
+
+      async function recognized(
+        { refusal }: ToClient,
+        result: RelayResult,
+        framing: Framing,
+        repeated: boolean,
+      ): Promise<RelayResult> {
+        if (refusal === undefined) return result;
+        const isSafe = request.method === 'GET' || request.method === 'HEAD';
+        if (repeated || !isSafe || framing !== 'none') throw refusals.report(refusal);
+        await pause(context.clock, REFUSAL_PAUSE);
+        return attempt(true);
+      }
+
+      return attempt(false);
     },
   };
 }
@@ -116,9 +141,13 @@ function endOf(exchange: Exchange, { endless, ending }: UpstreamRequest): Leavin
   return !endless || draining === undefined ? leaving : firstOf(leaving, leavingOf(draining));
 }
 
+type ReadRefusal = (body: Buffer) => ImpersonationRefusal | undefined;
+
 class ToClient implements Sink {
   readonly #exchange: Exchange;
-  readonly #response: ResponseWriter;
+  #response: ResponseWriter;
+  readonly #readRefusal: ReadRefusal | undefined;
+  #held: HeldRefusal | undefined;
   readonly #endless: boolean;
   readonly #ending: StreamEnding | undefined;
   readonly #hooks: RelayHooks;
@@ -130,7 +159,14 @@ class ToClient implements Sink {
   #waiting = false;
   #empty = false;
 
-  constructor(exchange: Exchange, { endless, ending, dropsBookmarks }: UpstreamRequest, hooks: RelayHooks) {
+  /** @param readRefusal absent if no response can be about Stonegate's own rights */
+  constructor(
+    exchange: Exchange,
+    { endless, ending, dropsBookmarks }: UpstreamRequest,
+    hooks: RelayHooks,
+    readRefusal: ReadRefusal | undefined,
+  ) {
+    this.#readRefusal = readRefusal;
     this.#exchange = exchange;
     this.#response = exchange.response;
     this.#endless = endless;
@@ -147,8 +183,17 @@ class ToClient implements Sink {
       assertWatchEvents(headers);
       this.#filter = new WatchFilter();
     }
+    if (status === 403 && this.#readRefusal !== undefined) {
+      this.#held = new HeldRefusal(this.#response, this.#hooks, this.#readRefusal);
+      this.#response = this.#held;
+    }
     this.#response.writeHead(status, responseHeaders(status, headers));
-    this.#hooks.onHead(status);
+    if (this.#held === undefined) this.#hooks.onHead(status);
+  }
+
+  /** The API server's refusal to let Stonegate impersonate: then the client was sent nothing. */
+  get refusal(): ImpersonationRefusal | undefined {
+    return this.#held?.refusal;
   }
 
   data(piece: Arrived): void {

@@ -13,11 +13,13 @@ import { heldBytes } from './call-request.ts';
 import { joinStreams } from './join-streams.ts';
 import type { KeyLimiter } from './key-limiter.ts';
 import { type Opened, openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
+import { HeldRefusal, type OwnRefusals } from './own-refusal.ts';
 import { relayRefusal } from './refused-upgrade.ts';
 import { GOING_AWAY, WebSocketFrames } from './websocket-frames.ts';
 
 export interface TunnelOptions extends UpgradeOptions {
   readonly limits: AccountLimits;
+  readonly refusals: OwnRefusals;
 }
 
 export interface OwnedTunneller extends Tunneller {
@@ -52,6 +54,9 @@ export function createTunneller(options: TunnelOptions): OwnedTunneller {
   };
 }
 
+/** What is held tells of its head when it is sent. */
+const SILENT: RelayHooks = { onHead() {} };
+
 const LEFT: Opened = { kind: 'left' };
 
 async function runTunnel(
@@ -80,8 +85,14 @@ async function runTunnel(
       return { status: 0, aborted: true };
     }
     if (opened.kind === 'refused') {
-      const refusal = { clock, patience: timeouts.response, signal };
-      return await relayRefusal(opened.response, exchange.response, hooks, refusal);
+      const relayed = { clock, patience: timeouts.response, signal };
+      if (request.ownAnswer !== true || request.sender.kind === 'client')
+        return await relayRefusal(opened.response, exchange.response, hooks, relayed);
+      const { refusals } = options;
+      const held = new HeldRefusal(exchange.response, hooks, (body) => refusals.read(body, request.headers));
+      const result = await relayRefusal(opened.response, held, SILENT, relayed);
+      if (held.refusal !== undefined) throw refusals.report(held.refusal);
+      return result;
     }
     slot?.release();
     slot = undefined;

@@ -12,6 +12,8 @@ import { createDepartures } from './departures.ts';
 import { createFetcher } from './fetch.ts';
 import { createForwarder } from './forward.ts';
 import { IdleTimers } from './idle-timer.ts';
+import { ownUserName } from './own-name.ts';
+import { OwnRefusals } from './own-refusal.ts';
 import { createTunneller } from './tunnel.ts';
 
 export type UpstreamLimits = Pick<AccountLimitsOptions, 'tenantQueue' | 'sources'>;
@@ -68,10 +70,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const departureOf = departures.of;
   const limits = createAccountLimits({ clock, queueTimeout: timeouts.response, ...options.limits });
   const patience = new IdleTimers(clock, timeouts.response);
-  const tunneller = createTunneller({ departureOf, limits, timeouts, ...context });
+  const refusals = new OwnRefusals({ ownName: ownUserName(credential), logger });
+  const tunneller = createTunneller({ departureOf, limits, timeouts, refusals, ...context });
   return {
-    ...createForwarder({ departureOf, limits, patience, timeouts, maxBodyBytes }),
-    ...createFetcher({ departureOf, limits, patience }),
+    ...createForwarder({ departureOf, limits, patience, timeouts, maxBodyBytes, refusals }),
+    ...createFetcher({ departureOf, limits, patience, refusals, clock }),
     tunnel: tunneller.tunnel,
     async close() {
       await Promise.all([departures.close(), tunneller.idle()]);

@@ -89,7 +89,7 @@ async function customResources(
   alice: Kubectl,
   bob: Kubectl,
 ): Promise<void> {
-  const gadget = { group: 'example.com', plural: 'gadgets', kind: 'Gadget', scope: 'Cluster' } as const;
+  const gadget = { group: 'example.com', plural: 'gadgets', kind: 'Gadget', scope: 'Tenant' } as const;
   stonegate.apiServer.seed.customResource(gadget, { tenant: 'acme' });
   // Or the documents from before would be shown for some seconds more.
   await stonegate.app.reload();

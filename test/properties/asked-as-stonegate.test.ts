@@ -8,17 +8,15 @@ import t from 'tap';
 import { createConnectCreate } from '../../src/authorization/connect-create.ts';
 import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
 import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
-import { createDocumentCache } from '../../src/cache/document-cache.ts';
 import { createAccessReviewer } from '../../src/clients/kube-apiserver.ts';
 import { headerValue } from '../../src/lib/header-list.ts';
-import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { createDiscoveryAnswerer } from '../../src/pipeline/answer-discovery.ts';
 import { createSelfReviewAnswerer } from '../../src/pipeline/answer-self-review.ts';
-import type { Answer } from '../../src/pipeline/answerer.ts';
 import type { Exchange } from '../../src/pipeline/exchange.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import { accessReviewPath } from '../../src/pipeline-of.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
+import { discoveryDocuments } from '../support/discovery.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { fakeExchange } from '../support/fake-exchange.ts';
 import { fakePipeline } from '../support/fake-pipeline.ts';
@@ -28,11 +26,25 @@ import { requestTarget } from '../support/request-lines.ts';
 
 const SEGMENT = '[A-Za-z0-9._-]+';
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+/** The system tenant shares a resource with all tenants, and one it does not. */
+const definitions = {
+  items: [
+    { metadata: { name: 'a.shared.io', labels: { 'arktos.futurewei.com/crd-sharing-policy': 'Forced' } } },
+    { metadata: { name: 'b.ops.io' } },
+  ],
+};
+const groups = {
+  kind: 'APIGroupList',
+  groups: ['shared.io', 'ops.io'].map((name) => ({ name, versions: [{ version: 'v1' }] })),
+};
 /** Method and target, whole. */
 const CLOSED_LIST = [
   /^GET \/(?:api|api\/v1|openapi\/v2|openapi\/v3|version)$/,
   new RegExp(`^GET /openapi/v3(?:/${SEGMENT})*/?(?:\\?hash=[0-9A-F]{1,128})?$`),
   new RegExp(`^GET /apis(?:/${SEGMENT}){0,2}\\?tenant=${LABEL}$`),
+  new RegExp(`^GET ${DEFINITIONS}$`),
+  new RegExp(`^GET /apis/${SEGMENT}/${SEGMENT}$`),
   /^GET \/(?:healthz|livez|readyz)(?:\?(?:verbose|exclude=[A-Za-z0-9._/-]+)(?:&exclude=[A-Za-z0-9._/-]+)*)?$/,
   new RegExp(`^POST /apis/authorization\\.k8s\\.io/v1/(?:tenants/${LABEL}/)?subjectaccessreviews$`),
 ];
@@ -41,19 +53,14 @@ const mode = createArktosMode({ systemTenant: 'system', domains: { ops: 'system'
 
 /** Serves one request and tells what was asked without anybody's name on it. */
 async function askedAsStonegate(home: string, exchange: Exchange): Promise<string[]> {
-  const fetcher = fakeFetcher(({ method }) => ({ status: method === 'POST' ? 403 : 404, body: {} }));
+  const fetcher = fakeFetcher(({ method, target }) => {
+    if (method === 'POST') return { status: 403, body: {} };
+    if (target === DEFINITIONS) return { status: 200, body: definitions };
+    return target === '/apis?tenant=acme' ? { status: 200, body: groups } : { status: 404, body: {} };
+  });
   const reviewer = createAccessReviewer({ fetcher, path: accessReviewPath });
   const clock = createFakeClock();
-  const cache = createDocumentCache<Answer>({
-    ttl: 0,
-    maxBytes: 1,
-    ownerBytes: 1,
-    fetches: { running: 1, waiting: 1 },
-    sizeOf: ({ body }) => body.length,
-    keep: () => false,
-    clock,
-    telemetry: noTelemetry,
-  });
+  const { documents } = discoveryDocuments(fetcher, mode, clock, 0);
   const pipeline = fakePipeline({
     clock,
     mode,
@@ -64,7 +71,7 @@ async function askedAsStonegate(home: string, exchange: Exchange): Promise<strin
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
     ],
     answerers: [
-      createDiscoveryAnswerer({ fetcher, cache, mode }),
+      createDiscoveryAnswerer(documents),
       createSelfReviewAnswerer({
         fetcher,
         reviewer,

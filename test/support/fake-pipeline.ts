@@ -57,6 +57,7 @@ export const openMode: TenancyMode = {
   reviewTenant: () => undefined,
   isSystem: () => false,
   concernsCluster: () => false,
+  mayBeShared: () => false,
   isWithinTenant: () => true,
   hiddenResources: new Set(),
   hiddenGroups: new Set(),
@@ -124,6 +125,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
       random: systemRandom,
       telemetry: noTelemetry,
     }),
+    discoveryChanged() {},
     writeStatus,
     ...changes,
   };

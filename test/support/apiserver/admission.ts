@@ -1,5 +1,6 @@
 /** What the API server refuses although the user may do it: names, tenants and namespaces that do not fit. */
 import type { Cluster } from './cluster.ts';
+import { admitScope, foldScope, isDefinition } from './custom-resources.ts';
 import { ensureObject, type JsonObject, objectAt, textAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { badRequest, invalid, notAdmitted, notFound } from './statuses.ts';
@@ -16,12 +17,13 @@ export interface Candidate {
   /** Of the request. */
   readonly tenant: string;
   readonly namespace: string;
+  readonly version: string;
   readonly object: JsonObject;
   readonly isNew: boolean;
 }
 
 /** @throws ApiError 400, 403, 404 or 422 in the server's own words */
-export function admit({ cluster, kind, tenant, namespace, object, isNew }: Candidate): void {
+export function admit({ cluster, kind, tenant, namespace, version, object, isNew }: Candidate): void {
   const metadata = ensureObject(object, 'metadata');
   const name = textAt(metadata, 'name');
   const arktos = cluster.flavour === 'arktos';
@@ -43,6 +45,8 @@ export function admit({ cluster, kind, tenant, namespace, object, isNew }: Candi
       reason: 'FieldValueRequired',
       message: 'Required value: name or generateName is required',
     });
+  if (isDefinition(kind)) foldScope(object);
+  if (arktos && isDefinition(kind)) admitScope(kind, name, version, ensureObject(object, 'spec'));
   if (!isNew) return;
   if (
     kind.group === '' &&

@@ -100,14 +100,15 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     requests.push(logged);
     options.onRequest?.(logged);
     arrivals.emit('request', logged);
-    const fault = faults.findIndex(({ applies }) => applies(request));
-    if (fault >= 0) {
-      const [found] = faults.splice(fault, 1);
-      if (found) misbehave(found.kind, response);
+    const at = faults.findIndex(({ applies }) => applies(request));
+    const fault = at < 0 ? undefined : faults.splice(at, 1)[0]?.kind;
+    if (fault !== undefined && fault !== 'no-rights') {
+      misbehave(fault, response);
       return;
     }
     const address = `127.0.0.1:${port}`;
-    serveRequest({ cluster, request, response, upgrade, address, ending: ending.signal }, (user) => {
+    const asked = fault === undefined ? cluster : withoutRights(cluster);
+    serveRequest({ cluster: asked, request, response, upgrade, address, ending: ending.signal }, (user) => {
       logged.user = user;
     }).catch((error: unknown) => sendError(response, error));
   };
@@ -187,6 +188,14 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   };
   await apiServer.start();
   return apiServer;
+}
+
+function withoutRights(cluster: Cluster): Cluster {
+  const rbac: Cluster['rbac'] = {
+    authorize: () => ({ allowed: false, denied: false, reason: '' }),
+    rulesFor: () => [],
+  };
+  return { ...cluster, rbac };
 }
 
 function portOf(address: AddressInfo | string | null): number {

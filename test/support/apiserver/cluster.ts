@@ -11,6 +11,7 @@ import { createRbac, type Rbac } from './rbac.ts';
 import { type Location, newHashKey, ObjectStore } from './store.ts';
 import type { TokenUser } from './users.ts';
 
+const SYSTEM = 'system';
 const DEFINITIONS = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
 
 export interface Cluster {
@@ -25,7 +26,9 @@ export interface Cluster {
   kind(group: string, version: string, resource: string, tenant: string): Kind | undefined;
   /** Every kind that a tenant sees. */
   kinds(tenant: string): Kind[];
-  /** The groups that a tenant sees, in the server's order. */
+  /** Those of them that discovery shows: not the kinds of the system's forced definitions. */
+  discoveredKinds(tenant: string): Kind[];
+  /** The groups that discovery shows a tenant, in the server's order: also those of which the system alone has kinds. */
   groups(tenant: string): { name: string; versions: readonly string[] }[];
   locate(kind: Kind, tenant: string, namespace: string, name: string): Location;
   /** Keeps an object, new or changed, with its defaults. */
@@ -40,11 +43,19 @@ export function createCluster(flavour: Flavour, { schedulesPods }: { schedulesPo
   const builtIn = builtInKinds(flavour);
   const tokens = new Map<string, TokenUser>();
   const pods = createPods();
-  const customKinds = (tenant: string): Kind[] =>
-    store
-      .list({ ...DEFINITIONS, tenant: flavour === 'arktos' ? tenant : '' })
-      .map(({ object }) => kindDefinedBy(object));
-  const kinds = (tenant: string): Kind[] => [...builtIn, ...customKinds(tenant)];
+  const definitions = (tenant: string): JsonObject[] =>
+    store.list({ ...DEFINITIONS, tenant: flavour === 'arktos' ? tenant : '' }).map(({ object }) => object);
+  const ownKinds = (tenant: string): Kind[] =>
+    definitions(tenant).map((object) => kindDefinedBy(object, flavour));
+  const hasForced = (tenant: string): boolean => flavour === 'arktos' && tenant !== SYSTEM;
+  const forcedKinds = (tenant: string): Kind[] =>
+    hasForced(tenant)
+      ? definitions(SYSTEM)
+          .filter(isForced)
+          .map((object) => kindDefinedBy(object, flavour))
+      : [];
+  /** A forced definition takes over the tenant's own of the same name. */
+  const kinds = (tenant: string): Kind[] => [...builtIn, ...forcedKinds(tenant), ...ownKinds(tenant)];
 
   const cluster: Cluster = {
     flavour,
@@ -54,18 +65,27 @@ export function createCluster(flavour: Flavour, { schedulesPods }: { schedulesPo
     pods,
     tokens,
     kinds,
+    discoveredKinds: (tenant) => [...builtIn, ...ownKinds(tenant)],
     kind: (group, version, resource, tenant) =>
       kinds(tenant).find(
         (one) => one.group === group && one.resource === resource && one.versions.includes(version),
       ),
     groups(tenant) {
       const groups = groupsOf(flavour);
-      for (const { group, versions } of customKinds(tenant))
-        if (!groups.some(({ name }) => name === group)) groups.push({ name: group, versions });
+      addGroups(groups, ownKinds(tenant));
+      if (!hasForced(tenant)) return groups;
+      const ofSystem: typeof groups = [];
+      addGroups(ofSystem, ownKinds(SYSTEM));
+      // A version that both have is named twice.
+      for (const { name, versions } of ofSystem) {
+        const known = groups.find((group) => group.name === name);
+        if (known === undefined) groups.push({ name, versions });
+        else known.versions = [...known.versions, ...versions];
+      }
       return groups;
     },
     locate: (kind, tenant, namespace, name) => ({
-      tenant: flavour === 'kubernetes' || kind.scope === 'cluster' ? '' : tenant,
+      tenant: flavour === 'kubernetes' || kind.scope === 'cluster' || kind.shared ? '' : tenant,
       group: kind.storageGroup,
       resource: kind.resource,
       namespace: kind.scope === 'namespaced' ? namespace : '',
@@ -90,6 +110,8 @@ export function createCluster(flavour: Flavour, { schedulesPods }: { schedulesPo
       if (location.group === '' && location.resource === 'tenants')
         for (const inside of store.list({ tenant: location.name })) cluster.remove(inside.location);
       if (location.group === '' && location.resource === 'pods') pods.forget(location);
+      if (location.group === DEFINITIONS.group && location.resource === DEFINITIONS.resource)
+        removeInstances(store, location, flavour);
       return store.delete(location);
     },
     close: () => pods.close(),
@@ -113,7 +135,41 @@ export function collectionPath(kind: Kind, version: string, location: Omit<Locat
   return `${root}${tenant}${namespace}/${kind.resource}`;
 }
 
-function kindDefinedBy(definition: JsonObject): Kind {
+/** Arktos compares the label's value without case. */
+export function isForced(definition: JsonObject): boolean {
+  return sharingPolicy(definition).toLowerCase() === 'forced';
+}
+
+/** Lists of definitions in a tenant ask for exactly this value. */
+export function isListedInTenants(definition: JsonObject): boolean {
+  return sharingPolicy(definition) === 'forced';
+}
+
+function sharingPolicy(definition: JsonObject): string {
+  return textAt(
+    objectAt(objectAt(definition, 'metadata'), 'labels'),
+    'arktos.futurewei.com/crd-sharing-policy',
+  );
+}
+
+function addGroups(groups: { name: string; versions: readonly string[] }[], kinds: readonly Kind[]): void {
+  for (const { group, versions } of kinds) {
+    const known = groups.find(({ name }) => name === group);
+    if (known === undefined) groups.push({ name: group, versions });
+    else known.versions = [...new Set([...known.versions, ...versions])];
+  }
+}
+
+/** With a definition go its objects; of scope `Cluster` those of every tenant. */
+function removeInstances(store: ObjectStore, location: Location, flavour: Flavour): void {
+  const definition = store.get(location);
+  if (definition === undefined) return;
+  const { group, resource, shared } = kindDefinedBy(definition, flavour);
+  const tenant = flavour === 'kubernetes' || shared ? '' : location.tenant;
+  for (const { location: instance } of store.list({ group, resource, tenant })) store.delete(instance);
+}
+
+function kindDefinedBy(definition: JsonObject, flavour: Flavour): Kind {
   const spec = objectAt(definition, 'spec');
   const names = objectAt(spec, 'names');
   const versions = objectsAt(spec, 'versions');
@@ -125,7 +181,8 @@ function kindDefinedBy(definition: JsonObject): Kind {
     singular: textAt(names, 'singular') || textAt(names, 'kind').toLowerCase(),
     kind: textAt(names, 'kind'),
     shortNames: textsAt(names, 'shortNames'),
-    namespaced: textAt(spec, 'scope') === 'Namespaced',
+    scope: textAt(spec, 'scope'),
+    flavour,
     hasStatus:
       'status' in objectAt(spec, 'subresources') ||
       versions.some((one) => 'status' in objectAt(one, 'subresources')),

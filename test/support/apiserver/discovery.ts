@@ -40,11 +40,10 @@ export function resourceList(
   name: string,
   version: string,
 ): JsonObject | undefined {
-  const known = cluster.groups(tenant).some((one) => one.name === name && one.versions.includes(version));
-  if (!known) return undefined;
   const kinds = cluster
-    .kinds(tenant)
+    .discoveredKinds(tenant)
     .filter((kind) => kind.group === name && kind.versions.includes(version));
+  if (kinds.length === 0) return undefined;
   return {
     kind: 'APIResourceList',
     ...(name === '' ? {} : { apiVersion: 'v1' }),

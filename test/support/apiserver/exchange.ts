@@ -1,6 +1,7 @@
 /** One request inside the stand-in after everything about it is known, and the few ways to answer it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { parse as parseYAML } from 'yaml';
 import type { Cluster } from './cluster.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { parseBody } from './patches.ts';
@@ -64,13 +65,20 @@ export async function readText(request: IncomingMessage): Promise<string> {
   return (await readBytes(request)).toString('utf8');
 }
 
-/** @throws ApiError 400 where the body is no object of this kind, 415 where it is neither JSON nor protobuf */
+const YAML_TYPE = 'application/yaml';
+
+/** @throws ApiError 400 where the body is no object of this kind, 415 where it is neither JSON, YAML nor protobuf */
 export async function readObject(request: IncomingMessage, kind: string): Promise<JsonObject> {
   const type = (request.headers['content-type'] ?? 'application/json').split(';')[0]?.trim();
   const bytes = await readBytes(request);
-  if (type !== 'application/json' && type !== PROTOBUF_TYPE)
+  if (type !== 'application/json' && type !== YAML_TYPE && type !== PROTOBUF_TYPE)
     throw new ApiError(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format', {});
-  const object = type === PROTOBUF_TYPE ? decodeProtobuf(bytes) : parseBody(bytes.toString('utf8'));
+  const object =
+    type === PROTOBUF_TYPE
+      ? decodeProtobuf(bytes)
+      : type === YAML_TYPE
+        ? parseYAML(bytes.toString('utf8'), { merge: true, uniqueKeys: false })
+        : parseBody(bytes.toString('utf8'));
   if (!isObject(object) || (object.kind !== undefined && object.kind !== kind))
     throw badRequest(`the object provided is unrecognized: it is no ${kind}`);
   return object;

@@ -17,6 +17,8 @@ export type FaultKind =
   /** 307 to somewhere else. */
   | 'redirect'
   | 'huge-headers'
+  /** As for a moment after each start of a real server: it knows no role yet, so nobody may do anything. */
+  | 'no-rights'
   | '401'
   | '403'
   | '429'
@@ -37,7 +39,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Answers, or fails to, as the fault says. */
-export function misbehave(kind: FaultKind, response: ServerResponse): void {
+export function misbehave(kind: Exclude<FaultKind, 'no-rights'>, response: ServerResponse): void {
   const { socket } = response;
   switch (kind) {
     case 'half-body':

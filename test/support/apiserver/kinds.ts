@@ -29,8 +29,10 @@ export interface Kind {
   readonly storageGroup: string;
   /** True for what a CustomResourceDefinition made. */
   readonly custom: boolean;
-  /** A tenant's own cluster-scoped resource says `tenanted: false` and is the tenant's nevertheless. */
+  /** What discovery says. */
   readonly tenanted: boolean;
+  /** A custom resource of scope `Cluster` on Arktos: reached through a tenant's path, kept once for all tenants. */
+  readonly shared: boolean;
 }
 
 interface Group {
@@ -306,6 +308,7 @@ export function builtInKinds(flavour: Flavour): Kind[] {
     storageGroup: traits.storageGroup ?? group,
     custom: false,
     tenanted: traits.scope !== 'cluster',
+    shared: false,
   }));
 }
 
@@ -319,23 +322,26 @@ export function customKind(definition: {
   readonly singular: string;
   readonly kind: string;
   readonly shortNames: readonly string[];
-  readonly namespaced: boolean;
+  /** `Namespaced`, `Tenant` or `Cluster`. */
+  readonly scope: string;
   readonly hasStatus: boolean;
+  readonly flavour: Flavour;
 }): Kind {
-  const { group, versions, plural, singular, kind, namespaced } = definition;
+  const { group, versions, plural, singular, kind, scope, flavour } = definition;
   return {
     group,
     versions,
     resource: plural,
     kind,
     singular,
-    scope: namespaced ? 'namespaced' : 'tenant',
+    scope: scope === 'Namespaced' ? 'namespaced' : 'tenant',
     verbs: CUSTOM_VERBS,
     shortNames: definition.shortNames,
     categories: [],
     subresources: definition.hasStatus ? [{ name: 'status', kind, verbs: OBJECT_VERBS }] : [],
     storageGroup: group,
     custom: true,
-    tenanted: namespaced,
+    tenanted: scope !== 'Cluster',
+    shared: flavour === 'arktos' && scope === 'Cluster',
   };
 }

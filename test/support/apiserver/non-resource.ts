@@ -29,6 +29,10 @@ export function serveNonResource(exchange: Exchange): void {
     sendJSON(response, 200, document);
     return;
   }
+  if (at.startsWith('/apis/')) {
+    sendText(response, 404, '404 page not found\n');
+    return;
+  }
   const redirect = cluster.flavour === 'arktos' ? REDIRECTS[at] : undefined;
   if (redirect !== undefined) response.writeHead(307, { Location: redirect }).end();
   else if (at === '/openapi/v2') sendOpenapi(exchange, request.headers.accept ?? '');

@@ -4,6 +4,7 @@
  */
 import { admit, admitDeletion } from './admission.ts';
 import { collectionPath } from './cluster.ts';
+import { definitionIn, forcedAmong, refuseOverwriting } from './custom-resources.ts';
 import { admitRights } from './escalation.ts';
 import { type Exchange, readObject, readText, sendJSON, sendProtobuf } from './exchange.ts';
 import { ensureObject, isObject, type JsonObject, objectAt, textAt } from './json.ts';
@@ -50,6 +51,11 @@ function locationOf({ cluster, tenant, path }: Exchange, kind: Kind, name = path
 function selectionOf(exchange: Exchange, kind: Kind): Selection {
   const { path, tenant, cluster } = exchange;
   const location = locationOf(exchange, kind, '');
+  // One prefix for all tenants, so that what other tenants keep in namespaces under that name is read too.
+  if (kind.shared) {
+    const { group, resource } = location;
+    return { group, resource, ...(path.name === '' ? {} : { name: path.name }) };
+  }
   return {
     group: location.group,
     resource: location.resource,
@@ -69,7 +75,7 @@ const groupVersion = (group: string, version: string): string =>
   group === '' ? version : `${group}/${version}`;
 
 function existing(exchange: Exchange, kind: Kind): { location: Location; object: JsonObject } {
-  const location = locationOf(exchange, kind);
+  const location = definitionIn(exchange, kind, locationOf(exchange, kind));
   const object = exchange.cluster.store.get(location);
   if (object === undefined) throw notFound(kind.group, kind.resource, exchange.path.name);
   return { location, object };
@@ -90,7 +96,9 @@ function list(exchange: Exchange, kind: Kind): void {
   const selects = selectorOf(path.query);
   const found = cluster.store.list(selectionOf(exchange, kind)).map(({ object }) => object);
   const page = pageOf(found.filter(selects), path.query);
-  const objects = page.objects.map((object) => present(exchange, object));
+  const objects = [...forcedAmong(exchange, kind), ...page.objects].map((object) =>
+    present(exchange, object),
+  );
   const { group, resource, namespace } = locationOf(exchange, kind, '');
   const selfLink = collectionPath(kind, path.version, {
     tenant: kind.scope === 'cluster' ? '' : tenant,
@@ -168,7 +176,8 @@ function create(exchange: Exchange, kind: Kind, object: JsonObject): void {
   if (textAt(metadata, 'name') === '' && textAt(metadata, 'generateName') !== '')
     metadata.name = textAt(metadata, 'generateName') + Math.random().toString(36).slice(2, 7).padEnd(5, 'x');
   const name = textAt(metadata, 'name');
-  admit({ cluster, kind, tenant, namespace: path.namespace, object, isNew: true });
+  refuseOverwriting(exchange, kind, name, 'create');
+  admit({ cluster, kind, tenant, namespace: path.namespace, version: path.version, object, isNew: true });
   admitRights(exchange, kind, object);
   const location = locationOf(exchange, kind, name);
   if (cluster.store.get(location) !== undefined) throw alreadyExists(kind.group, kind.resource, name);
@@ -180,6 +189,7 @@ function create(exchange: Exchange, kind: Kind, object: JsonObject): void {
 
 function update(exchange: Exchange, kind: Kind, object: JsonObject): void {
   const { path, cluster, tenant } = exchange;
+  refuseOverwriting(exchange, kind, path.name, 'change');
   const before = existing(exchange, kind);
   const metadata = ensureObject(object, 'metadata');
   if (textAt(metadata, 'name') !== path.name)
@@ -189,13 +199,14 @@ function update(exchange: Exchange, kind: Kind, object: JsonObject): void {
   const version = textAt(metadata, 'resourceVersion');
   if (version !== '' && version !== textAt(objectAt(before.object, 'metadata'), 'resourceVersion'))
     throw conflict(kind.group, kind.resource, path.name);
-  admit({ cluster, kind, tenant, namespace: path.namespace, object, isNew: false });
+  admit({ cluster, kind, tenant, namespace: path.namespace, version: path.version, object, isNew: false });
   admitRights(exchange, kind, object, before.object);
   replace(exchange, kind, before, object);
 }
 
 function patch(exchange: Exchange, kind: Kind, contentType: string, body: string): void {
   const { cluster, tenant, path } = exchange;
+  refuseOverwriting(exchange, kind, path.name, 'change');
   const isApply = contentType.startsWith('application/apply-patch');
   const location = locationOf(exchange, kind);
   if (isApply && cluster.store.get(location) === undefined) {
@@ -204,7 +215,7 @@ function patch(exchange: Exchange, kind: Kind, contentType: string, body: string
   }
   const before = existing(exchange, kind);
   const object = applyPatch(contentType, present(exchange, before.object), body);
-  admit({ cluster, kind, tenant, namespace: path.namespace, object, isNew: false });
+  admit({ cluster, kind, tenant, namespace: path.namespace, version: path.version, object, isNew: false });
   admitRights(exchange, kind, object, before.object);
   replace(exchange, kind, before, object);
 }
@@ -237,6 +248,7 @@ function withoutRevision(object: JsonObject): JsonObject {
 
 async function remove(exchange: Exchange, kind: Kind): Promise<void> {
   const { cluster, path, request, response } = exchange;
+  refuseOverwriting(exchange, kind, path.name, 'delete');
   const { location, object } = existing(exchange, kind);
   admitDeletion(kind, location);
   await checkPreconditions(request, kind, object);
@@ -254,7 +266,9 @@ async function remove(exchange: Exchange, kind: Kind): Promise<void> {
 function removeMany(exchange: Exchange, kind: Kind): void {
   const { cluster, path, response } = exchange;
   const selects = selectorOf(path.query);
-  const found = cluster.store.list(selectionOf(exchange, kind)).filter(({ object }) => selects(object));
+  const found = cluster.store
+    .list({ ...selectionOf(exchange, kind), ...(kind.shared ? { tenant: '' } : {}) })
+    .filter(({ object }) => selects(object));
   for (const { location } of found) admitDeletion(kind, location);
   for (const { location } of found) cluster.remove(location);
   sendJSON(response, 200, {

@@ -95,18 +95,35 @@ function mergeLists(name: string, before: Json | undefined, patch: Json[]): Json
 
 function jsonPatch(object: JsonObject, operations: unknown): JsonObject {
   if (!Array.isArray(operations)) throw badRequest('a JSON patch is a list of operations');
+  let patched = object;
   for (const operation of operations) {
     if (!isObject(operation) || typeof operation.path !== 'string')
       throw badRequest('an operation needs a path');
-    const pointer = operation.path.split('/').slice(1).map(unescapePointer);
-    const last = pointer.pop() ?? '';
-    const parent = pointer.reduce<Json | undefined>(
-      (at, step) => (at === undefined ? at : child(at, step)),
-      object,
-    );
-    applyOperation(String(operation.op), parent, last, operation);
+    const { op, path, from, value } = operation;
+    if (path === '' && (op === 'add' || op === 'replace')) patched = objectOf(value);
+    else if ((op === 'move' || op === 'copy') && typeof from === 'string') {
+      const source = placeOf(patched, from);
+      const moved = structuredClone(child(source.parent, source.last));
+      if (op === 'move') applyOperation('remove', source.parent, source.last, operation);
+      const target = placeOf(patched, path);
+      applyOperation('add', target.parent, target.last, { value: moved });
+    } else {
+      const { parent, last } = placeOf(patched, path);
+      applyOperation(String(op), parent, last, operation);
+    }
   }
-  return object;
+  return patched;
+}
+
+/** What stands before the first slash is not read, as in the server's own patch library. */
+function placeOf(object: JsonObject, path: string): { parent: Json | undefined; last: string } {
+  const pointer = path.split('/').slice(1).map(unescapePointer);
+  const last = pointer.pop() ?? '';
+  const parent = pointer.reduce<Json | undefined>(
+    (at, step) => (at === undefined ? at : child(at, step)),
+    object,
+  );
+  return { parent, last };
 }
 
 const unescapePointer = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');

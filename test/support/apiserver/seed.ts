@@ -43,7 +43,14 @@ export interface Seed {
   /** Binds a ClusterRole in one namespace. */
   roleBinding(name: string, role: string, subjects: readonly Subject[], place?: Place): void;
   customResource(
-    definition: { group: string; plural: string; kind: string; scope: 'Namespaced' | 'Cluster' },
+    definition: {
+      group: string;
+      plural: string;
+      kind: string;
+      scope: 'Namespaced' | 'Tenant' | 'Cluster';
+      /** The label that shares it with every tenant, as it is spelled; not shared where left out. */
+      sharing?: string;
+    },
     place?: Place,
   ): void;
   /**
@@ -100,7 +107,7 @@ export function createSeed(cluster: Cluster): Seed {
       object(`${RBAC_GROUP}/v1/clusterrolebindings`, name, binding(role, subjects), place),
     roleBinding: (name, role, subjects, place) =>
       object(`${RBAC_GROUP}/v1/rolebindings`, name, binding(role, subjects), place),
-    customResource({ group, plural, kind, scope }, place) {
+    customResource({ group, plural, kind, scope, sharing }, place) {
       const names = { plural, singular: kind.toLowerCase(), kind };
       const spec = {
         group,
@@ -109,7 +116,9 @@ export function createSeed(cluster: Cluster): Seed {
         names,
         scope,
       };
-      object('apiextensions.k8s.io/v1/customresourcedefinitions', `${plural}.${group}`, { spec }, place);
+      const labels = { 'arktos.futurewei.com/crd-sharing-policy': sharing };
+      const body = sharing === undefined ? { spec } : { metadata: { labels }, spec };
+      object('apiextensions.k8s.io/v1/customresourcedefinitions', `${plural}.${group}`, body, place);
     },
   };
 }

@@ -3,10 +3,11 @@ import type { JsonObject } from './json.ts';
 
 export class ApiError extends Error {
   readonly code: number;
-  readonly reason: string;
+  /** Undefined for the few that have none. */
+  readonly reason: string | undefined;
   readonly details: JsonObject | undefined;
 
-  constructor(code: number, reason: string, message: string, details?: JsonObject) {
+  constructor(code: number, reason: string | undefined, message: string, details?: JsonObject) {
     super(message);
     this.code = code;
     this.reason = reason;
@@ -20,7 +21,7 @@ export class ApiError extends Error {
       metadata: {},
       status: 'Failure',
       message: this.message,
-      reason: this.reason,
+      ...(this.reason === undefined ? {} : { reason: this.reason }),
       ...(this.details === undefined ? {} : { details: this.details }),
       code: this.code,
     };
@@ -81,7 +82,7 @@ export const methodNotAllowed = (): ApiError =>
 
 export interface InvalidField {
   readonly field: string;
-  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired';
+  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueNotSupported';
   readonly message: string;
 }
 

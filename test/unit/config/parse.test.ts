@@ -74,7 +74,7 @@ upstream:
   credential: { certFile: /uc, keyFile: /uk }
   headerBytes: 9001
   timeouts: { connect: 4s, response: 5s }
-tenancy: { mode: shared, systemTenant: root, domains: { "Big Domain": big }, discoveryTTL: 6s }
+tenancy: { mode: shared, systemTenant: root, domains: { "Big Domain": big }, discoveryTTL: 6s, sharedAPIGroups: [a.io] }
 authentication:
   keystone:
     url: https://ks/identity/v3
@@ -182,7 +182,13 @@ log: { level: debug }
       headerBytes: 9_001,
       timeouts: { connect: 4_000, response: 5_000 },
     },
-    tenancy: { mode: 'shared', systemTenant: 'root', domains: { 'Big Domain': 'big' }, discoveryTTL: 6_000 },
+    tenancy: {
+      mode: 'shared',
+      systemTenant: 'root',
+      domains: { 'Big Domain': 'big' },
+      discoveryTTL: 6_000,
+      sharedAPIGroups: ['a.io'],
+    },
     authentication: {
       keystone: {
         url: 'https://ks/identity/v3',

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
-import { createDocumentCache } from '../../../src/cache/document-cache.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import type { DocumentRequest } from '../../../src/lib/document-cache.ts';
-import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createDiscoveryAnswerer } from '../../../src/pipeline/answer-discovery.ts';
 import type { Answer } from '../../../src/pipeline/answerer.ts';
+import { createDiscoveryDocuments } from '../../../src/pipeline/discovery-documents.ts';
 import type { UpstreamFetcher } from '../../../src/pipeline/upstream.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
+import { discoveryDocuments } from '../../support/discovery.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { keystoneIdentity } from '../../support/identities.ts';
 import { fakeFetcher, outgoingOf } from '../../support/outgoing.ts';
@@ -38,17 +38,8 @@ function discovery(answer: Parameters<typeof fakeFetcher>[0] = () => ({ status: 
 
 function answererOf(fetcher: UpstreamFetcher) {
   const clock = { now: () => 0, after: () => ({ cancel() {} }) };
-  const cache = createDocumentCache<Answer>({
-    ttl: 5_000,
-    maxBytes: 1 << 20,
-    ownerBytes: 1 << 20,
-    fetches: { running: 8, waiting: 256 },
-    sizeOf: ({ body }) => body.length,
-    keep: ({ status }) => status === 200,
-    clock,
-    telemetry: noTelemetry,
-  });
-  const answerer = createDiscoveryAnswerer({ fetcher, cache, mode });
+  const { documents } = discoveryDocuments(fetcher, mode, clock);
+  const answerer = createDiscoveryAnswerer(documents);
   /** A request whose client may leave. */
   const ask = (target: string) => {
     const exchange = fakeExchange({ target });
@@ -65,7 +56,7 @@ t.test('a document is fetched as Stonegate itself: nobody is impersonated', asyn
   await get('/apis/apps/v1?timeout=32s&tenant=globex', {
     accept: 'application/json;as=APIGroupDiscoveryList',
   });
-  t.strictSame(asked, [
+  t.strictSame(asked.slice(0, 1), [
     {
       account: { kind: 'tenant', tenant: 'acme' },
       sender: { kind: 'stonegate' },
@@ -83,9 +74,9 @@ t.test('what the tenant cannot have is not shown', async (t) => {
 t.test(
   'a group of which the tenant can have nothing is not shown: kubectl takes an empty one for broken',
   async (t) => {
-    const groups = [{ name: 'apps' }, { name: 'node.k8s.io' }];
+    const groups = ['apps', 'node.k8s.io'].map((name) => ({ name, versions: [] }));
     const { get } = discovery(() => ({ status: 200, body: { kind: 'APIGroupList', groups } }));
-    t.strictSame(bodyOf(await get('/apis')), { kind: 'APIGroupList', groups: [{ name: 'apps' }] });
+    t.strictSame(bodyOf(await get('/apis')).groups, groups.slice(0, 1));
   },
 );
 
@@ -182,12 +173,11 @@ t.test('whatever clients ask and accept, a tenant’s documents of a path have f
         if (request.reusable) keys.add(request.key);
         return { status: 200, headers: [], body: Buffer.alloc(0) };
       },
+      changed() {},
     };
-    const answerer = createDiscoveryAnswerer({
-      fetcher: fakeFetcher(() => new Error('unused')),
-      cache,
-      mode,
-    });
+    const fetcher = fakeFetcher(() => new Error('unused'));
+    const system = { definitions: async () => undefined, resources: async () => undefined };
+    const answerer = createDiscoveryAnswerer(createDiscoveryDocuments({ fetcher, cache, mode, system }));
     await fc.assert(
       fc.asyncProperty(query, accept, async (pairs, accepted) => {
         const target = `${path}?${encodeURI(pairs.join('&')).replaceAll('#', '')}`;
@@ -246,7 +236,7 @@ t.test('C073 a refusal of the API server is passed on as it is, and not remember
   const { asked, get } = discovery(() => ({ status: 404, body }));
   t.match(await get('/apis/nosuch.io/v1'), { status: 404, body: Buffer.from(JSON.stringify(body)) });
   await get('/apis/nosuch.io/v1');
-  t.equal(asked.length, 2);
+  t.equal(asked.filter(({ target }) => target === '/apis/nosuch.io/v1?tenant=acme').length, 2);
 });
 
 t.test('an API server that is down is a 503', async (t) => {
@@ -272,4 +262,68 @@ t.test('a list of groups that cannot be reduced is not shown at all: 503', async
 
 t.test('other requests are left to others', async (t) => {
   t.equal(await discovery().get('/api/v1/pods'), undefined);
+});
+
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const versionsOf = (...versions: string[]) => versions.map((version) => ({ version }));
+
+/** The system tenant has `ops.io` for itself, and shares `requests.shared.io` with every tenant. */
+function withSystem(changes: Readonly<Record<string, { status: number; body: unknown }>> = {}) {
+  const labels = { 'arktos.futurewei.com/crd-sharing-policy': 'Forced' };
+  const groups = [
+    { name: 'apps', versions: versionsOf('v1') },
+    { name: 'ops.io', versions: versionsOf('v1'), preferredVersion: { version: 'v1' } },
+    { name: 'shared.io', versions: versionsOf('v1', 'v2', 'v1') },
+  ];
+  const resources = [{ name: 'requests' }, { name: 'requests/status' }, { name: 'hiddens' }];
+  const answers: typeof changes = {
+    [DEFINITIONS]: {
+      status: 200,
+      body: {
+        items: [
+          { metadata: { name: 'requests.shared.io', labels } },
+          { metadata: { name: 'hiddens.shared.io' } },
+          { metadata: { name: 'secrets.ops.io' } },
+        ],
+      },
+    },
+    '/apis?tenant=acme': { status: 200, body: { kind: 'APIGroupList', groups } },
+    '/apis/ops.io?tenant=acme': { status: 200, body: groups[1] },
+    '/apis/shared.io/v1': { status: 200, body: { groupVersion: 'shared.io/v1', resources } },
+    ...changes,
+  };
+  return discovery(({ target }) => answers[target] ?? { status: 404, body: '404 page not found\n' });
+}
+
+t.test('groups and versions that the system tenant has for itself are not shown', async (t) => {
+  const { get } = withSystem();
+  t.match(bodyOf(await get('/apis')).groups, [{ name: 'apps' }, { name: 'shared.io' }]);
+  t.same(bodyOf(await get('/apis')).groups[1].versions, versionsOf('v1'));
+  t.match(await get('/apis/ops.io'), { status: 404 });
+});
+
+t.test('what the system tenant shares is shown, and nothing else of it', async (t) => {
+  const { resources } = bodyOf(await withSystem().get('/apis/shared.io/v1'));
+  t.same(resources, [{ name: 'requests' }, { name: 'requests/status' }]);
+});
+
+t.test('if the definitions cannot be read, discovery is what the API server says of it', async (t) => {
+  for (const status of [403, 500]) {
+    const { asked, get } = withSystem({ [DEFINITIONS]: { status, body: {} } });
+    t.equal(bodyOf(await get('/apis')).groups.length, 3);
+    t.match(await get('/apis/shared.io/v1'), { status: 404 });
+    const lists = asked.filter(({ target }) => target === DEFINITIONS);
+    t.match(lists, [{ account: { kind: 'stonegate' }, sender: { kind: 'stonegate' } }]);
+    t.equal(lists.length, 1, 'they are not asked for at once again');
+  }
+});
+
+t.test('a version of which nothing is known because of a fault stays listed', async (t) => {
+  const { get } = withSystem({ '/apis/ops.io/v1?tenant=acme': { status: 500, body: {} } });
+  t.match(bodyOf(await get('/apis')).groups, [{ name: 'apps' }, { name: 'ops.io' }, { name: 'shared.io' }]);
+});
+
+t.test('the API server’s refusal of discovery is about Stonegate: 503', async (t) => {
+  const { get } = discovery(() => ({ status: 403, body: {} }));
+  await t.rejects(get('/apis'), { code: 'UpstreamRefusedCredential', http: 503 });
 });

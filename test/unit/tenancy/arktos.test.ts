@@ -137,7 +137,7 @@ t.test('a client’s tenant parameter is removed where Arktos is told none, too'
 t.test('lists of resources are reduced, other documents are not', async (t) => {
   t.match(routeOf('/api/v1'), { reduce: 'resources' });
   t.match(routeOf('/apis/apps/v1'), { reduce: 'resources' });
-  t.match(routeOf('/apis/apps'), { reduce: 'none' });
+  t.match(routeOf('/apis/apps'), { reduce: 'group' });
   t.match(routeOf('/openapi/v3/apis/apps/v1?hash=aB'), { reduce: 'none', query: 'hash=AB' });
 });
 

@@ -1,0 +1,104 @@
+/**
+ * One discovery document: where it is asked for, how it is read, and what is said if it cannot be read.
+ * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
+ */
+import type { TenantName } from '../api/identity.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { type HeaderList, headerValue } from '../lib/header-list.ts';
+import { discoveryPath, discoveryQuery } from '../tenancy/discovery-paths.ts';
+import type { Route } from '../tenancy/tenancy-mode.ts';
+import type { Answer } from './answerer.ts';
+
+export type DiscoveryRoute = Extract<Route, { kind: 'discovery' }>;
+
+export interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
+}
+
+export const JSON_TYPE = 'application/json';
+/** The rest is about the connection, or about a body that we may have changed. */
+const RELAYED: ReadonlySet<string> = new Set([
+  'content-type',
+  'cache-control',
+  'expires',
+  'location',
+  'retry-after',
+  'vary',
+  'warning',
+]);
+export const JSON_ANSWER: Answer = {
+  status: 200,
+  headers: [['Content-Type', JSON_TYPE]],
+  body: Buffer.alloc(0),
+};
+export const NOT_FOUND: Answer = {
+  status: 404,
+  headers: [['Content-Type', 'text/plain; charset=utf-8']],
+  body: Buffer.from('404 page not found\n'),
+};
+
+export function relayedHeaders(headers: HeaderList): HeaderList {
+  return headers.filter(([name]) => RELAYED.has(name.toLowerCase()));
+}
+
+/** @returns undefined if it is outside of what is asked for as Stonegate itself */
+export function versionRoute(
+  tenant: TenantName,
+  { group, version }: GroupVersion,
+): DiscoveryRoute | undefined {
+  const path = `/apis/${group}/${version}`;
+  const discovery = discoveryPath(path);
+  return (
+    discovery && {
+      kind: 'discovery',
+      path,
+      query: discoveryQuery(path, '', tenant),
+      reduce: discovery.reduce,
+    }
+  );
+}
+
+/** @returns undefined for the core group's path, which has no custom resources */
+export function groupVersionOf(path: string): GroupVersion | undefined {
+  const [, root, group = '', version = ''] = path.split('/');
+  return root === 'apis' ? { group, version } : undefined;
+}
+
+export const nameOf = ({ group, version }: GroupVersion): string => `${group}/${version}`;
+
+/** @throws StatusError UpstreamUnavailable if the document cannot be read: what is not reduced is not shown */
+export function documentOf<T>({ headers, body }: Answer, read: (document: unknown) => T | undefined): T {
+  const type = headerValue(headers, 'content-type') ?? '';
+  if (!type.startsWith(JSON_TYPE)) throw unreadable(`its type is ${JSON.stringify(type)}`);
+  const document = read(parseJSON(body));
+  if (document === undefined) throw unreadable('it is of another kind');
+  return document;
+}
+
+function parseJSON(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (cause) {
+    throw unreadable(cause);
+  }
+}
+
+export function withBody(answer: Answer, document: object): Answer {
+  return { ...answer, body: Buffer.from(`${JSON.stringify(document)}\n`) };
+}
+
+export function unreadable(cause: unknown): StatusError {
+  return new StatusError(
+    'UpstreamUnavailable',
+    'the API server answered discovery with something that cannot be read',
+    { cause },
+  );
+}
+
+export function refusedRights(): StatusError {
+  return new StatusError(
+    'UpstreamRefusedCredential',
+    "the API server does not let Stonegate read discovery; only Stonegate's operator can mend that",
+  );
+}

@@ -1,0 +1,99 @@
+/**
+ * For a moment after each start an API server knows no roles, and refuses Stonegate itself. No client may take that for a
+ * refusal of its own.
+ */
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
+
+const PODS = '/api/v1/namespaces/default/pods';
+const WEBSOCKET = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
+
+async function setUp(t: Test, configuration: Record<string, object> = {}): Promise<RunningStonegate> {
+  const stonegate = await startStonegate({ folder: join(t.testdir({}), 'land'), configuration });
+  t.teardown(() => stonegate.close());
+  return stonegate;
+}
+
+/** The next requests for that path meet a server without roles. */
+function withoutRights({ apiServer }: RunningStonegate, part: string, times: number): void {
+  for (let time = 0; time < times; time += 1)
+    apiServer.breakNext('no-rights', ({ url = '' }) => url.includes(part));
+}
+
+const count = ({ apiServer }: RunningStonegate, part: string): number =>
+  apiServer.requests.filter(({ url }) => url.includes(part)).length;
+
+const CREDENTIALS = {
+  'an opaque token': {},
+  'a certificate': { upstream: { credential: { certFile: 'apiserver.crt', keyFile: 'apiserver.key' } } },
+};
+
+for (const [what, configuration] of Object.entries(CREDENTIALS))
+  t.test(`with ${what}`, async (t) => {
+    const stonegate = await setUp(t, configuration);
+    const alice = stonegate.keystoneToken('alice');
+
+    await t.test('a read is repeated once', async (t) => {
+      withoutRights(stonegate, '/pods', 1);
+      t.equal((await stonegate.ask(alice, PODS)).status, 200);
+      t.equal(count(stonegate, '/pods'), 2);
+    });
+
+    await t.test('if that does not help, it is a 503', async (t) => {
+      withoutRights(stonegate, '/pods', 2);
+      const reply = await stonegate.ask(alice, PODS);
+      t.equal(reply.status, 503);
+      t.match(reply.body, /UpstreamRefusedCredential/);
+      t.notMatch(reply.body, /cannot impersonate/);
+    });
+
+    await t.test('a write is not repeated', async (t) => {
+      withoutRights(stonegate, '/configmaps', 1);
+      const body = JSON.stringify({ metadata: { name: 'once' } });
+      const headers = { 'content-type': 'application/json' };
+      const path = '/api/v1/namespaces/default/configmaps';
+      t.equal((await stonegate.ask(alice, path, { method: 'POST', headers, body })).status, 503);
+      t.equal(count(stonegate, '/configmaps'), 1);
+    });
+
+    await t.test('an upgrade is a 503 too', async (t) => {
+      withoutRights(stonegate, '/exec', 1);
+      const reply = await stonegate.ask(alice, `${PODS}/web/exec?command=true`, { headers: WEBSOCKET });
+      t.equal(reply.status, 503);
+      t.match(reply.body, /UpstreamRefusedCredential/);
+    });
+
+    await t.test('discovery is read again, then a 503', async (t) => {
+      withoutRights(stonegate, '/apis/apps/v1', 1);
+      t.equal((await stonegate.ask(alice, '/apis/apps/v1')).status, 200);
+      withoutRights(stonegate, '/apis/batch/v1', 2);
+      t.equal((await stonegate.ask(alice, '/apis/batch/v1')).status, 503);
+    });
+
+    await t.test('users’ own refusals reach them as they are', async (t) => {
+      const newcomer = stonegate.keystone.issue(stonegate.keystone.directory.user('acme', 'newcomer'));
+      const forged = encodeURIComponent(
+        'x" is forbidden: User "stonegate" cannot impersonate resource "users"',
+      );
+      for (const path of [PODS, `/api/v1/namespaces/default/serviceaccounts/${forged}`]) {
+        const reply = await stonegate.ask(newcomer, path);
+        t.equal(reply.status, 403, path);
+        t.match(reply.json().message, /User "acme:newcomer" cannot/);
+      }
+    });
+  });
+
+t.test('what a workload or an aggregated API server says is its own', async (t) => {
+  const stonegate = await setUp(t);
+  const alice = stonegate.keystoneToken('alice');
+  for (const path of [`${PODS}/web/proxy/x`, '/apis/metrics.example.com/v1/namespaces/default/things']) {
+    withoutRights(stonegate, path.split('/').at(-1) ?? '', 1);
+    t.equal((await stonegate.ask(alice, path)).status, 403, path);
+  }
+});

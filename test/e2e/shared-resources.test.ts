@@ -1,0 +1,84 @@
+/** Custom resources that all tenants of an Arktos share are kept from tenants, unless the operator allows them. */
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { startStonegate } from '../support/stonegate.ts';
+
+const gadgets = { group: 'example.com', plural: 'gadgets', kind: 'Gadget', scope: 'Cluster' } as const;
+const GADGETS = '/apis/example.com/v1/gadgets';
+
+/** Both tenants have defined it before Stonegate came, and acme has one object. */
+async function setUp(t: Test, tenancy: object = {}) {
+  const stonegate = await startStonegate({
+    folder: join(t.testdir({}), 'land'),
+    configuration: { tenancy },
+  });
+  t.teardown(() => stonegate.close());
+  const { seed } = stonegate.apiServer;
+  for (const tenant of ['acme', 'globex']) seed.customResource(gadgets, { tenant });
+  seed.object('example.com/v1/gadgets', 'g1', { spec: { owner: 'acme' } }, { tenant: 'acme' });
+  return { stonegate, bob: stonegate.keystoneToken('bob'), seed };
+}
+
+t.test('no request for one is forwarded', async (t) => {
+  const { stonegate, bob } = await setUp(t);
+  for (const [method, path] of [
+    ['GET', GADGETS],
+    ['GET', `${GADGETS}?watch=1`],
+    ['GET', '/apis/example.com/v1/watch/gadgets'],
+    ['GET', `${GADGETS}/g1`],
+    ['GET', `${GADGETS}/g1/status`],
+    ['GET', '/apis/example.com/v1/tenants/globex/gadgets/g1'],
+    ['POST', GADGETS],
+    ['PUT', `${GADGETS}/g1`],
+    ['PATCH', `${GADGETS}/g1`],
+    ['DELETE', `${GADGETS}/g1`],
+    ['DELETE', GADGETS],
+  ] as const) {
+    const reply = await stonegate.ask(bob, path, { method });
+    t.equal(reply.status, 403, `${method} ${path}`);
+    t.match(reply.json().message, /shared by all tenants.*scope: Tenant/);
+  }
+  t.notOk(stonegate.apiServer.requests.some(({ url }) => url.includes('gadgets')));
+});
+
+t.test('what another tenant keeps in namespaces under that name is not read', async (t) => {
+  const { stonegate, bob, seed } = await setUp(t);
+  seed.customResource(
+    { ...gadgets, plural: 'secrets', kind: 'Sec', scope: 'Namespaced' },
+    { tenant: 'acme' },
+  );
+  seed.customResource({ ...gadgets, plural: 'secrets', kind: 'Sec' }, { tenant: 'globex' });
+  seed.object('example.com/v1/secrets', 's1', { spec: { pw: 'acme' } }, { tenant: 'acme' });
+  const reply = await stonegate.ask(bob, '/apis/example.com/v1/secrets');
+  t.equal(reply.status, 403);
+  t.notMatch(reply.body, /pw/);
+});
+
+t.test('a resource that was defined since discovery was read is looked at too', async (t) => {
+  const { stonegate, bob, seed } = await setUp(t);
+  t.equal((await stonegate.ask(bob, '/apis/example.com/v1/others')).status, 404);
+  seed.customResource({ ...gadgets, plural: 'others', kind: 'Other' }, { tenant: 'globex' });
+  t.equal((await stonegate.ask(bob, '/apis/example.com/v1/others')).status, 403);
+});
+
+t.test('scopes that keep tenants apart are forwarded', async (t) => {
+  const { stonegate, bob, seed } = await setUp(t);
+  for (const scope of ['Tenant', 'Namespaced'] as const) {
+    const plural = `${scope.toLowerCase()}s`;
+    seed.customResource({ ...gadgets, plural, kind: scope, scope }, { tenant: 'globex' });
+    t.equal((await stonegate.ask(bob, `/apis/example.com/v1/${plural}`)).status, 200, scope);
+  }
+});
+
+t.test('the operator can allow a group', async (t) => {
+  const { stonegate, bob } = await setUp(t, { sharedAPIGroups: ['example.com'] });
+  t.match((await stonegate.ask(bob, `${GADGETS}/g1`)).json(), { spec: { owner: 'acme' } });
+});
+
+t.test('if discovery cannot be read, nothing is forwarded: 503', async (t) => {
+  const { stonegate, bob } = await setUp(t);
+  stonegate.apiServer.breakNext('500', ({ url = '' }) => url.startsWith('/apis/example.com/v1?'));
+  const reply = await stonegate.ask(bob, GADGETS);
+  t.equal(reply.status, 503);
+  t.match(reply.body, /UpstreamUnavailable/);
+});

@@ -1,0 +1,41 @@
+/** Discovery documents before an API server that a test plays, cached in one process. */
+import { createDocumentCache } from '../../src/cache/document-cache.ts';
+import { createProcessCache } from '../../src/cache/process-cache.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { noTelemetry } from '../../src/lib/telemetry.ts';
+import type { Answer } from '../../src/pipeline/answerer.ts';
+import { createDiscoveryDocuments } from '../../src/pipeline/discovery-documents.ts';
+import { createSystemDiscovery } from '../../src/pipeline/system-discovery.ts';
+import type { UpstreamFetcher } from '../../src/pipeline/upstream.ts';
+import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
+
+function documentCache(clock: Clock, { ttl = 5_000, bytes = 1 << 20, recentTTL = 0 } = {}) {
+  return createDocumentCache<Answer>({
+    ttl,
+    recentTTL,
+    maxBytes: bytes,
+    ownerBytes: bytes,
+    fetches: { running: 8, waiting: 256 },
+    sizeOf: ({ body }) => body.length,
+    keep: ({ status }) => status === 200,
+    shared: createProcessCache({ clock, longestLife: ttl }),
+    clock,
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  });
+}
+
+export function discoveryDocuments(fetcher: UpstreamFetcher, mode: TenancyMode, clock: Clock, ttl = 5_000) {
+  const cache = documentCache(clock, { ttl });
+  const systemCache = documentCache(clock, { ttl, recentTTL: 1_000 });
+  const system = createSystemDiscovery({ fetcher, cache: systemCache, clock, logger: silentLogger, ttl });
+  return {
+    documents: createDiscoveryDocuments({ fetcher, cache, mode, system }),
+    system,
+    changed(owner: string | undefined) {
+      cache.changed(owner);
+      systemCache.changed(owner);
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import t from 'tap';
+import { createDocumentCache } from '../../../src/cache/document-cache.ts';
+import { createProcessCache } from '../../../src/cache/process-cache.ts';
+import { createSharedCache, type SharedCache } from '../../../src/cache/shared-cache.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { systemRandom } from '../../../src/lib/random.ts';
+import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import { createMemoryStore } from '../../support/redis/memory-store.ts';
+
+const live = new AbortController().signal;
+const TTL = 10_000;
+
+function replica(clock: ReturnType<typeof createFakeClock>, shared: SharedCache, recentTTL = 0) {
+  let fetched = 0;
+  const cache = createDocumentCache<string>({
+    ttl: TTL,
+    recentTTL,
+    maxBytes: 10_000,
+    ownerBytes: 10_000,
+    fetches: { running: 8, waiting: 8 },
+    sizeOf: (text) => text.length,
+    keep: () => true,
+    shared,
+    clock,
+    logger: silentLogger,
+    telemetry: noTelemetry,
+  });
+  const get = (owner = 'acme') =>
+    cache.get({ owner, key: 'k', reusable: true }, live, async () => {
+      fetched += 1;
+      return `${owner} ${fetched}`;
+    });
+  return { cache, get };
+}
+
+function alone(recentTTL = 0) {
+  const clock = createFakeClock();
+  return { clock, ...replica(clock, createProcessCache({ clock, longestLife: TTL }), recentTTL) };
+}
+
+t.test('after a change nothing of the tenant is cached until the time is over', async (t) => {
+  const { clock, cache, get } = alone();
+  t.equal(await get(), 'acme 1');
+  cache.changed('acme');
+  t.equal(await get(), 'acme 2');
+  clock.advance(TTL - 1);
+  t.equal(await get(), 'acme 3');
+  clock.advance(1);
+  t.equal(await get(), 'acme 4');
+  t.equal(await get(), 'acme 4');
+});
+
+t.test('a change of one tenant leaves the others’ documents where they are', async (t) => {
+  const { cache, get } = alone();
+  t.equal(await get('globex'), 'globex 1');
+  cache.changed('acme');
+  t.equal(await get('globex'), 'globex 1');
+});
+
+t.test('a change that concerns everybody concerns everybody', async (t) => {
+  const { cache, get } = alone();
+  t.equal(await get('globex'), 'globex 1');
+  cache.changed(undefined);
+  t.equal(await get('globex'), 'globex 2');
+  t.equal(await get('initech'), 'initech 3');
+  t.equal(await get('initech'), 'initech 4');
+});
+
+t.test('what every tenant needs is cached for a moment even then', async (t) => {
+  const { clock, cache, get } = alone(1_000);
+  t.equal(await get(), 'acme 1');
+  clock.advance(2_000);
+  cache.changed(undefined);
+  t.equal(await get(), 'acme 2');
+  clock.advance(999);
+  t.equal(await get(), 'acme 2');
+  clock.advance(1);
+  t.equal(await get(), 'acme 3');
+});
+
+t.test('replicas with one Redis learn of each other’s changes', async (t) => {
+  const clock = createFakeClock();
+  const store = createMemoryStore();
+  const shared = () =>
+    createSharedCache({
+      store: store.connect(),
+      sealingKeys: [Buffer.alloc(32, 1)],
+      keyPrefix: 'test:',
+      longestLife: TTL,
+      clock,
+      random: systemRandom,
+      logger: silentLogger,
+      telemetry: noTelemetry,
+    });
+  const [one, other] = [replica(clock, shared()), replica(clock, shared())];
+  for (const owner of ['acme', undefined]) {
+    clock.advance(2 * TTL);
+    const before = await other.get();
+    t.equal(await other.get(), before);
+    one.cache.changed(owner);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    const after = await other.get();
+    t.not(after, before);
+    t.not(await other.get(), after);
+  }
+});
