@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import { type ImpersonationRefusal, OwnRefusals } from '../../../src/upstream/own-refusal.ts';
+import { OwnRefusals } from '../../../src/upstream/own-refusal.ts';
 import { forbidden } from '../../support/apiserver/statuses.ts';
 
 const headers = [['Impersonate-User', 'acme:alice']] as const;
