@@ -73,6 +73,11 @@ export class StreamCredential {
   end(reason: StreamEndReason): void {
     for (const stream of this.streams) stream.end(reason);
   }
+
+  /** Ends what its client opens again by itself; a shell would be lost. */
+  endAllButTunnels(reason: StreamEndReason): void {
+    for (const stream of this.streams) if (!stream.tunnel) stream.end(reason);
+  }
 }
 
 /** For the upstream: what ends the request before its client or the API server does. */

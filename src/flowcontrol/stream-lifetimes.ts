@@ -223,8 +223,9 @@ export class StreamLifetimes {
       { error, authenticator: credential.authenticator },
       "a stream's credential could not be validated",
     );
-    if (now - credential.unverifiedSince >= recheck) this.#end(credential, 'unverified');
-    else this.#postpone(credential, recheck * RETRY);
+    // An outage of a backend is no revocation, so it ends no tunnel.
+    if (now - credential.unverifiedSince >= recheck) credential.endAllButTunnels('unverified');
+    this.#postpone(credential, recheck * RETRY);
   }
 }
 

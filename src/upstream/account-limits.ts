@@ -25,8 +25,11 @@ const MAX_RESERVED_FOR_SOURCES = 64;
 
 /** Closed connections of one key: a few are ordinary, thousands are not. */
 const CLOSINGS = { burst: 64, perSecond: 20 };
-/** Long-running requests that a tenant opens: each may need a connection of its own. */
-const OPENINGS = { burst: 500, perSecond: 50 };
+/**
+ * Long-running requests that a tenant opens: each may need a connection of its own. All watches that a tenant may have by
+ * default come back at once after a restart.
+ */
+const OPENINGS = { burst: 5_000, perSecond: 50 };
 
 export interface AccountLimitsOptions {
   readonly clock: Clock;

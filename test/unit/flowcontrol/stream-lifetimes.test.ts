@@ -134,6 +134,23 @@ t.test('what cannot be validated is tried again, and ended after one more rechec
 });
 
 t.test(
+  'an outage of the backend ends no tunnel, and the first validation after it does if it fails',
+  async (t) => {
+    const { registry, check, pass } = setUp();
+    const exec = registry.open(streamFacts({ kind: 'exec' }));
+    const watch = registry.open(streamFacts());
+    check.now = async () => {
+      throw new Error('Keystone is down');
+    };
+    await pass(60 * MINUTE);
+    t.same([exec.reason, watch.reason], [undefined, 'unverified']);
+    check.now = async (credential) => credential.end('refused');
+    await pass(MINUTE);
+    t.equal(exec.reason, 'refused');
+  },
+);
+
+t.test(
   'a drop by an operator ends all streams of the user or tenant at once, whatever they are',
   async (t) => {
     for (const tag of ['end-streams:user:alice', 'end-streams:user:u1', 'end-streams:tenant:acme']) {
