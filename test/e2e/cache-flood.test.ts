@@ -19,7 +19,14 @@ const SERVICE_ACCOUNT = [
 
 /** @param unknownCredentials of `limits` */
 async function setUp(t: Test, unknownCredentials: object = {}) {
-  const configuration = { limits: { unknownCredentials } };
+  const configuration = {
+    limits: {
+      // The machine may be slow: no credential is refused because its validation waited.
+      unknownCredentials: { queueTimeout: '60s', ...unknownCredentials },
+      // A thousand requests wait for the API server at once, on one tenant's account.
+      tenantQueue: { requests: 1_000 },
+    },
+  };
   const stonegate = await startStonegate({ folder: t.testdir(), configuration });
   const { app, authority, keystone } = stonegate;
   t.teardown(() => stonegate.close());

@@ -10,6 +10,7 @@ import t from 'tap';
 import { loadConfiguration } from '../../src/config/load.ts';
 import { eventually } from '../support/eventually.ts';
 import { createLandscape } from '../support/landscape.ts';
+import { isForClient } from '../support/own-questions.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const stonegate = await startStonegate({ folder: join(t.testdir({}), 'land') });
@@ -18,11 +19,11 @@ const { ask, apiServer } = stonegate;
 const alice = stonegate.keystoneToken('alice');
 const bob = stonegate.keystoneToken('bob');
 
-/** What reached the API server while `action` ran, Stonegate's own question for its version left out. */
+/** What reached the API server while `action` ran, Stonegate's own questions left out. */
 async function arrived(action: () => Promise<unknown>) {
   const before = apiServer.requests.length;
   await action();
-  return apiServer.requests.slice(before).filter(({ url }) => url !== '/version');
+  return apiServer.requests.slice(before).filter(isForClient);
 }
 
 t.test('C015 C017 C085 whoever asks to act as nobody, or in unknown words, is refused', async (t) => {

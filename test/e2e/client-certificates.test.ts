@@ -10,6 +10,7 @@ import type { Seed } from '../support/apiserver/seed.ts';
 import { eventually } from '../support/eventually.ts';
 import { createLandscape, type Mode } from '../support/landscape.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
+import { isForClient } from '../support/own-questions.ts';
 import { readAll, readSome, request2 } from '../support/server/listening.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
@@ -66,9 +67,9 @@ async function setUp(t: Test, { mode = 'arktos', settings = {} }: { mode?: Mode;
       await writeFile(join(folder, 'land', 'people-ca.crt'), pem);
       await app.reload();
     },
-    /** What was asked for anybody's sake: of itself Stonegate only asks whether they are there. */
+    /** What was asked for anybody's sake: for itself Stonegate asks whether they are there, and what it may do. */
     asked: () => [
-      ...apiServer.requests.map(({ url }) => url).filter((url) => url !== '/version'),
+      ...apiServer.requests.filter(isForClient).map(({ url }) => url),
       ...stonegate.keystone.calls.filter((call) => call.includes('auth')),
     ],
     /** Requests in somebody's name, of those the API server has got. */

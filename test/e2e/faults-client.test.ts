@@ -8,6 +8,7 @@ import { connect as connectTLS } from 'node:tls';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { type OpenRequest, openRequest } from '../support/open-request.ts';
+import { isForClient } from '../support/own-questions.ts';
 import { RawConnection } from '../support/raw-http/raw-connection.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
@@ -33,7 +34,7 @@ async function setUp(t: Test) {
     destination,
     token,
     /** What people asked of the API server. */
-    forwarded: () => apiServer.requests.filter(({ url }) => url !== '/version').length,
+    forwarded: () => apiServer.requests.filter(isForClient).length,
     async rawTLS(): Promise<RawConnection> {
       const socket = connectTLS({ ...destination, host: '127.0.0.1', ALPNProtocols: ['http/1.1'] });
       await once(socket, 'secureConnect');
@@ -185,7 +186,7 @@ t.test('while the right to exec by WebSocket is asked: the tunnel is never opene
       '\r\n',
     ].join('\r\n'),
   );
-  const review = await apiServer.arrival(({ url }) => url.includes('subjectaccessreviews'));
+  const review = await apiServer.arrival(({ url }) => url.endsWith('/subjectaccessreviews'));
   client.socket.destroy();
   t.equal(await review.ended, 'aborted');
   await nobodyIsServed();

@@ -9,6 +9,7 @@ import t, { type Test } from 'tap';
 import type { FaultKind } from '../support/apiserver/faults.ts';
 import { eventually } from '../support/eventually.ts';
 import { askOnce, openRequest, stonegateCode } from '../support/open-request.ts';
+import { isForClient } from '../support/own-questions.ts';
 import { RawConnection } from '../support/raw-http/raw-connection.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
@@ -30,7 +31,7 @@ async function setUp(t: Test) {
     token,
     /** Breaks the next requests of people, not those by which Stonegate looks after the API server. */
     breakNext: (kind: FaultKind, times = 1) => {
-      for (let n = 0; n < times; n += 1) apiServer.breakNext(kind, ({ url }) => url !== '/version');
+      for (let n = 0; n < times; n += 1) apiServer.breakNext(kind, isForClient);
     },
     arrived: (part: string) => apiServer.requests.filter(({ url }) => url.includes(part)).length,
     nobodyIsServed: () =>

@@ -9,6 +9,7 @@ import t from 'tap';
 import type { LoggedRequest } from '../support/apiserver/api-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { stonegateCode } from '../support/open-request.ts';
+import { isForClient } from '../support/own-questions.ts';
 import { RawConnection } from '../support/raw-http/raw-connection.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
@@ -24,7 +25,7 @@ await ask(token, CONFIGMAPS);
 /** What arrived at the API server because of people, from now on. */
 function watchArrivals(): () => readonly LoggedRequest[] {
   const before = apiServer.requests.length;
-  return () => apiServer.requests.slice(before).filter(({ url }) => url !== '/version');
+  return () => apiServer.requests.slice(before).filter(isForClient);
 }
 
 async function connectRaw(): Promise<RawConnection> {

@@ -6,6 +6,7 @@ import type { LoggedRequest } from '../support/apiserver/api-server.ts';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { prints, startForKubectl, stop, succeeds } from '../support/kubectl-people.ts';
 import type { Mode } from '../support/landscape.ts';
+import { isForClient } from '../support/own-questions.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews';
@@ -56,7 +57,7 @@ async function start(t: Test, mode: Mode, changes: object = {}, options: Options
   const arrived = async (action: () => Promise<unknown>): Promise<LoggedRequest[]> => {
     const before = apiServer.requests.length;
     await action();
-    return apiServer.requests.slice(before).filter(({ url }) => url !== '/version');
+    return apiServer.requests.slice(before).filter(isForClient);
   };
   return { ...stonegate, robot: seedRobot(stonegate, mode), arrived };
 }

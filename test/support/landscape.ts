@@ -50,7 +50,7 @@ export interface Landscape {
 
 const PEOPLE = { alice: 'acme', bob: 'globex' } as const;
 /** Stonegate's own credential at the API server. */
-const OWN_TOKEN = 'stonegate-own-token';
+export const OWN_TOKEN = 'stonegate-own-token';
 /** The portal at the provider. */
 const PORTAL_CLIENT = { name: 'acme', clientID: 'portal', clientSecret: 'portal-client-secret' };
 
