@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { RoleTarget } from '../../src/api/config-v1alpha1.ts';
+import { checkCommand } from '../../src/check.ts';
 import { provisionerManifests } from '../../src/cli/provisioner-manifests.ts';
 import { syncCommand } from '../../src/sync.ts';
 import { isObject } from './apiserver/json.ts';
@@ -14,6 +15,8 @@ import type { Landscape, Mode } from './landscape.ts';
 export interface Provisioner {
   /** Runs `stonegate sync` with these arguments. */
   sync(...argv: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>;
+  /** Runs `stonegate check`. */
+  check(): Promise<{ code: number; stdout: string; stderr: string }>;
   /** Writes what is under `bindings` anew. */
   configureBindings(bindings: object): Promise<void>;
 }
@@ -61,17 +64,20 @@ export async function admitProvisioner(
   await configureBindings(bindings);
   return {
     configureBindings,
-    async sync(...argv) {
-      const printed = { stdout: '', stderr: '' };
-      const code = await syncCommand(['--config', configFile, ...argv], {
-        stdout: (text) => {
-          printed.stdout += text;
-        },
-        stderr: (text) => {
-          printed.stderr += text;
-        },
-      });
-      return { code, ...printed };
-    },
+    sync: (...argv) => run(syncCommand, ['--config', configFile, ...argv]),
+    check: () => run(checkCommand, ['--config', configFile]),
   };
+}
+
+async function run(command: typeof syncCommand, argv: readonly string[]) {
+  const printed = { stdout: '', stderr: '' };
+  const code = await command(argv, {
+    stdout: (text) => {
+      printed.stdout += text;
+    },
+    stderr: (text) => {
+      printed.stderr += text;
+    },
+  });
+  return { code, ...printed };
 }
