@@ -210,12 +210,18 @@ t.test('C066 a new client certificate for the API server: the next connection us
   await present(await authority.client('stranger', ['tenant:system']));
   const credential = { certFile: 'client.crt', keyFile: 'client.key' };
   await configure({ upstream: { server: strict.url, credential } });
+  const impersonation = { verbs: ['impersonate'], resources: ['*'] };
+  strict.seed.clusterRole('impersonator', [
+    { ...impersonation, apiGroups: [''] },
+    { ...impersonation, apiGroups: ['authentication.k8s.io'] },
+  ]);
+  strict.seed.clusterRoleBinding('impersonators', 'impersonator', ['user:successor']);
   await app.reload();
-  t.match((await ask(alice, NAMESPACES)).body, 'stranger', 'the API server knows us by the certificate');
+  t.match((await ask(alice, NAMESPACES)).json(), { code: 503 }, 'the API server knows us by the certificate');
 
   await present(await authority.client('successor', ['tenant:system']));
   await app.reload();
-  t.match((await ask(alice, NAMESPACES)).body, 'successor');
+  t.match((await ask(alice, NAMESPACES)).json(), { code: 403, message: /User "acme:alice" cannot/ });
 });
 
 t.test("a new authority for the API server's certificate", async (t) => {
