@@ -18,6 +18,8 @@ const GROUP = 'apiextensions.k8s.io';
 const RESOURCE = 'customresourcedefinitions';
 /** The API server takes no larger object. */
 const MAX_BYTES = 3 * 1024 * 1024;
+/** Characters of a JSON pointer; none in a definition comes near. */
+const MAX_POINTER = 4_096;
 const ALLOWED: ReadonlySet<unknown> = new Set(['Namespaced', 'Tenant']);
 /** Directives that only order or shorten lists. */
 const LIST_DIRECTIVES = /^\$(?:setElementOrder|deleteFromPrimitiveList)\//;
@@ -108,6 +110,7 @@ function setsAllowedScope(touched: Touched, value: unknown): boolean {
  */
 function touchedBy(pointer: string): Touched | undefined {
   if (pointer === '') return 'the object';
+  if (pointer.length > MAX_POINTER) throw malformed('a path of the patch is too long');
   // Some readers ignore what stands before the first slash.
   if (!pointer.startsWith('/') || /~(?![01])/.test(pointer))
     throw malformed('a path of the patch is no JSON pointer');

@@ -11,20 +11,29 @@ export interface HeldRule {
   readonly resourceNames: readonly string[];
 }
 
-/** More combinations are taken for not covered. */
-const MAX_COMBINATIONS = 10_000;
+/** More comparisons of a combination with a held rule are not made: it counts as not covered. */
+const MAX_COMPARISONS = 1_000_000;
+
+interface RuleSets {
+  readonly verbs: ReadonlySet<string>;
+  readonly apiGroups: ReadonlySet<string>;
+  readonly resources: ReadonlySet<string>;
+  readonly resourceNames: ReadonlySet<string>;
+}
 
 /** @returns true only if everything that `wanted` allows is allowed by `held` */
 export function covers(held: readonly HeldRule[], wanted: readonly HeldRule[]): boolean {
-  let left = MAX_COMBINATIONS;
+  const heldSets = held.map(setsOf);
+  let left = MAX_COMPARISONS;
   for (const rule of wanted) {
     const names = rule.resourceNames.length === 0 ? [undefined] : rule.resourceNames;
-    left -= rule.verbs.length * rule.apiGroups.length * rule.resources.length * names.length;
+    const combinations = rule.verbs.length * rule.apiGroups.length * rule.resources.length * names.length;
+    left -= combinations * Math.max(1, held.length);
     if (left < 0) return false;
     const isHeld = rule.verbs.every((verb) =>
       rule.apiGroups.every((group) =>
         rule.resources.every((resource) =>
-          names.every((name) => held.some((one) => allows(one, verb, group, resource, name))),
+          names.every((name) => heldSets.some((one) => allows(one, verb, group, resource, name))),
         ),
       ),
     );
@@ -33,18 +42,27 @@ export function covers(held: readonly HeldRule[], wanted: readonly HeldRule[]): 
   return true;
 }
 
+function setsOf({ verbs, apiGroups, resources, resourceNames }: HeldRule): RuleSets {
+  return {
+    verbs: new Set(verbs),
+    apiGroups: new Set(apiGroups),
+    resources: new Set(resources),
+    resourceNames: new Set(resourceNames),
+  };
+}
+
 /** @param name undefined for every name */
-function allows(rule: HeldRule, verb: string, group: string, resource: string, name?: string): boolean {
+function allows(rule: RuleSets, verb: string, group: string, resource: string, name?: string): boolean {
   const { verbs, apiGroups, resources, resourceNames } = rule;
   if (!holds(verbs, verb) || !holds(apiGroups, group) || !holdsResource(resources, resource)) return false;
-  return resourceNames.length === 0 || (name !== undefined && resourceNames.includes(name));
+  return resourceNames.size === 0 || (name !== undefined && resourceNames.has(name));
 }
 
-function holds(list: readonly string[], value: string): boolean {
-  return list.includes('*') || list.includes(value);
+function holds(values: ReadonlySet<string>, value: string): boolean {
+  return values.has('*') || values.has(value);
 }
 
-function holdsResource(list: readonly string[], resource: string): boolean {
+function holdsResource(values: ReadonlySet<string>, resource: string): boolean {
   const slash = resource.indexOf('/');
-  return holds(list, resource) || (slash > 0 && list.includes(`*${resource.slice(slash)}`));
+  return holds(values, resource) || (slash > 0 && values.has(`*${resource.slice(slash)}`));
 }

@@ -15,6 +15,8 @@ export interface JWTParts {
   readonly signature: Buffer;
   /** False if an object in it has a member twice. */
   readonly unambiguous: boolean;
+  /** The same of the header alone, which go-jose refuses then. */
+  readonly unambiguousHeader: boolean;
   /** Whose token it says it is; empty if it says nothing of the kind. */
   readonly issuer: string;
   /** What the specification defines; undefined if one of them is not of its type. */
@@ -45,12 +47,14 @@ export function readJWT(token: string): JWTParts | undefined {
   const header = readObject(first);
   const payload = readObject(second);
   if (header === undefined || payload === undefined) return undefined;
+  const hasUniqueHeader = hasUniqueNames(header.text);
   return {
     header: header.object,
     payload: payload.object,
     signed: Buffer.from(`${first}.${signedPayload(header.object, second, payload.text)}`, 'utf8'),
     signature: Buffer.from(third, 'base64url'),
-    unambiguous: hasUniqueNames(header.text) && hasUniqueNames(payload.text),
+    unambiguous: hasUniqueHeader && hasUniqueNames(payload.text),
+    unambiguousHeader: hasUniqueHeader,
     issuer: typed(payload.text, readIssuer) ?? '',
     registered: typed(payload.text, readRegistered),
   };

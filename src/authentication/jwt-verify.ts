@@ -42,7 +42,8 @@ export function createJWTVerifier(configuration: JWTConfiguration, clock: Clock)
   return (parts, keys) => {
     const now = clock.now();
     const { registered, header } = parts;
-    if (strict.uniqueMembers && !parts.unambiguous) throw unauthorized('the token names a member twice');
+    if (!parts.unambiguousHeader || (strict.uniqueMembers && !parts.unambiguous))
+      throw unauthorized('the token names a member twice');
     if (registered === undefined) throw unauthorized('a registered claim of the token is of another type');
     if (!algorithms.includes(stringMember(header, 'alg') ?? ''))
       throw unauthorized('the token is signed with another algorithm');

@@ -6,29 +6,35 @@
 
 /** A backslash takes the next character with it. */
 const TERMS = /(?:\\[\s\S]?|[^\\,])+/g;
-/** What stands before the first operator is the field, whatever it holds. */
-const TERM = /^(?<field>.*?)(?<operator>!=|==|=)(?<value>.*)$/s;
 /** In a value a backslash may only escape `\`, `,` and `=`, and the last two must be escaped. */
 const VALUE = /^(?:\\[\\,=]|[^\\,=])*$/;
 
 /**
- * @returns undefined where the selector is malformed, asks for no exact name, or for one that is no path segment
+ * The API server looks at the terms in the order of their bytes. Only those for the name are compared, since the selector
+ * comes from clients that are not known yet and may have very many terms.
+ *
+ * @returns undefined if the selector is malformed, asks for no exact name, or for one that is no path segment
  */
 export function selectedName(selector: string): string | undefined {
-  let name: string | undefined;
-  for (const text of termsOf(selector)) {
-    const { field, operator, value } = TERM.exec(text)?.groups ?? {};
-    if (field === undefined || value === undefined || !VALUE.test(value)) return undefined;
-    if (name === undefined && field === 'metadata.name' && operator !== '!=')
-      name = value.replace(/\\(.)/g, '$1');
+  let first: { readonly bytes: Buffer; readonly value: string } | undefined;
+  for (const text of selector.match(TERMS) ?? []) {
+    const term = termOf(text);
+    if (term === undefined) return undefined;
+    if (term.field !== 'metadata.name' || term.negated) continue;
+    const bytes = Buffer.from(text);
+    if (first === undefined || Buffer.compare(bytes, first.bytes) < 0) first = { bytes, value: term.value };
   }
+  const name = first?.value.replace(/\\(.)/g, '$1');
   return name !== undefined && isSegmentName(name) ? name : undefined;
 }
 
-/** In the order in which the API server looks at them: by their bytes. */
-function termsOf(selector: string): string[] {
-  const terms = selector.match(TERMS) ?? [];
-  return terms.length < 2 ? terms : terms.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+/** What stands before the first operator (`!=`, `==` or `=`) is the field, whatever it holds. */
+function termOf(text: string): { field: string; negated: boolean; value: string } | undefined {
+  const at = text.indexOf('=');
+  if (at === -1) return undefined;
+  const negated = text[at - 1] === '!';
+  const value = text.slice(!negated && text[at + 1] === '=' ? at + 2 : at + 1);
+  return VALUE.test(value) ? { field: text.slice(0, negated ? at - 1 : at), negated, value } : undefined;
 }
 
 function isSegmentName(name: string): boolean {

@@ -5,8 +5,13 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 
+/** Go has a limit of its own, 10,000; no client comes near. Queries are read before their client is known. */
+const MAX_PARAMETERS = 1_000;
+
 /** @throws StatusError RequestMalformed */
 export function assertQuery(query: string): void {
+  if (query.length > MAX_PARAMETERS && query.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS)
+    throw malformedQuery(`it has more than ${MAX_PARAMETERS} parameters`);
   if (query.includes(';')) throw malformedQuery('it holds a ";"');
   if (query.includes('%') && !isDecodable(query))
     throw malformedQuery('it holds a broken percent escape, or bytes that are no UTF-8');

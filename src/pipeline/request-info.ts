@@ -30,7 +30,9 @@ const CONNECTIONS: ReadonlySet<string> = new Set<LongRunning>(['exec', 'attach',
 const ASCII = /^[\x20-\x7e]*$/;
 /** The options of a list that are numbers. */
 const NUMBERS = ['timeoutSeconds', 'limit'] as const;
-const NUMBER = /^[+-]?[0-9]+$/;
+const NUMBER = /^([+-]?)(?=[0-9])0*([0-9]*)$/;
+/** Of an int64. */
+const MAX_DIGITS = 19;
 
 /** Where things stand in a resource path, as indices into its segments. */
 interface Layout {
@@ -186,8 +188,13 @@ function selectedIn(query: string): string {
   return selectedName(selector) ?? '';
 }
 
+/** Whether it is an int64. The length comes first: a number of very many digits takes long to read. */
 function isNumber(value: string | undefined): boolean {
-  return value === undefined || (NUMBER.test(value) && BigInt.asIntN(64, BigInt(value)) === BigInt(value));
+  if (value === undefined) return true;
+  const [, sign = '', digits] = NUMBER.exec(value) ?? [];
+  if (digits === undefined || digits.length > MAX_DIGITS) return false;
+  const number = BigInt(`${sign}${digits || '0'}`);
+  return BigInt.asIntN(64, number) === number;
 }
 
 /** A boolean parameter as apimachinery converts it: anything but `false` and `0` is true, nothing at all too. */

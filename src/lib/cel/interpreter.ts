@@ -2,7 +2,7 @@
  * Evaluates a checked expression as cel-go does: what fails is an error until an operator that can do without absorbs it.
  * https://github.com/google/cel-go/tree/master/interpreter
  */
-import type { Call, Comprehension, Ident, Node, Select } from './ast.ts';
+import type { Call, Comprehension, Ident, ListNode, Node, Select } from './ast.ts';
 import type { Budget } from './budget.ts';
 import type { Checked, Resolved } from './checked.ts';
 import { EvaluationFault, noSuchOverload } from './error.ts';
@@ -229,6 +229,8 @@ class Interpreter {
   #comprehension(node: Comprehension, scope: Scope | undefined): Value {
     const range = this.evaluate(node.range, scope);
     const items = node.variable2 === undefined ? itemsOf(range) : pairsOf(range);
+    const collector = collectorOf(node);
+    if (collector !== undefined) return this.#collected(node, collector, items, scope);
     const accumulator: Scope = {
       name: node.accumulator,
       value: this.#attempt(node.init, scope),
@@ -243,6 +245,43 @@ class Interpreter {
     }
     return this.evaluate(node.result, accumulator);
   }
+
+  /** The same for what `map` and `filter` make, without a copy of the list for each element. */
+  #collected(
+    node: Comprehension,
+    { filter, elements }: Collector,
+    items: ReturnType<typeof itemsOf>,
+    scope: Scope | undefined,
+  ): List {
+    const collected: Value[] = [];
+    for (const [first, second] of items) {
+      const inner: Scope = { name: node.variable, value: first, outer: scope };
+      const { variable2 } = node;
+      const each = variable2 === undefined ? inner : { name: variable2, value: second, outer: inner };
+      const isWanted = filter === undefined || this.evaluate(filter, each);
+      if (typeof isWanted !== 'boolean') throw new EvaluationFault('no such overload');
+      if (isWanted) collected.push(...this.#elements(elements, each));
+    }
+    return new List(collected);
+  }
+}
+
+/** How a comprehension makes a list, element by element. */
+interface Collector {
+  readonly filter: Node | undefined;
+  readonly elements: ListNode['elements'];
+}
+
+/** @returns undefined if it does anything else */
+function collectorOf({ init, condition, step, result, accumulator }: Comprehension): Collector | undefined {
+  const isAccumulator = (node: Node | undefined) => node?.kind === 'ident' && node.name === accumulator;
+  const isPlain = condition.kind === 'literal' && condition.value === true && isAccumulator(result);
+  if (!isPlain || init.kind !== 'list' || init.elements.length > 0 || step.kind !== 'call') return undefined;
+  const [filter, added, otherwise] = step.name === '_?_:_' && isAccumulator(step.args[2]) ? step.args : [];
+  const sum = otherwise === undefined ? step : added;
+  if (sum?.kind !== 'call' || sum.name !== '_+_' || !isAccumulator(sum.args[0])) return undefined;
+  const element = sum.args[1];
+  return element?.kind === 'list' ? { filter, elements: element.elements } : undefined;
 }
 
 const INDEXES = new Set(['_[_]', '_[?_]', '_?._']);

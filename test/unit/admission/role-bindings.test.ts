@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { BodyFormat, UserAnswer } from '../../../src/admission/body-admission.ts';
 import { type BindAttributes, createRoleBindingsAdmission } from '../../../src/admission/role-bindings.ts';
+import { covers } from '../../../src/admission/rule-cover.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { type Asked, inspectedRequest } from '../../support/inspected.ts';
 
@@ -205,4 +206,17 @@ t.test('users of the system tenant are left to the API server', async (t) => {
   t.notOk(admission.concerns(info, toTenantName('system')));
   const roles = inspectedRequest({ path: BINDINGS.replace('rolebindings', 'roles') });
   t.notOk(admission.concerns(roles.info, toTenantName('acme')));
+});
+
+t.test('rules that would take very long to compare count as not covered', async (t) => {
+  const rule = (resourceNames: string[]) => ({
+    verbs: ['get'],
+    apiGroups: [''],
+    resources: ['pods'],
+    resourceNames,
+  });
+  const names = Array.from({ length: 1_000 }, (_, index) => `pod-${index}`);
+  const held = names.map((name) => rule([name]));
+  t.ok(covers(held, [rule(names)]));
+  t.notOk(covers([...held, rule(['another'])], [rule(names)]));
 });

@@ -6,6 +6,7 @@ import type { Identity } from '../../../src/api/identity.ts';
 import type { Authenticator } from '../../../src/authentication/authenticator.ts';
 import type { IssuerKeys } from '../../../src/authentication/issuer-keys.ts';
 import { createJWTAuthenticator } from '../../../src/authentication/jwt.ts';
+import { readJWT } from '../../../src/authentication/jwt-parts.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { directKeys, ISSUER, jwtConfiguration } from '../../support/oidc/jwt-configuration.ts';
@@ -219,6 +220,13 @@ t.test('a token that names a member twice is refused, however it is spelled', as
     await refused(t, `${header}.${encode(start + rest)}.AA`);
   }
   await refused(t, `${encode('{"alg":"none","alg":"ES256"}')}.${encode(`${start}}`)}.AA`);
+});
+
+t.test('a header that names a member twice is refused also if claims may', async (t) => {
+  const header = encode('{"alg":"ES256","kid":"key-1","kid":"key-1"}');
+  t.notOk(readJWT(`${header}.${encode({ iss: ISSUER })}.AA`)?.unambiguousHeader);
+  const claims = encode('{"iss":"a","iss":"b"}');
+  t.ok(readJWT(`${encode({ alg: 'ES256' })}.${claims}.AA`)?.unambiguousHeader);
 });
 
 t.test(

@@ -98,6 +98,15 @@ authentication:
         uid: { claim: oid }
         extra: [{ key: example.com/x, claim: y }]
       tenant: { claim: tid, map: { one: t1 } }
+      strict:
+        verifiedEmail: false
+        authorizedParty: false
+        tokenTypes: false
+        uniqueMembers: false
+        exactNumbers: false
+        completeGroups: false
+        ownKeys: false
+        namedUsers: false
       clockTolerance: 11s
       keysMaxAge: 12s
       keysRefreshInterval: 13s
@@ -118,6 +127,7 @@ authentication:
   tokenReview: { audiences: [kubernetes], tenant: acme, timeout: 8s, cacheTTL: 30s, negativeCacheTTL: 2s }
   anonymous: { enabled: true, paths: [/version] }
   impersonationExtraKeys: [scopes, example.com/reason]
+  serviceAccountIssuers: ["https://issuer.example"]
 bindings:
   provision: periodic
   interval: 23s
@@ -227,6 +237,17 @@ log: { level: debug }
           },
           userValidationRules: [],
           tenant: { claim: 'tid', map: { one: 't1' } },
+          strict: {
+            verifiedEmail: false,
+            authorizedParty: false,
+            tokenTypes: false,
+            uniqueMembers: false,
+            exactNumbers: false,
+            completeGroups: false,
+            ownKeys: false,
+            namedUsers: false,
+          },
+          asKubernetes: false,
           clockTolerance: 11_000,
           keysMaxAge: 12_000,
           keysRefreshInterval: 13_000,
@@ -256,6 +277,17 @@ log: { level: debug }
           usernamePrefix: 'c:',
           groupsPrefix: 'cg:',
           tenant: { value: 'c' },
+          strict: {
+            verifiedEmail: true,
+            authorizedParty: true,
+            tokenTypes: true,
+            uniqueMembers: true,
+            exactNumbers: true,
+            completeGroups: true,
+            ownKeys: true,
+            namedUsers: true,
+          },
+          asKubernetes: false,
           clockTolerance: 5_000,
           keysMaxAge: 3_600_000,
           keysRefreshInterval: 10_000,
@@ -283,6 +315,7 @@ log: { level: debug }
       },
       anonymous: { enabled: true, paths: ['/version'] },
       impersonationExtraKeys: ['scopes', 'example.com/reason'],
+      serviceAccountIssuers: ['https://issuer.example'],
       requireAllIssuers: true,
     },
     bindings: {
@@ -474,7 +507,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
   [
     'a CEL expression that does not compile',
     soleIssuer('{ value: a }, userValidationRules: [{ expression: "user.name == 1" }]'),
-    'authentication.jwt[0].userValidationRules[0].expression (line 6): expected a CEL expression about user, found one that does not compile: No such key: name at character 6',
+    "authentication.jwt[0].userValidationRules[0].expression (line 6): expected a CEL expression about user, found one that does not compile: undefined field 'name' at character 6",
   ],
   [
     'one issuer twice, with and without a final slash',

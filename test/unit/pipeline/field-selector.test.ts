@@ -44,3 +44,16 @@ for (const name of ['', '.', '..', 'a/b', 'a%b']) {
     t.equal(selectedName(`metadata.name=${name}`), undefined);
   });
 }
+
+t.test('of several names the first by its bytes counts, among however many terms', async (t) => {
+  const terms = [
+    'metadata.name=b',
+    'metadata.name==a',
+    'metadata.name!=0',
+    ...Array.from('x'.repeat(1_000), (x) => `${x}=1`),
+  ];
+  // `=` comes before every letter.
+  t.equal(selectedName(terms.join(',')), 'a');
+  t.equal(selectedName(terms.toReversed().join(',')), 'a');
+  t.equal(selectedName('metadata.name=\u{1f600},metadata.name=\uffee'), '\uffee');
+});

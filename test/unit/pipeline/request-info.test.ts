@@ -288,3 +288,19 @@ t.test('C151 a non-resource path that looks like a resource stays what it is', a
 t.test('a method nobody knows has no verb', async (t) => {
   t.match(parse('constructor', '/api/v1/pods'), { verb: '' });
 });
+
+t.test('a query of more parameters than any client sends is refused', async (t) => {
+  const query = (count: number) => `/api/v1/pods?${Array.from({ length: count }, () => 'a').join('&')}`;
+  t.match(parse('GET', query(1_000)), { verb: 'list' });
+  t.throws(() => parse('GET', query(1_001)), { code: 'RequestMalformed', http: 400 });
+});
+
+t.test('a limit is an int64, however many digits are sent', async (t) => {
+  const named = (limit: string) =>
+    parse('GET', `/api/v1/pods?fieldSelector=metadata.name%3Dweb&limit=${limit}`);
+  const zeros = '0'.repeat(50_000);
+  for (const limit of ['5', '-5', '0', zeros, `${zeros}7`, '9223372036854775807', '-9223372036854775808'])
+    t.match(named(limit), { name: 'web' }, limit.slice(-20));
+  for (const limit of ['9223372036854775808', '1'.repeat(50_000), '1.5', '%2B', '-'])
+    t.match(named(limit), { name: '' }, limit.slice(-20));
+});

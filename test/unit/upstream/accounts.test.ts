@@ -5,8 +5,10 @@
 import t, { type Test } from 'tap';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/account.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { createAccountLimits } from '../../../src/upstream/account-limits.ts';
 import { DISCARD_TIMEOUT, MAX_DISCARDED_BYTES } from '../../../src/upstream/discarded-response.ts';
 import { eventually } from '../../support/eventually.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import type { RawConnection } from '../../support/raw-http/raw-connection.ts';
 import { codeOf, LIMITS, type Relay, type RelayOptions, startRelay } from '../../support/raw-http/relay.ts';
 
@@ -152,12 +154,21 @@ t.test('tunnels that are being negotiated use the tenant’s connections, open o
 });
 
 t.test('a tenant opens so many long-running requests at once, and the others later', async (t) => {
-  const relay = await relayFor(t, { longRunning: true });
-  await Promise.all(Array.from({ length: 502 }, () => relay.request(GET)));
-  await requestsArrive(relay, 501);
-  t.equal(connectionsTo(relay), 501);
-  relay.clock.advance(20);
-  await requestsArrive(relay, 502);
+  const clock = createFakeClock();
+  const { tenantQueue, sources } = LIMITS;
+  const limits = createAccountLimits({ clock, queueTimeout: 10_000, tenantQueue, sources });
+  const openings = limits.openingsOf({ kind: 'tenant', tenant: toTenantName('acme') });
+  let begun = 0;
+  for (; openings?.tryAcquire(); begun += 1) openings.releaseClosed();
+  t.equal(begun, 5_001, 'as many as a tenant may have open, and the one that waits for its turn');
+  let later = false;
+  const onAcquired = () => {
+    later = true;
+  };
+  t.ok(openings?.enqueue({ onAcquired, onRefused: t.fail }, 100));
+  t.notOk(later);
+  clock.advance(20);
+  t.ok(later);
 });
 
 t.test('cancelled requests', async (t) => {
