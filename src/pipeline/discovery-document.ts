@@ -1,5 +1,5 @@
 /**
- * One discovery document: where it is asked for, how it is read, and what is said if it cannot be read.
+ * One discovery document: where it is requested, how it is read, and the error if it cannot be read.
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 import type { TenantName } from '../api/identity.ts';

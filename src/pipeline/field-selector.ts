@@ -25,7 +25,7 @@ export function selectedName(selector: string): string | undefined {
   return name !== undefined && isSegmentName(name) ? name : undefined;
 }
 
-/** In the order in which the API server looks at them: by their bytes. */
+/** In the order in which the API server reads them: by their bytes. */
 function termsOf(selector: string): string[] {
   const terms = selector.match(TERMS) ?? [];
   return terms.length < 2 ? terms : terms.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));

@@ -19,11 +19,11 @@ export class DiscardedResponse implements AnswerHandler {
 
   /**
    * @param timers of `DISCARD_TIMEOUT`
-   * @param onDone called once, and told whether the connection was closed
+   * @param onDone called once, with whether the connection was closed
    */
   constructor(connection: PooledConnection, timers: IdleTimers, onDone: (closed: boolean) => void) {
     this.#onDone = onDone;
-    // Never touched: not the silence counts but the whole time.
+    // Never renewed: it bounds the whole time, not the silence.
     this.#timer = timers.start(() => connection.fail(new Error('a cancelled request takes too long')));
   }
 
