@@ -44,7 +44,7 @@ class TagWatch implements DropWatch {
     return true;
   }
 
-  /** Undefined only if something is dropped between two calls, which nothing is. */
+  /** Never undefined in practice: that needs a drop between two calls that run without a pause. */
   #stampNow(): Stamp | undefined {
     return this.#shared.stamp(this.#tags, this.#shared.mark());
   }

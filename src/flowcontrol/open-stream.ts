@@ -77,7 +77,7 @@ export class StreamCredential {
     for (const stream of this.streams) stream.end(reason);
   }
 
-  /** Ends what its client opens again by itself; a shell would be lost. */
+  /** Ends the streams that clients open again by themselves, but no shell, which would be lost. */
   endAllButTunnels(reason: StreamEndReason): void {
     for (const stream of this.streams) if (!stream.tunnel) stream.end(reason);
   }

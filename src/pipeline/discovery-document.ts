@@ -42,7 +42,7 @@ export function relayedHeaders(headers: HeaderList): HeaderList {
   return headers.filter(([name]) => RELAYED.has(name.toLowerCase()));
 }
 
-/** @returns undefined if it is outside of what is asked for as Stonegate itself */
+/** @returns undefined for a path that Stonegate does not request as itself */
 export function versionRoute(
   tenant: TenantName,
   { group, version }: GroupVersion,

@@ -1,5 +1,5 @@
 /**
- * Reads the response to a cancelled request to its end and throws it away, so that the connection can be used again:
+ * Reads the response to a cancelled request to its end and discards it, so that the connection can be used again:
  * over HTTP/1.1 a request can only be cancelled by closing its connection, and each new one costs the API server a TLS
  * handshake (decision 0006). The connection is closed if there is too much to read or it takes too long.
  */
