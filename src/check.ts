@@ -1,6 +1,6 @@
 /**
- * What `stonegate check` needs of the composition root: connections to the API server with Stonegate's own credentials, to
- * ask what it may impersonate, and (arktos) which role bindings of the system tenant count in every tenant.
+ * What `stonegate check` needs of the composition root: connections to the API server with Stonegate's own credentials,
+ * to ask what it may impersonate, and (arktos) which role bindings of the system tenant count in every tenant.
  */
 import { Adapters } from './adapters.ts';
 import { systemBindingWarnings } from './bindings/system-bindings.ts';

@@ -72,7 +72,10 @@ export interface BuiltPipeline {
 const DISCOVERY_BYTES = 64 * 1024 * 1024;
 /** And one tenant's: a few forms of OpenAPI's larger document beside all the small ones. */
 const TENANT_DISCOVERY_BYTES = 16 * 1024 * 1024;
-/** How long the system tenant's documents are kept after a change that concerns every tenant: each tenant asks for them then. */
+/**
+ * How long the system tenant's documents are kept after a change that concerns every tenant: each tenant asks for them
+ * then.
+ */
 const SYSTEM_RECENT_TTL = 1_000;
 /** A kubectl without a cache asks for all groups at once. */
 const TENANT_FETCHES = { running: 8, waiting: 256 };

@@ -1,6 +1,6 @@
 /**
- * Arktos answers an access review of a tenant's user about any user in any tenant: it looks at the tenant that the body
- * names, not at the path's. So each review is written anew: about the caller's tenant, and about a user of it. A user's
+ * Arktos answers an access review of a tenant's user about any user in any tenant: it takes the tenant that the body
+ * names, not the path's. So each review is written anew: about the caller's tenant, and about a user of it. A user's
  * tenant is the text before the first colon of the name.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
  */
@@ -12,7 +12,10 @@ import { fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
 import { bodyForbidden } from './refusal.ts';
 
 export interface AccessReviewsOptions {
-  /** Whether the API server knows tenants: it numbers the fields of protobuf otherwise then, and gets JSON of every user. */
+  /**
+   * Whether the API server knows tenants: then it numbers protobuf fields differently, and every user's review is sent
+   * as JSON.
+   */
   readonly knowsTenants: (tenant: TenantName) => boolean;
   /** Whether the tenant's users may act in no other tenant, and the API server knows tenants at all. */
   readonly isConfined: (tenant: TenantName) => boolean;

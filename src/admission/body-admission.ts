@@ -1,6 +1,7 @@
 /**
  * An admission plugin that reads the body of a request before it is forwarded. The pipeline reads the body whole and
- * bounded, parses it strictly, asks the plugins, and forwards exactly what they have seen. A plugin refuses by throwing.
+ * bounded, parses it strictly, asks the plugins, and forwards exactly what they have seen. A plugin refuses by
+ * throwing.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';

@@ -1,7 +1,8 @@
 /**
- * Refuses a method that maps to no verb on a resource's path: RBAC would be asked about the empty verb, which a role with
- * `*` holds, and the request would go on to wherever such a method means something. OPTIONS on `pods`, `services` and
- * `nodes` `/proxy` is a method of the API server's. https://kubernetes.io/docs/reference/access-authn-authz/authorization/
+ * Refuses a method that maps to no verb on a resource's path: RBAC would be asked about the empty verb, which a role
+ * with `*` holds, and the request would reach any handler that accepts such a method. OPTIONS on `pods`, `services` and
+ * `nodes` `/proxy` is a method of the API server's.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authorization/
  */
 import { isWorkload, type RequestInfo } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';

@@ -1,6 +1,7 @@
 /**
- * Refuses bodies in Kubernetes' protobuf where the API server's own numbers its fields differently: it would read another
- * object than the client wrote. https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
+ * Refuses bodies in Kubernetes' protobuf if the API server numbers its fields differently: it would read another
+ * object than the client wrote.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
  */
 import { isWorkload, type RequestInfo } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';

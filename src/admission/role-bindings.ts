@@ -1,8 +1,8 @@
 /**
  * Arktos compares a binding with the *system* tenant's role of that name, not with the tenant's. A user who may write
- * bindings could so give themselves a stronger role of the tenant. So a binding is forwarded only if the user may `bind`
- * its role in the tenant, or holds all that a Role of the namespace allows. What Arktos then decides is written in
- * docs/bindings.md.
+ * bindings could so give themselves a stronger role of the tenant. So a binding is forwarded only if the user may
+ * `bind` its role in the tenant, or holds all that a Role of the namespace allows (docs/bindings.md has what Arktos
+ * then decides).
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#restrictions-on-role-binding-creation-or-update
  */
 import type { SubjectAccessReviewStatus } from '../api/authorization-v1.ts';

@@ -9,9 +9,9 @@
  *   lead traffic into other namespaces (CVE-2021-25740).
  * - `manage` says who may do what in the namespace; the API server lets nobody give more than they have.
  *
- * None impersonates or escalates, and only `manage` on Arktos binds: see `TENANT_CLUSTER_ROLES`. None writes namespaces: by a RoleBinding that would be the namespace itself,
- * whose labels say whose it is. What is of no namespace (`namespaces`, `persistentvolumes`, …) counts only where the
- * role is bound in a whole tenant.
+ * None impersonates or escalates, and only `manage` on Arktos binds: see `TENANT_CLUSTER_ROLES`. None writes
+ * namespaces: by a RoleBinding that would be the namespace itself, whose labels say whose it is. What is of no
+ * namespace (`namespaces`, `persistentvolumes`, …) counts only where the role is bound in a whole tenant.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles
  */
 import type { PolicyRule } from './kubernetes-object.ts';

@@ -69,7 +69,7 @@ export interface JWTStrictness {
   readonly verifiedEmail: boolean;
   /** A token for several audiences that was made for another party, by `azp`. */
   readonly authorizedParty: boolean;
-  /** A token whose `typ` is another than `JWT` or `at+jwt`, or that tells of an event. */
+  /** A token whose `typ` is another than `JWT` or `at+jwt`, or a logout token (`events`). */
   readonly tokenTypes: boolean;
   /** A member that is there twice. */
   readonly uniqueMembers: boolean;

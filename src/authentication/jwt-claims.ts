@@ -48,8 +48,8 @@ export function stringsClaim(claims: JSONObject, name: string): readonly string[
 }
 
 /**
- * The claim that names the user. An e-mail address names nobody if the issuer says that it has not verified it, and, if
- * this is asked for, unless it says that it has.
+ * The claim that names the user. An e-mail address is refused if the issuer says that it is not verified, and, with
+ * `strict.verifiedEmail`, unless the issuer says that it is.
  *
  * @throws UnusableClaims if there is none to be had
  */
@@ -61,7 +61,7 @@ export function usernameClaim(claims: JSONObject, name: string, strict: JWTStric
   return value;
 }
 
-/** @throws UnusableClaims for an e-mail address that the issuer did not verify: anybody may have claimed it */
+/** @throws UnusableClaims for an e-mail address that the issuer did not verify: any user may have entered it */
 export function requireVerified(claims: JSONObject, name: string): void {
   const verified = Object.hasOwn(claims, 'email_verified') && claims.email_verified === true;
   if (name === 'email' && Object.hasOwn(claims, name) && !verified) throw new UnusableClaims(UNVERIFIED);

@@ -1,6 +1,6 @@
 /**
- * What may come of the CEL expressions of an issuer's configuration, as kube-apiserver has it: a result of another type is
- * refused, never converted, and a message repeats nothing of the token.
+ * What may come of the CEL expressions of an issuer's configuration, as kube-apiserver has it: a result of another type
+ * is refused, never converted, and a message repeats nothing of the token.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
@@ -18,7 +18,7 @@ import { quoted, UnusableClaims } from './jwt-claims.ts';
 
 /**
  * @returns throws StatusError CredentialInvalid unless the rule is exactly true; its message is for the log
- * @throws ExpressionError if it does not compile, which was said when the configuration was loaded
+ * @throws ExpressionError if it does not compile, which was reported when the configuration was loaded
  */
 export function claimRule(rule: ExpressionRule, exact: boolean): (claims: JSONObject) => void {
   const expression = compileClaimsExpression(rule.expression);

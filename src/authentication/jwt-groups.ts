@@ -1,8 +1,10 @@
 /**
- * Groups that a token does not hold, but says where to find. kube-apiserver asks there, with an access token of the token;
- * Stonegate asks nobody at an address that a token names, so that such a token is refused. Entra ID leaves groups out
- * of a token that would grow too large: taken for "no groups", that would take rights away at random.
- * OpenID Connect Core 1.0 §5.6.2; https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference#groups-overage-claim
+ * Groups that a token does not hold, but says where to find. kube-apiserver asks there, with an access token of the
+ * token; Stonegate sends no request to an address that a token names, and refuses the token. To treat it as a token
+ * without groups would take rights away at random, since Entra ID leaves groups out of a token that would grow too
+ * large.
+ * OpenID Connect Core 1.0 §5.6.2;
+ * https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference#groups-overage-claim
  */
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject } from '../lib/json-object.ts';

@@ -1,5 +1,5 @@
 /**
- * Looks into a JWT without believing it: enough to say whose it claims to be and which key it asks for. Read as Go reads
+ * Reads a JWT without verifying it: which issuer and which key it names. Members are read as Go reads
  * JSON, since kube-apiserver does: the last of several members of one name counts, and those that the specification
  * names are found in any case. RFC 7519 §3 and §4; RFC 7515 §4; RFC 8725 §2.
  */
@@ -17,7 +17,7 @@ export interface JWTParts {
   readonly unambiguous: boolean;
   /** The same of the header alone, which go-jose refuses then. */
   readonly unambiguousHeader: boolean;
-  /** Whose token it says it is; empty if it says nothing of the kind. */
+  /** The issuer that the token names; empty if it names none. */
   readonly issuer: string;
   /** What the specification defines; undefined if one of them is not of its type. */
   readonly registered: RegisteredClaims | undefined;
@@ -37,7 +37,7 @@ const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 /** Entra ID's largest tokens are some 16 kB. */
 const MAX_LENGTH = 64 * 1024;
 
-/** @returns undefined if the text has not the shape of a signed JWT: a compact JWS of two JSON objects */
+/** @returns undefined if the text is not in the form of a signed JWT: a compact JWS of two JSON objects */
 export function readJWT(token: string): JWTParts | undefined {
   if (token.length > MAX_LENGTH) return undefined;
   const [, first, second, third] = COMPACT.exec(token) ?? [];

@@ -38,7 +38,7 @@ function hasKnownCritical(header: JSONObject): boolean {
   return Array.isArray(critical) && critical.every((name) => name === 'b64');
 }
 
-/** A key in the header is believed by nobody, but must be one. */
+/** A key in the header is not trusted, but must be well-formed. */
 function hasPublicKey(header: JSONObject): boolean {
   const key = Object.hasOwn(header, 'jwk') ? header.jwk : null;
   if (key === null) return true;
@@ -67,7 +67,7 @@ function publicKeyOf(key: JSONObject): KeyObject | undefined {
   try {
     return createPublicKey({ key: { ...key }, format: 'jwk' });
   } catch {
-    // A key that is none has signed nothing.
+    // An invalid key has signed nothing.
     return undefined;
   }
 }

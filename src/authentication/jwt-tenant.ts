@@ -33,7 +33,7 @@ export function tenantOfClaims(claims: JSONObject, tenant: JWTTenant): string {
   );
 }
 
-/** Whoever may claim an address may not choose a tenant by it. */
+/** An address that is not verified must not choose a tenant. */
 function choice(claims: JSONObject, claim: string): string | undefined {
   try {
     requireVerified(claims, claim);

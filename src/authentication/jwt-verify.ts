@@ -1,6 +1,7 @@
 /**
- * Whether a JWT is genuine, meant for us and alive, as kube-apiserver decides it, and what Stonegate's own form of an issuer
- * may refuse beyond that. Asymmetric signatures only: a shared secret would let everybody who can verify also sign.
+ * Whether a JWT is genuine, meant for us and alive, as kube-apiserver decides it, and what Stonegate's own form of an
+ * issuer may refuse beyond that. Asymmetric signatures only: with a shared secret every party that can verify could
+ * also sign.
  * RFC 7519 §4.1 and §7.2; RFC 8725 §3; OpenID Connect Core 1.0 §3.1.3.7.
  */
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
@@ -28,7 +29,7 @@ export interface VerifiedJWT {
 /** Verifies with the issuer's keys. @throws StatusError CredentialInvalid, bare: the reason is only in its cause */
 export type VerifyJWT = (parts: JWTParts, keys: KeySet) => VerifiedJWT;
 
-/** Whose token it says it is, by the issuer's URL. */
+/** The URL of the issuer that the token names. */
 export function issuerOf({ issuer }: JWTParts): string {
   return issuer === 'accounts.google.com' ? GOOGLE : issuer;
 }

@@ -1,11 +1,11 @@
 /**
  * Role bindings in namespaces of Arktos' system tenant: for a user of the system tenant each counts in the namespace of
- * the same name of every tenant. Few operators mean that, so they are told.
+ * the same name of every tenant. Few operators intend that, so they are warned.
  */
 import type { Binding } from '../api/kubernetes-object.ts';
 import type { ClusterObjects } from './cluster-objects.ts';
 
-/** Prefix of the users that Stonegate sends for people of the system tenant. */
+/** Prefix of the users that Stonegate sends for users of the system tenant. */
 const PEOPLE = /^[^:]+:stonegate:/;
 const EVERYONE: ReadonlySet<string> = new Set(['system:authenticated', 'system:unauthenticated']);
 

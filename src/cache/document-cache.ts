@@ -37,7 +37,7 @@ interface Kept<T> {
   readonly document: T;
   readonly version: string;
   readonly size: number;
-  /** When it was asked for: it tells nothing of what was changed since. */
+  /** When it was requested: later changes are not in it. */
   readonly askedAt: number;
 }
 

@@ -1,6 +1,7 @@
 /**
  * Which owners' documents changed a moment ago, here or through another replica. A custom resource is served only some
- * time after its definition was written, so for a while after a change nothing may be cached: dropping once is not enough.
+ * time after its definition was written, so for a while after a change nothing may be cached: dropping once is not
+ * enough.
  */
 import type { Clock } from '../lib/clock.ts';
 import { ALL_DOCUMENTS_TAG, documentsTag } from '../lib/drop-tags.ts';
@@ -34,8 +35,8 @@ export class DocumentChanges {
   }
 
   /**
-   * Counts at once in this process; other replicas are told, and if that fails they may serve what they have for as long
-   * as they keep it.
+   * Counts at once in this process; other replicas are notified, and if that fails they may serve what they have
+   * for as long as they keep it.
    *
    * @param owner undefined if it concerns all owners
    */
@@ -45,7 +46,7 @@ export class DocumentChanges {
     const changedAt = clock.now();
     this.#note(tag, changedAt);
     shared.drop([tag]).then(
-      // What was told to the others is no news here.
+      // Stamped again, so that this process's own drop does not count as a later change.
       () => this.#note(tag, changedAt),
       (error: unknown) => logger.warn({ error }, 'other replicas could not be told that discovery changed'),
     );
@@ -71,7 +72,7 @@ export class DocumentChanges {
     return this.#options.clock.now() < changedAt + this.#options.period;
   }
 
-  /** When a change was before this process looked is not known: it counts as one of now. */
+  /** The time of a change before this process first checked is not known: it counts as one of now. */
   #firstSeen(tag: string): Seen {
     const seen = this.#note(tag, NEVER);
     const changed = seen.stamp === undefined || seen.stamp.tags.some(({ epoch }) => epoch > 0);

@@ -36,7 +36,7 @@ class TagWatch implements DropWatch {
     return this.#stamp !== undefined && !(await this.#shared.confirm(this.#stamp)) && this.dropped;
   }
 
-  /** More drops were made than are remembered. Entries are worth nothing then; what is open begins to watch anew. */
+  /** More drops were made than are remembered. Then entries are invalid, and open streams begin to watch anew. */
   #forgotten(stamp: Stamp): boolean {
     const now = this.#stampNow();
     if (now === undefined || now.generation === stamp.generation) return false;
@@ -44,7 +44,7 @@ class TagWatch implements DropWatch {
     return true;
   }
 
-  /** Undefined only if something is dropped between two calls, which nothing is. */
+  /** Never undefined in practice: that needs a drop between two calls that run without a pause. */
   #stampNow(): Stamp | undefined {
     return this.#shared.stamp(this.#tags, this.#shared.mark());
   }

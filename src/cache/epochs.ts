@@ -1,13 +1,8 @@
 /**
- * Epochs: how entries are dropped. Each tag (a user, a tenant) has an epoch, the time of its last drop or zero.
- * An entry carries the epochs its tags had before its backend was asked, and is worth nothing once one of them
- * has risen. So a drop needs to find no entries, and one that is written back later stays worthless.
- *
- * Epochs only go forward. Their records in Redis carry a proof made with the sealing key, and whoever knows a
- * newer one than Redis writes it back. What remains: where somebody deletes the record and puts an old entry
- * back, a replica that was started since the drop cannot know; that entry dies at its own sealed end. And who
- * holds back Redis' messages holds up a drop for as long as an entry in memory lives.
- * A record lives longer than any entry from before its drop, and may be forgotten then.
+ * Epochs: how entries are dropped. Each tag (a user, a tenant) has an epoch, the time of its last drop or zero; an
+ * entry carries the epochs that its tags had before its backend was asked, and is invalid once one of them has risen.
+ * Epochs only rise: their records in Redis are authenticated with the sealing key, outlive every entry from before the
+ * drop, and are written back by each replica that knows a newer one (SECURITY.md has what remains).
  */
 import type { Clock } from '../lib/clock.ts';
 import { type Epoch, formatEpoch, MAX_RECORD_BYTES, parseEpoch } from './epoch-record.ts';

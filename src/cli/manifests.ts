@@ -182,8 +182,8 @@ function accountOf(values: {
 }
 
 /**
- * The account that the credential in the configuration belongs to: the user of a client certificate, which is the common
- * name, else a service account. On Arktos it is always a user.
+ * The account that the credential in the configuration belongs to: the user of a client certificate, which is the
+ * common name, else a service account. On Arktos it is always a user.
  *
  * @param name of the account if the configuration does not say it
  * @returns undefined if the certificate names no user, which is printed

@@ -1,11 +1,8 @@
 /**
- * Follows `GET /v3/OS-REVOKE/events`, by which Keystone tells which tokens died before their time: a deleted token, a
- * disabled user, a changed password. Needs the role `service`. Not all that takes rights away is among them, so it
- * shortens the time until a revocation is seen and replaces no other bound.
- *
- * Each question reaches back over the last one by a minute, since Keystone's servers do not all write at once, and in
- * Keystone's own time, since our clocks may differ; an event that is seen twice is carried out once. What was missed
- * while Keystone was down is asked for when it is back.
+ * Follows `GET /v3/OS-REVOKE/events` (role `service`), in which Keystone lists tokens that were revoked before they
+ * expired. The list is not complete, so it shortens the time until a revocation is seen and replaces no other bound.
+ * Each request begins a minute before the last one in Keystone's own time, since Keystone's servers do not all write at
+ * once and clocks differ.
  * https://docs.openstack.org/api-ref/identity/v3-ext/#list-revocation-events
  */
 import { hash } from 'node:crypto';

@@ -1,7 +1,7 @@
 /**
  * Reads kube-apiserver's AuthenticationConfiguration in place of `authentication.jwt`, with the tenants that
- * `authentication.tenants` gives its issuers. From here on nobody asks whose file an issuer stands in; only a problem
- * is told where it can be mended, in one file or the other.
+ * `authentication.tenants` gives its issuers. No later step depends on which file an issuer is in, except
+ * that a problem is reported for the file in which the operator can correct it.
  */
 import { basename } from 'node:path';
 import type { JWTConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
@@ -24,12 +24,15 @@ export interface WithAuthenticationFile {
   readonly problems: readonly Problem[];
   /** What of `configuration` is not all there, because something is wrong elsewhere. */
   readonly gaps: readonly Path[];
-  /** A problem with `configuration` where it can be mended, in one file or the other; none where it only follows from another. */
+  /**
+   * A problem with `configuration` at the place that has to be corrected, in one file or the other; none if it follows
+   * from another.
+   */
   readonly relocate: (finding: Finding) => readonly Finding[];
 }
 
 /**
- * @param content of the file a configuration names; undefined where it cannot be read, or nobody has tried
+ * @param content of the file a configuration names; undefined if it cannot be read, or has not been read
  */
 export function withAuthenticationFile(
   configuration: StonegateConfiguration,
@@ -101,7 +104,7 @@ function twiceAnonymous({ anonymous }: Read, { authentication }: StonegateConfig
   ];
 }
 
-/** Who is of no tenant could not be let in, and a tenant for nobody is a mistyped URL. */
+/** An issuer without a tenant could have no users, and a tenant without an issuer is a mistyped URL. */
 function withoutCounterpart(read: Read, tenants: Readonly<Record<string, unknown>>): Finding[] {
   const known = read.jwt.filter((_, index) => isKnown(read, ['jwt', index, 'issuer', 'url']));
   const urls = new Set(known.map(({ issuer }) => issuer.url));

@@ -100,7 +100,7 @@ interface Compiled extends Given {
   readonly findings: readonly Finding[];
 }
 
-/** What a name or an extra comes to is looked at by kube-apiserver only when there is a token. */
+/** kube-apiserver checks the type of a name or an extra only when there is a token. */
 function compile(given: Given, asKubernetes: boolean): Compiled {
   try {
     const expression =
@@ -140,8 +140,8 @@ function repeatedClaims({ claimValidationRules }: JWTConfiguration, path: Path):
 }
 
 /**
- * Where the check must stand is kube-apiserver's to say: in the name itself, an extra, or a rule on claims. It does not see
- * an address that is read by index.
+ * As at kube-apiserver, the check must be in the name itself, an extra, or a rule on claims. It does not
+ * see an address that is read by index.
  */
 function unverifiedEmail(compiled: readonly Compiled[], path: Path, asKubernetes: boolean): Finding[] {
   const username = [...path, 'claimMappings', 'username', 'expression'];

@@ -66,7 +66,7 @@ function repeatedKeys(extra: readonly { readonly key: string }[], path: Path): F
   );
 }
 
-/** Equal for URLs that look the same: host in any case, with or without a final slash. kube-apiserver does not mind. */
+/** Equal for URLs that differ in the host's case or a final slash alone; kube-apiserver accepts both. */
 function twinKey({ issuer, asKubernetes }: JWTConfiguration): string {
   return asKubernetes ? issuer.url : new URL(issuer.url).href.replace(/\/+$/, '');
 }

@@ -11,7 +11,7 @@ export interface StatusErrorOptions {
   /** The methods that the resource has, for a `MethodNotAllowed`. */
   readonly allow?: readonly string[];
   readonly cause?: unknown;
-  /** What the audit log tells of the refusal beside the message; a client's own words among it are not believed. */
+  /** What the audit log has of the refusal beside the message; text of clients in it is untrusted. */
   readonly auditAnnotations?: Readonly<Record<string, string>>;
 }
 

@@ -49,7 +49,10 @@ export class StreamCredential {
   unverifiedSince: number | undefined;
   /** Of what ends all its streams. */
   endings: DropWatch | undefined;
-  /** Of what makes a valid credential be validated again: tunnels end by it if it has expired, since it cannot be then. */
+  /**
+   * Revocations, after which a valid credential is validated again. With an expired one tunnels end, since it cannot be
+   * validated.
+   */
   revocations: DropWatch | undefined;
 
   constructor(key: string, { credential, identity, source, tenant, user }: StreamFacts) {
@@ -74,7 +77,7 @@ export class StreamCredential {
     for (const stream of this.streams) stream.end(reason);
   }
 
-  /** Ends what its client opens again by itself; a shell would be lost. */
+  /** Ends the streams that clients open again by themselves, but no shell, which would be lost. */
   endAllButTunnels(reason: StreamEndReason): void {
     for (const stream of this.streams) if (!stream.tunnel) stream.end(reason);
   }
@@ -128,7 +131,7 @@ export class OpenStream extends Place implements Leaving {
     return this.kind === 'watch';
   }
 
-  /** What the client is told if the response has not begun. */
+  /** The client's response if it has not begun. */
   refusal(): StatusError {
     return unauthorized(`the request was ended before its response began: ${this.#reason}`);
   }

@@ -2,7 +2,7 @@
  * What flow control needs from outside.
  */
 
-/** Sees, in what the replicas tell each other, that an operator or Keystone has taken something back. */
+/** Sees, in the messages between replicas, that an operator or Keystone has revoked something. */
 export interface Drops {
   /** Grows with each drop that this process learns of. */
   readonly learned: number;

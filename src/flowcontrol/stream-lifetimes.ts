@@ -35,7 +35,7 @@ export interface StreamLifetimesOptions {
   readonly logger: Logger;
 }
 
-/** All in milliseconds. Between two looks at all streams. */
+/** All in milliseconds. Between two checks of all streams. */
 const LOOK = 1_000;
 /** Streams end this long after their credential at most, spread by chance: their clients return at once. */
 const EXPIRY_SPREAD = 10_000;

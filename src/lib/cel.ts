@@ -22,7 +22,7 @@ import { List, type Root, TypeValue, type Value } from './cel/values.ts';
 export type Subject = 'claims' | 'user';
 
 export interface Expression<Given> {
-  /** As far as it can be told without a token: `bool`, `string`, `list(string)`, …; `any` of a claim. */
+  /** As far as it is known without a token: `bool`, `string`, `list(string)`, …; `any` of a claim. */
   readonly type: string;
   /** Whether it selects this field of `claims`, as `claims.name` or `claims.?name`. */
   readonly selects: (field: string) => boolean;
@@ -32,7 +32,7 @@ export interface Expression<Given> {
   evaluate(given: Given): Result;
 }
 
-/** What may come of an expression; anything else is of no use to anybody. */
+/** What an expression may give; no field takes anything else. */
 export type Result = string | boolean | null | StringList | undefined;
 
 export interface StringList {
@@ -94,7 +94,7 @@ function* nodesIn(node: Node, ancestors: readonly Node[] = []): Generator<Placed
   for (const child of childrenOf(node)) yield* nodesIn(child, within);
 }
 
-/** What kube-apiserver looks at beyond types: literals of lists and maps, of patterns, and arguments of `format`. */
+/** What kube-apiserver checks beyond types: literals of lists and maps, of patterns, and arguments of `format`. */
 function validate(node: Node, ancestors: readonly Node[], checked: Checked): void {
   if ((node.kind === 'list' || node.kind === 'map') && !ancestors.some(isFormat))
     requireHomogeneous(node, checked);

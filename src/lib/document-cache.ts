@@ -24,8 +24,8 @@ export interface DocumentCache<T> {
    */
   get(request: DocumentRequest, signal: AbortSignal, load: (signal: AbortSignal) => Promise<T>): Promise<T>;
   /**
-   * The owner's documents may have changed. For as long as documents are kept, they are fetched anew each time: a change
-   * may take effect some time after it was made.
+   * The owner's documents may have changed. For as long as documents are kept, they are fetched anew each time: a
+   * change may take effect some time after it was made.
    *
    * @param owner undefined if it concerns all owners
    */

@@ -21,7 +21,7 @@ export const EVERYTHING_TAG = 'keystone';
 export const SWITCHED_OFF_TAG = 'switched-off';
 /** That an event was carried out, so that no other replica does it again. */
 export const eventTag = (digest: string): string => `event:${digest}`;
-/** On no entry: long-running requests of the user are ended by it, whatever their credential is worth. */
+/** On no entry: it ends long-running requests of the user, whether or not their credential is valid. */
 export const endStreamsOfUserTag = (user: string): string => `end-streams:user:${user}`;
 export const endStreamsOfTenantTag = (tenant: string): string => `end-streams:tenant:${tenant}`;
 /** What was fetched for one owner that may have changed, such as a tenant's discovery. */

@@ -1,5 +1,6 @@
 /**
- * The members of a JSON object as they are written: with those that are there twice, which `JSON.parse` hides. RFC 8259 §4.
+ * The members of a JSON object as they are written: with those that are there twice, which `JSON.parse` hides.
+ * RFC 8259 §4.
  */
 
 export interface Member {

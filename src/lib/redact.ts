@@ -1,9 +1,7 @@
 /**
- * Makes text that a stranger wrote fit for a log. Tokens are taken out: one pasted into a URL, a name or a user agent
- * is a secret although it stands in the wrong place. Text is cut, since strangers also choose its length.
- *
- * Each pattern takes in all of a run that it has begun to look at, so that none is looked at twice: a stranger's text
- * must not be able to cost more than its length.
+ * Makes untrusted text fit for a log. Tokens are removed, since one that was pasted into a URL, a name or a user agent
+ * is still a secret, and text is cut, since clients choose its length. Each pattern consumes all of a run that it has
+ * begun to match, so that no character is read twice and the time is linear in the length.
  */
 
 /** Fernet tokens, and what begins as a JOSE header does with the parts behind it. */
@@ -18,7 +16,7 @@ const REDACTED = '[redacted]';
 const TOKENS_IN_ANY_CASE = new RegExp(TOKENS, 'gi');
 /** The characters of tokens without a known form: base64 in both alphabets, escapes, and the parts of a token. */
 const RUNS = /[A-Za-z0-9+/=_.~%-]+/g;
-/** Names of people, groups and Kubernetes objects are shorter or have letters of one case; ids in hexadecimal too. */
+/** Names of users, groups and Kubernetes objects are shorter or have letters of one case; ids in hexadecimal too. */
 const SHORTEST_OPAQUE = 40;
 
 /** The longest text of a stranger's that a log repeats, in characters. */

@@ -14,12 +14,12 @@ export class Place {
     for (let place = this.#behind; place !== this; place = place.#behind) yield place;
   }
 
-  /** Right behind this one; this one itself where it is alone. */
+  /** Right behind this one; this one itself if it is alone. */
   get next(): Place {
     return this.#behind;
   }
 
-  /** Right before this one; this one itself where it is alone. */
+  /** Right before this one; this one itself if it is alone. */
   get previous(): Place {
     return this.#before;
   }

@@ -51,7 +51,7 @@ function parse(text: string): unknown {
 }
 
 /**
- * Looks for repeated keys. What it reads need not be valid: then its findings do not matter, because JSON.parse
+ * Finds repeated keys. What it reads need not be valid: then its findings do not matter, because JSON.parse
  * refuses the text.
  */
 class KeyScan {

@@ -1,6 +1,8 @@
 /**
- * In which forms the API server may answer, if not in all that the client takes. The client's Accept is read as the API
- * server reads it: cut at each comma, and compared by type alone. RFC 9110 §12.5.1; https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/handlers/negotiation
+ * In which forms the API server may respond, if not in all that the client accepts. The client's Accept is read as the
+ * API server reads it: cut at each comma, and compared by type alone.
+ * RFC 9110 §12.5.1;
+ * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/handlers/negotiation
  */
 import { isWorkload, type RequestInfo } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';

@@ -1,8 +1,7 @@
 /**
- * Answers what users ask about themselves. The API server is asked first, as the user; where it lets them ask
- * nothing, Stonegate asks in their stead, since `kubectl auth can-i` is to tell the truth also to somebody without the
- * right to put the question. Not for whoever goes through with their own token: by name they could be another. Who
- * people are Stonegate says itself: it knows exactly what it would send.
+ * Answers self reviews. A SelfSubjectReview is answered from the user that Stonegate would send. Other reviews are sent
+ * to the API server as the user; if the user may not create them, Stonegate creates a review about the user, unless the
+ * user's own token is forwarded, since by name it could be another user.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 import type { Account } from '../api/account.ts';

@@ -1,5 +1,5 @@
 /**
- * One discovery document: where it is asked for, how it is read, and what is said if it cannot be read.
+ * One discovery document: where it is requested, how it is read, and the error if it cannot be read.
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 import type { TenantName } from '../api/identity.ts';
@@ -42,7 +42,7 @@ export function relayedHeaders(headers: HeaderList): HeaderList {
   return headers.filter(([name]) => RELAYED.has(name.toLowerCase()));
 }
 
-/** @returns undefined if it is outside of what is asked for as Stonegate itself */
+/** @returns undefined for a path that Stonegate does not request as itself */
 export function versionRoute(
   tenant: TenantName,
   { group, version }: GroupVersion,

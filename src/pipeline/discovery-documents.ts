@@ -1,7 +1,7 @@
 /**
- * A tenant's discovery documents: fetched as Stonegate itself, reduced to what the tenant may see, completed by what the
- * system tenant shares with all, and cached for seconds, since a kubectl without a cache asks some forty in a row. The
- * user's identity is not on these requests, so their paths are a closed list (`tenancy/discovery-paths.ts`).
+ * A tenant's discovery documents: fetched as Stonegate itself, reduced to what the tenant may see, completed by what
+ * the system tenant shares with all, and cached for seconds, since a kubectl without a cache asks some forty in a row.
+ * The user's identity is not on these requests, so their paths are a closed list (`tenancy/discovery-paths.ts`).
  */
 import type { TenantName } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -55,8 +55,8 @@ export interface DiscoveryDocuments {
    */
   get(tenant: TenantName, route: DiscoveryRoute, accept: string, signal: AbortSignal): Promise<Answer>;
   /**
-   * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may be older than
-   * the resource.
+   * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may be older
+   * than the resource.
    *
    * @returns undefined if the tenant has no such resource
    * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded

@@ -67,7 +67,7 @@ function contentType(headers: HeaderList): string | undefined {
   return (first ?? JSON_TYPE).split(';', 1)[0]?.trim().toLowerCase();
 }
 
-/** The field's value for the API server; YAML and protobuf go on as JSON. */
+/** The field's value for the API server; YAML and protobuf are forwarded as JSON. */
 export function forwardedType(format: BodyFormat): string {
   return format === 'object' ? JSON_TYPE : `application/${format}+json`;
 }

@@ -1,6 +1,6 @@
 /**
- * Which mode of impersonation last succeeded for each caller. A caller usually needs one mode only, so it is tried first,
- * as the API server does. The order changes the number of reviews and the error, never the decision.
+ * Which mode of impersonation last succeeded for each caller. A caller usually needs one mode only, so it is tried
+ * first, as the API server does. The order changes the number of reviews and the error, never the decision.
  */
 const MAX_CALLERS = 10_000;
 

@@ -1,7 +1,8 @@
 /**
  * Which queries are read at all on the path of a resource. Go drops a pair that it cannot decode, keeps bytes that are
- * not UTF-8, and older releases separate pairs at `;` too: what Stonegate reads as a list could be a watch. So any query
- * that two readers could read differently is refused. https://pkg.go.dev/net/url#ParseQuery
+ * not UTF-8, and older releases separate pairs at `;` too: what Stonegate reads as a list could be a watch. So any
+ * query that two readers could read differently is refused.
+ * https://pkg.go.dev/net/url#ParseQuery
  */
 import { StatusError } from '../errors/status-error.ts';
 

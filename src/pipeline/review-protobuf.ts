@@ -67,7 +67,7 @@ export function decodeReview(body: Uint8Array, review: keyof typeof SPECS): Fiel
 }
 
 /**
- * A review of somebody else's rights, as its JSON would be in `authorization.k8s.io/VERSION`.
+ * A review of another user's rights, as its JSON would be in `authorization.k8s.io/VERSION`.
  *
  * @throws Error if the bytes are no such message
  */

@@ -46,7 +46,7 @@ export interface Pipeline extends Stages {
   readonly undecided: Usage;
   /** Of the process: it outlives a reload. */
   readonly streams: StreamRegistry;
-  /** Told when a request has changed what discovery says to a tenant; to every one if it is undefined. */
+  /** Called when a request has changed a tenant's discovery; every tenant's if it is undefined. */
   readonly discoveryChanged: (owner: TenantName | undefined) => void;
   readonly writeStatus: (response: ResponseWriter, answer: StatusAnswer, auditID: string) => void;
 }
@@ -92,7 +92,10 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
   pipeline.observer.responseComplete(record);
 }
 
-/** The last stage's three ways: answer, tunnel, forward. What is forwarded is decided, once its body has been inspected. */
+/**
+ * The last stage's three ways: answer, tunnel, forward. A request to forward is decided once its body has been
+ * inspected.
+ */
 function deliver(
   outgoing: Outgoing,
   record: RequestRecord,
@@ -123,7 +126,7 @@ async function sendInspected(
   }
 }
 
-/** @param inspected what goes out in place of the client's body */
+/** @param inspected what is sent in place of the client's body */
 function send(
   outgoing: Outgoing,
   record: RequestRecord,

@@ -28,7 +28,7 @@ export interface UpstreamRequest {
   readonly proxied: boolean;
   /** A watch of which no BOOKMARK event may reach the client. */
   readonly dropsBookmarks: boolean;
-  /** The API server itself answers, so that what is said of Stonegate's rights is its own word; false without it. */
+  /** The API server itself responds, so that a refusal of Stonegate's rights in it is genuine; false without it. */
   readonly ownAnswer?: boolean;
   /** The whole body, if it was read before; else it is the exchange's. */
   readonly body?: Buffer;

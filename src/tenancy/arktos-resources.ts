@@ -1,6 +1,7 @@
 /**
- * The resources that an Arktos API server has by itself, outside of the core group, which has no custom ones. None of them
- * is shared by tenants but those that `CLUSTER_SCOPED` names. One that is missing here costs a look into discovery.
+ * The resources that an Arktos API server has by itself, outside of the core group, which has no custom ones. None of
+ * them is shared by tenants but those that `CLUSTER_SCOPED` names. One that is missing here costs a request for
+ * discovery.
  */
 const RESOURCES: Readonly<Record<string, string>> = {
   'apiregistration.k8s.io': 'apiservices',

@@ -12,7 +12,7 @@ const DEFINING: ReadonlyMap<string, string> = new Map([
 ]);
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
-/** Whose discovery it is: one tenant's, or everybody's. */
+/** Whose discovery it is: one tenant's, or all tenants'. */
 export type DiscoveryChange = { readonly owner: TenantName | undefined };
 
 /**

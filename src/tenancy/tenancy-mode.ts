@@ -71,10 +71,10 @@ export interface TenancyMode {
   readonly hiddenResources: ReadonlySet<string>;
   /** The API groups of which nothing is left then; clients take an empty group for a broken one. */
   readonly hiddenGroups: ReadonlySet<string>;
-  /** `filtered` where the API server's BOOKMARK events hold objects of other tenants: then they are dropped. */
+  /** `filtered` if the API server's BOOKMARK events hold objects of other tenants: then they are dropped. */
   readonly watchEvents: 'filtered' | 'asTheyAre';
-  /** `refused` where the API server numbers fields otherwise than Kubernetes, so that each reads what the other did not say. */
+  /** `refused` if the API server numbers fields differently from Kubernetes, so that each would read another object. */
   readonly protobuf: 'refused' | 'asItIs';
-  /** `refused` where the API server ignores `sendInitialEvents`, so that clients wait for a bookmark that never comes. */
+  /** `refused` if the API server ignores `sendInitialEvents`, so that clients wait for a bookmark that never comes. */
   readonly watchLists: 'refused' | 'asTheyAre';
 }

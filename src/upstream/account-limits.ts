@@ -1,7 +1,7 @@
 /**
  * How the connections to the API server are shared among the accounts: tenants, the sources of unknown credentials, and
- * Stonegate itself. Each of the three has a part that the others cannot take, and within a part no tenant and no address
- * can take everything.
+ * Stonegate itself. Each of the three has a part that the others cannot take, and within a part no tenant and no
+ * address can take everything.
  */
 import type { Account } from '../api/account.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -26,8 +26,8 @@ const MAX_RESERVED_FOR_SOURCES = 64;
 /** Closed connections of one key: a few are ordinary, thousands are not. */
 const CLOSINGS = { burst: 64, perSecond: 20 };
 /**
- * Long-running requests that a tenant opens: each may need a connection of its own. All watches that a tenant may have by
- * default come back at once after a restart.
+ * Long-running requests that a tenant opens: each may need a connection of its own. All watches that a tenant may have
+ * by default are opened again at once after a restart.
  */
 const OPENINGS = { burst: 5_000, perSecond: 50 };
 
@@ -43,7 +43,10 @@ export interface AccountLimitsOptions {
 export interface AccountLimits {
   /** Holds a slot as long as the request has a connection. */
   connectionsOf(account: Account): KeyLimiter;
-  /** For requests that may run for ever: how many begin, not how many there are. Undefined for an account without a limit. */
+  /**
+   * For requests that may run for ever: how many begin, not how many there are. Undefined for an account without a
+   * limit.
+   */
   openingsOf(account: Account): KeyLimiter | undefined;
   /** Refuses whatever waits. */
   destroy(): void;
@@ -78,7 +81,7 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
   const openings = new Limiter({
     ...common,
     slots: Number.POSITIVE_INFINITY,
-    // Taken for a moment only: it is the slot's way back that is limited.
+    // Each slot is held for a moment only; `closings` limits how soon it is free again.
     slotsPerKey: 1,
     closings: OPENINGS,
     full: tenantQueueFull,

@@ -32,7 +32,7 @@ export interface CallRequest {
   readonly leaving: Leaving;
 }
 
-/** Bytes of a body that the listener takes from the client before anyone reads it: the window of an HTTP/2 stream. */
+/** Bytes of a body that the listener takes from the client before they are read: the window of an HTTP/2 stream. */
 const BODY_AHEAD = 256 * 1024;
 /** Of the objects that stand for a request, and of its connection to the client, roughly. */
 const REQUEST_BYTES = 8 * 1024;

@@ -1,6 +1,6 @@
 /**
- * One request to the API server: its account's slot, its time limits, the client's leaving, and the one retry. What becomes of
- * the answer is the sink's business, what stands on the wire the connection's.
+ * One request to the API server: its account's slot, its time limits, the client's cancellation, and the one retry. The
+ * sink handles the response, the connection what is on the wire.
  */
 import type { Readable } from 'node:stream';
 import type { StatusError } from '../errors/status-error.ts';
@@ -144,7 +144,8 @@ class Call implements AnswerHandler, Flow, Waiter {
 
   onFailure(error: Error): void {
     if (!this.#mayBeRepeated(error)) {
-      // Lost before any byte of an answer is the API server's doing; all else its clients and workloads can cause as they like.
+      // A connection that is lost before any byte of a response was closed by the API server; clients and workloads can
+      // cause all else.
       this.#hasClosed = this.#answering || (this.#errand?.sent === true && !isConnectionLoss(error));
       this.#fail(error);
       return;
@@ -182,7 +183,7 @@ class Call implements AnswerHandler, Flow, Waiter {
     this.#breakOff();
   };
 
-  /** @returns whether the connection reads on, for nobody, and gives the slot back when it has done so */
+  /** @returns whether the connection reads and discards the rest, and gives the slot back at the end of it */
   #discard(): boolean {
     if (!this.#request.discardable || this.#errand === undefined) return false;
     return this.#errand.handOver(

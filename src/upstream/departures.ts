@@ -76,8 +76,9 @@ export function createDepartures(options: DepartureOptions): Departures {
 }
 
 /**
- * Two pools, so that those who open thousands of watches do not take the connections of short requests. No more requests wait
- * in the first than it has connections: each has a slot of its account's limiter, and there are no more slots.
+ * Two pools, so that those who open thousands of watches do not take the connections of short requests. No more
+ * requests wait in the first than it has connections: each has a slot of its account's limiter, and there are no more
+ * slots.
  */
 function lanes(
   connection: ConnectionOptions,

@@ -1,5 +1,5 @@
 /**
- * Reads the response to a cancelled request to its end and throws it away, so that the connection can be used again:
+ * Reads the response to a cancelled request to its end and discards it, so that the connection can be used again:
  * over HTTP/1.1 a request can only be cancelled by closing its connection, and each new one costs the API server a TLS
  * handshake (decision 0006). The connection is closed if there is too much to read or it takes too long.
  */
@@ -19,11 +19,11 @@ export class DiscardedResponse implements AnswerHandler {
 
   /**
    * @param timers of `DISCARD_TIMEOUT`
-   * @param onDone called once, and told whether the connection was closed
+   * @param onDone called once, with whether the connection was closed
    */
   constructor(connection: PooledConnection, timers: IdleTimers, onDone: (closed: boolean) => void) {
     this.#onDone = onDone;
-    // Never touched: not the silence counts but the whole time.
+    // Never renewed: it bounds the whole time, not the silence.
     this.#timer = timers.start(() => connection.fail(new Error('a cancelled request takes too long')));
   }
 

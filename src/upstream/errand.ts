@@ -27,7 +27,7 @@ export class Errand {
   }
 
   /**
-   * Nobody wants the answer any more; nothing is told from now on.
+   * The request is cancelled; its handler is not called from now on.
    *
    * @returns whether a connection was closed with it
    */
@@ -45,7 +45,7 @@ export class Errand {
   }
 
   /**
-   * Somebody else takes the rest of the answer; nothing is told from now on.
+   * Another handler takes the rest of the answer; this one is not called from now on.
    *
    * @returns whether there is one: no other than a request that was sent as a whole has an answer
    */

@@ -133,7 +133,7 @@ function leavingOfClient({ leaving, signal }: Exchange): Leaving {
   return leaving ?? leavingOf(signal);
 }
 
-/** A watch has no end of its own: it ends with its client, with its access, or with the server it goes through. */
+/** A watch has no end of its own: it ends with its client, with its access, or with the server that relays it. */
 function endOf(exchange: Exchange, { endless, ending }: UpstreamRequest): Leaving {
   const client = leavingOfClient(exchange);
   const leaving = ending === undefined ? client : firstOf(client, ending);
@@ -211,8 +211,8 @@ class ToClient implements Sink {
   }
 
   /**
-   * A watch ends in good order if the server is stopping or the user's access has ended, so that the client watches on;
-   * all else by breaking the connection, since a second status line would be a lie (RFC 9112 §8).
+   * A watch is ended cleanly if the server is stopping or the user's access has ended, so that the client watches on.
+   * For all else the connection is aborted: a response that ended cleanly would be taken for complete (RFC 9112 §8).
    */
   brokeOff(result: CallResult): CallResult {
     const stopping = this.#endless && this.#exchange.draining?.aborted === true;

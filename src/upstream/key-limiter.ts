@@ -81,7 +81,7 @@ export class KeyLimiter extends Place {
 
   /**
    * @param bytes that the request holds in memory while it waits
-   * @returns undefined if there is no room; the waiter is not told then
+   * @returns undefined if there is no room; the waiter is not called then
    */
   enqueue(waiter: Waiter, bytes: number): QueuedRequest | undefined {
     const { queue } = this.#all.options;
@@ -106,8 +106,8 @@ export class KeyLimiter extends Place {
   }
 
   /**
-   * The connection is closed: a next request needs a new one. So the key's slot stays taken if that happens too often; other keys
-   * may use the connection's place at once.
+   * The connection is closed: a next request needs a new one. So the key's slot stays taken if that happens too often;
+   * other keys may use the connection's place at once.
    */
   releaseClosed(): void {
     if (this.#refill() >= 1) {

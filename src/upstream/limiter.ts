@@ -125,7 +125,7 @@ export class Limiter implements AllKeys {
 
   #sweep(): void {
     for (const [name, key] of this.#keys) if (key.unused) this.#keys.delete(name);
-    // If nearly all are in use, the next sweep has to be worth it again.
+    // If nearly all are in use, the next sweep waits until there are twice as many, so that sweeps stay rare.
     this.#sweepAt = Math.max(MANY_KEYS, this.#keys.size * 2);
   }
 }

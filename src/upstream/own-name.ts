@@ -1,6 +1,6 @@
 /**
- * Under which name the API server knows Stonegate, as far as the credential tells: the common name of a certificate, or the
- * account of a service account's token. An opaque token tells nothing.
+ * Stonegate's user name at the API server, as far as the credential shows it: the common name of a certificate, or the
+ * account of a service account's token. An opaque token shows no name.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/
  */
 import { X509Certificate } from 'node:crypto';
@@ -19,7 +19,7 @@ function commonNameOf(cert: string | Buffer): string | undefined {
     const name: unknown = new X509Certificate(cert).toLegacyObject().subject.CN;
     return typeof name === 'string' ? name : undefined;
   } catch {
-    // What is no certificate fails where connections are opened, and is told there.
+    // An invalid certificate fails when connections are opened, and is reported then.
     return undefined;
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Recognizes the API server's refusal to let Stonegate impersonate. It is about Stonegate's own rights, so no client may
- * take it for an answer about its own: it happens for a moment after each start of an API server, and if a right is missing.
+ * Recognizes the API server's refusal to let Stonegate impersonate. It is about Stonegate's own rights, so no client
+ * may take it for a response about its own rights. It happens for a moment after each start of an API server, and if a
+ * right is missing.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/filters#WithImpersonation
  */
 import { StatusError } from '../errors/status-error.ts';
@@ -20,13 +21,13 @@ export interface ImpersonationRefusal {
 /** A Status is a few hundred bytes; what is longer is passed on unread. */
 const MAX_BYTES = 4096;
 const GO_STRING = String.raw`"((?:[^"\\]|\\.)*)"`;
-/** From the beginning, where no user's text can stand before it. The object's name may be mangled by the server. */
+/** From the beginning, since no user's text can stand before it. The object's name may be mangled by the server. */
 const MESSAGE = new RegExp(
   String.raw`^(users|groups|uids|userextras|serviceaccounts)(?:\.authentication\.k8s\.io)? (?:${GO_STRING} )?is forbidden: User ${GO_STRING} cannot impersonate(?::[a-z-]+)? resource "\1(?:/([^"\\]+))?" in API group "(?:authentication\.k8s\.io)?" `,
 );
 
 export interface OwnRefusalsOptions {
-  /** Stonegate's user at the API server; undefined if its credential does not tell. */
+  /** Stonegate's user at the API server; undefined if its credential does not show it. */
   readonly ownName: string | undefined;
   readonly logger: Logger;
 }
@@ -56,7 +57,7 @@ export class OwnRefusals {
     return { resource, ...(extraKey === undefined ? {} : { extraKey }) };
   }
 
-  /** @returns what its client is told */
+  /** @returns the client's response */
   report(refusal: ImpersonationRefusal): StatusError {
     this.#options.logger.error({ ...refusal }, 'the API server does not let Stonegate impersonate');
     return new StatusError(

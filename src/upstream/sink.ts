@@ -17,13 +17,13 @@ export interface Sink {
   /**
    * The answer ended before its end, or there was none because its client left. A throw refuses the request.
    *
-   * @returns how it ended for whoever waits
+   * @returns how it ended for the caller
    */
   brokeOff(result: CallResult): CallResult;
 }
 
 export interface CallResult {
-  /** 0 where the client left before there was one. */
+  /** 0 if the client left before there was one. */
   readonly status: number;
   readonly aborted: boolean;
 }

@@ -54,7 +54,7 @@ export function createTunneller(options: TunnelOptions): OwnedTunneller {
   };
 }
 
-/** What is held tells of its head when it is sent. */
+/** A held response reports its head when it is sent. */
 const SILENT: RelayHooks = { onHead() {} };
 
 const LEFT: Opened = { kind: 'left' };
@@ -124,8 +124,8 @@ async function begin(
 }
 
 /**
- * Nobody reads from a connection that waits to be upgraded, and what is not read does not tell that it has
- * ended. Reading nothing (`read(0)`) shows the end and leaves the bytes.
+ * A connection that waits to be upgraded is not read, and so does not report that it has ended. Reading nothing
+ * (`read(0)`) shows the end and leaves the bytes.
  */
 function watchForLeaving(socket: Duplex, onLeave: () => void): () => void {
   const look = (): void => {

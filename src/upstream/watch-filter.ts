@@ -1,7 +1,8 @@
 /**
  * Drops the BOOKMARK events of a watch. An Arktos API server fills them with whole objects of any tenant, secrets
- * included, whether the client asked for bookmarks or not. Each event is one line of JSON, and its first bytes decide, so
- * that nothing is parsed or held back. https://kubernetes.io/docs/reference/using-api/api-concepts/#watch-bookmarks
+ * included, whether the client asked for bookmarks or not. Each event is one line of JSON, and its first bytes decide,
+ * so that nothing is parsed or held back.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#watch-bookmarks
  */
 import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerValues } from '../lib/header-list.ts';

@@ -1,12 +1,12 @@
 /**
- * What one evaluation may cost: as much as kube-apiserver allows, counted in its way. A token's holder may choose what is in
- * a claim, so that this bounds what a request can cost.
+ * What one evaluation may cost: as much as kube-apiserver allows, counted in its way. A token's holder may choose what
+ * is in a claim, so that this bounds what a request can cost.
  * https://kubernetes.io/docs/reference/using-api/cel/#resource-constraints
  */
 import { BudgetSpent } from './error.ts';
 
 const LIMIT = 1_000_000;
-/** Of a character that is looked at. */
+/** Of a character that is read. */
 const TRAVERSAL = 0.1;
 /** Of a character of a pattern. */
 const PATTERN = 0.25;

@@ -1,5 +1,5 @@
 /**
- * What the type-checker is told and what it finds out.
+ * The input and the results of the type-checker.
  */
 import type { Node } from './ast.ts';
 import type { Declaration, Overload } from './declarations.ts';

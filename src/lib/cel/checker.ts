@@ -181,7 +181,7 @@ class Checker {
     return types.unwrapped(type);
   }
 
-  /** Of what does not fit together, anything: literals that may not be mixed are looked at later. */
+  /** Of what does not fit together, anything: literals that may not be mixed are checked later. */
   #join(previous: Type | undefined, current: Type): Type {
     if (previous === undefined) return current;
     return this.#assign(previous, current) ? types.mostGeneral(previous, current) : types.DYN;

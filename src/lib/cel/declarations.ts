@@ -1,6 +1,6 @@
 /**
- * Declares functions by their signatures, as the documents of CEL write them: `string.split(string, int): list<string>` is
- * called on a string, `size(list<A>): int` is not. Letters are type parameters.
+ * Declares functions by their signatures, as the documents of CEL write them: `string.split(string, int): list<string>`
+ * is called on a string, `size(list<A>): int` is not. Letters are type parameters.
  */
 import type { Budget } from './budget.ts';
 import type { Type } from './types.ts';
@@ -23,9 +23,9 @@ export interface Overload {
 export interface Declaration {
   readonly name: string;
   readonly overloads: readonly Overload[];
-  /** For all overloads; it looks at its arguments itself. */
+  /** For all overloads; it checks its arguments itself. */
   readonly any?: Run;
-  /** Whether the overloads look at their arguments themselves. */
+  /** Whether the overloads check their arguments themselves. */
   readonly unguarded: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Claims whose names are no identifiers, as kube-apiserver has them in expressions: `claims.example__dot__com` is the claim
- * `example.com`. Its rules are followed exactly, also where they find nothing.
+ * Claims whose names are no identifiers, as kube-apiserver has them in expressions: `claims.example__dot__com` is the
+ * claim `example.com`. Its rules are followed exactly, also if they find nothing.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/cel#Unescape
  */
 

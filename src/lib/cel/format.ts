@@ -97,7 +97,7 @@ function grouped(value: number, precision: number): string {
   return fraction === undefined ? groups : `${groups}.${fraction}`;
 }
 
-/** `%.*f`: what lies in the middle goes to the even side, where `toFixed` takes the larger. */
+/** `%.*f`: a tie is rounded to even, though `toFixed` takes the larger. */
 function exactFixed(value: number, precision: number): string {
   const sign = value < 0 || Object.is(value, -0) ? '-' : '';
   const bits = new BigUint64Array(Float64Array.of(Math.abs(value)).buffer)[0] ?? 0n;
@@ -190,7 +190,7 @@ const KINDS: Readonly<Record<string, ReadonlySet<string>>> = {
   e: new Set(['double', 'string']),
 };
 
-/** What can be told of `"…".format([…])` before it runs: the number of arguments, and the types that are known. */
+/** What is known of `"…".format([…])` before it runs: the number of arguments, and the types that are known. */
 export function formatFault(format: string, args: readonly Node[], { typeOf }: Checked): string | undefined {
   let next = 0;
   for (const { groups } of format.matchAll(CLAUSE)) {

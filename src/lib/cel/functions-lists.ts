@@ -1,6 +1,7 @@
 /**
  * The functions on lists and sets of cel-go and of Kubernetes, and those that macros of maps expand into.
- * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library; https://pkg.go.dev/github.com/google/cel-go/ext#Lists
+ * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library;
+ * https://pkg.go.dev/github.com/google/cel-go/ext#Lists
  */
 import type { Budget } from './budget.ts';
 import type { Declarations, Functions, Run } from './declarations.ts';

@@ -1,6 +1,7 @@
 /**
  * Regular expressions as RE2 has them, which no text makes slow. RE2's port is used here alone.
- * https://github.com/google/re2/wiki/Syntax; https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-regex-library
+ * https://github.com/google/re2/wiki/Syntax;
+ * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-regex-library
  */
 import { RE2JS, RE2JSException } from 're2js';
 import type { Budget } from './budget.ts';

@@ -1,6 +1,6 @@
 /**
- * The string functions of cel-go, in the version that Kubernetes has. They count code points, map the case of ASCII alone,
- * and trim what Unicode calls White_Space.
+ * The string functions of cel-go, in the version that Kubernetes has. They count code points, map the case of ASCII
+ * alone, and trim what Unicode calls White_Space.
  * https://pkg.go.dev/github.com/google/cel-go/ext#Strings
  */
 import type { Budget } from './budget.ts';
@@ -67,7 +67,7 @@ function outOfRange(): EvaluationFault {
   return new EvaluationFault('index out of range');
 }
 
-/** From the first character that is looked at. */
+/** From the first character that is compared. */
 function indexOf(text: string, part: string, from: number): bigint {
   if (part === '') return BigInt(from);
   if (from < 0) throw outOfRange();

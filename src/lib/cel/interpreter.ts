@@ -1,5 +1,6 @@
 /**
- * Evaluates a checked expression as cel-go does: what fails is an error until an operator that can do without absorbs it.
+ * Evaluates a checked expression as cel-go does: a failed part is an error, until an operator that does not need the
+ * part absorbs it.
  * https://github.com/google/cel-go/tree/master/interpreter
  */
 import type { Call, Comprehension, Ident, ListNode, Node, Select } from './ast.ts';

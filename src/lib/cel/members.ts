@@ -1,6 +1,6 @@
 /**
- * What is within a value: a member by field or index, the items that a comprehension runs over, and whether they are of the
- * types that a function takes.
+ * What is within a value: a member by field or index, the items that a comprehension runs over, and whether they are of
+ * the types that a function takes.
  */
 import { type Node, qualifiedName } from './ast.ts';
 import type { Overload } from './declarations.ts';
@@ -80,7 +80,7 @@ export function fits(overload: Overload, args: readonly Value[], unguarded: bool
   return unguarded || overload.args.every((type, index) => isOfType(args[index] ?? null, type));
 }
 
-/** Of lists and maps the first member tells, as cel-go looks at it. */
+/** Of lists and maps the first member decides, as in cel-go. */
 function isOfType(value: Value, type: Type): boolean {
   if (type.kind === 'dyn' || type.kind === 'any' || type.kind === 'param') return true;
   if (type.name !== runtimeType(value)) return false;
