@@ -198,10 +198,7 @@ export function pipelineOf(
     tunneller: upstream,
     undecided: new Usage(),
     streams,
-    discoveryChanged(owner) {
-      // In the other mode discovery is forwarded, and nothing of it is kept.
-      if (mode.readsTenantFromPath) changes.changed(owner);
-    },
+    discoveryChanged: (owner) => changes.changed(owner),
     writeStatus,
   };
   return {

@@ -10,6 +10,7 @@
  * A record lives longer than any entry from before its drop, and may be forgotten then.
  */
 import type { Clock } from '../lib/clock.ts';
+import { documentsTag, isDocumentsTag } from '../lib/drop-tags.ts';
 import { type Epoch, formatEpoch, MAX_RECORD_BYTES, parseEpoch } from './epoch-record.ts';
 import { createKnownEpochs, type StampedEpochs } from './known-epochs.ts';
 import type { SealingKey } from './sealing-key.ts';
@@ -66,6 +67,8 @@ export interface Epochs {
    * @throws Error where Redis does not take it
    */
   raise(tags: readonly string[]): Promise<void>;
+  /** Grows with each epoch learned of anything but documents. */
+  readonly revocations: number;
   /** Whether any replica has raised it, as far as that is remembered. Where Redis does not answer: whether this one knows. */
   wasRaised(tag: string): Promise<boolean>;
 }
@@ -85,7 +88,12 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
   const life = longestLife + CLOCK_SLACK;
   let gaps = 0;
 
-  const idsOf = (tag: string): string[] => keys.map((key) => key.mac('tag', [tag]));
+  /** Those of documents are told apart by all replicas; whose they are is not. */
+  const idsOf = (tag: string): string[] =>
+    keys.map((key) => {
+      const name = key.mac('tag', [tag]);
+      return isDocumentsTag(tag) ? documentsTag(name) : name;
+    });
   const nameOf = (id: string): string => `${keyPrefix}epoch:${id}`;
   const { isCurrent } = known;
 
@@ -179,6 +187,9 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
       return reconfirm(stamp).then(() => isCurrent(stamp));
     },
     isCurrent,
+    get revocations() {
+      return known.revocations;
+    },
     reconfirm,
     async raise(tags) {
       const stamped = tags.map((tag) => ({ tag, ids: idsOf(tag), epoch: 0 }));
