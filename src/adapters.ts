@@ -40,6 +40,12 @@ export interface Keystone {
   readonly contact: FirstContact;
 }
 
+interface OwnRights {
+  readonly rights: AskedUpstreamRights;
+  /** Equal for the same server, the same files of the credential, whatever they contain, and the same questions. */
+  readonly about: string;
+}
+
 /** For one issuer: the document and the keys together. */
 const ISSUER_TIMEOUT = 10_000;
 
@@ -52,9 +58,9 @@ export class Adapters implements TwoStep {
     await upstream.close();
     this.#upstreams.delete(upstream);
   });
-  readonly #rights = createKept<AskedUpstreamRights>(
-    (rights) => rights.stop(),
-    (rights) => rights.start(),
+  readonly #rights = createKept<OwnRights>(
+    ({ rights }) => rights.stop(),
+    ({ rights }) => rights.start(),
   );
   readonly #shared = createKept<Shared>(({ cache }) => cache.close());
   readonly #keystone = createKept<Keystone>(
@@ -93,16 +99,21 @@ export class Adapters implements TwoStep {
     });
   }
 
-  /** What Stonegate's own credential may impersonate. */
+  /** What Stonegate's own credential may impersonate. With a renewed one that is not forgotten, but asked for again. */
   upstreamRights(loaded: LoadedConfiguration): AskedUpstreamRights {
-    const { authentication, tenancy } = loaded.configuration;
+    const { authentication, tenancy, upstream } = loaded.configuration;
     const optionalKeys = optionalExtraKeysOf(authentication);
     const mayBeConstrained = tenancy.mode === 'shared';
     const madeOf = fingerprintOf(upstreamMadeOf(loaded), optionalKeys, mayBeConstrained);
+    const about = fingerprintOf(upstream.server, upstream.credential, optionalKeys, mayBeConstrained);
     const fetcher = this.upstream(loaded);
-    return this.#rights.take(madeOf, () =>
-      createUpstreamRights({ ...this.#around, fetcher, optionalKeys, mayBeConstrained }),
-    );
+    const built = this.#rights.take(madeOf, () => {
+      const { current } = this.#rights;
+      const known = current?.about === about ? { known: current.rights } : {};
+      const options = { ...this.#around, fetcher, optionalKeys, mayBeConstrained, ...known };
+      return { rights: createUpstreamRights(options), about };
+    });
+    return built.rights;
   }
 
   /**

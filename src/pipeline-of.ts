@@ -23,6 +23,7 @@ import { createTenantBoundary } from './authorization/tenant-boundary.ts';
 import { createUpgradePlaces } from './authorization/upgrade-places.ts';
 import type { RequestProvisioning } from './bindings/on-request.ts';
 import { createDocumentCache } from './cache/document-cache.ts';
+import { DocumentChanges } from './cache/document-changes.ts';
 import { createAccessReviewer } from './clients/kube-apiserver.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { createBodyMemory } from './flowcontrol/body-memory.ts';
@@ -107,6 +108,12 @@ export function pipelineOf(
   const { authenticators, readiness } = authenticatorsOf(loaded, adapters, surroundings, mode);
   const roles = roleLookupOf(loaded, adapters, mode);
   const tenantLimit = limits.perTenant && createTenantLimit({ ...limits.perTenant, clock });
+  // One for both caches: what one of them told would be news to the other.
+  const changes = new DocumentChanges({
+    shared: adapters.shared(loaded),
+    period: tenancy.discoveryTTL,
+    ...surroundings,
+  });
   const documentCache = {
     ttl: tenancy.discoveryTTL,
     maxBytes: DISCOVERY_BYTES,
@@ -114,7 +121,7 @@ export function pipelineOf(
     fetches: TENANT_FETCHES,
     sizeOf: ({ body }: Answer) => body.length,
     keep: ({ status }: Answer) => status === 200,
-    shared: adapters.shared(loaded),
+    changes,
     ...surroundings,
   };
   const tenantDocuments = createDocumentCache<Answer>(documentCache);
@@ -194,10 +201,7 @@ export function pipelineOf(
     tunneller: upstream,
     undecided: new Usage(),
     streams,
-    discoveryChanged(owner) {
-      tenantDocuments.changed(owner);
-      if (owner === undefined) systemDocuments.changed(owner);
-    },
+    discoveryChanged: (owner) => changes.changed(owner),
     writeStatus,
   };
   return {

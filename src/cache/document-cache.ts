@@ -4,10 +4,8 @@
  */
 import type { Clock } from '../lib/clock.ts';
 import type { DocumentCache, DocumentRequest } from '../lib/document-cache.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import { DocumentChanges } from './document-changes.ts';
-import type { SharedCache } from './shared-cache.ts';
+import type { DocumentChanges } from './document-changes.ts';
 import { SharedFlight } from './shared-flight.ts';
 import { Turns, type TurnsOptions } from './turns.ts';
 
@@ -26,10 +24,9 @@ export interface DocumentCacheOptions<T> {
   readonly sizeOf: (document: T) => number;
   /** Whether a document is fit to be kept: an answer other than 200 is not. */
   readonly keep: (document: T) => boolean;
-  /** By which replicas tell each other of changes. */
-  readonly shared: Pick<SharedCache, 'mark' | 'stamp' | 'confirm' | 'drop'>;
+  /** Of the owners; caches of the same documents have them in common. Its `period` must be `ttl` at least. */
+  readonly changes: Pick<DocumentChanges, 'isRecent'>;
   readonly clock: Clock;
-  readonly logger: Logger;
   readonly telemetry: Telemetry;
 }
 
@@ -51,11 +48,10 @@ interface Share<T> {
 const ENTRY_BYTES = 256;
 
 export function createDocumentCache<T>(options: DocumentCacheOptions<T>): DocumentCache<T> {
-  const { clock, telemetry, recentTTL = 0 } = options;
+  const { changes, clock, telemetry, recentTTL = 0 } = options;
   const kept = new KeptDocuments<T>(options);
   const flight = new SharedFlight<T>();
   const turns = new Turns(options.fetches);
-  const changes = new DocumentChanges({ ...options, period: options.ttl });
 
   async function fetch(request: DocumentRequest, load: () => Promise<T>): Promise<T> {
     const askedAt = clock.now();
@@ -81,7 +77,6 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
         turns.run(owner, wanted, () => fetch(request, () => load(wanted))),
       );
     },
-    changed: (owner) => changes.changed(owner),
   };
 }
 

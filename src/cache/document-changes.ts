@@ -24,27 +24,44 @@ interface Seen {
 }
 
 const MAX_TAGS = 10_000;
+/** Milliseconds between two messages to other replicas about one tag: a flood of writes causes no flood of messages. */
+const TELL_INTERVAL = 1_000;
 const NEVER = Number.NEGATIVE_INFINITY;
 
 export class DocumentChanges {
   readonly #options: DocumentChangesOptions;
   readonly #seen = new Map<string, Seen>();
+  /** What the other replicas were told less than an interval ago, and whether it has changed again since. */
+  readonly #told = new Map<string, { again: boolean }>();
 
   constructor(options: DocumentChangesOptions) {
     this.#options = options;
   }
 
   /**
-   * Counts at once in this process; other replicas are notified, and if that fails they may serve what they have
-   * for as long as they keep it.
+   * The owner's documents may have changed. For as long as documents are kept, they are fetched anew each time: a change
+   * may take effect some time after it was made. Counts at once in this process; other replicas are told within a second,
+   * and if that fails they may serve what they have for as long as they keep it.
    *
    * @param owner undefined if it concerns all owners
    */
   changed(owner: string | undefined): void {
-    const { clock, shared, logger } = this.#options;
     const tag = owner === undefined ? ALL_DOCUMENTS_TAG : documentsTag(owner);
-    const changedAt = clock.now();
-    this.#note(tag, changedAt);
+    this.#note(tag, this.#options.clock.now());
+    const told = this.#told.get(tag);
+    if (told === undefined) this.#tell(tag);
+    else told.again = true;
+  }
+
+  #tell(tag: string): void {
+    const { clock, shared, logger } = this.#options;
+    const told = { again: false };
+    this.#told.set(tag, told);
+    clock.after(TELL_INTERVAL, () => {
+      this.#told.delete(tag);
+      if (told.again) this.#tell(tag);
+    });
+    const changedAt = this.#seen.get(tag)?.changedAt ?? clock.now();
     shared.drop([tag]).then(
       // Stamped again, so that this process's own drop does not count as a later change.
       () => this.#note(tag, changedAt),

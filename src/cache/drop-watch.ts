@@ -6,12 +6,12 @@ import type { Drops, DropWatch } from '../flowcontrol/ports.ts';
 import type { Stamp } from './epochs.ts';
 import type { SharedCache } from './shared-cache.ts';
 
-type Watched = Pick<SharedCache, 'mark' | 'stamp' | 'isCurrent' | 'confirm'>;
+type Watched = Pick<SharedCache, 'mark' | 'stamp' | 'isCurrent' | 'confirm' | 'revocations'>;
 
 export function createDrops(shared: Watched): Drops {
   return {
     get learned() {
-      return shared.mark().learned;
+      return shared.revocations;
     },
     watch: (tags) => new TagWatch(shared, tags),
   };

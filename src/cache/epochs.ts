@@ -5,6 +5,7 @@
  * drop, and are written back by each replica that knows a newer one (SECURITY.md has what remains).
  */
 import type { Clock } from '../lib/clock.ts';
+import { documentsTag, isDocumentsTag } from '../lib/drop-tags.ts';
 import { type Epoch, formatEpoch, MAX_RECORD_BYTES, parseEpoch } from './epoch-record.ts';
 import { createKnownEpochs, type StampedEpochs } from './known-epochs.ts';
 import type { SealingKey } from './sealing-key.ts';
@@ -61,6 +62,8 @@ export interface Epochs {
    * @throws Error where Redis does not take it
    */
   raise(tags: readonly string[]): Promise<void>;
+  /** Grows with each epoch learned of anything but documents. */
+  readonly revocations: number;
   /** Whether any replica has raised it, as far as that is remembered. Where Redis does not answer: whether this one knows. */
   wasRaised(tag: string): Promise<boolean>;
 }
@@ -80,7 +83,12 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
   const life = longestLife + CLOCK_SLACK;
   let gaps = 0;
 
-  const idsOf = (tag: string): string[] => keys.map((key) => key.mac('tag', [tag]));
+  /** Those of documents are told apart by all replicas; whose they are is not. */
+  const idsOf = (tag: string): string[] =>
+    keys.map((key) => {
+      const name = key.mac('tag', [tag]);
+      return isDocumentsTag(tag) ? documentsTag(name) : name;
+    });
   const nameOf = (id: string): string => `${keyPrefix}epoch:${id}`;
   const { isCurrent } = known;
 
@@ -174,6 +182,9 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
       return reconfirm(stamp).then(() => isCurrent(stamp));
     },
     isCurrent,
+    get revocations() {
+      return known.revocations;
+    },
     reconfirm,
     async raise(tags) {
       const stamped = tags.map((tag) => ({ tag, ids: idsOf(tag), epoch: 0 }));

@@ -3,6 +3,7 @@
  * means that all entries are dropped rather than that one drop is forgotten.
  */
 import type { Clock } from '../lib/clock.ts';
+import { isDocumentsTag } from '../lib/drop-tags.ts';
 import type { Epoch } from './epoch-record.ts';
 
 /** The epochs that an entry was made under. */
@@ -17,10 +18,16 @@ export interface KnownEpochs {
   get(id: string): Epoch | undefined;
   /** The newest of them; zero where none was ever dropped. */
   newest(ids: readonly string[]): number;
-  /** Takes an epoch that is newer than the one known. */
+  /**
+   * Takes an epoch that is newer than the one known.
+   *
+   * @param id of documents if `isDocumentsTag` says so
+   */
   learn(id: string, epoch: Epoch): void;
   /** Grows with each epoch learned. */
   readonly learned: number;
+  /** The same without those of documents: any tenant may change its own, as often as it likes. */
+  readonly revocations: number;
   /** Whether any of them was learned after `learned` stood at this. */
   changedSince(ids: readonly string[], learned: number): boolean;
   /** Whether nothing of an entry was dropped, as far as is known here. */
@@ -32,6 +39,7 @@ export interface KnownEpochs {
 export function createKnownEpochs(clock: Clock, maxTags: number): KnownEpochs {
   const known = new Map<string, { readonly epoch: Epoch; readonly learned: number }>();
   let learned = 0;
+  let revocations = 0;
   let generation = 0;
 
   function makeRoom(): void {
@@ -63,11 +71,15 @@ export function createKnownEpochs(clock: Clock, maxTags: number): KnownEpochs {
       if (epoch.value <= (known.get(id)?.epoch.value ?? 0)) return;
       if (known.size >= maxTags) makeRoom();
       learned += 1;
+      if (!isDocumentsTag(id)) revocations += 1;
       known.set(id, { epoch, learned });
     },
     changedSince: (ids, mark) => ids.some((id) => (known.get(id)?.learned ?? 0) > mark),
     get learned() {
       return learned;
+    },
+    get revocations() {
+      return revocations;
     },
     get generation() {
       return generation;

@@ -35,6 +35,9 @@ export function createProcessCache({
       for (const tag of tags)
         known.learn(tag, { value: Math.max(now, known.newest([tag]) + 1), until: now + longestLife });
     },
+    get revocations() {
+      return known.revocations;
+    },
     wasDropped: async (tag) => known.newest([tag]) > 0,
     close() {},
   };

@@ -56,6 +56,8 @@ export interface SharedCache {
    * @throws Error where Redis does not take it
    */
   drop(tags: readonly string[]): Promise<void>;
+  /** Grows with each drop that this process learns of, but for those of documents. */
+  readonly revocations: number;
   /** Whether any replica has dropped the tag, as far as that is remembered: longer than any entry lives. */
   wasDropped(tag: string): Promise<boolean>;
   close(): void;
@@ -156,6 +158,9 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
     },
     remove: (key) => store.delete(namesOf(key)),
     drop: epochs.raise,
+    get revocations() {
+      return epochs.revocations;
+    },
     wasDropped: epochs.wasRaised,
     close: () => store.close(),
   };

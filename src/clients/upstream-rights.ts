@@ -33,6 +33,8 @@ export interface UpstreamRightsOptions {
   readonly optionalKeys: readonly string[];
   /** Whether the API server may have constrained impersonation: Arktos has not. */
   readonly mayBeConstrained: boolean;
+  /** What was found before, of the same account at the same API server and of the same keys: it counts until the first response. */
+  readonly known?: Pick<UpstreamRights, 'withheld' | 'constrained'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -49,12 +51,12 @@ export interface AskedUpstreamRights extends UpstreamRights {
   stop(): void;
 }
 
-/** Until the first response, every optional key is omitted and impersonation is taken for unconstrained. */
+/** Until the first response, if nothing is known, every optional key is omitted and impersonation is taken for unconstrained. */
 export function createUpstreamRights(options: UpstreamRightsOptions): AskedUpstreamRights {
-  const { fetcher, optionalKeys, mayBeConstrained, clock, logger } = options;
+  const { fetcher, optionalKeys, mayBeConstrained, known, clock, logger } = options;
   const stopped = new AbortController();
-  let withheld: ReadonlySet<string> = new Set(optionalKeys);
-  let constrained = false;
+  let withheld: ReadonlySet<string> = known?.withheld ?? new Set(optionalKeys);
+  let constrained = known?.constrained ?? false;
   let said = '';
   let timer: Timer | undefined;
   let askedAt = Number.NEGATIVE_INFINITY;

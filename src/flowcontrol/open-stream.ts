@@ -16,7 +16,7 @@ export interface StreamFacts {
   readonly info: ResourceRequest;
   readonly kind: LongRunning;
   readonly tenant: TenantName;
-  /** The user whose credential is on the request, not the one that is impersonated. */
+  /** The user whose credential is on the request, not the one that is impersonated; with all of their extras. */
   readonly user: UserInfo;
   /** What the credential alone proves. */
   readonly identity: Identity;

@@ -23,11 +23,4 @@ export interface DocumentCache<T> {
    * @throws StatusError TenantRateExceeded where too many of the owner's documents are waited for already
    */
   get(request: DocumentRequest, signal: AbortSignal, load: (signal: AbortSignal) => Promise<T>): Promise<T>;
-  /**
-   * The owner's documents may have changed. For as long as documents are kept, they are fetched anew each time: a
-   * change may take effect some time after it was made.
-   *
-   * @param owner undefined if it concerns all owners
-   */
-  changed(owner: string | undefined): void;
 }

@@ -28,3 +28,5 @@ export const endStreamsOfTenantTag = (tenant: string): string => `end-streams:te
 export const documentsTag = (owner: string): string => `documents:${owner}`;
 /** And for all owners. */
 export const ALL_DOCUMENTS_TAG = 'documents';
+export const isDocumentsTag = (tag: string): boolean =>
+  tag === ALL_DOCUMENTS_TAG || tag.startsWith(documentsTag(''));

@@ -19,7 +19,7 @@ type RecheckStages = Pick<Stages, 'clock' | 'authenticators' | 'anonymousAccess'
  * @throws StatusError StreamLimitExceeded
  */
 export function openStream(scoped: Scoped, streams: StreamRegistry): OpenStream | undefined {
-  const { info, tenant, user, proven: identity, credential, sourceIPs } = scoped;
+  const { info, tenant, named: user, proven: identity, credential, sourceIPs } = scoped;
   if (info.longRunning === undefined) return undefined;
   const [source] = sourceIPs;
   return streams.open({ info, kind: info.longRunning, tenant, user, identity, credential, source });

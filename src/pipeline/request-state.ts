@@ -38,6 +38,8 @@ export interface Scoped extends Authenticated {
   /** Whom the credential alone proves; `identity` has the roles that count for this request too. */
   readonly proven: Identity;
   readonly tenant: TenantName;
+  /** Who sent the request, with the extras that Stonegate may not impersonate: the same whatever it may at the moment. */
+  readonly named: UserInfo;
   /** As the API server is to know them: who sent the request, or whom they act as. */
   readonly user: UserInfo;
   /** Who sent the request, where they act as somebody else. */
@@ -70,6 +72,7 @@ export class Passage implements Received {
   sender?: Sender;
   proven?: Identity;
   tenant?: TenantName;
+  named?: UserInfo;
   user?: UserInfo;
   impersonator?: UserInfo;
   authorized?: true;
@@ -101,17 +104,22 @@ export function becomeAuthenticated(
   passage.sender = sender;
 }
 
-/** @param identity with the roles that count for this request too */
+/**
+ * @param identity with the roles that count for this request too
+ * @param named who sent it; `user` is the same without what Stonegate may not impersonate
+ */
 export function becomeScoped(
   authenticated: Authenticated,
   identity: Identity,
   tenant: TenantName,
+  named: UserInfo,
   user: UserInfo,
 ): asserts authenticated is Scoped {
   const passage: Passage = authenticated;
   passage.proven = authenticated.identity;
   passage.identity = identity;
   passage.tenant = tenant;
+  passage.named = named;
   passage.user = user;
 }
 

@@ -146,7 +146,7 @@ function scoped(
   // With a client's own token, the API server itself says the extras.
   const user = authenticated.sender.kind === 'client' ? named : withoutWithheld(named, withheld);
   record.user = user;
-  becomeScoped(authenticated, identity, tenant, user);
+  becomeScoped(authenticated, identity, tenant, named, user);
   return authenticated;
 }
 

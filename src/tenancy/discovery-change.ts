@@ -22,8 +22,10 @@ export type DiscoveryChange = { readonly owner: TenantName | undefined };
 export function discoveryChange(
   info: RequestInfo,
   tenant: TenantName,
-  mode: Pick<TenancyMode, 'concernsCluster'>,
+  mode: Pick<TenancyMode, 'concernsCluster' | 'readsTenantFromPath'>,
 ): DiscoveryChange | undefined {
+  // Without tenants in paths discovery is forwarded, and nothing of it is kept.
+  if (!mode.readsTenantFromPath) return undefined;
   if (!info.isResourceRequest || DEFINING.get(info.apiGroup) !== info.resource) return undefined;
   if (!WRITES.has(info.verb)) return undefined;
   const concerned = info.tenant === '' ? tenant : info.tenant;

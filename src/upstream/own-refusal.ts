@@ -5,6 +5,7 @@
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/filters#WithImpersonation
  */
 import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -20,6 +21,7 @@ export interface ImpersonationRefusal {
 
 /** A Status is a few hundred bytes; what is longer is passed on unread. */
 const MAX_BYTES = 4096;
+const LOG_INTERVAL = 60_000;
 const GO_STRING = String.raw`"((?:[^"\\]|\\.)*)"`;
 /** From the beginning, since no user's text can stand before it. The object's name may be mangled by the server. */
 const MESSAGE = new RegExp(
@@ -29,11 +31,14 @@ const MESSAGE = new RegExp(
 export interface OwnRefusalsOptions {
   /** Stonegate's user at the API server; undefined if its credential does not show it. */
   readonly ownName: string | undefined;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
 export class OwnRefusals {
   readonly #options: OwnRefusalsOptions;
+  /** Until when the log says no more of a resource, in milliseconds since the epoch. */
+  readonly #quietUntil = new Map<string, number>();
 
   constructor(options: OwnRefusalsOptions) {
     this.#options = options;
@@ -57,9 +62,18 @@ export class OwnRefusals {
     return { resource, ...(extraKey === undefined ? {} : { extraKey }) };
   }
 
-  /** @returns the client's response */
+  /**
+   * If a right is missing, every request is refused: the log says it once a minute for each resource.
+   *
+   * @returns the client's response
+   */
   report(refusal: ImpersonationRefusal): StatusError {
-    this.#options.logger.error({ ...refusal }, 'the API server does not let Stonegate impersonate');
+    const { clock, logger } = this.#options;
+    const now = clock.now();
+    if (now >= (this.#quietUntil.get(refusal.resource) ?? 0)) {
+      this.#quietUntil.set(refusal.resource, now + LOG_INTERVAL);
+      logger.error({ ...refusal }, 'the API server does not let Stonegate impersonate');
+    }
     return new StatusError(
       'UpstreamRefusedCredential',
       "the API server does not let Stonegate act for its users at the moment; if that lasts, only Stonegate's operator can mend it",

@@ -70,7 +70,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const departureOf = departures.of;
   const limits = createAccountLimits({ clock, queueTimeout: timeouts.response, ...options.limits });
   const patience = new IdleTimers(clock, timeouts.response);
-  const refusals = new OwnRefusals({ ownName: ownUserName(credential), logger });
+  const refusals = new OwnRefusals({ ownName: ownUserName(credential), clock, logger });
   const tunneller = createTunneller({ departureOf, limits, timeouts, refusals, ...context });
   return {
     ...createForwarder({ departureOf, limits, patience, timeouts, maxBodyBytes, refusals }),

@@ -12,6 +12,7 @@ import { loadConfiguration, systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { createApiServer } from '../support/apiserver/api-server.ts';
 import { eventually } from '../support/eventually.ts';
+import { startSigningIssuer } from '../support/oidc/signing-issuer.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { createAuthority, type KeyPair } from '../support/tls/authority.ts';
@@ -19,9 +20,9 @@ import { createAuthority, type KeyPair } from '../support/tls/authority.ts';
 const NAMESPACES = '/api/v1/namespaces';
 const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
 
-async function setUp(t: Test) {
+async function setUp(t: Test, configuration: Record<string, object> = {}) {
   const folder = t.testdir();
-  const stonegate = await startStonegate({ folder });
+  const stonegate = await startStonegate({ folder, configuration });
   t.teardown(() => stonegate.close());
   const { app, authority, apiServer } = stonegate;
   const destination = { port: app.address.port, ca: authority.cert };
@@ -193,6 +194,36 @@ t.test('C066 a new token for the API server: the next request carries it, watche
   watch.leave();
   await eventually(async () => /requests_active\{kind="watch"\} 0/.test(await app.metrics.text()));
 });
+
+t.test(
+  'a renewed token for the API server: what Stonegate may impersonate with it stays known',
+  async (t) => {
+    const issuer = await startSigningIssuer();
+    t.teardown(() => issuer.down());
+    const claimMappings = { username: { claim: 'sub', prefix: 'ids:' } };
+    const jwt = [
+      { issuer: { url: issuer.url, audiences: ['kubernetes'] }, claimMappings, tenant: { value: 'acme' } },
+    ];
+    const { app, ask, apiServer, write, sentFor, said } = await setUp(t, { authentication: { jwt } });
+    const exp = Math.floor(Date.now() / 1_000) + 600;
+    const carol = await issuer.sign({ sub: 'carol', aud: 'kubernetes', exp, jti: 'token-1' });
+    const sent = async () => {
+      await ask(carol, NAMESPACES);
+      const headers = apiServer.requests.findLast(({ url }) => url.endsWith('/namespaces'))?.headers ?? {};
+      return Object.keys(headers).filter((name) => name.includes('credential-id')).length;
+    };
+    await eventually(() => said('asked the API server what Stonegate may impersonate') > 0);
+    t.equal(await sent(), 1);
+
+    apiServer.seed.token('the-second-token', { username: 'stonegate' });
+    await write('apiserver-token', 'the-second-token');
+    apiServer.breakNext('500', ({ url = '' }) => url.endsWith('/selfsubjectaccessreviews'));
+    await app.reload();
+    await eventually(() => said('Stonegate could not ask for its own rights') > 0);
+    t.equal(await sent(), 1);
+    t.equal(sentFor('/namespaces'), 'Bearer the-second-token');
+  },
+);
 
 t.test('C066 a new client certificate for the API server: the next connection uses it', async (t) => {
   const { app, ask, authority, apiServer, keystoneToken, configure, write } = await setUp(t);

@@ -121,6 +121,7 @@ async function act(mode: TenancyMode, tenant: TenantName, sent: HeaderField[]): 
         proven: identity,
         sender: { kind: 'stonegate' },
         tenant,
+        named: caller,
         user: caller,
       },
       {

@@ -1,5 +1,6 @@
 /** Discovery documents before an API server that a test plays, cached in one process. */
 import { createDocumentCache } from '../../src/cache/document-cache.ts';
+import { DocumentChanges } from '../../src/cache/document-changes.ts';
 import { createProcessCache } from '../../src/cache/process-cache.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -10,7 +11,11 @@ import { createSystemDiscovery } from '../../src/pipeline/system-discovery.ts';
 import type { UpstreamFetcher } from '../../src/pipeline/upstream.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 
-function documentCache(clock: Clock, { ttl = 5_000, bytes = 1 << 20, recentTTL = 0 } = {}) {
+function documentCache(
+  clock: Clock,
+  changes: DocumentChanges,
+  { ttl = 5_000, bytes = 1 << 20, recentTTL = 0 } = {},
+) {
   return createDocumentCache<Answer>({
     ttl,
     recentTTL,
@@ -19,23 +24,21 @@ function documentCache(clock: Clock, { ttl = 5_000, bytes = 1 << 20, recentTTL =
     fetches: { running: 8, waiting: 256 },
     sizeOf: ({ body }) => body.length,
     keep: ({ status }) => status === 200,
-    shared: createProcessCache({ clock, longestLife: ttl }),
+    changes,
     clock,
-    logger: silentLogger,
     telemetry: noTelemetry,
   });
 }
 
 export function discoveryDocuments(fetcher: UpstreamFetcher, mode: TenancyMode, clock: Clock, ttl = 5_000) {
-  const cache = documentCache(clock, { ttl });
-  const systemCache = documentCache(clock, { ttl, recentTTL: 1_000 });
+  const shared = createProcessCache({ clock, longestLife: ttl });
+  const changes = new DocumentChanges({ shared, period: ttl, clock, logger: silentLogger });
+  const cache = documentCache(clock, changes, { ttl });
+  const systemCache = documentCache(clock, changes, { ttl, recentTTL: 1_000 });
   const system = createSystemDiscovery({ fetcher, cache: systemCache, clock, logger: silentLogger, ttl });
   return {
     documents: createDiscoveryDocuments({ fetcher, cache, mode, system }),
     system,
-    changed(owner: string | undefined) {
-      cache.changed(owner);
-      systemCache.changed(owner);
-    },
+    changed: (owner: string | undefined) => changes.changed(owner),
   };
 }

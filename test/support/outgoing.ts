@@ -31,6 +31,7 @@ export function outgoingOf(
     proven: identity,
     sender: senderOf(identity, { kind: 'bearer', token: 'client-token' }),
     tenant,
+    named: user,
     user,
     authorized: true,
     route: mode.route(info, exchange.method, tenant, user),

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { createDocumentCache } from '../../../src/cache/document-cache.ts';
-import { createProcessCache } from '../../../src/cache/process-cache.ts';
-import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
@@ -21,9 +19,8 @@ function setUp({ ownerBytes = 1000, maxBytes = 2000, running = 2, waiting = 3 } 
     fetches: { running, waiting },
     sizeOf: (text) => text.length,
     keep: (text) => text !== 'not found',
-    shared: createProcessCache({ clock, longestLife: 10_000 }),
+    changes: { isRecent: () => false },
     clock,
-    logger: silentLogger,
     telemetry: noTelemetry,
   });
   const get = (key: string, document = 'document', { owner = 'acme', version = '' } = {}): Promise<string> =>

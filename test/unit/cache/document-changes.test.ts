@@ -1,7 +1,9 @@
 import t from 'tap';
 import { createDocumentCache } from '../../../src/cache/document-cache.ts';
+import { DocumentChanges } from '../../../src/cache/document-changes.ts';
 import { createProcessCache } from '../../../src/cache/process-cache.ts';
 import { createSharedCache, type SharedCache } from '../../../src/cache/shared-cache.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
@@ -13,6 +15,7 @@ const TTL = 10_000;
 
 function replica(clock: ReturnType<typeof createFakeClock>, shared: SharedCache, recentTTL = 0) {
   let fetched = 0;
+  const changes = new DocumentChanges({ shared, period: TTL, clock, logger: silentLogger });
   const cache = createDocumentCache<string>({
     ttl: TTL,
     recentTTL,
@@ -21,9 +24,8 @@ function replica(clock: ReturnType<typeof createFakeClock>, shared: SharedCache,
     fetches: { running: 8, waiting: 8 },
     sizeOf: (text) => text.length,
     keep: () => true,
-    shared,
+    changes,
     clock,
-    logger: silentLogger,
     telemetry: noTelemetry,
   });
   const get = (owner = 'acme') =>
@@ -31,7 +33,7 @@ function replica(clock: ReturnType<typeof createFakeClock>, shared: SharedCache,
       fetched += 1;
       return `${owner} ${fetched}`;
     });
-  return { cache, get };
+  return { changes, get };
 }
 
 function alone(recentTTL = 0) {
@@ -39,50 +41,12 @@ function alone(recentTTL = 0) {
   return { clock, ...replica(clock, createProcessCache({ clock, longestLife: TTL }), recentTTL) };
 }
 
-t.test('after a change nothing of the tenant is cached until the time is over', async (t) => {
-  const { clock, cache, get } = alone();
-  t.equal(await get(), 'acme 1');
-  cache.changed('acme');
-  t.equal(await get(), 'acme 2');
-  clock.advance(TTL - 1);
-  t.equal(await get(), 'acme 3');
-  clock.advance(1);
-  t.equal(await get(), 'acme 4');
-  t.equal(await get(), 'acme 4');
-});
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-t.test('a change of one tenant leaves the others’ documents where they are', async (t) => {
-  const { cache, get } = alone();
-  t.equal(await get('globex'), 'globex 1');
-  cache.changed('acme');
-  t.equal(await get('globex'), 'globex 1');
-});
-
-t.test('a change that concerns everybody concerns everybody', async (t) => {
-  const { cache, get } = alone();
-  t.equal(await get('globex'), 'globex 1');
-  cache.changed(undefined);
-  t.equal(await get('globex'), 'globex 2');
-  t.equal(await get('initech'), 'initech 3');
-  t.equal(await get('initech'), 'initech 4');
-});
-
-t.test('what every tenant needs is cached for a moment even then', async (t) => {
-  const { clock, cache, get } = alone(1_000);
-  t.equal(await get(), 'acme 1');
-  clock.advance(2_000);
-  cache.changed(undefined);
-  t.equal(await get(), 'acme 2');
-  clock.advance(999);
-  t.equal(await get(), 'acme 2');
-  clock.advance(1);
-  t.equal(await get(), 'acme 3');
-});
-
-t.test('replicas with one Redis learn of each other’s changes', async (t) => {
-  const clock = createFakeClock();
+/** Each is another replica's. */
+function sharedCaches(clock: Clock): () => SharedCache {
   const store = createMemoryStore();
-  const shared = () =>
+  return () =>
     createSharedCache({
       store: store.connect(),
       sealingKeys: [Buffer.alloc(32, 1)],
@@ -93,15 +57,102 @@ t.test('replicas with one Redis learn of each other’s changes', async (t) => {
       logger: silentLogger,
       telemetry: noTelemetry,
     });
+}
+
+t.test('after a change nothing of the tenant is cached until the time is over', async (t) => {
+  const { clock, changes, get } = alone();
+  t.equal(await get(), 'acme 1');
+  changes.changed('acme');
+  t.equal(await get(), 'acme 2');
+  clock.advance(TTL - 1);
+  t.equal(await get(), 'acme 3');
+  clock.advance(1);
+  t.equal(await get(), 'acme 4');
+  t.equal(await get(), 'acme 4');
+});
+
+t.test('a change of one tenant leaves the others’ documents where they are', async (t) => {
+  const { changes, get } = alone();
+  t.equal(await get('globex'), 'globex 1');
+  changes.changed('acme');
+  t.equal(await get('globex'), 'globex 1');
+});
+
+t.test('a change that concerns everybody concerns everybody', async (t) => {
+  const { changes, get } = alone();
+  t.equal(await get('globex'), 'globex 1');
+  changes.changed(undefined);
+  t.equal(await get('globex'), 'globex 2');
+  t.equal(await get('initech'), 'initech 3');
+  t.equal(await get('initech'), 'initech 4');
+});
+
+t.test('what every tenant needs is cached for a moment even then', async (t) => {
+  const { clock, changes, get } = alone(1_000);
+  t.equal(await get(), 'acme 1');
+  clock.advance(2_000);
+  changes.changed(undefined);
+  t.equal(await get(), 'acme 2');
+  clock.advance(999);
+  t.equal(await get(), 'acme 2');
+  clock.advance(1);
+  t.equal(await get(), 'acme 3');
+});
+
+t.test('replicas with one Redis learn of each other’s changes', async (t) => {
+  const clock = createFakeClock();
+  const shared = sharedCaches(clock);
   const [one, other] = [replica(clock, shared()), replica(clock, shared())];
   for (const owner of ['acme', undefined]) {
     clock.advance(2 * TTL);
     const before = await other.get();
     t.equal(await other.get(), before);
-    one.cache.changed(owner);
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    one.changes.changed(owner);
+    await settled();
     const after = await other.get();
     t.not(after, before);
     t.not(await other.get(), after);
   }
+});
+
+t.test('of many changes the other replicas are told once a second, and of the last one too', async (t) => {
+  const clock = createFakeClock();
+  const shared = sharedCaches(clock);
+  const own = shared();
+  let told = 0;
+  const one = replica(clock, {
+    ...own,
+    drop(tags) {
+      told += 1;
+      return own.drop(tags);
+    },
+  });
+  const other = replica(clock, shared());
+  await other.get();
+  for (let i = 0; i < 100; i += 1) {
+    one.changes.changed('acme');
+    clock.advance(9);
+    await settled();
+  }
+  t.equal(told, 1);
+  const before = await other.get();
+  clock.advance(100);
+  await settled();
+  t.equal(told, 2);
+  clock.advance(TTL - 1);
+  t.not(await other.get(), before, 'nothing is kept until the time after the last change is over');
+  t.not(await other.get(), await other.get());
+  clock.advance(5_000);
+  t.equal(told, 2, 'and then they are told nothing');
+});
+
+t.test('a change of one tenant is told at once, whatever another tenant changes', async (t) => {
+  const clock = createFakeClock();
+  const shared = sharedCaches(clock);
+  const [one, other] = [replica(clock, shared()), replica(clock, shared())];
+  const before = await other.get();
+  one.changes.changed('globex');
+  one.changes.changed('acme');
+  await settled();
+  t.not(await other.get(), before);
 });

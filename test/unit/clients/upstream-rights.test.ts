@@ -2,6 +2,7 @@ import t from 'tap';
 import { createUpstreamRights } from '../../../src/clients/upstream-rights.ts';
 import type { LogFields } from '../../../src/lib/logger.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
+import type { UpstreamRights } from '../../../src/pipeline/upstream-rights.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { fakeFetcher } from '../../support/outgoing.ts';
 
@@ -18,7 +19,7 @@ interface Server {
   isDown: boolean;
 }
 
-function setUp(changes: Partial<Server> = {}) {
+function setUp(changes: Partial<Server> = {}, known?: Pick<UpstreamRights, 'withheld' | 'constrained'>) {
   const server: Server = { rights: [], words: LEGACY, isDown: false, ...changes };
   const clock = createFakeClock(0);
   const logged: { level: string; fields: LogFields; message: string }[] = [];
@@ -36,6 +37,7 @@ function setUp(changes: Partial<Server> = {}) {
     fetcher,
     optionalKeys: [KEY],
     mayBeConstrained: true,
+    ...(known && { known }),
     clock,
     logger: { ...silentLogger, warn: log('warn'), info: log('info') },
   });
@@ -69,6 +71,17 @@ t.test('a key is omitted until the API server has said that it may be impersonat
   t.same([...rights.withheld], [KEY]);
   await start();
   t.same([...rights.withheld], []);
+});
+
+t.test('what is known already counts until the API server has answered, and then what it says', async (t) => {
+  const known = { withheld: new Set<string>(), constrained: true };
+  const { server, rights, start, advance } = setUp({ isDown: true }, known);
+  t.same([[...rights.withheld], rights.constrained], [[], true]);
+  await start();
+  t.same([[...rights.withheld], rights.constrained], [[], true]);
+  server.isDown = false;
+  await advance(60_000);
+  t.same([[...rights.withheld], rights.constrained], [[KEY], false]);
 });
 
 t.test('without the right to the key it stays omitted, which the log says once', async (t) => {

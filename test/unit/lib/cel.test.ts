@@ -119,9 +119,9 @@ t.test('a number that is none in Go is an error', async (t) => {
 
 t.test('a list of very many elements is mapped and filtered', async (t) => {
   const many = Array.from({ length: 5_000 }, (_, index) => `g${index}`);
-  t.equal(evaluate('size(dyn(claims.many).map(g, "x:" + g))', { many }), 5_000n);
+  t.equal(evaluate('string(size(dyn(claims.many).map(g, "x:" + g)))', { many }), '5000');
   t.equal(evaluate('dyn(claims.many).map(g, g != "g0", "x:" + g)[0]', { many }), 'x:g1');
-  t.equal(evaluate('size(dyn(claims.many).filter(g, g == "g7"))', { many }), 1n);
+  t.equal(evaluate('string(size(dyn(claims.many).filter(g, g == "g7")))', { many }), '1');
   t.match(
     refusal(() => evaluate('dyn(claims.many).map(g, g + 1)', { many: ['a'] })),
     /overload/,

@@ -58,6 +58,7 @@ async function act(headers: HeaderList, options: Options = {}) {
     proven: identity,
     sender: { kind: 'stonegate' } as const,
     tenant,
+    named: caller,
     user: caller,
   };
   const acting = await actAs(scoped, {

@@ -173,7 +173,6 @@ t.test('whatever clients ask and accept, a tenant’s documents of a path have f
         if (request.reusable) keys.add(request.key);
         return { status: 200, headers: [], body: Buffer.alloc(0) };
       },
-      changed() {},
     };
     const fetcher = fakeFetcher(() => new Error('unused'));
     const system = { definitions: async () => undefined, resources: async () => undefined };

@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
-import { silentLogger } from '../../../src/lib/logger.ts';
+import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
 import { OwnRefusals } from '../../../src/upstream/own-refusal.ts';
 import { forbidden } from '../../support/apiserver/statuses.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
 const headers = [['Impersonate-User', 'acme:alice']] as const;
-const reader = (ownName?: string) => new OwnRefusals({ ownName, logger: silentLogger });
+const reader = (ownName?: string) =>
+  new OwnRefusals({ ownName, clock: createFakeClock(), logger: silentLogger });
 
 function attempt(changes: Partial<Parameters<typeof forbidden>[0]> = {}) {
   const { status } = forbidden({
@@ -51,6 +53,25 @@ t.test('the client is told that it is not about the client', async (t) => {
     code: 'UpstreamRefusedCredential',
     http: 503,
   });
+});
+
+t.test('the log says once a minute which right is missing, however many requests are refused', async (t) => {
+  const clock = createFakeClock();
+  const logged: LogFields[] = [];
+  const logger = { ...silentLogger, error: (fields: LogFields) => logged.push(fields) };
+  const refusals = new OwnRefusals({ ownName: 'stonegate', clock, logger });
+  for (let i = 0; i < 100; i += 1) {
+    refusals.report({ resource: 'groups' });
+    refusals.report({ resource: 'userextras', extraKey: `example.com/${i}` });
+  }
+  const first = [{ resource: 'groups' }, { resource: 'userextras', extraKey: 'example.com/0' }];
+  t.same(logged, first);
+  clock.advance(59_999);
+  refusals.report({ resource: 'groups' });
+  t.same(logged, first);
+  clock.advance(1);
+  refusals.report({ resource: 'groups' });
+  t.same(logged, [...first, { resource: 'groups' }]);
 });
 
 t.test('a refusal that says something else is the user’s', async (t) => {
