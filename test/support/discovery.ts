@@ -10,7 +10,7 @@ import { createSystemDiscovery } from '../../src/pipeline/system-discovery.ts';
 import type { UpstreamFetcher } from '../../src/pipeline/upstream.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 
-function documentCache(clock: Clock, { ttl = 5_000, bytes = 1 << 20, recentTTL = 0 } = {}) {
+function documentCache(clock: Clock, { ttl = 5_000, bytes = 1 << 20, recentTTL = 0, kept = [200] } = {}) {
   return createDocumentCache<Answer>({
     ttl,
     recentTTL,
@@ -18,7 +18,7 @@ function documentCache(clock: Clock, { ttl = 5_000, bytes = 1 << 20, recentTTL =
     ownerBytes: bytes,
     fetches: { running: 8, waiting: 256 },
     sizeOf: ({ body }) => body.length,
-    keep: ({ status }) => status === 200,
+    keep: ({ status }) => kept.includes(status),
     shared: createProcessCache({ clock, longestLife: ttl }),
     clock,
     logger: silentLogger,
@@ -28,7 +28,7 @@ function documentCache(clock: Clock, { ttl = 5_000, bytes = 1 << 20, recentTTL =
 
 export function discoveryDocuments(fetcher: UpstreamFetcher, mode: TenancyMode, clock: Clock, ttl = 5_000) {
   const cache = documentCache(clock, { ttl });
-  const systemCache = documentCache(clock, { ttl, recentTTL: 1_000 });
+  const systemCache = documentCache(clock, { ttl, recentTTL: 1_000, kept: [200, 404] });
   const system = createSystemDiscovery({ fetcher, cache: systemCache, clock, logger: silentLogger, ttl });
   return {
     documents: createDiscoveryDocuments({ fetcher, cache, mode, system }),
