@@ -29,7 +29,7 @@ export interface Surroundings {
 
 type RedisConfiguration = NonNullable<CacheConfiguration['redis']>;
 
-export function upstreamCredential(
+function upstreamCredential(
   loaded: LoadedConfiguration,
   credential: UpstreamConfiguration['credential'],
 ) {
@@ -39,7 +39,7 @@ export function upstreamCredential(
 }
 
 /** How the connections to the API server are shared. */
-export function upstreamLimits({ configuration: { limits } }: LoadedConfiguration): UpstreamLimits {
+function upstreamLimits({ configuration: { limits } }: LoadedConfiguration): UpstreamLimits {
   return { tenantQueue: limits.tenantQueue, sources: limits.unknownCredentials.concurrent };
 }
 
