@@ -25,13 +25,13 @@ import { KeystoneParts, type RoleCaches } from './keystone-parts.ts';
 import { createKept, type Keeping, type Kept, keepTogether, type TwoStep } from './lib/kept.ts';
 import {
   fingerprintOf,
+  ownUpstreamOptions,
   type Shared,
   type Surroundings,
   serviceSecret,
   sharedMadeOf,
   sharedOf,
   upstreamMadeOf,
-  upstreamOptions,
 } from './made-of.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
@@ -93,7 +93,7 @@ export class Adapters implements TwoStep {
 
   upstream(loaded: LoadedConfiguration): Upstream {
     return this.#upstream.take(upstreamMadeOf(loaded), () => {
-      const built = createUpstream({ ...this.#around, ...upstreamOptions(loaded) });
+      const built = createUpstream({ ...this.#around, ...ownUpstreamOptions(loaded) });
       this.#upstreams.add(built);
       return built;
     });

@@ -29,36 +29,47 @@ export interface Surroundings {
 
 type RedisConfiguration = NonNullable<CacheConfiguration['redis']>;
 
-export function upstreamCredential(
-  loaded: LoadedConfiguration,
-  credential: UpstreamConfiguration['credential'],
-) {
+function upstreamCredential(loaded: LoadedConfiguration, credential: UpstreamConfiguration['credential']) {
   return 'tokenFile' in credential
     ? { token: loaded.file(credential.tokenFile).toString('utf8').trim() }
     : { cert: loaded.file(credential.certFile), key: loaded.file(credential.keyFile) };
 }
 
 /** How the connections to the API server are shared. */
-export function upstreamLimits({ configuration: { limits } }: LoadedConfiguration): UpstreamLimits {
+function upstreamLimits({ configuration: { limits } }: LoadedConfiguration): UpstreamLimits {
   return { tenantQueue: limits.tenantQueue, sources: limits.unknownCredentials.concurrent };
 }
 
-/** How the API server is reached with Stonegate's own credential. */
-export function upstreamOptions(loaded: LoadedConfiguration) {
-  const { upstream, server, authentication } = loaded.configuration;
+/**
+ * How the API server is reached.
+ *
+ * @param passThrough whether requests with a client's own token occur
+ */
+export function upstreamOptions(
+  loaded: LoadedConfiguration,
+  credential: UpstreamConfiguration['credential'],
+  passThrough: boolean,
+) {
+  const { upstream, server } = loaded.configuration;
   return {
     server: upstream.server,
     ...(upstream.caFile !== undefined && { ca: loaded.file(upstream.caFile) }),
-    credential: upstreamCredential(loaded, upstream.credential),
-    passThrough: authentication.tokenReview !== undefined,
+    credential: upstreamCredential(loaded, credential),
+    passThrough,
     timeouts: { ...upstream.timeouts, body: server.timeouts.body },
     maxBodyBytes: server.limits.bodyBytes,
     limits: upstreamLimits(loaded),
   };
 }
 
+/** With Stonegate's own credential. */
+export function ownUpstreamOptions(loaded: LoadedConfiguration) {
+  const { upstream, authentication } = loaded.configuration;
+  return upstreamOptions(loaded, upstream.credential, authentication.tokenReview !== undefined);
+}
+
 export function upstreamMadeOf(loaded: LoadedConfiguration): string {
-  return fingerprintOf(loaded.configuration.upstream, upstreamOptions(loaded));
+  return fingerprintOf(loaded.configuration.upstream, ownUpstreamOptions(loaded));
 }
 
 export function serviceSecret(

@@ -129,6 +129,7 @@ export function pipelineOf(
     ...documentCache,
     ownerBytes: DISCOVERY_BYTES,
     recentTTL: SYSTEM_RECENT_TTL,
+    keep: ({ status }: Answer) => status === 200 || status === 404,
   });
   const system = createSystemDiscovery({
     ...surroundings,

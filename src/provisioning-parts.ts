@@ -15,7 +15,7 @@ import type { Provisioning } from './bindings/run.ts';
 import { createClusterObjects } from './clients/cluster-objects.ts';
 import type { LoadedConfiguration } from './config/load.ts';
 import { StatusError } from './errors/status-error.ts';
-import { fingerprintOf, type Surroundings, upstreamCredential, upstreamLimits } from './made-of.ts';
+import { fingerprintOf, type Surroundings, upstreamOptions } from './made-of.ts';
 import type { UpstreamFetcher } from './pipeline/upstream.ts';
 import type { TenancyMode } from './tenancy/tenancy-mode.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
@@ -61,18 +61,13 @@ export function provisioningUpstream(
   loaded: LoadedConfiguration,
   around: Surroundings,
 ): Upstream | undefined {
-  const { upstream, server, bindings } = loaded.configuration;
-  if (bindings.credential === undefined) return undefined;
-  return createUpstream({
-    ...around,
-    server: upstream.server,
-    ...(upstream.caFile !== undefined && { ca: loaded.file(upstream.caFile) }),
-    credential: upstreamCredential(loaded, bindings.credential),
-    passThrough: false,
-    timeouts: { ...upstream.timeouts, body: server.timeouts.body },
-    maxBodyBytes: server.limits.bodyBytes,
-    limits: upstreamLimits(loaded),
-  });
+  const options = provisioningUpstreamOptions(loaded);
+  return options && createUpstream({ ...around, ...options });
+}
+
+function provisioningUpstreamOptions(loaded: LoadedConfiguration) {
+  const { credential } = loaded.configuration.bindings;
+  return credential && upstreamOptions(loaded, credential, false);
 }
 
 /** What is made because a user of a domain has come is made on the account of that domain's tenant. */
@@ -82,15 +77,7 @@ export function accountOf(mode: TenancyMode, domain: DomainReference): Account {
 
 /** Equal where `provisioningUpstream` would be built of the same. */
 export function provisioningMadeOf(loaded: LoadedConfiguration): string {
-  const { upstream, server, bindings } = loaded.configuration;
-  return fingerprintOf(
-    upstream,
-    server.timeouts.body,
-    server.limits.bodyBytes,
-    upstreamLimits(loaded),
-    upstream.caFile !== undefined && loaded.file(upstream.caFile),
-    bindings.credential && upstreamCredential(loaded, bindings.credential),
-  );
+  return fingerprintOf(loaded.configuration.upstream, provisioningUpstreamOptions(loaded) ?? {});
 }
 
 /** A domain's tenant and a person's name are exactly those that a token of theirs would be given. */

@@ -81,6 +81,8 @@ export interface JWTStrictness {
   readonly ownKeys: boolean;
   /** A user name that is nothing but its prefix. */
   readonly namedUsers: boolean;
+  /** Half a character (a lone surrogate) in a claim. */
+  readonly wholeCharacters: boolean;
 }
 
 export interface JWTConfiguration {

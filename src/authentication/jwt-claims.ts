@@ -75,6 +75,18 @@ function requireVerifiedEmail(claims: JSONObject, email: string, strict: JWTStri
     throw new UnusableClaims(`${MISSING}the token's "email" is no plain e-mail address`);
 }
 
+/** @throws StatusError IdentityUnusable for half a character, also in a name: replaced, two texts would become one */
+export function requireWholeCharacters(claims: JSONObject): void {
+  const rest: unknown[] = [claims];
+  while (rest.length > 0) {
+    const value = rest.pop();
+    if (typeof value === 'string' && !value.isWellFormed())
+      throw unusable('the token cannot be used: it has half a character in a claim');
+    if (typeof value === 'object' && value !== null)
+      rest.push(...Object.keys(value), ...Object.values(value));
+  }
+}
+
 /** @throws StatusError IdentityUnusable for an empty value, one with control characters, or with blanks at its ends */
 export function requirePrintable(value: string, claim: string): string {
   return requirePrintableText(value, `claim ${quoted(claim)}`);

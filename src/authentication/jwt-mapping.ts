@@ -18,6 +18,7 @@ import {
   requirePrintable,
   requireUnreserved,
   requireVerified,
+  requireWholeCharacters,
   stringClaim,
   stringsClaim,
   UnusableClaims,
@@ -76,7 +77,7 @@ function userOf(verified: VerifiedJWT, configuration: JWTConfiguration): UserInf
 
 /** Made once for a configuration, since compiling is dear. */
 const userReader = oncePer((configuration: JWTConfiguration): Read<UserInfo> => {
-  const { exactNumbers } = configuration.strict;
+  const { exactNumbers, wholeCharacters } = configuration.strict;
   const claimRules = configuration.claimValidationRules.map((rule) =>
     'claim' in rule
       ? requiredValue(rule.claim, rule.requiredValue, configuration.strict)
@@ -88,6 +89,7 @@ const userReader = oncePer((configuration: JWTConfiguration): Read<UserInfo> => 
   const groups = groupsReader(configuration);
   const extra = configuration.claimMappings.extra.map((mapping) => extraReader(mapping, configuration));
   return (verified) => {
+    if (wholeCharacters) requireWholeCharacters(verified.claims);
     for (const require of claimRules) require(verified.claims);
     const user = {
       username: username(verified),

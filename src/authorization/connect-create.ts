@@ -54,7 +54,10 @@ function isPodConnection(info: RequestInfo): info is ResourceRequest {
   );
 }
 
-/** The kubelet's own `exec`, `attach`, `run` and `portForward` are behind it, also with the legacy prefix. */
+/**
+ * The kubelet's own `exec`, `attach`, `run` and `portForward` are behind it, also with the legacy prefix. With that prefix
+ * `upgrade-places.ts` refuses each upgrade before: the check of the verb is a second line of defence.
+ */
 function isNodeProxy(info: RequestInfo): info is ResourceRequest {
   return (
     info.isResourceRequest &&

@@ -89,6 +89,7 @@ const strict = z
       'Ignore keys that the key set gives to another issuer (`issuer`, as Entra ID has it).',
     ),
     namedUsers: on.describe('Refuse a user or a group that is nothing but its prefix.'),
+    wholeCharacters: on.describe('Refuse a token with half a character (a lone surrogate) in a claim.'),
   })
   .prefault({})
   .describe('What is refused that kube-apiserver would accept.');
@@ -164,5 +165,6 @@ export const KUBERNETES_VERIFICATION = {
     completeGroups: false,
     ownKeys: false,
     namedUsers: false,
+    wholeCharacters: false,
   },
 };

@@ -36,5 +36,5 @@ function reasonOf({ outcome }: RequestRecord): unknown {
   const { cause } = error;
   const message = untrustedText(error.message);
   if (cause === undefined) return message;
-  return cause instanceof Error ? `${message}: ${cause.message}` : `${message}: ${String(cause)}`;
+  return `${message}: ${untrustedText(cause instanceof Error ? cause.message : String(cause))}`;
 }

@@ -55,11 +55,11 @@ export interface DiscoveryDocuments {
    */
   get(tenant: TenantName, route: DiscoveryRoute, accept: string, signal: AbortSignal): Promise<Answer>;
   /**
-   * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may be older
-   * than the resource.
+   * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may be older than
+   * the resource. So is one that was made while the system tenant's share in it could not be read.
    *
    * @returns undefined if the tenant has no such resource
-   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
+   * @throws StatusError UpstreamUnavailable (also if what the system tenant shares cannot be read), UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
    */
   resource(
     tenant: TenantName,
@@ -69,11 +69,24 @@ export interface DiscoveryDocuments {
   ): Promise<ResourceDescription | undefined>;
 }
 
+/** Of one version of a group. */
+interface SharedResources {
+  /** The system tenant's. */
+  readonly document: ResourceNames;
+  /** The resources of it that every tenant has. */
+  readonly forced: ReadonlySet<string>;
+}
+
+const NOTHING_SHARED: SharedResources = { document: { groupVersion: '', resources: [] }, forced: new Set() };
+
 /** Of one document: versions of groups that are asked for at once. */
 const PROBES = 8;
+
 export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): DiscoveryDocuments {
   const { fetcher, cache, mode, system } = options;
   const described = new WeakMap<Answer, ResourceNames>();
+  /** Documents that may lack what the system tenant shares: good enough to be shown, not to decide by. */
+  const incomplete = new WeakSet<Answer>();
 
   async function ask(
     tenant: TenantName,
@@ -142,7 +155,7 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
       .filter(({ name }) => definitions.has(name))
       .flatMap(({ name, versions }) => versions.map(({ version }) => ({ group: name, version })));
     const found = await bounded(doubtful, PROBES, async (one) =>
-      (await hasVersion(tenant, one, definitions, signal)) ? [nameOf(one)] : [],
+      (await hasVersion(tenant, one, signal)) ? [nameOf(one)] : [],
     );
     const known = new Set(found.flat());
     return groups.flatMap((group) => {
@@ -156,7 +169,6 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
   async function hasVersion(
     tenant: TenantName,
     groupVersion: GroupVersion,
-    definitions: SystemDefinitions,
     signal: AbortSignal,
   ): Promise<boolean> {
     const route = versionRoute(tenant, groupVersion);
@@ -164,7 +176,8 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     try {
       const answer = await ask(tenant, route, JSON_TYPE, signal);
       if (answer.status !== 404) return true;
-      return (await sharedResources(undefined, groupVersion, definitions, signal)) !== undefined;
+      const shared = await sharedResources(groupVersion, signal);
+      return shared !== undefined && withForced(undefined, shared.document, shared.forced) !== undefined;
     } catch (error) {
       if (error instanceof StatusError && !signal.aborted) return true;
       throw error;
@@ -174,27 +187,27 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
   async function loadResources(route: DiscoveryRoute, answer: Answer, signal: AbortSignal): Promise<Answer> {
     if (answer.status !== 200 && answer.status !== 404) return answer;
     const own = answer.status === 200 ? documentOf(answer, readResourceList) : undefined;
-    const groupVersion = groupVersionOf(route.path);
-    const definitions = groupVersion && (await system.definitions(signal));
-    const all =
-      groupVersion === undefined || definitions === undefined
-        ? own
-        : await sharedResources(own, groupVersion, definitions, signal);
-    if (all === undefined) return answer;
-    return withBody(own === undefined ? JSON_ANSWER : answer, reduceResources(all, mode.hiddenResources));
+    const shared = await sharedResources(groupVersionOf(route.path), signal);
+    const all = shared === undefined ? own : withForced(own, shared.document, shared.forced);
+    const base = own === undefined ? JSON_ANSWER : answer;
+    const document = all === undefined ? answer : withBody(base, reduceResources(all, mode.hiddenResources));
+    if (shared === undefined) incomplete.add(document);
+    return document;
   }
 
-  /** @returns the tenant's own with those that the system tenant shares with every tenant */
+  /** @returns undefined if it cannot be read what the system tenant shares with every tenant */
   async function sharedResources(
-    own: ResourceNames | undefined,
-    { group, version }: GroupVersion,
-    definitions: SystemDefinitions,
+    groupVersion: GroupVersion | undefined,
     signal: AbortSignal,
-  ): Promise<ResourceNames | undefined> {
+  ): Promise<SharedResources | undefined> {
+    if (groupVersion === undefined) return NOTHING_SHARED;
+    const { group, version } = groupVersion;
+    const definitions = await system.definitions(signal);
+    if (definitions === undefined) return undefined;
     const forced = definitions.get(group);
-    if (forced === undefined || forced.size === 0) return own;
-    const ofSystem = await system.resources(group, version, signal);
-    return ofSystem === undefined ? own : withForced(own, ofSystem, forced);
+    if (forced === undefined || forced.size === 0) return NOTHING_SHARED;
+    const document = await system.resources(group, version, signal);
+    return document && { document, forced };
   }
 
   async function describe(
@@ -205,6 +218,10 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     signal: AbortSignal,
   ): Promise<ResourceDescription | undefined> {
     const answer = await get(tenant, route, JSON_TYPE, signal, reusable);
+    if (incomplete.has(answer)) {
+      if (reusable) return undefined;
+      throw unreadable('what the system tenant shares with all tenants cannot be read');
+    }
     if (answer.status === 404) return undefined;
     if (answer.status !== 200) throw unreadable(`its status was ${answer.status}`);
     const known = described.get(answer) ?? documentOf(answer, readResourceList);

@@ -14,13 +14,13 @@ import type { UpstreamAnswer, UpstreamFetcher } from './upstream.ts';
 export interface SystemDiscovery {
   /** @returns undefined if they cannot be read */
   definitions(signal: AbortSignal): Promise<SystemDefinitions | undefined>;
-  /** @returns the resources that the system tenant has in that version; undefined if they cannot be read */
+  /** @returns the resources that the system tenant has in that version, perhaps none; undefined if they cannot be read */
   resources(group: string, version: string, signal: AbortSignal): Promise<ResourceNames | undefined>;
 }
 
 export interface SystemDiscoveryOptions {
   readonly fetcher: UpstreamFetcher;
-  /** Must keep responses with status 200 only, and for a moment also if they changed just now. */
+  /** Must keep responses with status 200 and 404 only, and for a moment also if they changed just now. */
   readonly cache: DocumentCache<UpstreamAnswer>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -63,10 +63,12 @@ export function createSystemDiscovery(options: SystemDiscoveryOptions): SystemDi
     accept: string,
     signal: AbortSignal,
     parse: (body: unknown) => T | undefined,
+    absent?: T,
   ): Promise<T | undefined> {
     if (clock.now() < (unreadableUntil.get(target) ?? 0)) return undefined;
     try {
       const answer = await fetchAsStonegate(target, accept, signal);
+      if (answer.status === 404 && absent !== undefined) return absent;
       if (answer.status !== 200) throw new Error(`its status was ${answer.status}`);
       const known = parsed.get(answer) ?? JSON.parse(answer.body.toString('utf8'));
       parsed.set(answer, known);
@@ -94,7 +96,10 @@ export function createSystemDiscovery(options: SystemDiscoveryOptions): SystemDi
   return {
     definitions: (signal) => read(DEFINITIONS, METADATA_ONLY, signal, readSystemDefinitions),
     resources: (group, version, signal) =>
-      read(`/apis/${group}/${version}`, 'application/json', signal, readResourceList),
+      read(`/apis/${group}/${version}`, 'application/json', signal, readResourceList, {
+        groupVersion: `${group}/${version}`,
+        resources: [],
+      }),
   };
 }
 

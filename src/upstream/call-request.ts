@@ -28,6 +28,8 @@ export interface CallRequest {
   readonly refusalIsTheirs: boolean;
   /** For the answer's head, and between its chunks; without it there is no limit. */
   readonly patience?: IdleTimers | undefined;
+  /** It repeats a request of before: then it is nothing new to connections that are being closed. */
+  readonly takenOn?: boolean;
   /** Who wants the answer. */
   readonly leaving: Leaving;
 }

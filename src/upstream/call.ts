@@ -97,7 +97,7 @@ class Call implements AnswerHandler, Flow, Waiter {
       const head = requestHead(method, target, authority, headers, token, framing);
       if (typeof body === 'function') this.#body = body((fault) => this.#fail(fault));
       const content = typeof body === 'function' ? this.#body : body;
-      const takenOn = this.#repeated || this.#queued !== undefined;
+      const takenOn = this.#request.takenOn === true || this.#repeated || this.#queued !== undefined;
       const errand = pool.send({ method, head, framing, body: content }, this, takenOn);
       // What failed at once has ended already.
       if (this.#settled) errand.abandon();

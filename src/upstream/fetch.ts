@@ -2,11 +2,13 @@
  * What Stonegate asks for answers of its own: the whole answer in memory, bounded, since discovery documents and
  * reviews are of known size and anything larger is not one.
  */
+import type { Account } from '../api/account.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import { leavingOf } from '../lib/leaving.ts';
 import { TooLarge } from '../lib/too-large.ts';
+import type { Usage } from '../lib/usage.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { callUpstream } from './call.ts';
@@ -26,25 +28,36 @@ export interface FetcherOptions {
   readonly patience: IdleTimers;
   readonly refusals: OwnRefusals;
   readonly clock: Clock;
+  /** Counts requests that wait to be repeated: no connection knows of them. */
+  readonly repeating: Usage;
 }
 
 type Fetch = UpstreamFetcher['fetch'];
 
 export function createFetcher(options: FetcherOptions): UpstreamFetcher {
   const fetchOnce = createFetch(options);
-  const { refusals, clock } = options;
+  const { refusals, clock, repeating } = options;
+
+  async function repeat(...[request, signal]: Parameters<Fetch>): Promise<UpstreamAnswer> {
+    const stay = repeating.enter();
+    try {
+      await pause(clock, REFUSAL_PAUSE);
+      return await fetchOnce(request, signal, true);
+    } finally {
+      stay.leave();
+    }
+  }
+
   return {
     async fetch(request, signal) {
       const { sender, headers, method, body } = request;
       const refusalOf = ({ body: said }: UpstreamAnswer) => refusals.read(said, headers);
       // Without an impersonated user any refusal is about Stonegate itself; the caller says what it means.
       const asItself = headerValue(headers, 'impersonate-user') === undefined;
-      let answer = await fetchOnce(request, signal);
+      let answer = await fetchOnce(request, signal, false);
       if (answer.status !== 403 || sender.kind === 'client') return answer;
-      if (method === 'GET' && body === undefined && (asItself || refusalOf(answer) !== undefined)) {
-        await pause(clock, REFUSAL_PAUSE);
-        answer = await fetchOnce(request, signal);
-      }
+      if (method === 'GET' && body === undefined && (asItself || refusalOf(answer) !== undefined))
+        answer = await repeat(request, signal);
       const refusal = answer.status === 403 ? refusalOf(answer) : undefined;
       if (refusal !== undefined) throw refusals.report(refusal);
       return answer;
@@ -52,9 +65,13 @@ export function createFetcher(options: FetcherOptions): UpstreamFetcher {
   };
 }
 
-function createFetch({ departureOf, limits, patience }: FetcherOptions): Fetch {
+function createFetch({
+  departureOf,
+  limits,
+  patience,
+}: FetcherOptions): (...call: [...Parameters<Fetch>, takenOn: boolean]) => ReturnType<Fetch> {
   const memory = new ResponseMemory();
-  return async ({ account, sender, method, target, headers, body }, signal) => {
+  return async ({ account, sender, method, target, headers, body }, signal, takenOn) => {
     const { brief, token } = departureOf(sender);
     const content = body === undefined ? undefined : Buffer.from(body);
     const chunks: Buffer[] = [];
@@ -76,6 +93,7 @@ function createFetch({ departureOf, limits, patience }: FetcherOptions): Fetch {
         discardable: true,
         refusalIsTheirs: sender.kind === 'client',
         patience,
+        takenOn,
         leaving: leavingOf(signal),
       },
       {
@@ -86,7 +104,7 @@ function createFetch({ departureOf, limits, patience }: FetcherOptions): Fetch {
           if (taken + piece.length > MAX_ANSWER_BYTES)
             refused = new TooLarge(`the answer is over ${MAX_ANSWER_BYTES} bytes`);
           else if (memory.take(account, piece.length)) taken += piece.length;
-          else refused = noMemory();
+          else refused = noMemory(account);
           if (refused !== undefined) throw refused;
           chunks.push(piece.copy());
         },
@@ -104,9 +122,11 @@ function createFetch({ departureOf, limits, patience }: FetcherOptions): Fetch {
   };
 }
 
-function noMemory(): StatusError {
+function noMemory({ kind }: Account): StatusError {
+  const reason = 'too many large responses are read at once';
+  if (kind === 'stonegate') return unavailable(reason);
   return new StatusError(
-    'TenantRateExceeded',
-    'Too many requests, please try again later: too many large responses are read at once',
+    kind === 'source' ? 'CredentialRateExceeded' : 'TenantRateExceeded',
+    `Too many requests, please try again later: ${reason}`,
   );
 }

@@ -5,8 +5,9 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { HeaderField } from '../lib/header-list.ts';
+import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import { firstOf, type Leaving, leavingOf } from '../lib/leaving.ts';
+import type { Usage } from '../lib/usage.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
 import type {
   Forwarder,
@@ -22,7 +23,7 @@ import { callUpstream } from './call.ts';
 import type { CallRequest } from './call-request.ts';
 import type { DepartureOf } from './departures.ts';
 import type { IdleTimers } from './idle-timer.ts';
-import { type Framing, framingOf } from './outgoing-headers.ts';
+import { framingOf } from './outgoing-headers.ts';
 import { HeldRefusal, type ImpersonationRefusal, type OwnRefusals } from './own-refusal.ts';
 import { pause, REFUSAL_PAUSE } from './refusal-pause.ts';
 import { RequestBody } from './request-body.ts';
@@ -38,6 +39,8 @@ export interface ForwarderOptions {
   readonly timeouts: { readonly response: number; readonly body: number };
   readonly maxBodyBytes: number;
   readonly refusals: OwnRefusals;
+  /** Counts requests that wait to be repeated: no connection knows of them. */
+  readonly repeating: Usage;
 }
 
 export function createForwarder(options: ForwarderOptions): Forwarder {
@@ -47,12 +50,13 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       const { brief, lasting, token } = options.departureOf(sender);
       const context = longRunning ? lasting : brief;
       const looks = request.ownAnswer === true && sender.kind === 'stonegate';
-      const { limits, refusals } = options;
+      const { limits, refusals, repeating } = options;
+      const isSafe = request.method === 'GET' || request.method === 'HEAD';
 
       function attempt(repeated: boolean): Promise<RelayResult> {
         const { framing, body } = contentOf(request.body, exchange, options, context.clock, longRunning);
-        const readRefusal = looks ? (held: Buffer) => refusals.read(held, request.headers) : undefined;
-        const sink = new ToClient(exchange, request, hooks, readRefusal);
+        const mayRepeat = !repeated && isSafe && framing === 'none';
+        const sink = new ToClient(exchange, request, hooks, looks ? readerOf(mayRepeat) : undefined);
         const result = callUpstream(
           context,
           {
@@ -66,26 +70,37 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
             limiter: longRunning ? limits.openingsOf(account) : limits.connectionsOf(account),
             limits: longRunning ? 'opening' : 'connection',
             // What changes something is cancelled, as every Go proxy does it: it may still be stopped.
-            discardable: !longRunning && (request.method === 'GET' || request.method === 'HEAD'),
+            discardable: !longRunning && isSafe,
             patience: longRunning ? undefined : options.patience,
+            takenOn: repeated,
             leaving: endOf(exchange, request),
           },
           sink,
         );
-        return looks ? result.then((ended) => recognized(sink, ended, framing, repeated)) : result;
+        return looks ? result.then((ended) => recognized(sink, ended, mayRepeat)) : result;
       }
 
       async function recognized(
         { refusal }: ToClient,
         result: RelayResult,
-        framing: Framing,
-        repeated: boolean,
+        mayRepeat: boolean,
       ): Promise<RelayResult> {
         if (refusal === undefined) return result;
-        const isSafe = request.method === 'GET' || request.method === 'HEAD';
-        if (repeated || !isSafe || framing !== 'none') throw refusals.report(refusal);
-        await pause(context.clock, REFUSAL_PAUSE);
-        return attempt(true);
+        if (refusal !== 'untold' && !mayRepeat) throw refusals.report(refusal);
+        const stay = repeating.enter();
+        try {
+          await pause(context.clock, REFUSAL_PAUSE);
+          return await attempt(true);
+        } finally {
+          stay.leave();
+        }
+      }
+
+      /** A response to HEAD has no body that tells whose refusal it is, so that it is repeated, and then passed on. */
+      function readerOf(mayRepeat: boolean): ReadRefusal | undefined {
+        if (request.method !== 'HEAD') return (body) => refusals.read(body, request.headers);
+        const impersonates = headerValue(request.headers, 'impersonate-user') !== undefined;
+        return mayRepeat && impersonates ? () => 'untold' : undefined;
       }
 
       return attempt(false);
@@ -141,13 +156,14 @@ function endOf(exchange: Exchange, { endless, ending }: UpstreamRequest): Leavin
   return !endless || draining === undefined ? leaving : firstOf(leaving, leavingOf(draining));
 }
 
-type ReadRefusal = (body: Buffer) => ImpersonationRefusal | undefined;
+type PossibleRefusal = ImpersonationRefusal | 'untold';
+type ReadRefusal = (body: Buffer) => PossibleRefusal | undefined;
 
 class ToClient implements Sink {
   readonly #exchange: Exchange;
   #response: ResponseWriter;
   readonly #readRefusal: ReadRefusal | undefined;
-  #held: HeldRefusal | undefined;
+  #held: HeldRefusal<PossibleRefusal> | undefined;
   readonly #endless: boolean;
   readonly #ending: StreamEnding | undefined;
   readonly #hooks: RelayHooks;
@@ -191,8 +207,8 @@ class ToClient implements Sink {
     if (this.#held === undefined) this.#hooks.onHead(status);
   }
 
-  /** The API server's refusal to let Stonegate impersonate: then the client was sent nothing. */
-  get refusal(): ImpersonationRefusal | undefined {
+  /** The API server's refusal to let Stonegate impersonate, or what may be one: then the client was sent nothing. */
+  get refusal(): PossibleRefusal | undefined {
     return this.#held?.refusal;
   }
 

@@ -103,27 +103,23 @@ function parse(body: Buffer): unknown {
 }
 
 /** Holds a small JSON response with status 403 until it is known what it says; everything else passes at once. */
-export class HeldRefusal implements ResponseWriter {
+export class HeldRefusal<Refusal = ImpersonationRefusal> implements ResponseWriter {
   readonly #response: ResponseWriter;
   readonly #hooks: RelayHooks;
-  readonly #read: (body: Buffer) => ImpersonationRefusal | undefined;
+  readonly #read: (body: Buffer) => Refusal | undefined;
   #head: readonly [number, HeaderList] | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  #refusal: ImpersonationRefusal | undefined;
+  #refusal: Refusal | undefined;
 
-  constructor(
-    response: ResponseWriter,
-    hooks: RelayHooks,
-    read: (body: Buffer) => ImpersonationRefusal | undefined,
-  ) {
+  constructor(response: ResponseWriter, hooks: RelayHooks, read: (body: Buffer) => Refusal | undefined) {
     this.#response = response;
     this.#hooks = hooks;
     this.#read = read;
   }
 
   /** What was recognized: then nothing of the response was passed on. */
-  get refusal(): ImpersonationRefusal | undefined {
+  get refusal(): Refusal | undefined {
     return this.#refusal;
   }
 

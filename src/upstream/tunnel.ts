@@ -80,6 +80,8 @@ async function runTunnel(
     const opened = slot === undefined ? LEFT : await openUpgrade(options, request, upgrade, signal);
     unwatch();
     if (opened.kind === 'left') {
+      if (request.ending?.left && !gone.signal.aborted && !exchange.signal.aborted)
+        throw request.ending.refusal();
       // The client may have closed only its own half.
       if (!exchange.response.closed) exchange.response.destroy();
       return { status: 0, aborted: true };

@@ -5,6 +5,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import { Usage } from '../lib/usage.ts';
 import type { Forwarder, Tunneller, UpstreamFetcher } from '../pipeline/upstream.ts';
 import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
 import type { UpstreamCredential } from './connection.ts';
@@ -71,13 +72,15 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const limits = createAccountLimits({ clock, queueTimeout: timeouts.response, ...options.limits });
   const patience = new IdleTimers(clock, timeouts.response);
   const refusals = new OwnRefusals({ ownName: ownUserName(credential), clock, logger });
+  const repeating = new Usage();
   const tunneller = createTunneller({ departureOf, limits, timeouts, refusals, ...context });
   return {
-    ...createForwarder({ departureOf, limits, patience, timeouts, maxBodyBytes, refusals }),
-    ...createFetcher({ departureOf, limits, patience, refusals, clock }),
+    ...createForwarder({ departureOf, limits, patience, timeouts, maxBodyBytes, refusals, repeating }),
+    ...createFetcher({ departureOf, limits, patience, refusals, clock, repeating }),
     tunnel: tunneller.tunnel,
     async close() {
       await Promise.all([departures.close(), tunneller.idle()]);
+      await repeating.ended();
     },
     async destroy() {
       limits.destroy();

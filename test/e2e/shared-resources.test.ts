@@ -82,3 +82,16 @@ t.test('if discovery cannot be read, nothing is forwarded: 503', async (t) => {
   t.equal(reply.status, 503);
   t.match(reply.body, /UpstreamUnavailable/);
 });
+
+t.test('if the system tenant’s definitions cannot be read, nothing is forwarded: 503', async (t) => {
+  const { stonegate, bob, seed } = await setUp(t);
+  const things = { ...gadgets, plural: 'things', kind: 'Thing', sharing: 'Forced' };
+  seed.customResource(things, { tenant: 'system' });
+  stonegate.apiServer.breakNext('500', ({ url = '' }) => url.includes('customresourcedefinitions'));
+  for (const time of ['first', 'second']) {
+    const reply = await stonegate.ask(bob, '/apis/example.com/v1/things');
+    t.equal(reply.status, 503, time);
+    t.match(reply.body, /UpstreamUnavailable/);
+  }
+  t.notOk(stonegate.apiServer.requests.some(({ url }) => url.includes('things')));
+});

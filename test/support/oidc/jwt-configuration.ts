@@ -16,6 +16,7 @@ const STRICT: JWTStrictness = {
   completeGroups: true,
   ownKeys: true,
   namedUsers: true,
+  wholeCharacters: true,
 };
 
 export function jwtConfiguration(changes: Partial<JWTConfiguration> = {}): JWTConfiguration {

@@ -56,6 +56,8 @@ export interface RelayOptions {
   readonly ending?: StreamEnding;
   /** Whether a workload answers. */
   readonly proxied?: boolean;
+  /** Whether the API server itself answers. */
+  readonly ownAnswer?: boolean;
   /** Whether it is a watch whose events are filtered. */
   readonly dropsBookmarks?: boolean;
   readonly maxBodyBytes?: number;
@@ -164,6 +166,7 @@ function relay(
     endless: options.endless ?? options.longRunning ?? false,
     ...(options.ending && { ending: options.ending }),
     proxied: options.proxied ?? false,
+    ownAnswer: options.ownAnswer ?? false,
     dropsBookmarks: options.dropsBookmarks ?? false,
   };
   const hooks = { onHead: (status: number) => void heads.push(status) };

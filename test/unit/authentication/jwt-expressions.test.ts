@@ -105,9 +105,14 @@ t.test('names and groups begin with the prefix that is declared for their issuer
   }
 });
 
+t.test('half a character is refused in an expression too', async (t) => {
+  t.throws(() => map({ sub: 'a\ud800' }, bySub), { code: 'IdentityUnusable' });
+});
+
 t.test('groups that overflowed the token are refused by expression too', async (t) => {
   const groups = { groups: { expression: 'claims.?groups.orValue([])' } };
   t.throws(() => map({ sub: 'a', hasgroups: true }, groups), { code: 'GroupsOverflow' });
+  t.throws(() => map({ sub: 'a', _claim_names: { groups: 'src1' } }, groups), { code: 'GroupsOverflow' });
 });
 
 function causeOf(attempt: () => unknown): unknown {

@@ -168,6 +168,25 @@ t.test('names with control characters, or blanks at an end are refused', async (
   }
 });
 
+t.test('a token with half a character is refused: else two names would become one', async (t) => {
+  for (const bad of ['a\ud800', '\udc00a', '\udc00\ud800']) {
+    for (const claims of [
+      { sub: bad },
+      { sub: 'carol', groups: ['dev', bad] },
+      { sub: 'carol', x: { [bad]: [1] } },
+    ])
+      t.throws(() => map(claims), { code: 'IdentityUnusable' });
+    const { strict } = jwtConfiguration();
+    const lenient = { strict: { ...strict, wholeCharacters: false } };
+    t.match(
+      map({ sub: bad }, lenient),
+      { subject: { name: `oidc:${bad.toWellFormed()}` } },
+      'unless it is off',
+    );
+  }
+  t.match(map({ sub: '😀' }), { subject: { name: 'oidc:😀' } }, 'two halves are one character');
+});
+
 t.test('a message never repeats what the token says', async (t) => {
   t.throws(() => map({ sub: 'secret \u0007 name' }), { message: /^((?!secret).)*$/ });
 });

@@ -160,6 +160,19 @@ t.test('a refusal is logged with the cause that the client is not told', async (
   t.match(last(), { reason: /TypeError: x\n/ });
 });
 
+t.test('a token in the cause of a refusal is not logged', async (t) => {
+  const { logger, last } = captured();
+  // Of no known form.
+  const token = `Ab1${'x'.repeat(60)}`;
+  for (const cause of [new Error(`what is ${token}?`), `what is ${token}?`]) {
+    const error = unauthorized(cause);
+    createRequestLog(logger).responseComplete(
+      record('/api', { status: 401, code: error.code, error, aborted: false }),
+    );
+    t.match(last(), { reason: /what is \[redacted\]\?/ });
+  }
+});
+
 t.test('what went well is not logged', async (t) => {
   const { logger, lines } = captured();
   createRequestLog(logger).responseComplete(record('/api', fine));

@@ -84,18 +84,22 @@ t.test('fetching as ourselves', async (t) => {
     });
   });
 
-  t.test('is refused with 429 where one tenant reads too many large answers at once', async (t) => {
-    const relay = await relayFor(t);
-    const account = { kind: 'tenant', tenant: toTenantName('acme') } as const;
-    const large = `HTTP/1.1 200 OK\r\nContent-Length: ${16 * 1024 * 1024}\r\n\r\n${'x'.repeat(15 * 1024 * 1024)}`;
-    const errors: unknown[] = [];
-    for (let index = 0; index < 5; index += 1) {
-      relay.adapter.fetch({ ...VERSION, account }, live).catch((error: unknown) => errors.push(error));
-      (await relay.upstream.next()).send(large);
-    }
-    await eventually(() => errors.length > 0);
-    t.equal(codeOf(errors[0]), 'TenantRateExceeded');
-  });
+  for (const [account, code] of [
+    [{ kind: 'tenant', tenant: toTenantName('acme') }, 'TenantRateExceeded'],
+    [{ kind: 'source', address: '192.0.2.1' }, 'CredentialRateExceeded'],
+    [{ kind: 'stonegate' }, 'UpstreamUnavailable'],
+  ] as const)
+    t.test(`is refused with ${code} if too many large responses to a ${account.kind} are read`, async (t) => {
+      const relay = await relayFor(t);
+      const large = `HTTP/1.1 200 OK\r\nContent-Length: ${16 * 1024 * 1024}\r\n\r\n${'x'.repeat(15 * 1024 * 1024)}`;
+      const errors: unknown[] = [];
+      for (let index = 0; index < 5; index += 1) {
+        relay.adapter.fetch({ ...VERSION, account }, live).catch((error: unknown) => errors.push(error));
+        (await relay.upstream.next()).send(large);
+      }
+      await eventually(() => errors.length > 0);
+      t.equal(codeOf(errors[0]), code);
+    });
 
   t.test('is refused with UpstreamUnavailable for half an answer', async (t) => {
     const relay = await relayFor(t);

@@ -5,18 +5,37 @@ import { fromRawHeaders, headerValues } from '../../../src/lib/header-list.ts';
 import type { Exchange } from '../../../src/pipeline/exchange.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { DISCARD_TIMEOUT } from '../../../src/upstream/discarded-response.ts';
+import { REFUSAL_PAUSE } from '../../../src/upstream/refusal-pause.ts';
+import { forbidden } from '../../support/apiserver/statuses.ts';
 import { eventually } from '../../support/eventually.ts';
 import { codeOf, type Relay, type RelayOptions, startRelay, TIMEOUTS } from '../../support/raw-http/relay.ts';
 
 const GET = 'GET /api/v1/tenants/acme/pods HTTP/1.1\r\nHost: stonegate\r\n\r\n';
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
 const WATCH_HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+const REFUSED_IMPERSONATION = refusedImpersonation();
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
 
 async function relayFor(test: Test, options: RelayOptions = {}): Promise<Relay> {
   const relay = await startRelay(options);
   test.teardown(() => relay.close());
   return relay;
+}
+
+/** What an API server without roles says to Stonegate. */
+function refusedImpersonation(): string {
+  const { status } = forbidden({
+    userName: 'stonegate',
+    verb: 'impersonate',
+    group: '',
+    resource: 'users',
+    subresource: '',
+    name: 'acme:alice',
+    namespace: '',
+    tenant: '',
+  });
+  const body = JSON.stringify(status);
+  return `HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
 const MEGABYTE = Buffer.alloc(1024 * 1024, 'x');
@@ -773,6 +792,39 @@ t.test('a client that leaves ends its request at once', async (t) => {
   });
 });
 
+t.test('a refused HEAD, which does not say whose refusal it is', async (t) => {
+  const refused = REFUSED_IMPERSONATION.slice(0, REFUSED_IMPERSONATION.indexOf('{'));
+  const head = (user: string) => ({
+    ownAnswer: true,
+    headers: () => [[user, 'acme:alice'] as const],
+  });
+
+  for (const [what, last, status] of [
+    ['may be about an API server that has just started', OK.replace('{}', ''), 200],
+    ['is the user’s if it is repeated', refused, 403],
+  ] as const)
+    t.test(what, async (t) => {
+      const relay = await relayFor(t, head('Impersonate-User'));
+      const client = await relay.request(GET.replace('GET', 'HEAD'));
+      const connection = await relay.upstream.next();
+      await connection.until('\r\n\r\n');
+      connection.send(refused);
+      await eventually(() => relay.clock.pending > 0 && relay.calls.length === 1);
+      relay.clock.advance(REFUSAL_PAUSE);
+      await connection.until('\r\n\r\nHEAD ');
+      connection.send(last);
+      t.match(await client.until('\r\n\r\n'), new RegExp(`^HTTP/1.1 ${status} `));
+      t.strictSame((await relay.ending()).heads, [status]);
+    });
+
+  t.test('without an impersonated user passes at once', async (t) => {
+    const relay = await relayFor(t, head('X-Other'));
+    await relay.request(GET.replace('GET', 'HEAD'));
+    (await relay.upstream.next()).send(refused);
+    t.match(await relay.ending(), { result: { status: 403 } });
+  });
+});
+
 t.test('giving up the adapter', async (t) => {
   t.test('close waits for what is under way and then leaves no connection', async (t) => {
     const relay = await relayFor(t);
@@ -805,6 +857,35 @@ t.test('giving up the adapter', async (t) => {
     t.match(await relay.ending(), { result: { status: 200 } });
     await closed;
   });
+
+  t.test(
+    'close waits also for a GET that is sent once more after a refusal of Stonegate’s rights',
+    async (t) => {
+      for (const tell of ['at once', 'in the pause'] as const) {
+        const relay = await relayFor(t, {
+          ownAnswer: true,
+          headers: () => [['Impersonate-User', 'acme:alice']],
+        });
+        await relay.request(GET);
+        const first = await relay.upstream.next();
+        await first.until('\r\n\r\n');
+        let done = false;
+        const close = () => relay.adapter.close().then(() => (done = true));
+        let closed = tell === 'at once' ? close() : undefined;
+        first.send(REFUSED_IMPERSONATION);
+        await eventually(() => relay.clock.pending > 0 && relay.calls.length === 1);
+        closed ??= close();
+        await eventually(() => first.ended);
+        t.notOk(done);
+        relay.clock.advance(REFUSAL_PAUSE);
+        const second = await relay.upstream.next();
+        await second.until('\r\n\r\n');
+        second.send(OK);
+        t.match(await relay.ending(), { result: { status: 200 } }, tell);
+        await closed;
+      }
+    },
+  );
 
   t.test('destroy breaks off what is under way', async (t) => {
     const relay = await relayFor(t, { longRunning: true });

@@ -62,6 +62,23 @@ t.test('a stream that is ended before its response began is refused', async (t) 
   }
 });
 
+t.test('a tunnel that is ended before the API server has switched is refused', async (t) => {
+  for (const kind of ['watch', 'log'] as const) {
+    const { relay, stream, client, server } = await setUp(t, kind, WEBSOCKET);
+    stream.end('refused');
+    t.match(await client.until('}'), /^HTTP\/1.1 401 /);
+    await server.untilEnd();
+    t.equal(codeOf((await relay.ending()).error), 'CredentialInvalid');
+  }
+});
+
+t.test('a client that leaves while its tunnel is ended is told nothing', async (t) => {
+  const { relay, stream, client } = await setUp(t, 'log', WEBSOCKET);
+  client.socket.destroy();
+  t.match((await relay.ending()).result, { status: 0, aborted: true });
+  stream.end('refused');
+});
+
 t.test('a watch over WebSocket gets a close frame between two frames', async (t) => {
   const { relay, stream, client, server } = await setUp(t, 'watch', WEBSOCKET);
   server.send(`${SWITCHING}\x81\x05event`);
