@@ -107,6 +107,7 @@ authentication:
         completeGroups: false
         ownKeys: false
         namedUsers: false
+        wholeCharacters: false
       clockTolerance: 11s
       keysMaxAge: 12s
       keysRefreshInterval: 13s
@@ -246,6 +247,7 @@ log: { level: debug }
             completeGroups: false,
             ownKeys: false,
             namedUsers: false,
+            wholeCharacters: false,
           },
           asKubernetes: false,
           clockTolerance: 11_000,
@@ -286,6 +288,7 @@ log: { level: debug }
             completeGroups: true,
             ownKeys: true,
             namedUsers: true,
+            wholeCharacters: true,
           },
           asKubernetes: false,
           clockTolerance: 5_000,
