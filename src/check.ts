@@ -7,6 +7,7 @@ import { systemBindingWarnings } from './bindings/system-bindings.ts';
 import { check } from './cli/check.ts';
 import type { CommandIO } from './cli/usage.ts';
 import { createClusterObjects } from './clients/cluster-objects.ts';
+import { mayImpersonateUsers } from './clients/upstream-rights.ts';
 import { type LoadedConfiguration, systemSources } from './config/load.ts';
 import { reasonOf, StatusError } from './errors/status-error.ts';
 import { systemClock } from './lib/clock.ts';
@@ -38,6 +39,12 @@ async function missingRights(loaded: LoadedConfiguration): Promise<string[]> {
   const adapters = new Adapters(around);
   try {
     const rights = adapters.upstreamRights(loaded);
+    const mayBeConstrained = loaded.configuration.tenancy.mode === 'shared';
+    const { signal } = new AbortController();
+    if (!(await mayImpersonateUsers({ fetcher: adapters.upstream(loaded), mayBeConstrained }, signal)))
+      return [
+        'upstream.credential: may not impersonate users and groups, so the API server refuses every request: apply the output of `stonegate manifests rbac`',
+      ];
     await rights.ask();
     return [...rights.withheld].map(
       (key) =>

@@ -64,6 +64,7 @@ export function createUpstreamRights(options: UpstreamRightsOptions): AskedUpstr
   let askAgain = false;
 
   async function ask(): Promise<void> {
+    if (optionalKeys.length === 0 && !mayBeConstrained) return;
     const mode = mayBeConstrained && (await hasConstrained(fetcher, stopped.signal));
     const refused: string[] = [];
     for (const key of optionalKeys)
@@ -152,6 +153,27 @@ async function mayImpersonate(
   const verb = 'impersonate:user-info';
   return (
     (await may(verb, AUTHENTICATION, 'userextras', key)) && (await may(verb, AUTHENTICATION, 'users', ''))
+  );
+}
+
+/**
+ * Whether the credential may impersonate users and groups at all: without that, every forwarded request is refused.
+ *
+ * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is no review
+ */
+export async function mayImpersonateUsers(
+  { fetcher, mayBeConstrained }: Pick<UpstreamRightsOptions, 'fetcher' | 'mayBeConstrained'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const may = async (verb: string, group: string) => {
+    const review = (resource: string) => isAllowed(fetcher, { verb, group, version: 'v1', resource }, signal);
+    return (await review('users')) && (await review('groups'));
+  };
+  if (await may('impersonate', '')) return true;
+  return (
+    mayBeConstrained &&
+    (await hasConstrained(fetcher, signal)) &&
+    may('impersonate:user-info', AUTHENTICATION)
   );
 }
 

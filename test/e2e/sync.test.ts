@@ -267,3 +267,12 @@ t.test('without a credential of its own it does not run', async (t) => {
   await configureBindings({ credential: { tokenFile: 'apiserver-token' } });
   t.match(await sync(), { code: 1, stderr: /bindings.credential.*expected a credential of its own/ });
 });
+
+for (const mode of ['arktos', 'shared'] satisfies Mode[])
+  t.test(`${mode}: check warns about a Stonegate that the API server lets impersonate no one`, async (t) => {
+    const { check, apiServer } = await setUp(t, { mode });
+    t.notMatch((await check()).stderr, /may not impersonate/);
+    apiServer.seed.token('stonegate-own-token', { username: 'without-rights' });
+    const warning = /^warning: upstream\.credential: may not impersonate users and groups/m;
+    t.match(await check(), { code: 0, stderr: warning });
+  });

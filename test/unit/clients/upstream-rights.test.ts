@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createUpstreamRights } from '../../../src/clients/upstream-rights.ts';
+import { createUpstreamRights, mayImpersonateUsers } from '../../../src/clients/upstream-rights.ts';
 import type { LogFields } from '../../../src/lib/logger.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import type { UpstreamRights } from '../../../src/pipeline/upstream-rights.ts';
@@ -177,4 +177,20 @@ t.test('every request is on Stonegate’s own account', async (t) => {
   t.ok(
     fetcher.asked.every(({ account, sender }) => account.kind === 'stonegate' && sender.kind === 'stonegate'),
   );
+});
+
+t.test('whether users can be impersonated at all', async (t) => {
+  const { signal } = new AbortController();
+  const asked = async (changes: Partial<Server>, mayBeConstrained = true) => {
+    const { fetcher } = setUp(changes);
+    return mayImpersonateUsers({ fetcher, mayBeConstrained }, signal);
+  };
+  t.ok(await asked({ rights: ['impersonate users', 'impersonate groups'] }));
+  t.notOk(await asked({ rights: ['impersonate users'] }), 'without groups');
+  t.notOk(await asked({}), 'without any right');
+  const constrained = ['impersonate:user-info users', 'impersonate:user-info groups'];
+  t.ok(await asked({ rights: constrained, words: CONSTRAINED }));
+  t.notOk(await asked({ rights: constrained, words: LEGACY }), 'at a server that does not know this verb');
+  t.notOk(await asked({ rights: constrained, words: CONSTRAINED }, false), 'on Arktos');
+  await t.rejects(asked({ isDown: true }));
 });
