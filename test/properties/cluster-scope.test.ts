@@ -109,6 +109,16 @@ const request = fc.record({
   body,
 });
 
+/** One that is carried out, as few random ones are. */
+const DEFINED = {
+  line: ['POST', ''],
+  version: 'v1',
+  tenant: '',
+  type: 'application/json',
+  encoding: undefined,
+  body: `{"metadata":{"name":"${NAME}"},"spec":{"scope":"Tenant",${names},${versions}}}`,
+} as const;
+
 t.test('no tenant defines a custom resource that all tenants share', async (t) => {
   const stonegate = await startStonegate({ folder: join(t.testdir({}), 'land') });
   t.teardown(() => stonegate.close());
@@ -143,7 +153,7 @@ t.test('no tenant defines a custom resource that all tenants share', async (t) =
         /^(?:namespaced|tenant)$/i.test(textAt(objectAt(one, 'spec'), 'scope')),
       );
     }),
-    { numRuns: 3_000 },
+    { numRuns: 3_000, examples: [[DEFINED, false]] },
   );
   for (const status of [200, 201, 400, 403, 415])
     t.ok((statuses.get(status) ?? 0) > 0, `some requests end with ${status}`);
