@@ -11,6 +11,7 @@ import { provisionerManifests } from '../../src/cli/provisioner-manifests.ts';
 import { syncCommand } from '../../src/sync.ts';
 import { isObject } from './apiserver/json.ts';
 import type { Landscape, Mode } from './landscape.ts';
+import { printedIO } from './printed-io.ts';
 
 export interface Provisioner {
   /** Runs `stonegate sync` with these arguments. */
@@ -70,14 +71,7 @@ export async function admitProvisioner(
 }
 
 async function run(command: typeof syncCommand, argv: readonly string[]) {
-  const printed = { stdout: '', stderr: '' };
-  const code = await command(argv, {
-    stdout: (text) => {
-      printed.stdout += text;
-    },
-    stderr: (text) => {
-      printed.stderr += text;
-    },
-  });
+  const { io, printed } = printedIO();
+  const code = await command(argv, io);
   return { code, ...printed };
 }
