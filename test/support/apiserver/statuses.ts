@@ -125,6 +125,21 @@ export function forbidden(attempt: Attempt): ApiError {
   return new ApiError(403, 'Forbidden', message, detailsOf(group, resource, name));
 }
 
+/** What an API server answers while it does not let Stonegate impersonate alice. */
+export function forbiddenImpersonation(changes: Partial<Attempt> = {}): ApiError {
+  return forbidden({
+    userName: 'stonegate',
+    verb: 'impersonate',
+    group: '',
+    resource: 'users',
+    subresource: '',
+    name: 'acme:alice',
+    namespace: '',
+    tenant: '',
+    ...changes,
+  });
+}
+
 export function forbiddenPath(userName: string, verb: string, path: string): ApiError {
   const message = `forbidden: User ${JSON.stringify(userName)} cannot ${verb} path ${JSON.stringify(path)}`;
   return new ApiError(403, 'Forbidden', message, {});

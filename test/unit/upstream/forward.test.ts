@@ -6,7 +6,7 @@ import type { Exchange } from '../../../src/pipeline/exchange.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { DISCARD_TIMEOUT } from '../../../src/upstream/discarded-response.ts';
 import { REFUSAL_PAUSE } from '../../../src/upstream/refusal-pause.ts';
-import { forbidden } from '../../support/apiserver/statuses.ts';
+import { forbiddenImpersonation } from '../../support/apiserver/statuses.ts';
 import { eventually } from '../../support/eventually.ts';
 import { codeOf, type Relay, type RelayOptions, startRelay, TIMEOUTS } from '../../support/raw-http/relay.ts';
 
@@ -24,16 +24,7 @@ async function relayFor(test: Test, options: RelayOptions = {}): Promise<Relay> 
 
 /** What an API server without roles says to Stonegate. */
 function refusedImpersonation(): string {
-  const { status } = forbidden({
-    userName: 'stonegate',
-    verb: 'impersonate',
-    group: '',
-    resource: 'users',
-    subresource: '',
-    name: 'acme:alice',
-    namespace: '',
-    tenant: '',
-  });
+  const { status } = forbiddenImpersonation();
   const body = JSON.stringify(status);
   return `HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }

@@ -3,25 +3,15 @@ import fc from 'fast-check';
 import t from 'tap';
 import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
 import { OwnRefusals } from '../../../src/upstream/own-refusal.ts';
-import { forbidden } from '../../support/apiserver/statuses.ts';
+import { forbiddenImpersonation } from '../../support/apiserver/statuses.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const headers = [['Impersonate-User', 'acme:alice']] as const;
 const reader = (ownName?: string) =>
   new OwnRefusals({ ownName, clock: createFakeClock(), logger: silentLogger });
 
-function attempt(changes: Partial<Parameters<typeof forbidden>[0]> = {}) {
-  const { status } = forbidden({
-    userName: 'stonegate',
-    verb: 'impersonate',
-    group: '',
-    resource: 'users',
-    subresource: '',
-    name: 'acme:alice',
-    namespace: '',
-    tenant: '',
-    ...changes,
-  });
+function attempt(changes: Parameters<typeof forbiddenImpersonation>[0] = {}) {
+  const { status } = forbiddenImpersonation(changes);
   return Buffer.from(JSON.stringify(status));
 }
 
