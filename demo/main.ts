@@ -41,13 +41,13 @@ async function host(playground: Playground, stopped: Promise<void>): Promise<num
   return failure === undefined ? 0 : 1;
 }
 
-async function guide({ url, landscape, tokens, folder }: Playground): Promise<number> {
-  print(`Stonegate at ${url}, API server at ${landscape.apiServer.url}; > what goes out, < what comes back`);
+async function guide({ url, testbed, tokens, folder }: Playground): Promise<number> {
+  print(`Stonegate at ${url}, API server at ${testbed.apiServer.url}; > what goes out, < what comes back`);
   const wrong = await takeTour({
     url,
     tokens,
-    ca: landscape.authority.cert,
-    requests: landscape.apiServer.requests,
+    ca: testbed.authority.cert,
+    requests: testbed.apiServer.requests,
     print,
     paint: (line, right) => styleText(right ? 'bold' : 'red', line),
   });

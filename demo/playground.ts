@@ -6,7 +6,7 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../test/support/free-port.ts';
-import { createLandscape, type Landscape } from '../test/support/landscape.ts';
+import { createTestbed, type Testbed } from '../test/support/testbed.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 import { logLine } from './request-log.ts';
 import { keepTalking, seedDemo } from './seed.ts';
@@ -20,7 +20,7 @@ export interface PlaygroundOptions {
 
 export interface Playground {
   readonly folder: string;
-  readonly landscape: Landscape;
+  readonly testbed: Testbed;
   /** `https://127.0.0.1:port` of Stonegate. */
   readonly url: string;
   /** `http://127.0.0.1:port` of its admin listener. */
@@ -42,7 +42,7 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
   const stonegate = await freePort(ports?.stonegate);
   const adminPort = await freePort(ports?.admin);
   const requestLog = createWriteStream(join(folder, 'apiserver.log'), { mode: 0o600 });
-  const landscape = await createLandscape({
+  const testbed = await createTestbed({
     folder,
     tokenLife: TOKEN_LIFE,
     configuration: {
@@ -51,10 +51,10 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
     },
     onRequest: (request) => requestLog.write(logLine(request, new Date())),
   });
-  const stopTalking = keepTalking([landscape.log, ...seedDemo(landscape.apiServer.seed)]);
-  const closeLandscape = async (): Promise<void> => {
+  const stopTalking = keepTalking([testbed.log, ...seedDemo(testbed.apiServer.seed)]);
+  const closeTestbed = async (): Promise<void> => {
     stopTalking();
-    await landscape.close();
+    await testbed.close();
     requestLog.end();
   };
 
@@ -62,28 +62,28 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
     const url = `https://127.0.0.1:${stonegate}`;
     const admin = `http://127.0.0.1:${adminPort}`;
     const tokens = {
-      'acme-alice': landscape.keystoneToken('alice'),
-      'globex-bob': landscape.keystoneToken('bob'),
-      'acme-carol': await landscape.provider.idToken('carol'),
+      'acme-alice': testbed.keystoneToken('alice'),
+      'globex-bob': testbed.keystoneToken('bob'),
+      'acme-carol': await testbed.provider.idToken('carol'),
     };
-    const kubeconfig = kubeconfigOf({ server: url, ca: landscape.authority.cert, tokens });
+    const kubeconfig = kubeconfigOf({ server: url, ca: testbed.authority.cert, tokens });
     await writeFile(join(folder, 'kubeconfig'), kubeconfig, { mode: 0o600 });
-    const { configFile } = landscape;
+    const { configFile } = testbed;
     const child = await startStonegateProcess({ configFile, logFile: join(folder, 'stonegate.log'), admin });
     return {
       folder,
-      landscape,
+      testbed,
       url,
       admin,
       tokens,
       ended: child.ended,
       async close() {
         await child.stop();
-        await closeLandscape();
+        await closeTestbed();
       },
     };
   } catch (error) {
-    await closeLandscape();
+    await closeTestbed();
     throw error;
   }
 }

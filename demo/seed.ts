@@ -1,4 +1,4 @@
-/** What the demo's tenants hold besides what every landscape has, so that there is something to look at. */
+/** What the demo's tenants hold besides what every testbed has, so that there is something to look at. */
 import type { PodLog } from '../test/support/apiserver/pods.ts';
 import type { Seed } from '../test/support/apiserver/seed.ts';
 

@@ -22,13 +22,13 @@ const TRIES: readonly (readonly [string, string])[] = [
 
 const WIDTH = Math.max(...TRIES.map(([what]) => what.length)) + 2;
 
-export function whatToTry({ folder, url, admin, landscape }: Playground): string {
+export function whatToTry({ folder, url, admin, testbed }: Playground): string {
   const file = (name: string): string => relative('.', `${folder}/${name}`);
   return [
     `Stonegate is ready at ${url}`,
     '',
-    `  behind it    API server ${landscape.apiServer.url} (stand-in for Arktos)`,
-    `  people from  Keystone ${landscape.keystone.url} (stand-in), OIDC ${landscape.provider.issuer}`,
+    `  behind it    API server ${testbed.apiServer.url} (stand-in for Arktos)`,
+    `  people from  Keystone ${testbed.keystone.url} (stand-in), OIDC ${testbed.provider.issuer}`,
     `  contexts     acme-alice and globex-bob (Keystone tokens), acme-carol (OIDC ID token)`,
     '',
     'In another terminal, from this folder, with any kubectl:',

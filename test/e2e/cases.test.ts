@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import { loadConfiguration } from '../../src/config/load.ts';
 import { eventually } from '../support/eventually.ts';
-import { createLandscape } from '../support/landscape.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { startStonegate } from '../support/stonegate.ts';
+import { createTestbed } from '../support/testbed.ts';
 
 const stonegate = await startStonegate({ folder: join(t.testdir({}), 'land') });
 t.teardown(() => stonegate.close());
@@ -145,7 +145,7 @@ t.test(
   'C086 without a credential of its own Stonegate does not start: the API server is never asked',
   async (t) => {
     const folder = join(t.testdir({}), 'bare');
-    const bare = await createLandscape({ folder });
+    const bare = await createTestbed({ folder });
     t.teardown(() => bare.close());
     await writeFile(join(folder, 'apiserver-token'), '\n');
     const result = await loadConfiguration(bare.configFile);

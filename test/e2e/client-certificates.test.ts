@@ -8,12 +8,12 @@ import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import type { Seed } from '../support/apiserver/seed.ts';
 import { eventually } from '../support/eventually.ts';
-import { createLandscape, type Mode } from '../support/landscape.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { readAll, readSome, request2 } from '../support/server/listening.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
+import { createTestbed, type Mode } from '../support/testbed.ts';
 import type { KeyPair } from '../support/tls/authority.ts';
 import { createIssuer, type Subject } from '../support/tls/issuer.ts';
 
@@ -223,19 +223,19 @@ t.test('whoami, and the explanation of another’s request, asked for with a cer
 
 t.test('with two workers each closes what the new authorities would refuse', async (t) => {
   const folder = t.testdir({ 'people-ca.crt': company.cert });
-  const landscape = await createLandscape({
+  const testbed = await createTestbed({
     folder,
     configuration: {
       server: { workers: 2 },
       authentication: { clientCertificates: { caFile: 'people-ca.crt' } },
     },
   });
-  t.teardown(() => landscape.close());
-  certify(landscape.apiServer.seed);
-  const stonegate = await serveStonegate(landscape.configFile);
+  t.teardown(() => testbed.close());
+  certify(testbed.apiServer.seed);
+  const stonegate = await serveStonegate(testbed.configFile);
   t.teardown(() => stonegate.stop());
   await eventually(async () => (await stonegate.admin('/readyz')).status === 200);
-  const destination = { port: stonegate.port, ca: landscape.authority.cert };
+  const destination = { port: stonegate.port, ca: testbed.authority.cert };
   const bob = company.issue(BOB);
   // Connections are handed round, so that each worker has one.
   const watches = [1, 2].map(() => openRequest({ ...destination, ...bob }, undefined, WATCH));

@@ -120,7 +120,7 @@ t.test('the tour names the steps that were not right, and takes the others', asy
   const wrong = await takeTour({
     url: stonegate.url,
     ca: stonegate.authority.cert,
-    // Alice's own token under bob's name, and only the pods that every landscape has.
+    // Alice's own token under bob's name, and only the pods that every testbed has.
     tokens: {
       'acme-alice': stonegate.keystoneToken('alice'),
       'globex-bob': stonegate.keystoneToken('alice'),

@@ -2,13 +2,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { explainCommand } from '../../src/app/explain.ts';
 import { whoami } from '../../src/cli/whoami.ts';
-import { explainCommand } from '../../src/explain.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import type { Mode } from '../support/landscape.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { runStonegate } from '../support/stonegate-process.ts';
+import type { Mode } from '../support/testbed.ts';
 
 const [KUBECTL] = findKubectls();
 const SELF = '/apis/stonegate.dev/v1alpha1/selfidentity';

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Everybody, fails, startForKubectl, succeeds } from '../support/kubectl-people.ts';
-import type { Mode } from '../support/landscape.ts';
+import type { Mode } from '../support/testbed.ts';
 
 /** The first minor version of kubectl with `auth whoami`. */
 const FIRST_WITH_WHOAMI = 27;

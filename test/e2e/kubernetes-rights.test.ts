@@ -13,7 +13,7 @@ import {
   serviceAccountToken,
   startKubernetesSite,
 } from '../support/kubernetes/site.ts';
-import { serveLandscape } from '../support/stonegate.ts';
+import { serveTestbed } from '../support/stonegate.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const PODS = '/api/v1/namespaces/acme/pods';
@@ -45,7 +45,7 @@ const CSR = JSON.stringify({
 /** What a user sees of everything Stonegate needs rights for. */
 async function tour({ kubernetes, stonegate }: KubernetesSite): Promise<Record<string, unknown>> {
   // A new process: nothing is cached, and the API server is probed.
-  const fresh = await serveLandscape({ ...stonegate, close: async () => {} });
+  const fresh = await serveTestbed({ ...stonegate, close: async () => {} });
   const alice = stonegate.keystoneToken('alice');
   const robot = await serviceAccountToken(kubernetes, 'acme', 'robot');
   const statusOf = async (token: string, headers = {}): Promise<number> =>

@@ -1,26 +1,26 @@
 /** The whole program with two workers on one port: one dies, the others go on, and the primary speaks for all. */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
-import { createLandscape } from '../support/landscape.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
+import { createTestbed } from '../support/testbed.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
 
 async function setUp(t: Test, configuration: Record<string, object> = {}) {
-  const landscape = await createLandscape({
+  const testbed = await createTestbed({
     folder: t.testdir(),
     configuration: { server: { workers: 2, shutdownGrace: '5s' }, ...configuration },
   });
-  t.teardown(() => landscape.close());
-  const stonegate = await serveStonegate(landscape.configFile);
+  t.teardown(() => testbed.close());
+  const stonegate = await serveStonegate(testbed.configFile);
   t.teardown(() => stonegate.stop());
   await eventually(async () => (await stonegate.admin('/readyz')).status === 200);
-  const destination = { port: stonegate.port, ca: landscape.authority.cert };
-  const token = landscape.keystoneToken('alice');
+  const destination = { port: stonegate.port, ca: testbed.authority.cert };
+  const token = testbed.keystoneToken('alice');
   return {
-    ...landscape,
+    ...testbed,
     stonegate,
     token,
     ask: () => askOnce(destination, token, NAMESPACES),

@@ -9,7 +9,6 @@ import { connect as connectTLS } from 'node:tls';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
-import { createLandscape, type LandscapeOptions } from '../support/landscape.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { RawConnection } from '../support/raw-http/raw-connection.ts';
 import {
@@ -18,24 +17,25 @@ import {
   type StonegateProcess,
   serveStonegate,
 } from '../support/stonegate-process.ts';
+import { createTestbed, type TestbedOptions } from '../support/testbed.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
 
-/** A landscape with the program running in it, ended with the test. */
-async function setUp(t: Test, configuration: LandscapeOptions['configuration'] = {}) {
+/** A testbed with the program running in it, ended with the test. */
+async function setUp(t: Test, configuration: TestbedOptions['configuration'] = {}) {
   const folder = t.testdir();
-  const landscape = await createLandscape({ folder, configuration });
-  t.teardown(() => landscape.close());
-  const stonegate = await serveStonegate(landscape.configFile);
+  const testbed = await createTestbed({ folder, configuration });
+  t.teardown(() => testbed.close());
+  const stonegate = await serveStonegate(testbed.configFile);
   t.teardown(() => stonegate.stop());
   await readyzIs(stonegate, 200);
   // The first contact with Keystone is over: what hangs from now on is a test's own.
   await eventually(async () =>
     /backend="keystone",result="ok"/.test((await stonegate.admin('/metrics')).text),
   );
-  const destination = { port: stonegate.port, ca: landscape.authority.cert };
-  return { ...landscape, folder, stonegate, destination };
+  const destination = { port: stonegate.port, ca: testbed.authority.cert };
+  return { ...testbed, folder, stonegate, destination };
 }
 
 async function readyzIs(stonegate: StonegateProcess, status: number): Promise<void> {
@@ -227,8 +227,8 @@ t.test('while it starts, it is alive and says at which step it is not ready', as
   const folder = t.testdir();
   const admin = `127.0.0.1:${await freePort()}`;
   const configuration = { admin: { bind: admin }, audit: { file: 'pipe' } };
-  const { configFile, ...landscape } = await createLandscape({ folder, configuration });
-  t.teardown(() => landscape.close());
+  const { configFile, ...testbed } = await createTestbed({ folder, configuration });
+  t.teardown(() => testbed.close());
   // Its audit log opens only when somebody reads it.
   execFileSync('mkfifo', [join(folder, 'pipe')]);
   const { serving, stop } = beginStonegate(configFile);
@@ -246,8 +246,8 @@ t.test('while it starts, it is alive and says at which step it is not ready', as
 });
 
 t.test('a bad configuration: exit 1 with every problem', async (t) => {
-  const { configFile, configure, ...landscape } = await createLandscape({ folder: t.testdir() });
-  t.teardown(() => landscape.close());
+  const { configFile, configure, ...testbed } = await createTestbed({ folder: t.testdir() });
+  t.teardown(() => testbed.close());
   await configure({ tenancy: { mode: 'none' }, admin: { bind: 'here' }, surprise: { key: 1 } });
   const { code, stderr, stdout } = await runStonegate('serve', '--config', configFile);
   t.equal(code, 1);
@@ -260,8 +260,8 @@ for (const listener of ['server', 'admin'] as const) {
     t.test(
       `the port of ${listener} is taken (workers: ${workers}): exit 1 with a line that says so`,
       async (t) => {
-        const { configFile, configure, ...landscape } = await createLandscape({ folder: t.testdir() });
-        t.teardown(() => landscape.close());
+        const { configFile, configure, ...testbed } = await createTestbed({ folder: t.testdir() });
+        t.teardown(() => testbed.close());
         const taken = createServer().listen(0, '127.0.0.1');
         t.teardown(() => taken.close());
         await once(taken, 'listening');
@@ -291,8 +291,8 @@ for (const workers of [1, 2]) {
     `an audit log that cannot be opened (workers: ${workers}): exit 1 with a line that says so`,
     async (t) => {
       const folder = t.testdir();
-      const { configFile, configure, ...landscape } = await createLandscape({ folder });
-      t.teardown(() => landscape.close());
+      const { configFile, configure, ...testbed } = await createTestbed({ folder });
+      t.teardown(() => testbed.close());
       await configure({ server: { workers }, audit: { file: folder } });
       const { code, stdout, stderr } = await runStonegate('serve', '--config', configFile);
       t.equal(code, 1);

@@ -2,9 +2,9 @@
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import type { Project, User } from '../support/keystone/directory.ts';
-import type { Mode } from '../support/landscape.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { startStonegate } from '../support/stonegate.ts';
+import type { Mode } from '../support/testbed.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const PERIODIC = { provision: 'periodic', interval: '50ms', maxDeletedShare: 1 };

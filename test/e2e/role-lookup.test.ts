@@ -2,8 +2,8 @@
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import type { Target, User } from '../support/keystone/directory.ts';
-import type { Mode } from '../support/landscape.ts';
 import { startRoleSite as setUp } from '../support/role-site.ts';
+import type { Mode } from '../support/testbed.ts';
 
 const IN_WEB = '/api/v1/namespaces/web/configmaps';
 const IN_API = '/api/v1/namespaces/api/configmaps';

@@ -8,9 +8,9 @@ import { hash } from '@node-rs/bcrypt';
 import t, { type Test } from 'tap';
 import { loadConfiguration } from '../../src/config/load.ts';
 import { eventually } from '../support/eventually.ts';
-import { createLandscape } from '../support/landscape.ts';
 import { request2 } from '../support/server/listening.ts';
 import { startStonegate } from '../support/stonegate.ts';
+import { createTestbed } from '../support/testbed.ts';
 
 const SETTINGS = '/api/v1/namespaces/default/configmaps/settings';
 const ANONYMOUS = { anonymous: { enabled: true, paths: ['/version'] } };
@@ -114,12 +114,12 @@ t.test('C074 nobody reaches the API server as system:anonymous, and as nothing e
 });
 
 t.test('check refuses anonymous requests in arktos mode, and says why', async (t) => {
-  const landscape = await createLandscape({
+  const testbed = await createTestbed({
     folder: t.testdir(),
     configuration: { authentication: ANONYMOUS },
   });
-  t.teardown(() => landscape.close());
-  const result = await loadConfiguration(landscape.configFile, { readFile, env: {} });
+  t.teardown(() => testbed.close());
+  const result = await loadConfiguration(testbed.configFile, { readFile, env: {} });
   t.match(result, {
     ok: false,
     problems: [{ path: 'authentication.anonymous.enabled', message: /user of the system tenant/ }],

@@ -1,8 +1,8 @@
 /** `stonegate sync` against a Keystone and an API server, and what people may do afterwards. */
 import t, { type Test } from 'tap';
-import type { Mode } from '../support/landscape.ts';
 import { admitProvisioner, type ProvisionerOptions } from '../support/provisioner.ts';
 import { startStonegate } from '../support/stonegate.ts';
+import type { Mode } from '../support/testbed.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 

@@ -5,9 +5,9 @@ import t, { type Test } from 'tap';
 import type { LoggedRequest } from '../support/apiserver/api-server.ts';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { prints, startForKubectl, stop, succeeds } from '../support/kubectl-people.ts';
-import type { Mode } from '../support/landscape.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
+import type { Mode } from '../support/testbed.ts';
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews';
 const CERTIFICATE = { credential: { certFile: 'apiserver.crt', keyFile: 'apiserver.key' } };

@@ -1,5 +1,5 @@
 /**
- * docs/tutorial.md as somebody follows it: its commands in one shell, in the landscape that the demo shows, each with
+ * docs/tutorial.md as somebody follows it: its commands in one shell, in the testbed that the demo shows, each with
  * the output that the page promises.
  */
 import { spawn } from 'node:child_process';

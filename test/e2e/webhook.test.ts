@@ -9,8 +9,8 @@ import t, { type Test } from 'tap';
 import { parse, stringify } from 'yaml';
 import { configMapManifests } from '../../src/cli/config-map-manifests.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Mode } from '../support/landscape.ts';
 import { startStonegate } from '../support/stonegate.ts';
+import type { Mode } from '../support/testbed.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 import { createWebhookClient } from '../support/webhook.ts';
 

@@ -2,15 +2,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { type App, createApp } from '../../src/app.ts';
+import { type App, createApp } from '../../src/app/app.ts';
 import { loadConfiguration, systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { eventually } from '../support/eventually.ts';
-import { createLandscape, type Landscape } from '../support/landscape.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
+import { createTestbed, type Testbed } from '../support/testbed.ts';
 
-async function startReplica({ configFile }: Landscape): Promise<App> {
+async function startReplica({ configFile }: Testbed): Promise<App> {
   const result = await loadConfiguration(configFile, systemSources);
   if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('\n'));
   return createApp({
@@ -32,18 +32,18 @@ t.test('of two replicas one provisions', { skip: redisMissing() ?? false }, asyn
   const folder = t.testdir();
   const redis = await createRedisServer();
   t.teardown(() => redis.remove());
-  const landscape = await createLandscape({ folder, mode: 'shared' });
-  t.teardown(() => landscape.close());
-  await admitProvisioner(landscape, { mode: 'shared' });
+  const testbed = await createTestbed({ folder, mode: 'shared' });
+  t.teardown(() => testbed.close());
+  await admitProvisioner(testbed, { mode: 'shared' });
   await writeFile(join(folder, 'redis-url'), redis.url);
-  const { keystone } = landscape;
+  const { keystone } = testbed;
   const password = {
     userName: 'bridge',
     userDomainName: 'Default',
     password: { fromFile: 'bridge-password' },
     scope: { system: true },
   };
-  await landscape.configure({
+  await testbed.configure({
     authentication: {
       keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: { password } },
     },
@@ -57,7 +57,7 @@ t.test('of two replicas one provisions', { skip: redisMissing() ?? false }, asyn
       sealingKeys: [{ fromFile: 'cache.key' }],
     },
   });
-  const replicas = await Promise.all([startReplica(landscape), startReplica(landscape)]);
+  const replicas = await Promise.all([startReplica(testbed), startReplica(testbed)]);
   t.teardown(() => Promise.all(replicas.map((app) => app.close())));
   const runs = () => Promise.all(replicas.map(runsOf));
 

@@ -5,6 +5,7 @@
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
+import { accessReviewPath } from '../../src/app/pipeline-of.ts';
 import { createConnectCreate } from '../../src/authorization/connect-create.ts';
 import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
 import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
@@ -14,7 +15,6 @@ import { createDiscoveryAnswerer } from '../../src/pipeline/answer-discovery.ts'
 import { createSelfReviewAnswerer } from '../../src/pipeline/answer-self-review.ts';
 import type { Exchange } from '../../src/pipeline/exchange.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
-import { accessReviewPath } from '../../src/pipeline-of.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { discoveryDocuments } from '../support/discovery.ts';
 import { createFakeClock } from '../support/fake-clock.ts';

@@ -5,6 +5,7 @@
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
+import { accessReviewPath } from '../../src/app/pipeline-of.ts';
 import { createConnectCreate } from '../../src/authorization/connect-create.ts';
 import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
 import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
@@ -13,7 +14,6 @@ import type { HeaderList } from '../../src/lib/header-list.ts';
 import { createSelfReviewAnswerer } from '../../src/pipeline/answer-self-review.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import type { UpstreamRequest } from '../../src/pipeline/upstream.ts';
-import { accessReviewPath } from '../../src/pipeline-of.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { upgradeFields } from '../../src/upstream/outgoing-headers.ts';
 import { readAsArktos } from '../support/arktos-reading.ts';

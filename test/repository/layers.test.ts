@@ -40,8 +40,8 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   flowcontrol: ['authentication'],
 };
 
-/** The composition root and what starts it import as they need; nothing may import them. */
-const FREE = ['app'];
+/** The composition root and the file that starts it may import every layer. No layer may import them. */
+const FREE = ['app', ''];
 
 /** Package → where alone it is imported, as a folder or a file. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
@@ -78,6 +78,13 @@ t.test('every layer imports only what it may', async (t) => {
       .map(({ target }) => `${path} imports ${target}`);
   });
   t.same(offences, []);
+});
+
+t.test('src/ holds main.ts and folders', async (t) => {
+  t.same(
+    files.map(({ path }) => path).filter((path) => !path.includes('/')),
+    ['main.ts'],
+  );
 });
 
 t.test('every layer stands in the table', async (t) => {

@@ -41,9 +41,9 @@ export function readSources(): SourceFile[] {
     });
 }
 
-/** `config` of `config/load.ts`. What lies directly in `src/` is the composition root, `app`. */
+/** `config` of `config/load.ts`; empty for `main.ts`. */
 export function layerOf(path: string): string {
-  return path.includes('/') ? path.slice(0, path.indexOf('/')) : 'app';
+  return path.slice(0, Math.max(0, path.indexOf('/')));
 }
 
 /** A package's own name: `@scope/name` of `@scope/name/part`. */

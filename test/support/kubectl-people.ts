@@ -1,5 +1,5 @@
 /**
- * kubectl in the hands of the landscape's people: each has a kubeconfig and a cache of their own, and nothing of it
+ * kubectl in the hands of the testbed's people: each has a kubeconfig and a cache of their own, and nothing of it
  * knows that Stonegate is in between.
  */
 import type { ChildProcess } from 'node:child_process';
@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { LoggedRequest } from './apiserver/api-server.ts';
 import { createKubectl, type Kubectl } from './apiserver/kubectl.ts';
-import type { LandscapeOptions } from './landscape.ts';
 import { type RunningStonegate, startStonegate } from './stonegate.ts';
+import type { TestbedOptions } from './testbed.ts';
 
 export interface Everybody {
   readonly stonegate: RunningStonegate;
@@ -24,7 +24,7 @@ export interface Everybody {
 /** Everything ends with the test. */
 export async function startForKubectl(
   t: Test,
-  options: Omit<LandscapeOptions, 'folder'> = {},
+  options: Omit<TestbedOptions, 'folder'> = {},
 ): Promise<Everybody> {
   const stonegate = await startStonegate({ ...options, folder: join(t.testdir({}), 'land') });
   const { apiServer, authority, keystone } = stonegate;

@@ -1,17 +1,17 @@
 /**
- * Lets Stonegate provision in a landscape: with the rights that `stonegate manifests rbac --provisioner` prints and the
+ * Lets Stonegate provision in a testbed: with the rights that `stonegate manifests rbac --provisioner` prints and the
  * service credential that Keystone's lists need; and runs `stonegate sync`.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { RoleTarget } from '../../src/api/config-v1alpha1.ts';
-import { checkCommand } from '../../src/check.ts';
+import { checkCommand } from '../../src/app/check.ts';
+import { syncCommand } from '../../src/app/sync.ts';
 import { provisionerManifests } from '../../src/cli/provisioner-manifests.ts';
-import { syncCommand } from '../../src/sync.ts';
 import { isObject } from './apiserver/json.ts';
-import type { Landscape, Mode } from './landscape.ts';
 import { printedIO } from './printed-io.ts';
+import type { Mode, Testbed } from './testbed.ts';
 
 export interface Provisioner {
   /** Runs `stonegate sync` with these arguments. */
@@ -32,7 +32,7 @@ export interface ProvisionerOptions {
 }
 
 export async function admitProvisioner(
-  { apiServer, keystone, configFile, configure }: Landscape,
+  { apiServer, keystone, configFile, configure }: Testbed,
   { mode, bindings = {}, targets = [] }: ProvisionerOptions,
 ): Promise<Provisioner> {
   apiServer.seed.token(TOKEN, { username: 'provisioner' });

@@ -1,12 +1,12 @@
 /**
- * Stonegate in a landscape where the projects `web` and `api` of acme have namespaces of their names, `erin` is a member of
+ * Stonegate in a testbed where the projects `web` and `api` of acme have namespaces of their names, `erin` is a member of
  * web, roles are looked up for a second, and the service user may ask everything.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import type { Mode } from './landscape.ts';
 import { startStonegate } from './stonegate.ts';
+import type { Mode } from './testbed.ts';
 
 const CONFIGMAPS = [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'] }];
 

@@ -1,21 +1,21 @@
 /**
- * Stonegate in the test's own process, put together as `stonegate serve` does it, with a landscape around it.
+ * Stonegate in the test's own process, put together as `stonegate serve` does it, with a testbed around it.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { dirname, join } from 'node:path';
 import type { AuditEvent } from '../../src/api/audit-v1.ts';
-import { type App, createApp } from '../../src/app.ts';
+import { type App, createApp } from '../../src/app/app.ts';
 import { loadConfiguration, systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { eventually } from './eventually.ts';
 import { type Ask, createHttpsClient, type Reply } from './https-client.ts';
-import { createLandscape, type Landscape, type LandscapeOptions } from './landscape.ts';
+import { createTestbed, type Testbed, type TestbedOptions } from './testbed.ts';
 
 export type { Ask, Reply } from './https-client.ts';
 
-export interface RunningStonegate extends Landscape {
+export interface RunningStonegate extends Testbed {
   readonly app: App;
   readonly url: string;
   /** What it logged so far, a line each. */
@@ -28,32 +28,32 @@ export interface RunningStonegate extends Landscape {
   close(): Promise<void>;
 }
 
-export async function startStonegate(options: LandscapeOptions): Promise<RunningStonegate> {
-  return serveLandscape(await createLandscape(options));
+export async function startStonegate(options: TestbedOptions): Promise<RunningStonegate> {
+  return serveTestbed(await createTestbed(options));
 }
 
-/** Starts Stonegate with the landscape's configuration. */
-export async function serveLandscape(landscape: Landscape): Promise<RunningStonegate> {
+/** Starts Stonegate with the testbed's configuration. */
+export async function serveTestbed(testbed: Testbed): Promise<RunningStonegate> {
   const logged: string[] = [];
-  const result = await loadConfiguration(landscape.configFile, systemSources);
+  const result = await loadConfiguration(testbed.configFile, systemSources);
   if (!result.ok)
     throw new Error(result.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'));
   const app = await createApp({
-    file: landscape.configFile,
+    file: testbed.configFile,
     loaded: result.loaded,
     watched: result.watched,
     sources: systemSources,
     logger: createLogger('debug', { write: (line) => logged.push(line) }),
   }).catch(async (error: unknown) => {
-    await landscape.close();
+    await testbed.close();
     throw error;
   });
   const { port } = app.address;
-  const client = createHttpsClient({ port, ca: landscape.authority.cert });
+  const client = createHttpsClient({ port, ca: testbed.authority.cert });
   const { ask, open } = client;
 
   async function readAudit(): Promise<AuditEvent[]> {
-    const lines = await readFile(join(dirname(landscape.configFile), 'audit.log'), 'utf8');
+    const lines = await readFile(join(dirname(testbed.configFile), 'audit.log'), 'utf8');
     // What is behind the last line feed is still being written.
     return lines
       .split('\n')
@@ -62,7 +62,7 @@ export async function serveLandscape(landscape: Landscape): Promise<RunningStone
   }
 
   return {
-    ...landscape,
+    ...testbed,
     app,
     url: `https://127.0.0.1:${port}`,
     logged,
@@ -78,7 +78,7 @@ export async function serveLandscape(landscape: Landscape): Promise<RunningStone
     async close() {
       client.close();
       await app.close();
-      await landscape.close();
+      await testbed.close();
     },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Stonegate in shared mode in front of a real kube-apiserver, with the landscape's Keystone and issuer. It has the rights
+ * Stonegate in shared mode in front of a real kube-apiserver, with the testbed's Keystone and issuer. It has the rights
  * that `stonegate manifests rbac` prints, and a service account's token.
  */
 import { writeFile } from 'node:fs/promises';
@@ -10,9 +10,9 @@ import { manifests } from '../../../src/cli/manifests.ts';
 import { isObject, type JsonObject } from '../apiserver/json.ts';
 import { eventually } from '../eventually.ts';
 import type { Credential } from '../kubeconfig.ts';
-import { createLandscape, type LandscapeOptions } from '../landscape.ts';
 import { printedIO } from '../printed-io.ts';
-import { type RunningStonegate, serveLandscape } from '../stonegate.ts';
+import { type RunningStonegate, serveTestbed } from '../stonegate.ts';
+import { createTestbed, type TestbedOptions } from '../testbed.ts';
 import { type Kubernetes, type KubernetesOptions, startKubernetes } from './api-server.ts';
 
 export interface KubernetesSite {
@@ -29,7 +29,7 @@ export interface KubernetesSite {
 }
 
 export interface KubernetesSiteOptions extends KubernetesOptions {
-  readonly configuration?: LandscapeOptions['configuration'];
+  readonly configuration?: TestbedOptions['configuration'];
   /** Written beside Stonegate's configuration: name → content. */
   readonly stonegateFiles?: Readonly<Record<string, string>>;
   /** Options of `stonegate manifests rbac` besides. */
@@ -49,7 +49,7 @@ export async function startKubernetesSite(
 ): Promise<KubernetesSite> {
   const kubernetes = await startKubernetes(options);
   t.teardown(() => kubernetes.stop());
-  const landscape = await createLandscape({
+  const testbed = await createTestbed({
     folder: join(t.testdir({}), 'land'),
     mode: 'shared',
     configuration: {
@@ -62,15 +62,15 @@ export async function startKubernetesSite(
       },
     },
   });
-  const file = (name: string): string => join(dirname(landscape.configFile), name);
+  const file = (name: string): string => join(dirname(testbed.configFile), name);
   await writeFile(file('kubernetes.crt'), kubernetes.authority.cert);
   for (const [name, content] of Object.entries(options.stonegateFiles ?? {}))
     await writeFile(file(name), content, { mode: 0o600 });
-  const printed = await printedManifests(landscape.configFile, ...(options.manifestWords ?? []));
+  const printed = await printedManifests(testbed.configFile, ...(options.manifestWords ?? []));
   for (const object of printed) await apply(kubernetes, options.changed?.(object) ?? object);
   await writeFile(file('kubernetes-token'), await serviceAccountToken(kubernetes, NAMESPACE, 'stonegate'));
-  const stonegate = await serveLandscape(landscape).catch(async (error: unknown) => {
-    await landscape.close();
+  const stonegate = await serveTestbed(testbed).catch(async (error: unknown) => {
+    await testbed.close();
     throw error;
   });
   t.teardown(() => stonegate.close());
@@ -90,7 +90,7 @@ export async function startKubernetesSite(
       );
     },
     newcomer: (name, tenant = 'acme') =>
-      landscape.keystone.issue(landscape.keystone.directory.user(tenant, name)),
+      testbed.keystone.issue(testbed.keystone.directory.user(tenant, name)),
     async letWork(namespace, ...users) {
       await apply(kubernetes, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
       await kubernetes.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, {

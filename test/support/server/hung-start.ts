@@ -1,9 +1,9 @@
 /** A program whose start hangs at opening the file it is given; its limit is over at once. */
 import { open } from 'node:fs/promises';
 import process from 'node:process';
+import { exitAtOnce, StartLimit } from '../../../src/app/start-limit.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/observability/log.ts';
-import { exitAtOnce, StartLimit } from '../../../src/start-limit.ts';
 
 const [, , file = ''] = process.argv;
 const limit = new StartLimit({

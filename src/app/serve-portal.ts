@@ -3,13 +3,13 @@
  * browser means.
  */
 import type { AddressInfo } from 'node:net';
+import type { LoadedConfiguration } from '../config/load.ts';
+import type { TwoStep } from '../lib/kept.ts';
+import type { Stages } from '../pipeline/stages.ts';
+import type { TLSMaterial } from '../server/tls-material.ts';
 import type { Adapters } from './adapters.ts';
-import type { LoadedConfiguration } from './config/load.ts';
-import type { TwoStep } from './lib/kept.ts';
 import type { Surroundings } from './made-of.ts';
-import type { Stages } from './pipeline/stages.ts';
 import { PortalParts } from './portal-parts.ts';
-import type { TLSMaterial } from './server/tls-material.ts';
 import { createSideListener } from './side-listener.ts';
 
 export interface PortalService extends TwoStep {

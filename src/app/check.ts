@@ -2,18 +2,19 @@
  * What `stonegate check` needs of the composition root: connections to the API server with Stonegate's own credentials,
  * to ask what it may impersonate, and (arktos) which role bindings of the system tenant count in every tenant.
  */
+
+import { systemBindingWarnings } from '../bindings/system-bindings.ts';
+import { check } from '../cli/check.ts';
+import type { CommandIO } from '../cli/usage.ts';
+import { createClusterObjects } from '../clients/cluster-objects.ts';
+import { mayImpersonateUsers } from '../clients/upstream-rights.ts';
+import { type LoadedConfiguration, systemSources } from '../config/load.ts';
+import { reasonOf, StatusError } from '../errors/status-error.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { systemRandom } from '../lib/random.ts';
+import { noTelemetry } from '../lib/telemetry.ts';
 import { Adapters } from './adapters.ts';
-import { systemBindingWarnings } from './bindings/system-bindings.ts';
-import { check } from './cli/check.ts';
-import type { CommandIO } from './cli/usage.ts';
-import { createClusterObjects } from './clients/cluster-objects.ts';
-import { mayImpersonateUsers } from './clients/upstream-rights.ts';
-import { type LoadedConfiguration, systemSources } from './config/load.ts';
-import { reasonOf, StatusError } from './errors/status-error.ts';
-import { systemClock } from './lib/clock.ts';
-import { silentLogger } from './lib/logger.ts';
-import { systemRandom } from './lib/random.ts';
-import { noTelemetry } from './lib/telemetry.ts';
 import type { Surroundings } from './made-of.ts';
 import { provisioningUpstream } from './provisioning-parts.ts';
 import { tenancyModeOf } from './tenancy-mode-of.ts';

@@ -3,16 +3,18 @@
  * change, and the next loop begins when the last has ended, so that no two ever run at once; a loop that would be made of
  * the same goes on.
  */
+
+import { USERS_WARNING } from '../bindings/grants.ts';
+import type { KeystoneDirectory } from '../bindings/keystone-directory.ts';
+import type { Lease } from '../bindings/lease.ts';
+import { createRequestProvisioning, type RequestProvisioning } from '../bindings/on-request.ts';
+import { createPeriodicProvisioning, LEASE_TTL, type PeriodicProvisioning } from '../bindings/periodic.ts';
+import { createRedisLease } from '../cache/redis-lease.ts';
+import type { LeaseStore } from '../cache/shared-store.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { createKept, type TwoStep } from '../lib/kept.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 import type { Adapters } from './adapters.ts';
-import { USERS_WARNING } from './bindings/grants.ts';
-import type { KeystoneDirectory } from './bindings/keystone-directory.ts';
-import type { Lease } from './bindings/lease.ts';
-import { createRequestProvisioning, type RequestProvisioning } from './bindings/on-request.ts';
-import { createPeriodicProvisioning, LEASE_TTL, type PeriodicProvisioning } from './bindings/periodic.ts';
-import { createRedisLease } from './cache/redis-lease.ts';
-import type { LeaseStore } from './cache/shared-store.ts';
-import type { LoadedConfiguration } from './config/load.ts';
-import { createKept, type TwoStep } from './lib/kept.ts';
 import { fingerprintOf, type Surroundings } from './made-of.ts';
 import {
   accountOf,
@@ -21,7 +23,6 @@ import {
   provisioningUpstream,
 } from './provisioning-parts.ts';
 import { tenancyModeOf } from './tenancy-mode-of.ts';
-import type { Upstream } from './upstream/upstream.ts';
 
 /** One process has nobody to agree with. */
 const ALONE: Lease = { hold: async () => true, release: async () => {} };

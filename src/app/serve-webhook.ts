@@ -3,14 +3,14 @@
  * authority may reach.
  */
 import type { AddressInfo } from 'node:net';
+import type { WebhookConfiguration } from '../api/config-v1alpha1.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import type { TwoStep } from '../lib/kept.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { Stages } from '../pipeline/stages.ts';
+import type { TLSMaterial } from '../server/tls-material.ts';
 import type { Adapters } from './adapters.ts';
-import type { WebhookConfiguration } from './api/config-v1alpha1.ts';
-import type { LoadedConfiguration } from './config/load.ts';
-import type { TwoStep } from './lib/kept.ts';
-import type { ReadinessCheck } from './lib/readiness.ts';
 import type { Surroundings } from './made-of.ts';
-import type { Stages } from './pipeline/stages.ts';
-import type { TLSMaterial } from './server/tls-material.ts';
 import { createSideListener } from './side-listener.ts';
 import { WebhookParts } from './webhook-parts.ts';
 

@@ -2,19 +2,19 @@
  * What of Keystone's is kept beside tokens: who holds which role where, what is switched off, and the follower of
  * revocation events, which drops what it concerns from every cache. Each lives as long as what it is made of.
  */
-import type { KeystoneConfiguration } from './api/config-v1alpha1.ts';
-import { tagsOfEvent } from './authentication/revocation.ts';
-import { assignmentsCodec, disabledScopesCodec } from './bindings/assignment-codec.ts';
-import type { DisabledScopes } from './bindings/assignment-source.ts';
-import type { RoleAssignment } from './bindings/keystone-directory.ts';
-import type { ClearableCredentialCache } from './cache/credential-cache-parts.ts';
-import type { SharedCache } from './cache/shared-cache.ts';
-import { createCredentialCache } from './cache/tiered.ts';
-import type { KeystoneClient } from './clients/keystone.ts';
-import { createRevocations, type Revocations } from './clients/keystone-revocations.ts';
-import type { LoadedConfiguration } from './config/load.ts';
-import { eventTag } from './lib/drop-tags.ts';
-import { createKept, type Keeping, keepTogether } from './lib/kept.ts';
+import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
+import { tagsOfEvent } from '../authentication/revocation.ts';
+import { assignmentsCodec, disabledScopesCodec } from '../bindings/assignment-codec.ts';
+import type { DisabledScopes } from '../bindings/assignment-source.ts';
+import type { RoleAssignment } from '../bindings/keystone-directory.ts';
+import type { ClearableCredentialCache } from '../cache/credential-cache-parts.ts';
+import type { SharedCache } from '../cache/shared-cache.ts';
+import { createCredentialCache } from '../cache/tiered.ts';
+import type { KeystoneClient } from '../clients/keystone.ts';
+import { createRevocations, type Revocations } from '../clients/keystone-revocations.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { eventTag } from '../lib/drop-tags.ts';
+import { createKept, type Keeping, keepTogether } from '../lib/kept.ts';
 import { fingerprintOf, longestLife, type Surroundings, sharedMadeOf } from './made-of.ts';
 
 export interface RoleCaches {

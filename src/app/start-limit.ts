@@ -2,9 +2,9 @@
  * Ends a start that hangs, so that whoever started the process starts it anew: a file on a network share that is gone, or a
  * pipe that nobody reads, never opens and never fails either. It says at which step, which a probe that ends it would not.
  */
-import type { Clock, Timer } from './lib/clock.ts';
-import { afterLook } from './lib/late-timer.ts';
-import type { Logger } from './lib/logger.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import { afterLook } from '../lib/late-timer.ts';
+import type { Logger } from '../lib/logger.ts';
 
 /**
  * Milliseconds for each step. Less than the liveness probe of Kubernetes waits by its defaults: that would end a process whose

@@ -6,11 +6,11 @@ import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { StartLimit } from '../../src/start-limit.ts';
-import { createFakeClock } from '../support/fake-clock.ts';
+import { StartLimit } from '../../../src/app/start-limit.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 
-const HUNG_START = fileURLToPath(new URL('../support/server/hung-start.ts', import.meta.url));
+const HUNG_START = fileURLToPath(new URL('../../support/server/hung-start.ts', import.meta.url));
 const LIMIT = 15_000;
 
 function limited() {

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { accountOf, tenancyFacts } from '../../src/provisioning-parts.ts';
-import { createArktosMode } from '../../src/tenancy/arktos.ts';
-import { createSharedMode } from '../../src/tenancy/shared.ts';
+import { accountOf, tenancyFacts } from '../../../src/app/provisioning-parts.ts';
+import { createArktosMode } from '../../../src/tenancy/arktos.ts';
+import { createSharedMode } from '../../../src/tenancy/shared.ts';
 
 const domain = (name: string) => ({ id: `d-${name}`, name });
 const user = (name: string, home: string) => ({ id: `u-${name}`, name, domain: domain(home) });

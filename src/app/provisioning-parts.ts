@@ -2,23 +2,23 @@
  * What provisioning is made of: Keystone's directory, the API server with the provisioning credential, and what the
  * tenancy mode says of domains and people.
  */
-import { type Account, STONEGATE_ACCOUNT } from './api/account.ts';
-import type { Identity } from './api/identity.ts';
-import type { DomainReference } from './api/keystone-v3.ts';
-import { type ApplyOptions, type ApplyResult, applyPlan } from './bindings/apply.ts';
-import type { TenancyFacts } from './bindings/desired.ts';
-import type { KeystoneDirectory } from './bindings/keystone-directory.ts';
-import { makePlan } from './bindings/make-plan.ts';
-import type { Plan } from './bindings/plan.ts';
-import { type Claim, makeProjectPlan } from './bindings/project-plan.ts';
-import type { Provisioning } from './bindings/run.ts';
-import { createClusterObjects } from './clients/cluster-objects.ts';
-import type { LoadedConfiguration } from './config/load.ts';
-import { StatusError } from './errors/status-error.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../api/account.ts';
+import type { Identity } from '../api/identity.ts';
+import type { DomainReference } from '../api/keystone-v3.ts';
+import { type ApplyOptions, type ApplyResult, applyPlan } from '../bindings/apply.ts';
+import type { TenancyFacts } from '../bindings/desired.ts';
+import type { KeystoneDirectory } from '../bindings/keystone-directory.ts';
+import { makePlan } from '../bindings/make-plan.ts';
+import type { Plan } from '../bindings/plan.ts';
+import { type Claim, makeProjectPlan } from '../bindings/project-plan.ts';
+import type { Provisioning } from '../bindings/run.ts';
+import { createClusterObjects } from '../clients/cluster-objects.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { createUpstream, type Upstream } from '../upstream/upstream.ts';
 import { fingerprintOf, type Surroundings, upstreamOptions } from './made-of.ts';
-import type { UpstreamFetcher } from './pipeline/upstream.ts';
-import type { TenancyMode } from './tenancy/tenancy-mode.ts';
-import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
 /** `maxDeletedShare` in place of the configured one. */
 type Applying = Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'> &

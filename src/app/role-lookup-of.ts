@@ -1,12 +1,12 @@
 /**
  * The look-up of roles that a configuration asks for.
  */
-import type { Adapters } from './adapters.ts';
-import type { Identity } from './api/identity.ts';
-import type { RoleAssignment } from './bindings/keystone-directory.ts';
-import { namespaceOf } from './bindings/namespace-name.ts';
-import { createRoleLookup, type RoleLookup } from './bindings/role-lookup.ts';
-import type { LoadedConfiguration } from './config/load.ts';
+
+import type { Identity } from '../api/identity.ts';
+import type { RoleAssignment } from '../bindings/keystone-directory.ts';
+import { namespaceOf } from '../bindings/namespace-name.ts';
+import { createRoleLookup, type RoleLookup } from '../bindings/role-lookup.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
 import {
   ANY_PROJECT_TAG,
   domainTag,
@@ -15,8 +15,9 @@ import {
   SWITCHED_OFF_TAG,
   tenantTag,
   userTag,
-} from './lib/drop-tags.ts';
-import type { TenancyMode } from './tenancy/tenancy-mode.ts';
+} from '../lib/drop-tags.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import type { Adapters } from './adapters.ts';
 
 /** More projects than these are not told apart when one is dropped: each tag is one more name to ask Redis for. */
 const MAX_PROJECT_TAGS = 64;

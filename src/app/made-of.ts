@@ -7,17 +7,17 @@ import type {
   CacheConfiguration,
   KeystoneConfiguration,
   UpstreamConfiguration,
-} from './api/config-v1alpha1.ts';
-import { createProcessCache } from './cache/process-cache.ts';
-import { createRedisStore } from './cache/redis.ts';
-import { createSharedCache, type SharedCache } from './cache/shared-cache.ts';
-import type { LeaseStore, SharedStore } from './cache/shared-store.ts';
-import type { LoadedConfiguration } from './config/load.ts';
-import type { Clock } from './lib/clock.ts';
-import type { Logger } from './lib/logger.ts';
-import type { Random } from './lib/random.ts';
-import type { Telemetry } from './lib/telemetry.ts';
-import type { UpstreamLimits } from './upstream/upstream.ts';
+} from '../api/config-v1alpha1.ts';
+import { createProcessCache } from '../cache/process-cache.ts';
+import { createRedisStore } from '../cache/redis.ts';
+import { createSharedCache, type SharedCache } from '../cache/shared-cache.ts';
+import type { LeaseStore, SharedStore } from '../cache/shared-store.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
+import type { UpstreamLimits } from '../upstream/upstream.ts';
 
 /** What every part is given. */
 export interface Surroundings {

@@ -3,10 +3,10 @@
  * it was at the start; where the configuration does not name it any more, there is nothing to be found behind it.
  */
 import type { AddressInfo } from 'node:net';
-import { StatusError } from './errors/status-error.ts';
-import type { Keeping, TwoStep } from './lib/kept.ts';
-import { Usage } from './lib/usage.ts';
-import { createListener, type ListenerOptions } from './server/listener.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Keeping, TwoStep } from '../lib/kept.ts';
+import { Usage } from '../lib/usage.ts';
+import { createListener, type ListenerOptions } from '../server/listener.ts';
 
 type Served = Pick<ListenerOptions, 'serve' | 'tls'>;
 

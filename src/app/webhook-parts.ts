@@ -2,40 +2,41 @@
  * The webhook that a configuration describes, with the adapters behind its ports. Rules that were read from a ConfigMap
  * outlive a reload: while a new one is being looked at, the last good rules stay in force.
  */
-import type { Adapters } from './adapters.ts';
-import type { KeystoneConfiguration, WebhookConfiguration, WebhookSource } from './api/config-v1alpha1.ts';
-import type { KeystonePolicy } from './api/keystone-policy.ts';
-import type { KeystoneSync } from './api/keystone-sync.ts';
-import { authenticate } from './authentication/authenticator.ts';
-import { createKeystoneAuthenticator } from './authentication/keystone.ts';
-import { tagsOf } from './authenticators-of.ts';
-import { createKeystonePolicy } from './authorization/keystone-policy/keystone-policy.ts';
-import { createProjectSync, type ProjectSync } from './bindings/keystone-sync/project-sync.ts';
-import { createClusterObjects } from './clients/cluster-objects.ts';
-import { type ConfigMapRules, createConfigMapRules } from './clients/config-map.ts';
-import { createKeystoneGroupNames, type KeystoneGroupNames } from './clients/keystone-group-names.ts';
-import { type Read, readPolicy } from './config/keystone-auth/policy-file.ts';
-import { syncReader } from './config/keystone-auth/webhook-files.ts';
-import type { LoadedConfiguration } from './config/load.ts';
-import { createUnknownCredentialGate } from './flowcontrol/unknown-credential-gate.ts';
-import { createKept, type Keeping, type Kept, keepTogether } from './lib/kept.ts';
-import { oncePer } from './lib/once-per.ts';
-import type { ReadinessCheck } from './lib/readiness.ts';
-import { fingerprintOf, type Surroundings } from './made-of.ts';
-import type { Exchange } from './pipeline/exchange.ts';
-import type { Stages } from './pipeline/stages.ts';
-import { provisioningMadeOf, provisioningUpstream } from './provisioning-parts.ts';
-import type { Upstream } from './upstream/upstream.ts';
-import { createGroupNames } from './webhook/group-names.ts';
+
+import type { KeystoneConfiguration, WebhookConfiguration, WebhookSource } from '../api/config-v1alpha1.ts';
+import type { KeystonePolicy } from '../api/keystone-policy.ts';
+import type { KeystoneSync } from '../api/keystone-sync.ts';
+import { authenticate } from '../authentication/authenticator.ts';
+import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
+import { createKeystonePolicy } from '../authorization/keystone-policy/keystone-policy.ts';
+import { createProjectSync, type ProjectSync } from '../bindings/keystone-sync/project-sync.ts';
+import { createClusterObjects } from '../clients/cluster-objects.ts';
+import { type ConfigMapRules, createConfigMapRules } from '../clients/config-map.ts';
+import { createKeystoneGroupNames, type KeystoneGroupNames } from '../clients/keystone-group-names.ts';
+import { type Read, readPolicy } from '../config/keystone-auth/policy-file.ts';
+import { syncReader } from '../config/keystone-auth/webhook-files.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
+import { createKept, type Keeping, type Kept, keepTogether } from '../lib/kept.ts';
+import { oncePer } from '../lib/once-per.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+import type { Stages } from '../pipeline/stages.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import { createGroupNames } from '../webhook/group-names.ts';
 import type {
   AccessPolicy,
   GroupNames,
   KeystoneIdentities,
   Live,
   ProjectSync as WebhookProjectSync,
-} from './webhook/ports.ts';
-import { createTokenReviewer } from './webhook/token-review.ts';
-import { createWebhook } from './webhook/webhook.ts';
+} from '../webhook/ports.ts';
+import { createTokenReviewer } from '../webhook/token-review.ts';
+import { createWebhook } from '../webhook/webhook.ts';
+import type { Adapters } from './adapters.ts';
+import { tagsOf } from './authenticators-of.ts';
+import { fingerprintOf, type Surroundings } from './made-of.ts';
+import { provisioningMadeOf, provisioningUpstream } from './provisioning-parts.ts';
 
 /** Rules with where they come from; no check where they were read with the configuration. */
 interface Rules<T> {

@@ -19,7 +19,7 @@ import { type Authority, createAuthority } from './tls/authority.ts';
 
 export type Mode = 'arktos' | 'shared';
 
-export interface LandscapeOptions {
+export interface TestbedOptions {
   /** Where certificates and the configuration are written. */
   readonly folder: string;
   readonly mode?: Mode;
@@ -33,7 +33,7 @@ export interface LandscapeOptions {
   readonly onRequest?: (request: LoggedRequest) => void;
 }
 
-export interface Landscape {
+export interface Testbed {
   readonly authority: Authority;
   readonly apiServer: ApiServer;
   readonly keystone: KeystoneStandIn;
@@ -54,7 +54,7 @@ export const OWN_TOKEN = 'stonegate-own-token';
 /** The portal at the provider. */
 const PORTAL_CLIENT = { name: 'acme', clientID: 'portal', clientSecret: 'portal-client-secret' };
 
-export async function createLandscape(options: LandscapeOptions): Promise<Landscape> {
+export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
   const { folder, mode = 'arktos', tokenLife = 3_600, portal, onRequest } = options;
   await mkdir(folder, { recursive: true });
   const authority = await createAuthority('Stonegate demo CA');

@@ -3,30 +3,30 @@
  * Only here, in `adapters.ts` and in `pipeline-of.ts` are adapters built.
  */
 import type { AddressInfo } from 'node:net';
+import { createAuditLog } from '../audit/audit-log.ts';
+import { createApiServerProbe } from '../clients/kube-apiserver.ts';
+import { warnOfCertificates } from '../config/certificate-periods.ts';
+import type { LoadedConfiguration, LoadSources, Watched } from '../config/load.ts';
+import { createReloader, type Reloader } from '../config/reload.ts';
+import { systemClock } from '../lib/clock.ts';
+import { systemRandom } from '../lib/random.ts';
+import { type AuditFile, createAuditFile } from '../observability/audit-sink.ts';
+import type { createLogger } from '../observability/log.ts';
+import { createMetrics, type Metrics } from '../observability/metrics.ts';
+import { observeAll } from '../observability/observers.ts';
+import { createRequestLog } from '../observability/request-log.ts';
+import type { RequestObserver } from '../pipeline/request-observer.ts';
+import { type Readiness, readinessOf } from '../server/health.ts';
+import { createListener } from '../server/listener.ts';
+import { createShutdown } from '../server/shutdown.ts';
+import type { TLSMaterial } from '../server/tls-material.ts';
 import { Adapters } from './adapters.ts';
-import { createAuditLog } from './audit/audit-log.ts';
-import { createApiServerProbe } from './clients/kube-apiserver.ts';
-import { warnOfCertificates } from './config/certificate-periods.ts';
-import type { LoadedConfiguration, LoadSources, Watched } from './config/load.ts';
-import { createReloader, type Reloader } from './config/reload.ts';
-import { systemClock } from './lib/clock.ts';
-import { systemRandom } from './lib/random.ts';
 import type { Surroundings } from './made-of.ts';
-import { type AuditFile, createAuditFile } from './observability/audit-sink.ts';
-import type { createLogger } from './observability/log.ts';
-import { createMetrics, type Metrics } from './observability/metrics.ts';
-import { observeAll } from './observability/observers.ts';
-import { createRequestLog } from './observability/request-log.ts';
-import type { RequestObserver } from './pipeline/request-observer.ts';
 import { pipelineOf } from './pipeline-of.ts';
 import { createProcessStreams } from './process-streams.ts';
 import { startPortal } from './serve-portal.ts';
 import { startWebhook } from './serve-webhook.ts';
 import { ServedProvisioning } from './served-provisioning.ts';
-import { type Readiness, readinessOf } from './server/health.ts';
-import { createListener } from './server/listener.ts';
-import { createShutdown } from './server/shutdown.ts';
-import type { TLSMaterial } from './server/tls-material.ts';
 
 export interface AppOptions {
   readonly file: string;

@@ -2,26 +2,27 @@
  * The portal that a configuration describes, with the adapters behind its ports. Sessions, limits and the key of this
  * process outlive a reload; connections do where what they are made of stays the same.
  */
-import type { Adapters } from './adapters.ts';
+
 import type {
   KeystoneConfiguration,
   PortalConfiguration,
   PortalOIDCConfiguration,
-} from './api/config-v1alpha1.ts';
-import { authenticate } from './authentication/authenticator.ts';
-import { createPortalSealer } from './cache/portal-sealer.ts';
-import { createMemorySessions, createSharedSessions } from './cache/portal-sessions.ts';
-import { createOidcPortalLogin, type OidcPortalLogin } from './clients/oidc-portal.ts';
-import { createPortalPasswordLogin, type PortalPasswordLogin } from './clients/portal-password-login.ts';
-import type { LoadedConfiguration } from './config/load.ts';
-import { createSignInLimit } from './flowcontrol/sign-in-limit.ts';
-import { createKept, type Keeping, type Kept, keepTogether } from './lib/kept.ts';
+} from '../api/config-v1alpha1.ts';
+import { authenticate } from '../authentication/authenticator.ts';
+import { createPortalSealer } from '../cache/portal-sealer.ts';
+import { createMemorySessions, createSharedSessions } from '../cache/portal-sessions.ts';
+import { createOidcPortalLogin, type OidcPortalLogin } from '../clients/oidc-portal.ts';
+import { createPortalPasswordLogin, type PortalPasswordLogin } from '../clients/portal-password-login.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { createSignInLimit } from '../flowcontrol/sign-in-limit.ts';
+import { createKept, type Keeping, type Kept, keepTogether } from '../lib/kept.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+import type { Stages } from '../pipeline/stages.ts';
+import type { KeystoneWay } from '../portal/context.ts';
+import { createPortal } from '../portal/portal.ts';
+import type { IdentitySource, Provider, Sealer, SessionStore, SignInLimit } from '../portal/ports.ts';
+import type { Adapters } from './adapters.ts';
 import { fingerprintOf, type Surroundings, sealingSecrets } from './made-of.ts';
-import type { Exchange } from './pipeline/exchange.ts';
-import type { Stages } from './pipeline/stages.ts';
-import type { KeystoneWay } from './portal/context.ts';
-import { createPortal } from './portal/portal.ts';
-import type { IdentitySource, Provider, Sealer, SessionStore, SignInLimit } from './portal/ports.ts';
 
 /** In one process without Redis. */
 const MAX_SESSIONS = 10_000;

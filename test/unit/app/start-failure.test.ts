@@ -1,10 +1,10 @@
 /** What is said where Stonegate does not start. */
 import t from 'tap';
-import { parseConfiguration } from '../../src/config/parse.ts';
-import { FileNotOpened } from '../../src/lib/not-opened.ts';
-import { AddressError } from '../../src/server/listen.ts';
-import { WorkerGaveUp } from '../../src/server/worker-pool.ts';
-import { startFailure } from '../../src/start-failure.ts';
+import { startFailure } from '../../../src/app/start-failure.ts';
+import { parseConfiguration } from '../../../src/config/parse.ts';
+import { FileNotOpened } from '../../../src/lib/not-opened.ts';
+import { AddressError } from '../../../src/server/listen.ts';
+import { WorkerGaveUp } from '../../../src/server/worker-pool.ts';
 
 const { configuration } = parseConfiguration(
   JSON.stringify({

@@ -1,34 +1,35 @@
 /**
  * The authenticators of a configuration in the order in which they are asked, and whether their sources were reached.
  */
-import type { Adapters } from './adapters.ts';
+
 import type {
   ClientCertificatesConfiguration,
   KeystoneConfiguration,
   TokenReviewConfiguration,
-} from './api/config-v1alpha1.ts';
-import type { KeystoneToken } from './api/keystone-v3.ts';
-import type { Authenticator } from './authentication/authenticator.ts';
-import { createBasicAuthFileAuthenticator, MAX_HASHES } from './authentication/basic-auth-file.ts';
-import { createJWTAuthenticator } from './authentication/jwt.ts';
-import { createKeystoneAuthenticator } from './authentication/keystone.ts';
-import { identityOf } from './authentication/keystone-mapping.ts';
-import { createAuthenticationReadiness } from './authentication/readiness.ts';
-import { tagsOfToken } from './authentication/revocation.ts';
-import { createTokenFileAuthenticator } from './authentication/token-file.ts';
-import { createTokenReviewAuthenticator } from './authentication/token-review.ts';
-import { tenantOfVouched } from './authentication/vouched-user.ts';
-import { createX509Authenticator } from './authentication/x509.ts';
-import { createTokenReviewer } from './clients/token-reviewer.ts';
-import type { LoadedConfiguration } from './config/load.ts';
-import { staticUsersOf } from './config/static-users.ts';
-import { StatusError } from './errors/status-error.ts';
-import { createUnknownCredentialGate } from './flowcontrol/unknown-credential-gate.ts';
-import { tenantTag, userTag } from './lib/drop-tags.ts';
-import type { ReadinessCheck } from './lib/readiness.ts';
+} from '../api/config-v1alpha1.ts';
+import type { KeystoneToken } from '../api/keystone-v3.ts';
+import type { Authenticator } from '../authentication/authenticator.ts';
+import { createBasicAuthFileAuthenticator, MAX_HASHES } from '../authentication/basic-auth-file.ts';
+import { createJWTAuthenticator } from '../authentication/jwt.ts';
+import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
+import { identityOf } from '../authentication/keystone-mapping.ts';
+import { createAuthenticationReadiness } from '../authentication/readiness.ts';
+import { tagsOfToken } from '../authentication/revocation.ts';
+import { createTokenFileAuthenticator } from '../authentication/token-file.ts';
+import { createTokenReviewAuthenticator } from '../authentication/token-review.ts';
+import { tenantOfVouched } from '../authentication/vouched-user.ts';
+import { createX509Authenticator } from '../authentication/x509.ts';
+import { createTokenReviewer } from '../clients/token-reviewer.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { staticUsersOf } from '../config/static-users.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
+import { tenantTag, userTag } from '../lib/drop-tags.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { isTenantName } from '../tenancy/tenant-name.ts';
+import type { Adapters } from './adapters.ts';
 import type { Surroundings } from './made-of.ts';
-import type { TenancyMode } from './tenancy/tenancy-mode.ts';
-import { isTenantName } from './tenancy/tenant-name.ts';
 
 /** @param mode names the people, for what an operator drops from the cache by name */
 export function authenticatorsOf(

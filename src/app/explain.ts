@@ -3,19 +3,20 @@
  * question. Keystone, issuers and the API server are really asked; what replicas share in Redis is neither read nor
  * written, so that the answer is of now.
  */
+
+import type { Explanation, ExplanationRequest } from '../api/explanation-v1alpha1.ts';
+import { explain } from '../cli/explain.ts';
+import type { CommandIO } from '../cli/usage.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { StreamRegistry } from '../flowcontrol/stream-registry.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { LogFields, Logger } from '../lib/logger.ts';
+import { systemRandom } from '../lib/random.ts';
+import { redact } from '../lib/redact.ts';
+import { noTelemetry } from '../lib/telemetry.ts';
+import type { RequestObserver } from '../pipeline/request-observer.ts';
 import { Adapters } from './adapters.ts';
-import type { Explanation, ExplanationRequest } from './api/explanation-v1alpha1.ts';
-import { explain } from './cli/explain.ts';
-import type { CommandIO } from './cli/usage.ts';
-import type { LoadedConfiguration } from './config/load.ts';
-import { StreamRegistry } from './flowcontrol/stream-registry.ts';
-import { systemClock } from './lib/clock.ts';
-import type { LogFields, Logger } from './lib/logger.ts';
-import { systemRandom } from './lib/random.ts';
-import { redact } from './lib/redact.ts';
-import { noTelemetry } from './lib/telemetry.ts';
 import type { Surroundings } from './made-of.ts';
-import type { RequestObserver } from './pipeline/request-observer.ts';
 import { pipelineOf } from './pipeline-of.ts';
 
 const NOBODY: RequestObserver = { requestReceived() {}, responseStarted() {}, responseComplete() {} };

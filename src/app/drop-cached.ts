@@ -2,15 +2,15 @@
  * What `stonegate cache drop` needs of the composition root: the Redis of the configuration, for one drop.
  */
 
-import { drop } from './cache/drop.ts';
-import { createRedisStore } from './cache/redis.ts';
-import { type CacheDropTarget, cacheDrop } from './cli/cache-drop.ts';
-import type { CommandIO } from './cli/usage.ts';
-import type { LoadedConfiguration } from './config/load.ts';
-import { systemClock } from './lib/clock.ts';
-import { silentLogger } from './lib/logger.ts';
-import { systemRandom } from './lib/random.ts';
-import { noTelemetry } from './lib/telemetry.ts';
+import { drop } from '../cache/drop.ts';
+import { createRedisStore } from '../cache/redis.ts';
+import { type CacheDropTarget, cacheDrop } from '../cli/cache-drop.ts';
+import type { CommandIO } from '../cli/usage.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { systemRandom } from '../lib/random.ts';
+import { noTelemetry } from '../lib/telemetry.ts';
 import { redisConnection, type Surroundings, sharedCacheOf } from './made-of.ts';
 
 /** Milliseconds an operator waits for Redis: a request would not. */

@@ -2,10 +2,10 @@
  * Why Stonegate did not start, for whoever wrote its configuration: a setting and what is wrong with it. For that no
  * stack is needed; for all else it is, since nobody expected it.
  */
-import type { StonegateConfiguration } from './api/config-v1alpha1.ts';
-import { FileNotOpened } from './lib/not-opened.ts';
-import { AddressError } from './server/listen.ts';
-import { WorkerGaveUp } from './server/worker-pool.ts';
+import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import { FileNotOpened } from '../lib/not-opened.ts';
+import { AddressError } from '../server/listen.ts';
+import { WorkerGaveUp } from '../server/worker-pool.ts';
 
 /** @returns a sentence; undefined for what nobody expected */
 export function startFailure(error: unknown, configuration: StonegateConfiguration): string | undefined {

@@ -1,13 +1,14 @@
 /**
  * The long-running requests of one serving process, over all its configurations.
  */
+
+import { createDrops } from '../cache/drop-watch.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import type { StreamCredential } from '../flowcontrol/open-stream.ts';
+import { StreamLifetimes } from '../flowcontrol/stream-lifetimes.ts';
+import { StreamRegistry } from '../flowcontrol/stream-registry.ts';
+import { oncePer } from '../lib/once-per.ts';
 import type { Adapters } from './adapters.ts';
-import { createDrops } from './cache/drop-watch.ts';
-import type { LoadedConfiguration } from './config/load.ts';
-import type { StreamCredential } from './flowcontrol/open-stream.ts';
-import { StreamLifetimes } from './flowcontrol/stream-lifetimes.ts';
-import { StreamRegistry } from './flowcontrol/stream-registry.ts';
-import { oncePer } from './lib/once-per.ts';
 import type { Surroundings } from './made-of.ts';
 
 export interface ProcessStreams {

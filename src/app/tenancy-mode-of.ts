@@ -1,11 +1,11 @@
 /**
  * The tenancy mode that a configuration asks for.
  */
-import type { AuthenticationConfiguration, TenancyConfiguration } from './api/config-v1alpha1.ts';
-import { usernamePrefixesOf } from './config/validate-prefixes.ts';
-import { createArktosMode } from './tenancy/arktos.ts';
-import { createSharedMode } from './tenancy/shared.ts';
-import type { TenancyMode } from './tenancy/tenancy-mode.ts';
+import type { AuthenticationConfiguration, TenancyConfiguration } from '../api/config-v1alpha1.ts';
+import { usernamePrefixesOf } from '../config/validate-prefixes.ts';
+import { createArktosMode } from '../tenancy/arktos.ts';
+import { createSharedMode } from '../tenancy/shared.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 
 export function tenancyModeOf(
   tenancy: TenancyConfiguration,

@@ -3,18 +3,18 @@
  * Keystone and the API server are asked directly; nothing of a running Stonegate is needed.
  */
 
-import { heldBack, lossesOf } from './bindings/deletion-guard.ts';
-import { USERS_WARNING } from './bindings/grants.ts';
-import { systemBindingWarnings } from './bindings/system-bindings.ts';
-import { type SyncParts, sync } from './cli/sync.ts';
-import type { CommandIO } from './cli/usage.ts';
-import { createClusterObjects } from './clients/cluster-objects.ts';
-import { createKeystoneClient } from './clients/keystone.ts';
-import type { LoadedConfiguration } from './config/load.ts';
-import { systemClock } from './lib/clock.ts';
-import { silentLogger } from './lib/logger.ts';
-import { systemRandom } from './lib/random.ts';
-import { noTelemetry } from './lib/telemetry.ts';
+import { heldBack, lossesOf } from '../bindings/deletion-guard.ts';
+import { USERS_WARNING } from '../bindings/grants.ts';
+import { systemBindingWarnings } from '../bindings/system-bindings.ts';
+import { type SyncParts, sync } from '../cli/sync.ts';
+import type { CommandIO } from '../cli/usage.ts';
+import { createClusterObjects } from '../clients/cluster-objects.ts';
+import { createKeystoneClient } from '../clients/keystone.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { systemRandom } from '../lib/random.ts';
+import { noTelemetry } from '../lib/telemetry.ts';
 import { type Surroundings, serviceSecret } from './made-of.ts';
 import { createProvisioning, provisioningUpstream } from './provisioning-parts.ts';
 import { tenancyModeOf } from './tenancy-mode-of.ts';
