@@ -3,7 +3,7 @@
  * upgrade. Implemented in `server/`.
  */
 import type { Duplex, Readable } from 'node:stream';
-import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { Leaving } from '../lib/leaving.ts';
 

@@ -2,8 +2,7 @@
  * The ports to the API server. Implemented in `upstream/`.
  */
 
-import type { Account } from '../api/account.ts';
-import type { Sender } from '../api/sender.ts';
+import type { Account, Sender } from '../api/upstream-request.ts';
 import type { StatusError } from '../errors/status-error.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { Leaving } from '../lib/leaving.ts';
