@@ -3,7 +3,7 @@
  * configuration derives from them, as in the API's own `selfidentity` response.
  */
 
-import type { SelfIdentity } from '../api/self-identity-v1alpha1.ts';
+import type { SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { selfIdentityOf } from '../pipeline/answer-self-identity.ts';
 import type { IdentitySource, ProjectName, Session } from './ports.ts';
 
