@@ -3,8 +3,8 @@
  * components with equal fingerprints, and swaps one reference. See docs/decisions/0008-generations.md.
  */
 import { createHash } from 'node:crypto';
+import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
-import { Usage } from '../lib/usage.ts';
 import { Component, type ComponentType } from './component.ts';
 
 export interface ComponentOptions<T> {
@@ -22,7 +22,7 @@ export interface ComponentOptions<T> {
 /** With this a generation is built. It can be used only until then. */
 export interface GenerationBuilder {
   /** Counts the requests that are not forwarded yet. What they use is not disposed. */
-  readonly inFlight: Usage;
+  readonly inFlight: InFlightCounter;
   /**
    * Returns the component that was built from the same, in this generation or in the previous one, else a new one.
    *
@@ -32,7 +32,7 @@ export interface GenerationBuilder {
 }
 
 export class Generation implements GenerationBuilder {
-  readonly inFlight = new Usage();
+  readonly inFlight = new InFlightCounter();
   /** In the order of creation: each stands behind those that it uses. */
   readonly components = new Set<Component>();
   /** Undefined once the generation is built, so that generations hold no chain of previous ones. */
@@ -157,7 +157,7 @@ export class Generations<V> {
     this.#seal(generation);
     this.#inForce = { generation, value };
     if (this.#isStarted) this.#takeOver(previous, generation);
-    if (previous !== undefined) void previous.inFlight.ended().then(() => this.#release(previous));
+    if (previous !== undefined) void previous.inFlight.drained().then(() => this.#release(previous));
   }
 
   /** Starts the components in force, and from now on those of each new generation. */

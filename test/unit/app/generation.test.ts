@@ -110,8 +110,7 @@ t.test('what a request in flight uses is disposed after the request', async (t) 
   const requests = ['a', 'b', 'c'].map((fingerprint) => {
     const entered: { release(): void }[] = [];
     generations.replace((generation) => {
-      const stay = generation.inFlight.enter();
-      entered.push({ release: () => stay.leave() });
+      entered.push(generation.inFlight.enter());
       part(generation, 'shared');
       return part(generation, fingerprint);
     });
@@ -303,7 +302,9 @@ t.test('the end breaks off what is being disposed, and needs no request to be re
   for (const id of ['idle', 'busy', 'current'])
     generations.replace((generation) => {
       if (id === 'busy') generation.inFlight.enter();
-      return generation.component(connection, { create: () => ({ id, ended: Promise.withResolvers() }) });
+      return generation.component(connection, {
+        create: () => ({ id, ended: Promise.withResolvers<void>() }),
+      });
     });
   await setImmediate();
   await generations.close();
@@ -395,8 +396,8 @@ t.test('any sequence of reloads, failures and requests', async () => {
           return {
             components,
             enter() {
-              const stay = generation.inFlight.enter();
-              return () => stay.leave();
+              const entered = generation.inFlight.enter();
+              return () => entered.release();
             },
           };
         });
