@@ -7,7 +7,7 @@ import type { Identity } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import { timestamp } from '../lib/timestamp.ts';
 import { goesAsPerson } from './explain-delivery.ts';
-import type { RequestRecord } from './request-observer.ts';
+import type { RequestRecord } from './ports.ts';
 import type { Outgoing } from './request-state.ts';
 
 type Status = Explanation['status'];
