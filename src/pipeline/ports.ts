@@ -11,8 +11,8 @@ import type { RequestInfo } from '../api/request-info.ts';
 import type { Sender } from '../api/sender.ts';
 import type { ErrorCode } from '../errors/codes.ts';
 import type { StatusError } from '../errors/status-error.ts';
+import type { Cancellation } from '../lib/cancellation.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import type { Leaving } from '../lib/leaving.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
 
 /** One request and the way to respond to it, the same for HTTP/1.1, HTTP/2 and upgrade requests. */
@@ -34,7 +34,7 @@ export interface Exchange {
   /** Aborted when the client is gone before the response is complete. */
   readonly signal: AbortSignal;
   /** The same, cheaper to listen to; present if the listener has it. */
-  readonly leaving?: Leaving;
+  readonly cancellation?: Cancellation;
   /**
    * Aborted when the server is about to stop: a response without an end of its own (a watch, a followed log) is to be
    * ended cleanly now. Others finish.
@@ -97,7 +97,7 @@ export interface UpstreamRequest {
   readonly body?: Buffer;
 }
 
-export interface StreamEnding extends Leaving {
+export interface StreamEnding extends Cancellation {
   /** Whether the response is finished then. Otherwise it is aborted, so that the client sees an error. */
   readonly clean: boolean;
   /** Thrown if the response has not begun. */

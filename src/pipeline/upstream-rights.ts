@@ -2,10 +2,10 @@
  * Removes the extras that Stonegate may not impersonate: the API server refuses a whole request for one such key.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 
-const withoutKeys = oncePer((withheld: ReadonlySet<string>) =>
-  oncePer((user: UserInfo): UserInfo => {
+const withoutKeys = memoizeByReference((withheld: ReadonlySet<string>) =>
+  memoizeByReference((user: UserInfo): UserInfo => {
     const kept = Object.entries(user.extra).filter(([key]) => !withheld.has(key));
     return kept.length === Object.keys(user.extra).length
       ? user

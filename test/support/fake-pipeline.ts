@@ -7,9 +7,9 @@ import type { AccessReviewer } from '../../src/authorization/access-reviewer.ts'
 import type { StatusResponse } from '../../src/errors/to-status.ts';
 import { StreamRegistry } from '../../src/flowcontrol/stream-registry.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { InFlightCounter } from '../../src/lib/in-flight.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
-import { Usage } from '../../src/lib/usage.ts';
 import { LastModes } from '../../src/pipeline/last-modes.ts';
 import type { RequestRecord, ResponseWriter, UpstreamRequest } from '../../src/pipeline/ports.ts';
 import type { Pipeline } from '../../src/pipeline/serve-request.ts';
@@ -116,7 +116,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
         return { status: 101, aborted: false };
       },
     },
-    undecided: new Usage(),
+    undecided: new InFlightCounter(),
     streams: new StreamRegistry({
       limits: { perUser: 500, perTenant: 5_000 },
       clock: systemClock,
