@@ -4,8 +4,7 @@
  */
 
 import type { KeystoneConfiguration, WebhookConfiguration, WebhookSource } from '../api/config-v1alpha1.ts';
-import type { KeystonePolicy } from '../api/keystone-policy.ts';
-import type { KeystoneSync } from '../api/keystone-sync.ts';
+import type { KeystonePolicy, KeystoneSync } from '../api/keystone-auth.ts';
 import { authenticate } from '../authentication/authenticator.ts';
 import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
 import { createKeystonePolicy } from '../authorization/keystone-policy/keystone-policy.ts';

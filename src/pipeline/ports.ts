@@ -3,12 +3,11 @@
  * Implemented in `server/`, `upstream/`, `clients/`, `audit/` and `observability/`.
  */
 import type { Duplex, Readable } from 'node:stream';
-import type { Account } from '../api/account.ts';
 import type { UserInfo } from '../api/authentication-v1.ts';
-import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
-import type { Sender } from '../api/sender.ts';
+import type { Account, Sender } from '../api/upstream-request.ts';
 import type { ErrorCode } from '../errors/codes.ts';
 import type { StatusError } from '../errors/status-error.ts';
 import type { Cancellation } from '../lib/cancellation.ts';

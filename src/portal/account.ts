@@ -3,7 +3,7 @@
  * is what the API itself would answer them (`selfidentity`), with the names they know themselves by.
  */
 
-import type { SelfIdentity } from '../api/self-identity-v1alpha1.ts';
+import type { SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { selfIdentityOf } from '../pipeline/answer-self-identity.ts';
 import type { IdentitySource } from './ports.ts';
 import type { ProjectName, Session } from './session.ts';

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { Timer } from '../lib/clock.ts';
 import { fromRawHeaders, type HeaderList } from '../lib/header-list.ts';

@@ -2,7 +2,7 @@
  * What Stonegate asks for answers of its own: the whole answer in memory, bounded, since discovery documents and
  * reviews are of known size and anything larger is not one.
  */
-import type { Account } from '../api/account.ts';
+import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -4,7 +4,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SubjectAccessReviewSpec } from '../api/authorization-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
-import type { ProjectMember } from '../api/keystone-sync.ts';
+import type { ProjectMember } from '../api/keystone-auth.ts';
 
 /** Keystone's authenticator alone, and the tenancy mode. */
 export interface KeystoneIdentities {

@@ -8,7 +8,7 @@
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, IdentityScope, TenantName } from '../api/identity.ts';
-import type { KeystoneSync, ProjectMember } from '../api/keystone-sync.ts';
+import type { KeystoneSync, ProjectMember } from '../api/keystone-auth.ts';
 import { StatusError } from '../errors/status-error.ts';
 
 const RESERVED = /^(system|keystone|stonegate):/;

@@ -4,7 +4,7 @@
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
-import type { KeystoneSync } from '../api/keystone-sync.ts';
+import type { KeystoneSync } from '../api/keystone-auth.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { GroupNames, KeystoneIdentities, Live, ProjectSync } from './ports.ts';
 import type { TokenReviewStatus } from './review.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Identity } from '../../../src/api/identity.ts';
-import type { KeystoneSync, ProjectMember } from '../../../src/api/keystone-sync.ts';
+import type { KeystoneSync, ProjectMember } from '../../../src/api/keystone-auth.ts';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
 import { createTokenReviewer, type TokenReviewerOptions } from '../../../src/webhook/token-review.ts';
