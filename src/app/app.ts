@@ -14,7 +14,7 @@ import { type AuditFile, createAuditFile } from '../observability/audit-file.ts'
 import type { createLogger } from '../observability/log.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { createRequestLog, observeAll } from '../observability/request-observers.ts';
-import type { RequestObserver } from '../pipeline/request-observer.ts';
+import type { RequestObserver } from '../pipeline/ports.ts';
 import { type Readiness, readinessOf } from '../server/health.ts';
 import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';

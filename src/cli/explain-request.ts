@@ -198,7 +198,7 @@ function singular(resource: string): string {
  * @param namespaced what to believe of a resource nobody here knows
  * @returns undefined where the word names nothing
  */
-export function resourceType(word: string, namespaced: boolean): ResourceType | undefined {
+function resourceType(word: string, namespaced: boolean): ResourceType | undefined {
   const known = BY_WORD.get(word.toLowerCase());
   if (known !== undefined) return known;
   const [, resource, version, group] = /^([a-z0-9-]+)\.(v\d[a-z0-9]*)\.([a-z0-9.-]+)$/.exec(word) ?? [];

@@ -175,7 +175,7 @@ const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {
   passedOn: 'passed on',
 };
 
-export function explanationTable({ spec, status }: Explanation): string {
+function explanationTable({ spec, status }: Explanation): string {
   const { method, path } = spec.request;
   const asked = [
     ['Request', `${method} ${path}`],

@@ -147,7 +147,7 @@ ${subjectOf(impersonator)}`;
 }
 
 /** As a member of a binding's `subjects`. */
-export function subjectOf(impersonator: Impersonator): string {
+function subjectOf(impersonator: Impersonator): string {
   return impersonator.kind === 'User'
     ? `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: ${JSON.stringify(impersonator.name)}\n`
     : `  - kind: ServiceAccount\n    namespace: "${impersonator.namespace}"\n    name: "${impersonator.name}"\n`;

@@ -146,7 +146,7 @@ export interface ShownLoss {
 const NAMED = 5;
 
 /** Everything that would be done. */
-export function planTables(plan: ShownPlan): string {
+function planTables(plan: ShownPlan): string {
   const changes = plan.changes.map((change) => [change.action, ...cellsOf(change), change.reason]);
   const refusals = plan.refusals.map(({ subject, reason }) => [subject, reason]);
   return [
@@ -157,12 +157,12 @@ export function planTables(plan: ShownPlan): string {
 }
 
 /** @param failure why it could not be done; undefined where it was */
-export function changeLine(change: ShownChange, progress: string, failure: string | undefined): string {
+function changeLine(change: ShownChange, progress: string, failure: string | undefined): string {
   const words = [`[${progress}]`, change.action, ...cellsOf(change)].join(' ');
   return columns([[failure === undefined ? `${words} (${change.reason})` : `${words} FAILED: ${failure}`]]);
 }
 
-export function totalsLine(plan: ShownPlan, done: number, failed: number): string {
+function totalsLine(plan: ShownPlan, done: number, failed: number): string {
   const { unchanged, refusals } = plan;
   return `${done} done, ${failed} failed, ${unchanged} as they should be, ${refusals.length} refused\n`;
 }

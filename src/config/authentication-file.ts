@@ -177,7 +177,7 @@ export interface ReadAuthenticationFile extends AuthenticationFile {
 }
 
 /** @param file its name, for problems */
-export function readAuthenticationFile(
+function readAuthenticationFile(
   text: string,
   file: string,
 ): ReadAuthenticationFile | Pick<ReadAuthenticationFile, 'problems'> {
@@ -193,7 +193,7 @@ export function readAuthenticationFile(
   return { ...rest.value, problems, gaps: rest.gaps, placeInFile: rest.placeInFile, lineOf };
 }
 
-export function problemIn(
+function problemIn(
   { path, message }: Finding,
   file: string,
   lineOf: ReadAuthenticationFile['lineOf'],
@@ -203,6 +203,6 @@ export function problemIn(
 }
 
 /** @param path in what was read, without entries that were left out */
-export function isKnown({ gaps, placeInFile }: ReadAuthenticationFile, path: Path): boolean {
+function isKnown({ gaps, placeInFile }: ReadAuthenticationFile, path: Path): boolean {
   return beyond(gaps, [{ path: placeInFile(path), message: '' }]).length > 0;
 }

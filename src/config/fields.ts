@@ -92,7 +92,7 @@ export const rate = z.strictObject({
 
 const ENVIRONMENT_VARIABLE = 'the name of an environment variable';
 
-export const environmentVariable = z
+const environmentVariable = z
   .string({ error: ENVIRONMENT_VARIABLE })
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, { error: ENVIRONMENT_VARIABLE });
 

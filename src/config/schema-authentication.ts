@@ -79,7 +79,7 @@ const revocationEvents = z.strictObject({
   interval: period.prefault('5s').describe('From one question for new events to the next.'),
 });
 
-export function keystoneSchema(file: FileField) {
+function keystoneSchema(file: FileField) {
   return z.strictObject({
     url: url({ what: "Keystone's v3 address, such as https://keystone:5000/v3", path: /\/v3\/?$/ }).describe(
       "Keystone's v3 endpoint, with `/v3`.",
@@ -120,7 +120,7 @@ export function keystoneSchema(file: FileField) {
  */
 
 /** @param ownPrefix before names and groups unless the operator says otherwise */
-export function staticFileSchema(file: FileField, ownPrefix: string) {
+function staticFileSchema(file: FileField, ownPrefix: string) {
   const own = prefixOrNone.prefault(ownPrefix);
   return z.strictObject({
     file: file.describe('Read anew when it changes; a line that is wrong keeps the last good file.'),
@@ -133,7 +133,7 @@ export function staticFileSchema(file: FileField, ownPrefix: string) {
   });
 }
 
-export const anonymousSchema = z
+const anonymousSchema = z
   .strictObject({
     enabled: z.boolean().default(false).describe('Let them in as `system:anonymous`.'),
     paths: z.array(requestPath).default([]).describe('Exactly these paths; all without it.'),
@@ -143,7 +143,7 @@ export const anonymousSchema = z
     path: ['paths'],
   });
 
-export const impersonationExtraKey = z
+const impersonationExtraKey = z
   .string()
   .regex(EXTRA_KEY, { error: 'a key of a-z, 0-9, "/", ".", "_" and "-"' })
   .refine((key) => !RESERVED_EXTRA_KEY.test(key), {
@@ -158,7 +158,7 @@ export const impersonationExtraKey = z
 
 const ownPrefix = prefixOrNone.prefault('x509:');
 
-export function clientCertificatesSchema(file: FileField) {
+function clientCertificatesSchema(file: FileField) {
   return z.strictObject({
     caFile: file.describe(
       'The authorities whose certificates are believed, PEM, each up to its root. Read anew when it changes; connections it would refuse are closed.',
@@ -177,7 +177,7 @@ export function clientCertificatesSchema(file: FileField) {
  * `authentication.tokenReview`: the API server itself says whose a token is.
  */
 
-export const tokenReviewSchema = z.strictObject({
+const tokenReviewSchema = z.strictObject({
   audiences: z
     .array(text)
     .default([])

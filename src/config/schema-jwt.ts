@@ -247,7 +247,7 @@ const extraSchema = z
     return z.NEVER;
   });
 
-export const claimMappingsSchema = z.strictObject({
+const claimMappingsSchema = z.strictObject({
   username: nameSchema.describe("The user's name. `email` counts only if `email_verified` says so."),
   groups: nameSchema.exactOptional().describe('A string or a list of strings.'),
   uid: uidSchema.exactOptional().describe('Sent as `Impersonate-Uid`.'),
@@ -256,7 +256,7 @@ export const claimMappingsSchema = z.strictObject({
 
 const message = z.string().exactOptional().describe('What the log says where the expression is not true.');
 
-export const claimValidationRules = z
+const claimValidationRules = z
   .array(
     z
       .strictObject({
@@ -279,7 +279,7 @@ export const claimValidationRules = z
   .default([])
   .describe('Claims a token must have, with exactly this value, or expressions that must be true.');
 
-export const userValidationRules = z
+const userValidationRules = z
   .array(
     z.strictObject({
       expression: expression.describe('CEL, about `user`: `username`, `uid`, `groups`, `extra`.'),

@@ -33,7 +33,7 @@ export interface Access {
 }
 
 /** The lists of a kubeconfig, and under which member of an entry its content stands. */
-export const LISTS = { clusters: 'cluster', users: 'user', contexts: 'context' } as const;
+const LISTS = { clusters: 'cluster', users: 'user', contexts: 'context' } as const;
 export type ListName = keyof typeof LISTS;
 export type Entry = { readonly name: string } & Readonly<Record<string, unknown>>;
 export type Entries = Readonly<Record<ListName, readonly Entry[]>>;
@@ -76,7 +76,7 @@ function execOf(command: string, args: readonly string[]) {
 }
 
 /** @param content of an entry, under its list's member */
-export function isOurs(content: unknown): boolean {
+function isOurs(content: unknown): boolean {
   if (typeof content !== 'object' || content === null || !('extensions' in content)) return false;
   const { extensions } = content;
   return Array.isArray(extensions) && extensions.some((each: unknown) => isExtension(each));

@@ -174,7 +174,7 @@ export interface ExecPlugin {
 export class ExecPluginError extends Error {}
 
 /** @param folder of the kubeconfig, from which a command with a slash is named */
-export function readExecPlugin(exec: Fields, folder: string): ExecPlugin {
+function readExecPlugin(exec: Fields, folder: string): ExecPlugin {
   const command = optionalText(exec, 'command');
   if (command === undefined) throw new ExecPluginError('the exec of the user names no command');
   const env = listOf(exec, 'env').flatMap((each) => {

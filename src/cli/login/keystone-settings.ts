@@ -211,7 +211,7 @@ export const INSTEAD =
   'OS_AUTH_TYPE=token OS_TOKEN="$(openstack token issue -f value -c id)"';
 
 /** @returns why not, and what to do; undefined where the type is supported, or absent */
-export function unsupportedType(type: string | undefined): string | undefined {
+function unsupportedType(type: string | undefined): string | undefined {
   if (type === undefined || DONE.has(type)) return undefined;
   if (FEDERATED.test(type)) {
     return (

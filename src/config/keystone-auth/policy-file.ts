@@ -109,7 +109,7 @@ export type ResourceKey =
 const NAMESPACE = /^(\*|[a-z0-9]([a-z0-9.-]*[a-z0-9])?)$/;
 const RESOURCE = /^(\*|[a-z0-9][a-z0-9.-]*(\/(\*|[a-z0-9][a-z0-9.-]*))?)$/;
 
-export function readResourceKey(key: string): ResourceKey {
+function readResourceKey(key: string): ResourceKey {
   const slash = key.indexOf('/');
   if (slash === -1) return { problem: 'NAMESPACE/RESOURCE' };
   const namespaces = readPattern(key.slice(0, slash), NAMESPACE);
