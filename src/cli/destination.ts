@@ -1,5 +1,6 @@
 /**
- * Which running Stonegate a command asks, and as whom: by flags, or as a context of the user's kubeconfig says.
+ * Which running Stonegate a command calls, and with which credential: from flags or from a context of the
+ * user's kubeconfig.
  */
 import type { StonegateAddress } from '../clients/stonegate-api.ts';
 import { UsageError } from './command.ts';
@@ -18,8 +19,8 @@ export interface DestinationFlags {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * @param flags `tokenFile` under whatever name the command has for it
- * @throws UsageError, KubeconfigError, ExecPluginError, or Error where a file cannot be read
+ * @param flags `tokenFile` is the file of the command's own token option
+ * @throws UsageError, KubeconfigError, ExecPluginError, or Error if a file cannot be read
  */
 export async function destinationOf(flags: DestinationFlags, env: Environment): Promise<StonegateAddress> {
   const { server, 'ca-file': caFile, tokenFile } = flags;

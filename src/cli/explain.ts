@@ -1,6 +1,6 @@
 /**
- * `stonegate explain`: why was this refused, or what becomes of it? Asked of a configuration file, whose backends are
- * really asked, or of a running Stonegate by an administrator.
+ * `stonegate explain`: what would happen to a request, stage by stage. It is computed from a configuration
+ * file, whose backends are called, or by a running Stonegate for an administrator.
  */
 import {
   type Decision,
@@ -67,7 +67,7 @@ const OPTIONS = {
 const TO_WATCH = 'to watch, write "watch" for "get": watch pods';
 const TO_FOLLOW =
   'to follow a log, write --path "/api/v1/namespaces/NAMESPACE/pods/POD/log?follow=true" for "logs POD"';
-/** What people type after kubectl's fashion. */
+/** Options of kubectl that users may type here. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   ['-w', TO_WATCH],
   ['--watch', TO_WATCH],
@@ -79,9 +79,9 @@ type Spec = ExplanationRequest['spec'];
 
 export interface ExplainCommandParts {
   /**
-   * Builds what a configuration describes and explains by it.
+   * Explains the request with the components of a configuration.
    *
-   * @param note what the parts would log, a line each
+   * @param note receives each line that the components log
    */
   readonly explainWith: (
     loaded: LoadedConfiguration,
@@ -160,11 +160,6 @@ function isExplanation(value: unknown): value is Explanation {
     Array.isArray(value.status.stages)
   );
 }
-
-// FROM src/cli/explain/table.ts
-/*!
- * An explanation for people: the way of the request, a line each, then what came of it.
- */
 
 const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {
   passed: 'passed',

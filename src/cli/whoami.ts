@@ -1,5 +1,5 @@
 /**
- * `stonegate whoami`: who one is to Stonegate, as Stonegate says it.
+ * `stonegate whoami`: the user's identity as Stonegate reports it.
  */
 import { SELF_IDENTITY_PATH, type SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { askStonegate } from '../clients/stonegate-api.ts';
@@ -104,7 +104,7 @@ function tableOf({ status }: SelfIdentity, now: number): string {
   );
 }
 
-/** Without what Keystone's scope and roles have said already. */
+/** Without the keys that repeat Keystone's scope and roles. */
 function extraOf(extra: SelfIdentity['status']['user']['extra']): string[] {
   return Object.entries(extra)
     .filter(([key]) => !key.startsWith('alpha.kubernetes.io/identity/'))

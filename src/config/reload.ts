@@ -1,7 +1,7 @@
 /**
  * Keeps the running configuration that of the files: loads again when one of them changes or when asked to
- * (SIGHUP), applies what is good, and keeps the last good one when it is not. Each problem is logged once, not at
- * every look.
+ * (SIGHUP), applies what is good, and keeps the last good one when it is not. Each problem is logged once,
+ * not at every look.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -31,7 +31,10 @@ export interface ReloaderOptions {
 export interface Reloader {
   /** Loads now. Calls that come while one runs share the next run. Never rejects. */
   reload(): Promise<void>;
-  /** Nothing is applied from now on, not even what is being loaded: what it would build would be closed by nobody. */
+  /**
+   * Nothing is applied from now on, not even what is being loaded: what it would build would be closed by
+   * nobody.
+   */
   close(): void;
 }
 

@@ -1,7 +1,8 @@
 /**
- * Notices that files changed, by reading them. Mounted secrets change by a swap of the symlink `..data`, which
- * inotify on the file never sees; content is what counts, and a handful of small files every few seconds costs nothing.
- * Time stamps are not asked: they stay equal where a file is replaced within their grain.
+ * Notices that files changed, by reading them. Mounted secrets change by a swap of the symlink `..data`,
+ * which inotify on the file never sees; content is what counts, and a handful of small files every few
+ * seconds costs nothing. Time stamps are not asked: they stay equal where a file is replaced within their
+ * grain.
  * https://kubernetes.io/docs/concepts/configuration/secret/#mounted-secrets-are-updated-automatically
  */
 import type { Clock, Timer } from '../lib/clock.ts';

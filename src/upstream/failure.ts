@@ -39,8 +39,29 @@ export function upstreamFailure(error: unknown): StatusError {
     case 'ERR_UNESCAPED_CHARACTERS':
       return unspeakable(error);
     default:
-      return unavailable(error);
+      return unavailable(isUntrustedCertificate(error) ? untrustedCertificate(error) : error);
   }
+}
+
+/** The codes of Node's certificate verification: https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+const UNTRUSTED = new Set([
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+]);
+
+function isUntrustedCertificate(error: unknown): error is Error {
+  return error instanceof Error && UNTRUSTED.has(String(codeOf(error)));
+}
+
+/** Names the setting to correct, in the log and in `stonegate check`; the client's message stays the same. */
+function untrustedCertificate(error: Error): Error {
+  const message = `the API server's certificate is not trusted by upstream.caFile (without it: by the system's CAs): ${error.message}`;
+  return new Error(message, { cause: error });
 }
 
 /** The failure as the metrics count it. */

@@ -368,7 +368,7 @@ t.test('refused, with the file and the path:', async (t) => {
     [
       'conditions of what is not enabled',
       { own: ofA, text: file([issuer(A)], { anonymous: { conditions: [{ path: '/livez' }] } }) },
-      'auth.yaml: anonymous.conditions: expected no conditions where anonymous requests are not enabled',
+      'auth.yaml: anonymous.conditions: expected no conditions unless anonymous requests are enabled',
     ],
     [
       'an issuer without a tenant',

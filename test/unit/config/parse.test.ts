@@ -479,7 +479,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
   [
     'nobody who may log in',
     withKey('authentication', '{}'),
-    'authentication (line 6): names nobody who may log in',
+    'authentication (line 6): accepts no credential',
   ],
   [
     'token reviews in shared mode without a tenant',
@@ -694,7 +694,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
       'authentication',
       '{ keystone: { url: "https://keystone:5000/v3" }, anonymous: { paths: [/version] } }',
     ),
-    'expected no paths where anonymous requests are not enabled',
+    'expected no paths unless anonymous requests are enabled',
   ],
 ];
 

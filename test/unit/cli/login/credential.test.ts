@@ -118,10 +118,10 @@ t.test('who can be asked does not fail with those who could not', async (t) => {
     async obtain(count) {
       if (count > 1) return { token: 'entered', expiresAt: person.clock.now() + HOUR };
       await until;
-      throw new LoginError('nobody can be asked');
+      throw new LoginError('the user cannot be asked');
     },
   });
-  const script = t.rejects(ask(), { message: 'nobody can be asked' });
+  const script = t.rejects(ask(), { message: 'the user cannot be asked' });
   await eventually(() => seen.length > 0);
   const token = ask({ terminal: person });
   answer();
@@ -139,7 +139,7 @@ t.test('a token that cannot be renewed yet serves to its end', async (t) => {
   await ask();
   terminal.clock.advance(HOUR - 60_000);
   t.equal(await ask(), 'old');
-  t.match(terminal.said, [/^cannot log in anew: Keystone is down; the token so far serves until /]);
+  t.match(terminal.said, [/^cannot log in again: Keystone is down; the current token is valid until /]);
   t.equal(await ask(), 'old');
   t.equal(seen.length, 2, 'not tried again at once');
   terminal.clock.advance(30_001);

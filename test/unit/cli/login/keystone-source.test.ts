@@ -185,7 +185,9 @@ t.test('its own authority is believed, by a path from here or from home', async 
 
 t.test('secrets are no flags', async (t) => {
   for (const word of ['password', 'token', 'application-credential-secret']) {
-    await t.rejects(sourceOf(ALICE, { [`os-${word}`]: 'sesame' }), { message: /everybody here can read/ });
+    await t.rejects(sourceOf(ALICE, { [`os-${word}`]: 'sesame' }), {
+      message: /every user of this machine can read/,
+    });
   }
 });
 

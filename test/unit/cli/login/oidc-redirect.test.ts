@@ -135,7 +135,7 @@ t.test('the first free port is taken', async (t) => {
 t.test('no port is free', async (t) => {
   const port = await takenPort(t);
   await t.rejects(start(t, 'http://127.0.0.1/', [port]), {
-    message: new RegExp(`^cannot listen for the browser's answer: .*EADDRINUSE.*${port}`),
+    message: new RegExp(`^cannot listen for the browser's redirect: .*EADDRINUSE.*${port}`),
   });
 });
 

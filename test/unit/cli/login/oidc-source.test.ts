@@ -116,8 +116,7 @@ t.test('no browser, and nobody to ask: a clear error, and nothing waits', async 
   const terminal = createFakeTerminal({ interactive: false });
   const login = sourceOf(await startProvider(t)).obtain(terminal, undefined);
   await t.rejects(login, {
-    message:
-      /^no browser can be opened, and nobody can be asked here: .*: stonegate login --oidc >\/dev\/null$/,
+    message: /^no browser can be opened, and there is no terminal: .*: stonegate login --oidc >\/dev\/null$/,
   });
   t.same(terminal.said, []);
 });
@@ -152,7 +151,7 @@ t.test('an answer that is not of this login is refused, and the person told', as
     },
   });
   t.match(await sourceOf(provider).obtain(terminal, undefined), { token: /^ey/ });
-  t.ok(terminal.said.includes('Refused an answer that is not of this login.'));
+  t.ok(terminal.said.includes('Refused a redirect that does not belong to this login.'));
 });
 
 t.test('a client that is not accepted any more is no reason to open a browser', async (t) => {
@@ -167,6 +166,6 @@ t.test('a token without refresh token is not renewed, but obtained anew', async 
   const provider = await startProvider(t);
   const terminal = createFakeTerminal({ interactive: false });
   const login = sourceOf(provider).obtain(terminal, { token: provider.idToken(), expiresAt: 0 });
-  await t.rejects(login, { message: /nobody can be asked/ });
+  await t.rejects(login, { message: /there is no terminal/ });
   t.same(provider.asked, []);
 });

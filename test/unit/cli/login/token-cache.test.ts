@@ -61,7 +61,7 @@ t.test('a file of another user is refused', { skip: process.getuid?.() !== 0 && 
   const cache = await openTokenCache(t.testdir(), IDENTITY);
   await cache.write(CREDENTIAL);
   chownSync(cache.file, 65_534, 65_534);
-  await t.rejects(cache.read(), { message: /belongs to somebody else/ });
+  await t.rejects(cache.read(), { message: /belongs to another user/ });
 });
 
 t.test('a link is refused: it may lead to anybody’s file', async (t) => {
