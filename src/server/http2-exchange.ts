@@ -13,7 +13,7 @@ import type { ClientCertificate } from '../api/credentials.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { TimeoutQueue } from '../lib/timeout-queue.ts';
-import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
+import type { Exchange, ResponseWriter } from '../pipeline/ports.ts';
 import { type StallTarget, StallTimeout } from './connection-timeouts.ts';
 import { requestFields, responseFields } from './http2-headers.ts';
 import type { SessionGuard } from './http2-session-guard.ts';

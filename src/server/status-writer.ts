@@ -3,9 +3,9 @@
  * audit ID.
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
  */
-import type { StatusAnswer } from '../errors/to-status.ts';
+import type { StatusResponse } from '../errors/to-status.ts';
 import type { HeaderField } from '../lib/header-list.ts';
-import type { ResponseWriter } from '../pipeline/exchange.ts';
+import type { ResponseWriter } from '../pipeline/ports.ts';
 
 /** The same for a response writer, a raw socket and the admin listener. */
 export interface EncodedStatus {
@@ -14,7 +14,7 @@ export interface EncodedStatus {
   readonly body: Buffer;
 }
 
-export function encodeStatus({ status, headers }: StatusAnswer, auditID: string): EncodedStatus {
+export function encodeStatus({ status, headers }: StatusResponse, auditID: string): EncodedStatus {
   const body = Buffer.from(`${JSON.stringify(status)}\n`);
   return {
     code: status.code,
@@ -30,13 +30,13 @@ export function encodeStatus({ status, headers }: StatusAnswer, auditID: string)
 }
 
 /** Sends the Status if no head was sent; a response that has begun is aborted. */
-export function writeStatus(response: ResponseWriter, answer: StatusAnswer, auditID: string): void {
+export function writeStatus(response: ResponseWriter, refusal: StatusResponse, auditID: string): void {
   if (response.closed) return;
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  const { code, headers, body } = encodeStatus(answer, auditID);
+  const { code, headers, body } = encodeStatus(refusal, auditID);
   response.writeHead(code, headers);
   response.end(body);
 }
