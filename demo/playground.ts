@@ -98,7 +98,7 @@ const TENANTS = {
 } as const;
 
 /** @returns the log of a second pod in each tenant */
-export function seedDemo(seed: Seed): PodLog[] {
+function seedDemo(seed: Seed): PodLog[] {
   return Object.entries(TENANTS).map(([tenant, { namespace, greeting, replicas }]) => {
     seed.namespace(namespace, { tenant });
     seed.configMap('greeting', { text: greeting }, { tenant });
@@ -116,7 +116,7 @@ export function seedDemo(seed: Seed): PodLog[] {
  *
  * @returns stops them
  */
-export function keepTalking(logs: readonly PodLog[]): () => void {
+function keepTalking(logs: readonly PodLog[]): () => void {
   let served = 0;
   const timer = setInterval(() => {
     served += 1;
@@ -135,7 +135,7 @@ export interface KubeconfigOptions {
   readonly tokens: Readonly<Record<string, string>>;
 }
 
-export function kubeconfigOf({ server, ca, tokens }: KubeconfigOptions): string {
+function kubeconfigOf({ server, ca, tokens }: KubeconfigOptions): string {
   const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
   const users = Object.keys(tokens);
   return stringify(
@@ -159,7 +159,7 @@ export function describeRequest({ method, url, headers }: LoggedRequest): string
 }
 
 /** A log line, with the groups. */
-export function logLine(request: LoggedRequest, now: Date): string {
+function logLine(request: LoggedRequest, now: Date): string {
   const groups = request.headers['impersonate-group'];
   const list = groups === undefined ? '' : ` groups ${[groups].flat().join(', ')}`;
   return `${now.toISOString()} ${describeRequest(request)}${list}\n`;

@@ -12,7 +12,7 @@ import { createProjectSync, type ProjectSync } from '../bindings/keystone-sync/p
 import { createClusterObjects } from '../clients/cluster-objects.ts';
 import { type ConfigMapRules, createConfigMapRules } from '../clients/config-map.ts';
 import { createKeystoneGroupNames, type KeystoneGroupNames } from '../clients/keystone-group-names.ts';
-import { type Read, readPolicy } from '../config/keystone-auth/policy-file.ts';
+import { type ParseResult, readPolicy } from '../config/keystone-auth/policy-file.ts';
 import { syncReader } from '../config/keystone-auth/sync-file.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
@@ -130,7 +130,7 @@ export class WebhookParts {
     { configMapInterval: interval }: WebhookConfiguration,
     source: WebhookSource | undefined,
     key: string,
-    read: (content: string) => Read<T>,
+    read: (content: string) => ParseResult<T>,
   ): Rules<T> {
     if (source === undefined) return {};
     if ('file' in source) {

@@ -5,7 +5,7 @@
 import type { StonegateAddress } from '../clients/stonegate-api.ts';
 import { UsageError } from './command.ts';
 import { type GivenFile, givenFile, readGiven, readGivenToken } from './given-file.ts';
-import { kubeconfigFiles } from './kubeconfig/file.ts';
+import { kubeconfigFiles, type ProcessEnvironment } from './kubeconfig/file.ts';
 import { readContext, runExecPlugin, type UserProof } from './kubeconfig/read-context.ts';
 
 export interface DestinationFlags {
@@ -16,13 +16,14 @@ export interface DestinationFlags {
   readonly context?: string | undefined;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /**
  * @param flags `tokenFile` is the file of the command's own token option
  * @throws UsageError, KubeconfigError, ExecPluginError, or Error if a file cannot be read
  */
-export async function destinationOf(flags: DestinationFlags, env: Environment): Promise<StonegateAddress> {
+export async function destinationOf(
+  flags: DestinationFlags,
+  env: ProcessEnvironment,
+): Promise<StonegateAddress> {
   const { server, 'ca-file': caFile, tokenFile } = flags;
   if (server !== undefined) {
     if (tokenFile === undefined) throw new UsageError('--server wants a token beside it');

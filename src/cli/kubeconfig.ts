@@ -75,7 +75,7 @@ export interface KubeconfigParts {
   readonly random: Random;
 }
 
-interface Values {
+interface EntryOptions {
   readonly server?: string | undefined;
   readonly 'ca-file'?: string | undefined;
   readonly name?: string | undefined;
@@ -140,7 +140,7 @@ function namesIn(options: object, others: object): ReadonlySet<string> {
   return new Set(names.map((name) => `--${name}`));
 }
 
-async function entriesFor(values: Values, server: URL, login: LoginArguments, parts: KubeconfigParts) {
+async function entriesFor(values: EntryOptions, server: URL, login: LoginArguments, parts: KubeconfigParts) {
   const { command: given = 'stonegate', namespace } = values;
   const command = given.includes('/') ? resolve(parts.folder, given) : given;
   const name = readName(values.name, server);

@@ -54,13 +54,13 @@ const OPTIONS = {
 } as const;
 
 /** Stonegate's default names at the API server. */
-type Account = 'stonegate' | 'stonegate-provisioner';
+type AccountName = 'stonegate' | 'stonegate-provisioner';
 
 interface Needs extends ImpersonationNeeds, ProvisionerNeeds {
   readonly mode: ImpersonationNeeds['mode'];
   /** The ConfigMaps with the webhook's rules. */
   readonly configMaps: readonly ConfigMapReference[];
-  readonly credentials: Readonly<Record<Account, UpstreamConfiguration['credential'] | undefined>>;
+  readonly credentials: Readonly<Record<AccountName, UpstreamConfiguration['credential'] | undefined>>;
 }
 
 /** @param argv what follows `manifests` */
@@ -195,7 +195,7 @@ function accountOf(values: {
  */
 async function accountOfCredential(
   { mode, credentials }: Needs,
-  name: Account,
+  name: AccountName,
   io: CommandIO,
   { readFile }: LoadSources,
 ): Promise<Impersonator | undefined> {

@@ -130,7 +130,7 @@ function withoutCounterpart(
 const BESIDE = new Set<PropertyKey>(['usernamePrefix', 'groupsPrefix']);
 
 /** A path in Stonegate's own file or in the AuthenticationConfiguration. */
-type Place = { readonly own: Path } | { readonly other: Path };
+type FieldLocation = { readonly own: Path } | { readonly other: Path };
 
 function relocated(
   { path, message, because = [] }: Finding,
@@ -150,7 +150,7 @@ function relocated(
 
 type Issuers = readonly { readonly index: number; readonly entry: JWTConfiguration }[];
 
-function placeOf(path: Path, read: ReadAuthenticationFile, issuers: Issuers): Place {
+function placeOf(path: Path, read: ReadAuthenticationFile, issuers: Issuers): FieldLocation {
   const [section, field, place, key, ...rest] = path;
   if (section !== 'authentication') return { own: path };
   if (field === 'anonymous' && read.anonymous !== undefined) return { other: path.slice(1) };

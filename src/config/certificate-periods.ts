@@ -33,10 +33,11 @@ export function certificatesOutOfPeriod(
 }
 
 /**
- * Arktos reads the tenant of a client certificate's user from its only organization. With another organization the user
- * is not the one that the output of `stonegate manifests rbac` gives rights to.
+ * Arktos reads the tenant of a client certificate's user from its only organization. With another
+ * organization the user is not the one that the output of `stonegate manifests rbac` gives rights to.
  *
- * @returns a problem for each of Stonegate's own client certificates that is not of the system tenant (arktos)
+ * @returns a problem for each of Stonegate's own client certificates that is not of the system tenant
+ * (arktos)
  */
 export function certificatesOfOtherTenants({ configuration, file }: LoadedConfiguration): Problem[] {
   const { tenancy, upstream, bindings } = configuration;

@@ -8,9 +8,7 @@ import type { AnonymousConfiguration, JWTConfiguration } from '../api/config-v1a
 import { RESERVED_EXTRA_KEY } from '../api/reserved-names.ts';
 import { parseGoURL } from '../lib/go-url.ts';
 import { formIssue } from './fields.ts';
-
-type ClaimMappings = JWTConfiguration['claimMappings'];
-type ClaimRule = JWTConfiguration['claimValidationRules'][number];
+import type { ClaimRule, IssuerClaimMappings } from './schema-jwt.ts';
 
 const MAX_ISSUERS = 64;
 
@@ -95,7 +93,7 @@ const nameFields = z.strictObject({ claim: word, prefix: z.string().nullish(), e
 
 /** @param optional whether the mapping may be absent */
 function nameSchema(optional: boolean) {
-  return nameFields.transform((fields, context): ClaimMappings['groups'] => {
+  return nameFields.transform((fields, context): IssuerClaimMappings['groups'] => {
     const { claim, prefix, expression } = fields;
     const given = typeof prefix === 'string';
     if (claim !== '' && given && expression === '') return { claim, prefix };
@@ -115,7 +113,7 @@ function shown(fields: object): object {
 
 const uid = z
   .strictObject({ claim: word, expression: word })
-  .transform((fields, context): ClaimMappings['uid'] => {
+  .transform((fields, context): IssuerClaimMappings['uid'] => {
     const { claim, expression } = fields;
     if (claim !== '' && expression === '') return { claim };
     if (expression !== '' && claim === '') return { expression };
@@ -152,7 +150,7 @@ const claimMappings = emptyOr(
       extra: listOf(extra),
     })
     .transform(
-      ({ username, groups, uid, extra }): ClaimMappings => ({
+      ({ username, groups, uid, extra }): IssuerClaimMappings => ({
         username: username ?? { expression: '' },
         extra,
         ...(groups === undefined ? {} : { groups }),

@@ -189,8 +189,8 @@ export const KUBERNETES_VERIFICATION = {
   },
 };
 
-type ClaimMappings = JWTConfiguration['claimMappings'];
-type ClaimRule = JWTConfiguration['claimValidationRules'][number];
+export type IssuerClaimMappings = JWTConfiguration['claimMappings'];
+export type ClaimRule = JWTConfiguration['claimValidationRules'][number];
 
 const expression = z
   .string()
@@ -216,7 +216,7 @@ const nameSchema = z
       .describe("Prefix of the claim's value. `-` or an empty string means none."),
     expression: expression.exactOptional(),
   })
-  .transform(({ claim, prefix, expression }, context): ClaimMappings['username'] => {
+  .transform(({ claim, prefix, expression }, context): IssuerClaimMappings['username'] => {
     if (claim !== undefined && prefix !== undefined && expression === undefined) return { claim, prefix };
     if (claim === undefined && prefix === undefined && expression !== undefined) return { expression };
     const forms = '{ claim, prefix }, where the prefix may be "", or { expression }';
@@ -229,7 +229,7 @@ const uidSchema = z
     claim: text.exactOptional().describe('A claim that never changes, such as `sub`.'),
     expression: expression.exactOptional(),
   })
-  .transform(({ claim, expression }, context): NonNullable<ClaimMappings['uid']> => {
+  .transform(({ claim, expression }, context): NonNullable<IssuerClaimMappings['uid']> => {
     if (claim !== undefined && expression === undefined) return { claim };
     if (expression !== undefined && claim === undefined) return { expression };
     context.addIssue(formIssue('{ claim } or { expression }', { claim, expression }));
@@ -242,7 +242,7 @@ const extraSchema = z
     claim: text.exactOptional().describe('A string or a list of strings.'),
     valueExpression: expression.exactOptional(),
   })
-  .transform(({ key, claim, valueExpression }, context): ClaimMappings['extra'][number] => {
+  .transform(({ key, claim, valueExpression }, context): IssuerClaimMappings['extra'][number] => {
     if (claim !== undefined && valueExpression === undefined) return { key, claim };
     if (valueExpression !== undefined && claim === undefined) return { key, valueExpression };
     context.addIssue(

@@ -49,7 +49,7 @@ export function staticUsersOf(
   };
 }
 
-interface Line {
+interface NumberedLine {
   readonly number: number;
   readonly columns: readonly string[];
 }
@@ -104,9 +104,9 @@ function usersOf<T extends object>(
   return { entries, problems };
 }
 
-function linesOf(content: Buffer): Line[] | string {
+function linesOf(content: Buffer): NumberedLine[] | string {
   try {
-    const lines: Line[] = [];
+    const lines: NumberedLine[] = [];
     parse(content, {
       bom: true,
       record_delimiter: ['\r\n', '\n'],

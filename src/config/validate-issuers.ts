@@ -158,18 +158,18 @@ function givenIn({ claimMappings, claimValidationRules, userValidationRules }: J
   ];
 }
 
-interface Read {
+interface ReadFields {
   readonly claims: ReadonlySet<string>;
   readonly selects: (field: string) => boolean;
 }
 
-interface Compiled extends ExpressionField {
-  readonly expression?: Read;
+interface CompiledExpression extends ExpressionField {
+  readonly expression?: ReadFields;
   readonly findings: readonly Finding[];
 }
 
 /** kube-apiserver checks the type of a name or an extra value only when it evaluates a token. */
-function compile(given: ExpressionField, asKubernetes: boolean): Compiled {
+function compile(given: ExpressionField, asKubernetes: boolean): CompiledExpression {
   try {
     const expression =
       given.about === 'claims' ? compileClaimsExpression(given.source) : compileUserExpression(given.source);
@@ -211,9 +211,13 @@ function repeatedClaims({ claimValidationRules }: JWTConfiguration, path: Path):
  * As in kube-apiserver, `email_verified` must be read in the user name, an extra value or a claim rule. An
  * address that is read by index is not detected.
  */
-function unverifiedEmail(compiled: readonly Compiled[], path: Path, asKubernetes: boolean): Finding[] {
+function unverifiedEmail(
+  compiled: readonly CompiledExpression[],
+  path: Path,
+  asKubernetes: boolean,
+): Finding[] {
   const username = [...path, 'claimMappings', 'username', 'expression'];
-  const reads = (given: Compiled | undefined, claim: string) =>
+  const reads = (given: CompiledExpression | undefined, claim: string) =>
     (asKubernetes ? given?.expression?.selects(claim) : given?.expression?.claims.has(claim)) === true;
   const name = compiled.find(({ path }) => path.join() === username.join());
   if (!reads(name, 'email')) return [];

@@ -17,7 +17,7 @@ import {
 } from 'yaml';
 import { KubeconfigError, readKubeconfig } from './file.ts';
 
-export interface ClusterFacts {
+export interface ClusterEntryOptions {
   readonly name: string;
   readonly server: string;
   /** PEM; undefined: the system's CAs. */
@@ -35,15 +35,19 @@ export interface Access {
 /** The lists of a kubeconfig, and the member of an entry that has its content. */
 const LISTS = { clusters: 'cluster', users: 'user', contexts: 'context' } as const;
 export type ListName = keyof typeof LISTS;
-export type Entry = { readonly name: string } & Readonly<Record<string, unknown>>;
-export type Entries = Readonly<Record<ListName, readonly Entry[]>>;
+export type KubeconfigEntry = { readonly name: string } & Readonly<Record<string, unknown>>;
+export type Entries = Readonly<Record<ListName, readonly KubeconfigEntry[]>>;
 
 /** Marks entries created by Stonegate; kubectl keeps unknown extensions. */
 const EXTENSION = 'stonegate.dev';
 const EXTENSIONS = [{ name: EXTENSION, extension: { provider: EXTENSION } }];
 
 /** @param command the program that kubectl runs */
-export function entriesOf(cluster: ClusterFacts, accesses: readonly Access[], command: string): Entries {
+export function entriesOf(
+  cluster: ClusterEntryOptions,
+  accesses: readonly Access[],
+  command: string,
+): Entries {
   const { name, server, ca } = cluster;
   const authority = ca && { 'certificate-authority-data': Buffer.from(ca).toString('base64') };
   return {
@@ -209,7 +213,7 @@ function sequenceOf(document: Document, list: ListName, file: string): YAMLSeq {
   return created;
 }
 
-function put(document: Document, sequence: YAMLSeq, entry: Entry): void {
+function put(document: Document, sequence: YAMLSeq, entry: KubeconfigEntry): void {
   const at = placeOf(sequence, entry.name);
   const node = quoteForOlder(document.createNode(entry));
   if (at === -1) sequence.add(node);

@@ -8,6 +8,7 @@ import { mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { type Document, parseDocument } from 'yaml';
+import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import type { Random } from '../../lib/random.ts';
 import { reasonOf } from '../../lib/unreadable.ts';
 import { noYAML, UNUSABLE_ALIASES } from '../../lib/yaml-mistake.ts';
@@ -36,14 +37,17 @@ export function readKubeconfig(text: string, file: string): KubeconfigDocument {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The kubeconfig files as kubectl finds them, in order of precedence: `--kubeconfig`, else those of
  * `KUBECONFIG`, else `~/.kube/config`. They need not exist.
  * https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
  */
-export function kubeconfigFiles(explicit: string | undefined, env: Environment): [string, ...string[]] {
+export function kubeconfigFiles(
+  explicit: string | undefined,
+  env: ProcessEnvironment,
+): [string, ...string[]] {
   if (explicit !== undefined) return [resolve(explicit)];
   const [first, ...more] = (env.KUBECONFIG ?? '').split(delimiter).filter((name) => name !== '');
   if (first !== undefined) return [resolve(first), ...more.map((name) => resolve(name))];
@@ -134,24 +138,18 @@ async function replace(target: string, text: string, random: Random): Promise<vo
   }
 }
 
-export type Fields = Readonly<Record<string, unknown>>;
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** @returns undefined if the field is absent, empty or not a string */
-export function optionalText(fields: Fields, name: string): string | undefined {
+export function optionalText(fields: JSONObject, name: string): string | undefined {
   const value = fields[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-export function fieldsOf(fields: Fields, name: string): Fields {
+export function fieldsOf(fields: JSONObject, name: string): JSONObject {
   const value = fields[name];
-  return isFields(value) ? value : {};
+  return isJSONObject(value) ? value : {};
 }
 
-export function listOf(fields: Fields, name: string): readonly unknown[] {
+export function listOf(fields: JSONObject, name: string): readonly unknown[] {
   const value = fields[name];
   return Array.isArray(value) ? value : [];
 }

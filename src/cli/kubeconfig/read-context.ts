@@ -9,17 +9,9 @@ import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { reasonOf, tellable } from '../../lib/unreadable.ts';
-import {
-  type Fields,
-  fieldsOf,
-  isFields,
-  KubeconfigError,
-  listOf,
-  optionalText,
-  readIfThere,
-  readKubeconfig,
-} from './file.ts';
+import { fieldsOf, KubeconfigError, listOf, optionalText, readIfThere, readKubeconfig } from './file.ts';
 
 export interface ClusterServer {
   readonly url: string;
@@ -53,7 +45,7 @@ export interface KubeContext {
 }
 
 interface FoundEntry {
-  readonly fields: Fields;
+  readonly fields: JSONObject;
   readonly folder: string;
 }
 
@@ -77,14 +69,14 @@ async function readDocument(file: string): Promise<FoundEntry | undefined> {
   if (text === undefined) return undefined;
   const { data: document } = readKubeconfig(text, file);
   if (document === null) return undefined;
-  if (!isFields(document)) throw new KubeconfigError(`${file} is no kubeconfig`);
+  if (!isJSONObject(document)) throw new KubeconfigError(`${file} is no kubeconfig`);
   return { fields: document, folder: dirname(file) };
 }
 
 function entryOf(documents: readonly FoundEntry[], list: string, member: string, name: string): FoundEntry {
   for (const { fields, folder } of documents) {
-    const entry = listOf(fields, list).find((each) => isFields(each) && each.name === name);
-    if (isFields(entry)) return { fields: fieldsOf(entry, member), folder };
+    const entry = listOf(fields, list).find((each) => isJSONObject(each) && each.name === name);
+    if (isJSONObject(entry)) return { fields: fieldsOf(entry, member), folder };
   }
   throw new KubeconfigError(`the kubeconfig has no ${member} ${JSON.stringify(name)}`);
 }
@@ -136,7 +128,7 @@ async function proofOf({ fields, folder }: FoundEntry): Promise<UserProof | unde
   const userName = optionalText(fields, 'username');
   if (userName !== undefined)
     return { kind: 'password', userName, password: optionalText(fields, 'password') ?? '' };
-  if (isFields(fields.exec)) return { kind: 'exec', plugin: readExecPlugin(fields.exec, folder) };
+  if (isJSONObject(fields.exec)) return { kind: 'exec', plugin: readExecPlugin(fields.exec, folder) };
   return undefined;
 }
 
@@ -168,11 +160,11 @@ export interface ExecPlugin {
 export class ExecPluginError extends Error {}
 
 /** @param folder of the kubeconfig, the base of a command with a slash */
-function readExecPlugin(exec: Fields, folder: string): ExecPlugin {
+function readExecPlugin(exec: JSONObject, folder: string): ExecPlugin {
   const command = optionalText(exec, 'command');
   if (command === undefined) throw new ExecPluginError('the exec of the user names no command');
   const env = listOf(exec, 'env').flatMap((each) => {
-    const { name, value } = isFields(each) ? each : {};
+    const { name, value } = isJSONObject(each) ? each : {};
     return typeof name === 'string' && typeof value === 'string' ? [[name, value] as const] : [];
   });
   return {
@@ -222,7 +214,7 @@ function tokenOf(stdout: string, { command, apiVersion }: ExecPlugin): string {
     // The parser's own message quotes what it read, which may be the token.
     throw new ExecPluginError(`${command} printed no JSON`);
   }
-  if (!isFields(answer) || answer.kind !== 'ExecCredential' || answer.apiVersion !== apiVersion)
+  if (!isJSONObject(answer) || answer.kind !== 'ExecCredential' || answer.apiVersion !== apiVersion)
     throw new ExecPluginError(`${command} printed no ExecCredential of ${apiVersion}`);
   const token = optionalText(fieldsOf(answer, 'status'), 'token');
   if (token === undefined) throw new ExecPluginError(`${command} gave no token`);

@@ -3,15 +3,15 @@
  * file found counts. All values are read as strings: a project id of digits is not a number.
  * https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html
  */
+
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { LineCounter, parseDocument, visit } from 'yaml';
+import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { reasonOf } from '../../lib/unreadable.ts';
 import { UNUSABLE_ALIASES, yamlMistake } from '../../lib/yaml-mistake.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 export interface CloudsOptions {
   readonly env: Terminal['env'];
@@ -50,7 +50,7 @@ export async function readCloud(
 
 interface Clouds {
   /** By their names. */
-  readonly clouds: Fields;
+  readonly clouds: JSONObject;
   /** Whether a file was found. */
   readonly found: boolean;
   /** The file, or the folders that were searched, for messages. */
@@ -79,7 +79,7 @@ export async function readClouds(options: CloudsOptions): Promise<Clouds> {
 }
 
 /** The profile that a provider publishes for its cloud. */
-async function profileOf(cloud: Fields, folder: string, folders: readonly string[]): Promise<Fields> {
+async function profileOf(cloud: JSONObject, folder: string, folders: readonly string[]): Promise<JSONObject> {
   const { profile = cloud.cloud } = cloud;
   if (typeof profile !== 'string' || profile === '') return {};
   const file = await readFirst('clouds-public', undefined, folder, folders);
@@ -145,28 +145,24 @@ function parse(path: string, text: string): unknown {
   }
 }
 
-function merge(under: Fields, over: Fields): Fields {
+function merge(under: JSONObject, over: JSONObject): JSONObject {
   const merged = new Map(Object.entries(under));
   for (const [key, value] of Object.entries(over)) {
     const before = merged.get(key);
-    merged.set(key, isFields(before) && isFields(value) ? merge(before, value) : value);
+    merged.set(key, isJSONObject(before) && isJSONObject(value) ? merge(before, value) : value);
   }
   return Object.fromEntries(merged);
 }
 
-function flatten({ auth, ...cloud }: Fields): Readonly<Record<string, string>> {
-  const all = [...Object.entries(cloud), ...Object.entries(isFields(auth) ? auth : {})];
+function flatten({ auth, ...cloud }: JSONObject): Readonly<Record<string, string>> {
+  const all = [...Object.entries(cloud), ...Object.entries(isJSONObject(auth) ? auth : {})];
   return Object.fromEntries(
     all.flatMap(([key, value]) => (typeof value === 'string' ? [[key.replaceAll('-', '_'), value]] : [])),
   );
 }
 
-function section(value: unknown, name: string): Fields {
-  if (!isFields(value) || !Object.hasOwn(value, name)) return {};
+function section(value: unknown, name: string): JSONObject {
+  if (!isJSONObject(value) || !Object.hasOwn(value, name)) return {};
   const found = value[name];
-  return isFields(found) ? found : {};
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJSONObject(found) ? found : {};
 }

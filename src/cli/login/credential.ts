@@ -86,14 +86,14 @@ function failuresOf({ cache, terminal, caller = '' }: CredentialOptions) {
   };
 }
 
-interface Failure {
+interface RecordedFailure {
   readonly at: number;
   readonly interactive: boolean;
   readonly caller: string;
   readonly message: string;
 }
 
-async function readFailure(file: string): Promise<Failure | undefined> {
+async function readFailure(file: string): Promise<RecordedFailure | undefined> {
   let text: string;
   try {
     text = await readFile(file, 'utf8');

@@ -13,7 +13,7 @@ import { readJSON } from '../documents.ts';
 import { formatPath, formatProblem, problemsOfIssue } from '../problem.ts';
 
 /** Each problem names its path in the document. */
-export type Read<T> =
+export type ParseResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly string[] };
 
@@ -76,14 +76,14 @@ const entry = z
     }),
   );
 
-export function readPolicy(content: string): Read<KeystonePolicy> {
+export function readPolicy(content: string): ParseResult<KeystonePolicy> {
   const document = readJSON(content);
   if (!document.ok) return document;
   return checked(z.array(entry), document.data);
 }
 
 /** @returns the value, or every problem with its path */
-export function checked<T>(schema: z.ZodType<T>, document: unknown): Read<T> {
+export function checked<T>(schema: z.ZodType<T>, document: unknown): ParseResult<T> {
   const result = schema.safeParse(document, { reportInput: true });
   if (result.success) return { ok: true, value: result.data };
   const findings = result.error.issues.flatMap(problemsOfIssue);

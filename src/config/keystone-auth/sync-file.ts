@@ -8,7 +8,7 @@ import type { KeystoneSync, RoleMapping } from '../../api/keystone-auth.ts';
 import { readYAML } from '../documents.ts';
 import { text } from '../fields.ts';
 import { type Finding, formatProblem } from '../problem.ts';
-import { checked, type Read, readPolicy } from './policy-file.ts';
+import { checked, type ParseResult, readPolicy } from './policy-file.ts';
 
 const FORMAT =
   'a format with %i in it that makes DNS-1123 labels: %i, %n and %d, lower-case letters, digits and "-", which stands neither first nor last';
@@ -52,7 +52,7 @@ const sync = z
     };
   });
 
-export function readSync(content: string): Read<KeystoneSync> {
+export function readSync(content: string): ParseResult<KeystoneSync> {
   const document = readYAML(content);
   if (!document.ok) return { ok: false, problems: document.problems.map(formatProblem) };
   return checked(sync, document.data ?? {});
@@ -62,9 +62,9 @@ function isFormat(format: string): boolean {
   return format.includes('%i') && LABEL.test(format.replaceAll(/%[ind]/g, 'x'));
 }
 
-type Content = (file: string) => Buffer | undefined;
+type FileContent = (file: string) => Buffer | undefined;
 
-export function checkWebhookFiles(configuration: StonegateConfiguration, content: Content): Finding[] {
+export function checkWebhookFiles(configuration: StonegateConfiguration, content: FileContent): Finding[] {
   const { policy, sync } = configuration.webhook ?? {};
   return [
     ...problemsOf(['webhook', 'policy', 'file'], policy, content, readPolicy),
@@ -76,7 +76,7 @@ export function checkWebhookFiles(configuration: StonegateConfiguration, content
 /** Parses synchronization rules and checks that this configuration supports them. */
 export function syncReader(
   configuration: Pick<StonegateConfiguration, 'bindings' | 'tenancy'>,
-): (content: string) => Read<KeystoneSync> {
+): (content: string) => ParseResult<KeystoneSync> {
   return (content) => {
     const read = readSync(content);
     if (!read.ok) return read;
@@ -107,7 +107,7 @@ function unsupported(
 function unsupportedIn(
   configuration: StonegateConfiguration,
   source: WebhookSource | undefined,
-  content: Content,
+  content: FileContent,
 ): Finding[] {
   const found = source !== undefined && 'file' in source ? content(source.file) : undefined;
   const read = found && readSync(found.toString('utf8'));
@@ -125,8 +125,8 @@ function unsupportedIn(
 function problemsOf(
   path: readonly string[],
   source: WebhookSource | undefined,
-  content: Content,
-  read: (content: string) => Read<unknown>,
+  content: FileContent,
+  read: (content: string) => ParseResult<unknown>,
 ): Finding[] {
   if (source === undefined || !('file' in source)) return [];
   const found = content(source.file);

@@ -361,7 +361,7 @@ t.test('refused, with the file and the path:', async (t) => {
       "found one that does not compile: undeclared reference to 'user'",
     ],
     [
-      'an e-mail address nobody asks the verification of',
+      'an e-mail address whose verification is not read',
       { own: ofA, text: byExpression('claims.email') },
       `${USERNAME}.expression: expected claims.email_verified to be looked at beside claims.email`,
     ],

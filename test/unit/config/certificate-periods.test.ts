@@ -1,4 +1,7 @@
-/** Certificates that have expired, or are not valid yet: an operator is told of each, by the field that names its file. */
+/**
+ * Certificates that have expired, or are not valid yet: an operator is told of each, by the field that names
+ * its file.
+ */
 import t from 'tap';
 import { stringify } from 'yaml';
 import {
@@ -100,7 +103,9 @@ t.test(
   },
 );
 
-/** @returns the warnings for a client certificate with these organizations as both of Stonegate's credentials */
+/**
+ * @returns the warnings for a client certificate with these organizations as both of Stonegate's credentials
+ */
 async function saidOfOrganizations(organizations: readonly string[], tenancy: object): Promise<string[]> {
   const { cert, key } = await authority.client('stonegate', [...organizations]);
   const other = await authority.client('stonegate-provisioner', [...organizations]);

@@ -98,7 +98,11 @@ t.test('whose token it is', async (t) => {
   const plain = identity();
   t.same(plain, ['oidc', 'https://login.example.com', 'kubernetes', '']);
   t.same(identity('--scope', 'b', '--scope', 'a'), identity('--scope', 'a', '--scope', 'b'));
-  t.not(identity('--extra-param', 'login_hint=carol').join(), plain.join(), 'a hint at the person counts');
+  t.not(
+    identity('--extra-param', 'login_hint=carol').join(),
+    plain.join(),
+    'a login hint belongs to the identity',
+  );
   const shown = ['--no-browser', '--device-code', '--listen-port', '1', '--client-secret-file', '/secret'];
   t.same(identity(...shown), plain, 'how it is logged in does not');
 });
@@ -112,7 +116,7 @@ t.test('files that cannot be read', async (t) => {
   }
 });
 
-t.test('no browser, and nobody to ask: a clear error, and nothing waits', async (t) => {
+t.test('without browser and terminal there is a clear error, and the command does not wait', async (t) => {
   const terminal = createFakeTerminal({ interactive: false });
   const login = sourceOf(await startProvider(t)).obtain(terminal, undefined);
   await t.rejects(login, {
@@ -137,7 +141,7 @@ t.test('--no-browser prints the address, device codes or not', async (t) => {
   t.match(terminal.said, [/^To log in, open this page in a browser/]);
 });
 
-t.test('an answer that is not of this login is refused, and the person told', async (t) => {
+t.test('a redirect of another login is refused, and the user is told', async (t) => {
   const provider = await startProvider(t);
   const terminal = createFakeTerminal({
     browser: async (url) => {
