@@ -4,9 +4,9 @@
 import type { Readable } from 'node:stream';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { Leaving } from '../lib/leaving.ts';
-import type { IdleTimers } from './idle-timer.ts';
+import type { IdleTimers } from '../http1/inactivity-timer.ts';
 import type { KeyLimiter } from './key-limiter.ts';
-import type { Framing } from './outgoing-headers.ts';
+import type { Framing } from './header-rules.ts';
 
 export interface CallRequest {
   readonly method: string;

@@ -17,14 +17,14 @@ import type {
   UpstreamRequest,
 } from '../pipeline/upstream.ts';
 import type { AccountLimits } from './account-limits.ts';
-import { AnswerMemory } from './answer-memory.ts';
-import type { Arrived } from './arrived.ts';
+import { AnswerMemory } from './response-buffers.ts';
+import type { Arrived } from '../http1/borrowed-chunk.ts';
 import { callUpstream } from './call.ts';
 import type { CallRequest } from './call-request.ts';
-import type { DepartureOf } from './departures.ts';
-import type { IdleTimers } from './idle-timer.ts';
-import { framingOf } from './outgoing-headers.ts';
-import { HeldRefusal, type ImpersonationRefusal, type OwnRefusals } from './own-refusal.ts';
+import type { DepartureOf } from './connection-pools.ts';
+import type { IdleTimers } from '../http1/inactivity-timer.ts';
+import { framingOf } from './header-rules.ts';
+import { HeldRefusal, type ImpersonationRefusal, type OwnRefusals } from './impersonation-refusal.ts';
 import { pause, REFUSAL_PAUSE } from './refusal-pause.ts';
 import { RequestBody } from './request-body.ts';
 import { isWithoutContent, responseHeaders } from './response-headers.ts';

@@ -11,10 +11,10 @@ import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
 import type { Upgrade } from '../pipeline/exchange.ts';
 import type { UpstreamRequest } from '../pipeline/upstream.ts';
 import { answerFault } from './answer-fault.ts';
-import { addressOf, connect, MAX_HEADER_BYTES } from './connection.ts';
-import type { Departure, DepartureOf } from './departures.ts';
+import { addressOf, connect, MAX_HEADER_BYTES } from '../http1/transport.ts';
+import type { Departure, DepartureOf } from './connection-pools.ts';
 import { callResultOf, timedOut, unavailable, upstreamFailure } from './failure.ts';
-import { upgradeFields } from './outgoing-headers.ts';
+import { upgradeFields } from './header-rules.ts';
 
 export interface UpgradeOptions {
   readonly departureOf: DepartureOf;

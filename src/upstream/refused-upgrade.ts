@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import { fromRawHeaders } from '../lib/header-list.ts';
 import type { ResponseWriter } from '../pipeline/exchange.ts';
 import type { RelayHooks, RelayResult } from '../pipeline/upstream.ts';
-import { IdleTimers } from './idle-timer.ts';
+import { IdleTimers } from '../http1/inactivity-timer.ts';
 import { isWithoutContent, responseHeaders } from './response-headers.ts';
 
 export interface RefusalOptions {

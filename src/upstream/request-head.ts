@@ -6,8 +6,8 @@
 import type { HeaderList } from '../lib/header-list.ts';
 import { remembered } from '../lib/remembered.ts';
 import { unspeakable } from './failure.ts';
-import { credentialLeft, type Framing, fateOf } from './outgoing-headers.ts';
-import { isFieldValue, isToken } from './syntax.ts';
+import { credentialLeft, type Framing, fateOf } from './header-rules.ts';
+import { isFieldValue, isToken } from '../http1/syntax.ts';
 
 const TARGET = /^[\x21-\x7e]+$/;
 /** Methods that have content as a rule: without any, they say so. */

@@ -5,7 +5,7 @@
  */
 import { type HeaderField, type HeaderList, isNamed } from '../lib/header-list.ts';
 import { remembered } from '../lib/remembered.ts';
-import { isFieldValue } from './syntax.ts';
+import { isFieldValue } from '../http1/syntax.ts';
 
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',

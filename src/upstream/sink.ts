@@ -2,7 +2,7 @@
  * Where the response to a call goes, and how the call ended.
  */
 import type { HeaderField } from '../lib/header-list.ts';
-import type { Arrived } from './arrived.ts';
+import type { Arrived } from '../http1/borrowed-chunk.ts';
 
 export interface Flow {
   pause(): void;

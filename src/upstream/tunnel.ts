@@ -13,7 +13,7 @@ import { heldBytes } from './call-request.ts';
 import { joinStreams } from './join-streams.ts';
 import type { KeyLimiter } from './key-limiter.ts';
 import { type Opened, openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
-import { HeldRefusal, type OwnRefusals } from './own-refusal.ts';
+import { HeldRefusal, type OwnRefusals } from './impersonation-refusal.ts';
 import { relayRefusal } from './refused-upgrade.ts';
 import { GOING_AWAY, WebSocketFrames } from './websocket-frames.ts';
 

@@ -8,13 +8,13 @@ import type { Telemetry } from '../lib/telemetry.ts';
 import { Usage } from '../lib/usage.ts';
 import type { Forwarder, Tunneller, UpstreamFetcher } from '../pipeline/upstream.ts';
 import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
-import type { UpstreamCredential } from './connection.ts';
-import { createDepartures } from './departures.ts';
+import type { UpstreamCredential } from '../http1/transport.ts';
+import { createDepartures } from './connection-pools.ts';
 import { createFetcher } from './fetch.ts';
 import { createForwarder } from './forward.ts';
-import { IdleTimers } from './idle-timer.ts';
-import { ownUserName } from './own-name.ts';
-import { OwnRefusals } from './own-refusal.ts';
+import { IdleTimers } from '../http1/inactivity-timer.ts';
+import { ownUserName } from './credential.ts';
+import { OwnRefusals } from './impersonation-refusal.ts';
 import { createTunneller } from './tunnel.ts';
 
 export type UpstreamLimits = Pick<AccountLimitsOptions, 'tenantQueue' | 'sources'>;

@@ -9,7 +9,7 @@ import { Duplex, Readable } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
-import type { Framing } from '../../src/upstream/outgoing-headers.ts';
+import type { Framing } from '../../src/upstream/header-rules.ts';
 import { requestHead } from '../../src/upstream/request-head.ts';
 import { createTestPool } from '../support/raw-http/test-pool.ts';
 

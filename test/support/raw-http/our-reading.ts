@@ -2,9 +2,9 @@
  * What the client for the API server makes of the bytes of an answer, cut into these pieces.
  */
 import type { HeaderField } from '../../../src/lib/header-list.ts';
-import type { AnswerHead } from '../../../src/upstream/answer-head.ts';
-import { MalformedAnswer } from '../../../src/upstream/answer-head.ts';
-import { AnswerReader } from '../../../src/upstream/answer-reader.ts';
+import type { AnswerHead } from '../../../src/http1/response-head.ts';
+import { MalformedAnswer } from '../../../src/http1/response-head.ts';
+import { AnswerReader } from '../../../src/http1/response-parser.ts';
 
 export interface OurReading {
   readonly status: number | undefined;

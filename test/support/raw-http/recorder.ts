@@ -2,9 +2,9 @@
  * Somebody who wants an answer and writes down what is told.
  */
 import type { HeaderField } from '../../../src/lib/header-list.ts';
-import type { Arrived } from '../../../src/upstream/arrived.ts';
-import type { Errand } from '../../../src/upstream/errand.ts';
-import type { AnswerHandler } from '../../../src/upstream/pooled-connection.ts';
+import type { Arrived } from '../../../src/http1/borrowed-chunk.ts';
+import type { Errand } from '../../../src/http1/pending-request.ts';
+import type { AnswerHandler } from '../../../src/http1/connection.ts';
 
 export type Told = keyof AnswerHandler;
 

@@ -4,10 +4,10 @@
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
-import type { ConnectionOptions } from '../../../src/upstream/connection.ts';
-import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
-import { type Connector, createConnector } from '../../../src/upstream/connector.ts';
-import type { Framing } from '../../../src/upstream/outgoing-headers.ts';
+import type { ConnectionOptions } from '../../../src/http1/transport.ts';
+import { ConnectionPool } from '../../../src/http1/pool.ts';
+import { type Connector, createConnector } from '../../../src/http1/connector.ts';
+import type { Framing } from '../../../src/upstream/header-rules.ts';
 import { requestHead } from '../../../src/upstream/request-head.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 import { Recorder } from './recorder.ts';

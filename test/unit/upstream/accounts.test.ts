@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/account.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { createAccountLimits } from '../../../src/upstream/account-limits.ts';
-import { DISCARD_TIMEOUT, MAX_DISCARDED_BYTES } from '../../../src/upstream/discarded-response.ts';
+import { DISCARD_TIMEOUT, MAX_DISCARDED_BYTES } from '../../../src/http1/discarded-response.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import type { RawConnection } from '../../support/raw-http/raw-connection.ts';

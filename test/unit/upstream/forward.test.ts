@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { fromRawHeaders, headerValues } from '../../../src/lib/header-list.ts';
 import type { Exchange } from '../../../src/pipeline/exchange.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-import { DISCARD_TIMEOUT } from '../../../src/upstream/discarded-response.ts';
+import { DISCARD_TIMEOUT } from '../../../src/http1/discarded-response.ts';
 import { REFUSAL_PAUSE } from '../../../src/upstream/refusal-pause.ts';
 import { forbiddenImpersonation } from '../../support/apiserver/statuses.ts';
 import { eventually } from '../../support/eventually.ts';

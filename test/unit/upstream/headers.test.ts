@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, constants, createServer, type ServerHttp2Stream } from 'node:http2';
 import t from 'tap';
-import { framingOf, upgradeFields } from '../../../src/upstream/outgoing-headers.ts';
+import { framingOf, upgradeFields } from '../../../src/upstream/header-rules.ts';
 import { responseHeaders } from '../../../src/upstream/response-headers.ts';
 
 t.test('outgoing headers', async (t) => {

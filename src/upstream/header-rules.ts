@@ -7,7 +7,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerTokens, headerValue, headerValues } from '../lib/header-list.ts';
 import { remembered } from '../lib/remembered.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
-import { isContentLength, isToken } from './syntax.ts';
+import { isContentLength, isToken } from '../http1/syntax.ts';
 
 /** What belongs to one connection, or is ours to say. */
 const NOT_FORWARDED: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 /** Where the content of one answer waits: memory is used again, and never while somebody may still read it. */
 import t from 'tap';
-import { AnswerMemory, type Stored } from '../../../src/upstream/answer-memory.ts';
-import { Arrived } from '../../../src/upstream/arrived.ts';
+import { AnswerMemory, type Stored } from '../../../src/upstream/response-buffers.ts';
+import { Arrived } from '../../../src/http1/borrowed-chunk.ts';
 
 function store(memory: AnswerMemory, text: string, times: number): Stored {
   let stored: Stored | undefined;

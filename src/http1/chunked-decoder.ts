@@ -1,10 +1,8 @@
 /**
- * Takes the chunked transfer coding off an answer's content, byte by byte where framing stands and in whole slices where
- * content does. Extensions and trailers are read over, since nobody behind us asked for any, but must look like some: what
- * does not is a sign that a chunk ended elsewhere.
- * RFC 9112 §7.1.
+ * Decodes the chunked transfer coding, in whole slices. Extensions and trailers are skipped, since nothing that
+ * Stonegate forwards has a use for them, but must be valid: if not, a chunk probably ended elsewhere. RFC 9112 §7.1.
  */
-import { MalformedAnswer } from './answer-head.ts';
+import { malformedResponse } from './errors.ts';
 import { isToken } from './syntax.ts';
 
 type Step =
@@ -12,9 +10,9 @@ type Step =
   | 'extension'
   | 'in-extension'
   | 'size-lf'
-  | 'content'
-  | 'content-cr'
-  | 'content-lf'
+  | 'data'
+  | 'data-cr'
+  | 'data-lf'
   | 'trailer'
   | 'trailer-name'
   | 'trailer-value'
@@ -27,31 +25,35 @@ const LF = 0x0a;
 const COLON = 0x3a;
 const SEMICOLON = 0x3b;
 const EQUALS = 0x3d;
-/** Far beyond any chunk, far below what a number counts exactly. */
+/** More than any chunk needs, and a number counts that far exactly. */
 const MAX_SIZE_DIGITS = 12;
-/** Of one chunk's extensions, or of all trailers, in bytes. */
-const MAX_UNREAD = 16 * 1024;
 
-export class ChunkedContent {
+export class ChunkedDecoder {
+  readonly #maxSkipped: number;
   #step: Step = 'size';
   #digits = 0;
-  /** Of the chunk under way. */
+  /** Of the current chunk. */
   #left = 0;
-  /** Bytes read over since the last chunk. */
-  #unread = 0;
+  /** Bytes of extensions or trailers since the last chunk. */
+  #skipped = 0;
+
+  /** @param maxSkipped bytes of one chunk's extensions, or of all trailers */
+  constructor(maxSkipped: number) {
+    this.#maxSkipped = maxSkipped;
+  }
 
   /**
-   * @param onData called with each piece of content
-   * @returns where in the bytes the content has ended; undefined where it goes on
-   * @throws MalformedAnswer
+   * @param onData called with each slice of the body
+   * @returns the offset at which the body has ended; undefined if it continues
+   * @throws Http1Error MALFORMED_RESPONSE
    */
   read(bytes: Buffer, onData: (data: Buffer) => void): number | undefined {
     let at = 0;
     while (at < bytes.length) {
-      if (this.#step === 'content') {
+      if (this.#step === 'data') {
         const end = Math.min(bytes.length, at + this.#left);
         this.#left -= end - at;
-        if (this.#left === 0) this.#step = 'content-cr';
+        if (this.#left === 0) this.#step = 'data-cr';
         onData(bytes.subarray(at, end));
         at = end;
         continue;
@@ -76,29 +78,29 @@ export class ChunkedContent {
       case 'in-extension':
         if (byte === CR) return 'size-lf';
         return byte === SEMICOLON || byte === EQUALS
-          ? this.#readOver(byte, 'extension')
+          ? this.#skip(byte, 'extension')
           : this.#readToken(byte, 'in-extension');
       case 'size-lf':
         expect(byte, LF);
-        this.#unread = 0;
+        this.#skipped = 0;
         this.#digits = 0;
-        return this.#left === 0 ? 'trailer' : 'content';
-      case 'content-cr':
+        return this.#left === 0 ? 'trailer' : 'data';
+      case 'data-cr':
         expect(byte, CR);
-        return 'content-lf';
-      case 'content-lf':
+        return 'data-lf';
+      case 'data-lf':
         expect(byte, LF);
         return 'size';
       case 'trailer':
         return byte === CR ? 'last-lf' : this.#readToken(byte, 'trailer-name');
       case 'trailer-name':
-        return byte === COLON ? this.#readOver(byte, 'trailer-value') : this.#readToken(byte, 'trailer-name');
+        return byte === COLON ? this.#skip(byte, 'trailer-value') : this.#readToken(byte, 'trailer-name');
       case 'trailer-value':
-        return byte === CR ? 'trailer-lf' : this.#readOver(byte, 'trailer-value');
+        return byte === CR ? 'trailer-lf' : this.#skip(byte, 'trailer-value');
       case 'trailer-lf':
         expect(byte, LF);
         return 'trailer';
-      case 'content':
+      case 'data':
       case 'last-lf':
         return this.#step;
     }
@@ -108,11 +110,11 @@ export class ChunkedContent {
     const digit = hexDigit(byte);
     if (digit !== undefined) {
       this.#digits += 1;
-      if (this.#digits > MAX_SIZE_DIGITS) throw new MalformedAnswer('a chunk of an impossible size');
+      if (this.#digits > MAX_SIZE_DIGITS) throw malformedResponse('a chunk of an impossible size');
       this.#left = this.#left * 16 + digit;
       return 'size';
     }
-    if (this.#digits === 0) throw new MalformedAnswer('a chunk without a size');
+    if (this.#digits === 0) throw malformedResponse('a chunk without a size');
     if (byte === SEMICOLON) return 'extension';
     expect(byte, CR);
     return 'size-lf';
@@ -120,21 +122,21 @@ export class ChunkedContent {
 
   #readToken(byte: number, step: Step): Step {
     if (!isToken(String.fromCharCode(byte)))
-      throw new MalformedAnswer('neither an extension nor a trailer between chunks');
-    return this.#readOver(byte, step);
+      throw malformedResponse('an invalid chunk extension or trailer');
+    return this.#skip(byte, step);
   }
 
-  #readOver(byte: number, step: Step): Step {
-    this.#unread += 1;
+  #skip(byte: number, step: Step): Step {
+    this.#skipped += 1;
     if (byte === 0x7f || (byte < 0x20 && byte !== TAB))
-      throw new MalformedAnswer('a control character between chunks');
-    if (this.#unread > MAX_UNREAD) throw new MalformedAnswer('more between chunks than is read');
+      throw malformedResponse('a control character in a chunk extension or trailer');
+    if (this.#skipped > this.#maxSkipped) throw malformedResponse('chunk extensions or trailers that are too long');
     return step;
   }
 }
 
 function expect(byte: number, wanted: number): void {
-  if (byte !== wanted) throw new MalformedAnswer('a chunk that does not end where it said');
+  if (byte !== wanted) throw malformedResponse('a chunk that does not end as its size says');
 }
 
 function hexDigit(byte: number): number | undefined {

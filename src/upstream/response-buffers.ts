@@ -3,7 +3,7 @@
  * of new memory for each piece. Buffers lie outside of V8's heap, and collecting them was over a fifth of the CPU of a 1 MB list.
  * Nothing is shared between answers: at the worst an answer could spoil itself.
  */
-import type { Arrived } from './arrived.ts';
+import type { Arrived } from '../http1/borrowed-chunk.ts';
 
 /** Of one block, in bytes: as much as is read at once. */
 const ROOM = 64 * 1024;

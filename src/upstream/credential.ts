@@ -5,7 +5,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { isJSONObject } from '../lib/json-object.ts';
-import type { UpstreamCredential } from './connection.ts';
+import type { UpstreamCredential } from '../http1/transport.ts';
 
 const SERVICE_ACCOUNT = 'system:serviceaccount:';
 

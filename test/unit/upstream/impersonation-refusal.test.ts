@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
 import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
-import { OwnRefusals } from '../../../src/upstream/own-refusal.ts';
+import { OwnRefusals } from '../../../src/upstream/impersonation-refusal.ts';
 import { forbiddenImpersonation } from '../../support/apiserver/statuses.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import { createDepartures } from '../../../src/upstream/departures.ts';
+import { createDepartures } from '../../../src/upstream/connection-pools.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { createAuthority, type KeyPair } from '../../support/tls/authority.ts';
 

@@ -9,11 +9,11 @@ import type { Sender } from '../api/sender.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { MAX_CONNECTIONS } from './account-limits.ts';
 import type { CallContext } from './call.ts';
-import { addressOf, type ConnectionOptions, type UpstreamCredential } from './connection.ts';
-import { ConnectionPool } from './connection-pool.ts';
-import { createConnector } from './connector.ts';
-import { DISCARD_TIMEOUT } from './discarded-response.ts';
-import { IdleTimers } from './idle-timer.ts';
+import { addressOf, type ConnectionOptions, type UpstreamCredential } from '../http1/transport.ts';
+import { ConnectionPool } from '../http1/pool.ts';
+import { createConnector } from '../http1/connector.ts';
+import { DISCARD_TIMEOUT } from '../http1/discarded-response.ts';
+import { IdleTimers } from '../http1/inactivity-timer.ts';
 
 export interface Departure {
   /** For requests that end by themselves. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { IdleTimers } from '../../../src/upstream/idle-timer.ts';
+import { IdleTimers } from '../../../src/http1/inactivity-timer.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 function timerOf() {

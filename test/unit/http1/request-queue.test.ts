@@ -1,7 +1,7 @@
 /** Who waits for a connection is served in turn, and told in time where there is none. */
 import t from 'tap';
-import { Errand } from '../../../src/upstream/errand.ts';
-import { WaitingErrands } from '../../../src/upstream/waiting-errands.ts';
+import { Errand } from '../../../src/http1/pending-request.ts';
+import { WaitingErrands } from '../../../src/http1/request-queue.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { Recorder } from '../../support/raw-http/recorder.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { ownUserName } from '../../../src/upstream/own-name.ts';
+import { ownUserName } from '../../../src/upstream/credential.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const token = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
