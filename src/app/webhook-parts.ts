@@ -18,7 +18,7 @@ import { syncReader } from '../config/keystone-auth/webhook-files.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
 import { createKept, type Keeping, type Kept, keepTogether } from '../lib/kept.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Stages } from '../pipeline/stages.ts';
@@ -232,7 +232,7 @@ function stopRules(rules: Pick<ConfigMapRules<unknown>, 'stop'>): void {
 }
 
 function authorizing(policies: Live<KeystonePolicy>): Live<AccessPolicy> {
-  const authorizerOf = oncePer(createKeystonePolicy);
+  const authorizerOf = memoizeByReference(createKeystonePolicy);
   return {
     get current() {
       return policies.current && authorizerOf(policies.current);

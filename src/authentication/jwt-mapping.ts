@@ -10,7 +10,7 @@ import type { Identity } from '../api/identity.ts';
 import { refusedName, StatusError, unauthorized } from '../errors/status-error.ts';
 import { compileClaimsExpression } from '../lib/cel.ts';
 import type { JSONObject } from '../lib/json-object.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import { requirePrintableText, requireUnreservedName } from './given-name.ts';
 import {
   quoted,
@@ -76,7 +76,7 @@ function userOf(verified: VerifiedJWT, configuration: JWTConfiguration): UserInf
 }
 
 /** Made once for a configuration, since compiling is dear. */
-const userReader = oncePer((configuration: JWTConfiguration): Read<UserInfo> => {
+const userReader = memoizeByReference((configuration: JWTConfiguration): Read<UserInfo> => {
   const { exactNumbers, wholeCharacters } = configuration.strict;
   const claimRules = configuration.claimValidationRules.map((rule) =>
     'claim' in rule

@@ -4,11 +4,11 @@
  */
 import type { Identity } from '../api/identity.ts';
 import type { StaticUser } from '../api/static-user.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 
 /** @returns the same object for the same user, so that what depends on it is made once */
 export function identityOfStaticUser(authenticator: string): (user: StaticUser) => Identity {
-  return oncePer(({ name, uid, groups, tenant }: StaticUser) => ({
+  return memoizeByReference(({ name, uid, groups, tenant }: StaticUser) => ({
     authenticator,
     subject: { kind: 'claim', name },
     tenantOrigin: { from: 'issuer', tenant },

@@ -121,8 +121,7 @@ export class ChunkedDecoder {
   }
 
   #readToken(byte: number, step: Step): Step {
-    if (!isToken(String.fromCharCode(byte)))
-      throw malformedResponse('an invalid chunk extension or trailer');
+    if (!isToken(String.fromCharCode(byte))) throw malformedResponse('an invalid chunk extension or trailer');
     return this.#skip(byte, step);
   }
 
@@ -130,7 +129,8 @@ export class ChunkedDecoder {
     this.#skipped += 1;
     if (byte === 0x7f || (byte < 0x20 && byte !== TAB))
       throw malformedResponse('a control character in a chunk extension or trailer');
-    if (this.#skipped > this.#maxSkipped) throw malformedResponse('chunk extensions or trailers that are too long');
+    if (this.#skipped > this.#maxSkipped)
+      throw malformedResponse('chunk extensions or trailers that are too long');
     return step;
   }
 }

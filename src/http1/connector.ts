@@ -6,7 +6,7 @@
 import net from 'node:net';
 import tls, { TLSSocket } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import { Http1Error } from './errors.ts';
 
 export interface ConnectOptions {
@@ -89,7 +89,7 @@ export function connect(
 }
 
 /** One for all connections with the same options: each would parse and keep the authorities. */
-const secureContext = oncePer(({ ca, certificate }: ConnectOptions) =>
+const secureContext = memoizeByReference(({ ca, certificate }: ConnectOptions) =>
   tls.createSecureContext({
     minVersion: 'TLSv1.2',
     ...(ca === undefined ? {} : { ca }),

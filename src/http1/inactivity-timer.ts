@@ -3,7 +3,7 @@
  * when it is checked: a new timer for each chunk would cost more than the chunk.
  */
 import type { Clock } from '../lib/clock.ts';
-import { Round, Wait } from '../lib/round.ts';
+import { TimeoutEntry, TimeoutQueue } from '../lib/timeout-queue.ts';
 
 export interface InactivityTimer {
   /** Starts the time anew. */
@@ -16,28 +16,28 @@ export interface InactivityTimer {
 }
 
 export class InactivityTimers {
-  readonly #timeouts: Round;
+  readonly #timeouts: TimeoutQueue;
 
   /** @param milliseconds of inactivity, for all timers */
   constructor(clock: Clock, milliseconds: number) {
-    this.#timeouts = new Round(clock, milliseconds);
+    this.#timeouts = new TimeoutQueue(clock, milliseconds);
   }
 
   /** @param onExpired called once at most */
   start(onExpired: () => void): InactivityTimer {
     const timer = new Timer(this.#timeouts, onExpired);
-    this.#timeouts.join(timer);
+    this.#timeouts.add(timer);
     return timer;
   }
 }
 
-class Timer extends Wait implements InactivityTimer {
-  readonly #timeouts: Round;
+class Timer extends TimeoutEntry implements InactivityTimer {
+  readonly #timeouts: TimeoutQueue;
   readonly #onExpired: () => void;
   #lastActivity: number;
   #held = false;
 
-  constructor(timeouts: Round, onExpired: () => void) {
+  constructor(timeouts: TimeoutQueue, onExpired: () => void) {
     super();
     this.#timeouts = timeouts;
     this.#onExpired = onExpired;
@@ -62,12 +62,12 @@ class Timer extends Wait implements InactivityTimer {
     if (this.#timeouts.empty) this.#timeouts.stop();
   }
 
-  look(now: number): number {
-    const { milliseconds } = this.#timeouts;
-    const left = this.#held ? milliseconds : this.#lastActivity + milliseconds - now;
+  check(now: number): number {
+    const { timeout } = this.#timeouts;
+    const left = this.#held ? timeout : this.#lastActivity + timeout - now;
     if (left > 0) return left;
     this.stop();
     this.#onExpired();
-    return milliseconds;
+    return timeout;
   }
 }

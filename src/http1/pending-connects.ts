@@ -3,7 +3,7 @@
  * next one, as in Go's transport: otherwise clients that send and cancel would cost the server a TLS handshake each.
  */
 import type { Socket } from 'node:net';
-import { Place } from '../lib/ring.ts';
+import { ListNode } from '../lib/linked-list.ts';
 import type { Connector, Receiver } from './connector.ts';
 import { Http1Error } from './errors.ts';
 import { type PendingRequest, UNASSIGNED } from './pending-request.ts';
@@ -25,7 +25,7 @@ export class PendingConnects {
   readonly #owner: PendingConnectsOwner;
   readonly #all = new Set<PendingConnect>();
   /** Head of the list of attempts that no request waits for. */
-  readonly #spare = new Place();
+  readonly #spare = new ListNode();
   #closed = false;
 
   constructor(connector: Connector, owner: PendingConnectsOwner) {
@@ -75,12 +75,13 @@ export class PendingConnects {
   readonly #onReleased = (pending: PendingConnect): void => {
     const next = this.#owner.nextQueued();
     if (next !== undefined) pending.assign(next);
-    else if (this.#closed) pending.cancel(new Http1Error('POOL_CLOSED', 'no request waits for the connection'));
-    else pending.joinBefore(this.#spare);
+    else if (this.#closed)
+      pending.cancel(new Http1Error('POOL_CLOSED', 'no request waits for the connection'));
+    else pending.insertBefore(this.#spare);
   };
 }
 
-class PendingConnect extends Place {
+class PendingConnect extends ListNode {
   /** The one that waits for it. */
   request: PendingRequest | undefined;
   readonly cancel: (error: Error) => void;

@@ -2,7 +2,7 @@
  * A request in the pool, from `send` to its end, and the queue of the requests that wait for a connection.
  */
 import type { Clock } from '../lib/clock.ts';
-import { Round, Wait } from '../lib/round.ts';
+import { TimeoutEntry, TimeoutQueue } from '../lib/timeout-queue.ts';
 import type { Connection, ResponseHandler, WireRequest } from './connection.ts';
 import type { IdleConnection } from './idle-connections.ts';
 
@@ -34,7 +34,7 @@ export interface RequestOwner {
   createDiscarder(connection: Connection, onDone: (closed: boolean) => void): ResponseHandler;
 }
 
-export class PendingRequest extends Wait {
+export class PendingRequest extends TimeoutEntry {
   readonly request: WireRequest;
   readonly handler: ResponseHandler;
   stage: Stage = UNASSIGNED;
@@ -102,8 +102,10 @@ export class PendingRequest extends Wait {
     this.#connection?.resume();
   }
 
-  look(now: number): number {
-    return this.stage.phase === 'queued' ? this.stage.queue.check(this, now) : Number.POSITIVE_INFINITY;
+  check(now: number): number {
+    return this.stage.phase === 'queued'
+      ? this.stage.queue.checkTimeout(this, now)
+      : Number.POSITIVE_INFINITY;
   }
 
   /** Only while it works on this request: before and afterwards it may work on another. */
@@ -115,7 +117,7 @@ export class PendingRequest extends Wait {
 
 /** Requests for which there is no connection, in their order, each with a time limit. */
 export class RequestQueue {
-  readonly #timeouts: Round;
+  readonly #timeouts: TimeoutQueue;
   readonly #onTimeout: (request: PendingRequest) => void;
 
   /**
@@ -123,7 +125,7 @@ export class RequestQueue {
    * @param onTimeout called with a request that has left the queue
    */
   constructor(clock: Clock, timeout: number, onTimeout: (request: PendingRequest) => void) {
-    this.#timeouts = new Round(clock, timeout);
+    this.#timeouts = new TimeoutQueue(clock, timeout);
     this.#onTimeout = onTimeout;
   }
 
@@ -134,11 +136,11 @@ export class RequestQueue {
   /** Appends the request. One that was taken but got no connection returns to the front, with its first time limit. */
   add(request: PendingRequest): void {
     request.stage = { phase: 'queued', queue: this };
-    const { clock, milliseconds } = this.#timeouts;
+    const { clock, timeout } = this.#timeouts;
     if (Number.isNaN(request.queuedUntil)) {
-      request.queuedUntil = clock.now() + milliseconds;
-      this.#timeouts.join(request);
-    } else this.#timeouts.rejoin(request, request.queuedUntil - clock.now());
+      request.queuedUntil = clock.now() + timeout;
+      this.#timeouts.add(request);
+    } else this.#timeouts.addFirst(request, request.queuedUntil - clock.now());
   }
 
   /** Removes and returns the request that has waited longest. */
@@ -156,12 +158,12 @@ export class RequestQueue {
   }
 
   /** @returns milliseconds until the request has to be checked again */
-  check(request: PendingRequest, now: number): number {
+  checkTimeout(request: PendingRequest, now: number): number {
     const left = request.queuedUntil - now;
     if (left > 0) return left;
     this.remove(request);
     request.stage = UNASSIGNED;
     this.#onTimeout(request);
-    return this.#timeouts.milliseconds;
+    return this.#timeouts.timeout;
   }
 }

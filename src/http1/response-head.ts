@@ -3,7 +3,7 @@
  * attribute differently would reach another user's response. RFC 9112 §2.2, §4, §5, §6.3.
  */
 import type { HeaderField } from '../lib/header-list.ts';
-import { remembered } from '../lib/remembered.ts';
+import { memoize } from '../lib/memoize.ts';
 import { malformedResponse } from './errors.ts';
 import { isContentLength, isFieldValue, isToken } from './syntax.ts';
 
@@ -24,7 +24,7 @@ const STATUS_LINE = /^HTTP\/1\.([01]) (\d{3})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 
 type FieldKind = 'content-length' | 'transfer-encoding' | 'connection' | 'keep-alive' | 'other' | 'invalid';
 
-const fieldKind = remembered((name: string): FieldKind => {
+const fieldKind = memoize((name: string): FieldKind => {
   if (!isToken(name)) return 'invalid';
   switch (name.toLowerCase()) {
     case 'content-length':

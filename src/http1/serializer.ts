@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { HeaderList } from '../lib/header-list.ts';
-import { remembered } from '../lib/remembered.ts';
+import { memoize } from '../lib/memoize.ts';
 import { Http1Error } from './errors.ts';
 import { isFieldValue, isToken } from './syntax.ts';
 
@@ -35,10 +35,15 @@ const TARGET = /^[\x21-\x7e]+$/;
 /** Methods whose requests usually have a body: without one, they declare a length of 0 (RFC 9110 §8.6). */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 /** What the serializer itself writes: a second one would be read in two ways. */
-const OWN_FIELDS: ReadonlySet<string> = new Set(['connection', 'content-length', 'host', 'transfer-encoding']);
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'host',
+  'transfer-encoding',
+]);
 
 /** The response to a CONNECT is followed by something other than HTTP. */
-const isMethod = remembered((method: string) => isToken(method) && method !== 'CONNECT');
+const isMethod = memoize((method: string) => isToken(method) && method !== 'CONNECT');
 
 interface FieldStart {
   readonly rule: FieldRule | 'invalid';
@@ -48,7 +53,7 @@ interface FieldStart {
 
 /** @param ruleOf called with each field name and its result cached, unless it throws */
 export function createHeadSerializer(ruleOf: (name: string) => FieldRule): HeadSerializer {
-  const fieldStart = remembered((name: string): FieldStart => {
+  const fieldStart = memoize((name: string): FieldStart => {
     const rule = ruleOf(name);
     const valid = isToken(name) && !OWN_FIELDS.has(name.toLowerCase());
     return { rule: rule === 'pass' && !valid ? 'invalid' : rule, text: `\r\n${name}: ` };

@@ -1,67 +1,75 @@
 /**
- * Over which connections a request leaves, and with which token. The API server looks at a connection's client
- * certificate before it looks at a request's token: over a connection that carries ours, a request with a client's own
- * token would be Stonegate's, which may impersonate anybody. So those have connections of their own, which prove nothing,
- * and with their pools TLS sessions of their own, in which a certificate would be remembered.
- * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
+ * Which connections and which token a request is sent with. The API server authenticates the client certificate of a
+ * connection before the token of a request: over a connection with Stonegate's certificate, a request with a client's
+ * own token would have Stonegate's rights. Such requests therefore have pools without a certificate, and with them TLS
+ * sessions of their own. https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
  */
 import type { Sender } from '../api/sender.ts';
 import { StatusError } from '../errors/status-error.ts';
+import { type ConnectOptions, createConnector, parseServer } from '../http1/connector.ts';
+import { ConnectionPool } from '../http1/pool.ts';
 import { MAX_CONNECTIONS } from './account-limits.ts';
 import type { CallContext } from './call.ts';
-import { addressOf, type ConnectionOptions, type UpstreamCredential } from '../http1/transport.ts';
-import { ConnectionPool } from '../http1/pool.ts';
-import { createConnector } from '../http1/connector.ts';
-import { DISCARD_TIMEOUT } from '../http1/discarded-response.ts';
-import { IdleTimers } from '../http1/inactivity-timer.ts';
+import type { UpstreamCredential } from './credential.ts';
 
-export interface Departure {
+export interface SenderPools {
   /** For requests that end by themselves. */
-  readonly brief: CallContext;
-  readonly lasting: CallContext;
-  /** For connections of their own. */
-  readonly connection: ConnectionOptions;
-  /** Undefined where the connection's certificate speaks. */
+  readonly short: CallContext;
+  readonly longRunning: CallContext;
+  /** For connections outside the pools. */
+  readonly connection: ConnectOptions;
+  /** Undefined if the connection's certificate authenticates. */
   readonly token: string | undefined;
 }
 
-/** @throws StatusError InvariantBroken for a client's token where none goes through */
-export type DepartureOf = (sender: Sender) => Departure;
+/** @throws StatusError InvariantBroken for a client's token if none is forwarded */
+export type SelectPools = (sender: Sender) => SenderPools;
 
-export interface DepartureOptions {
-  readonly connection: Omit<ConnectionOptions, 'certificate'>;
+export interface ConnectionPoolsOptions {
+  readonly connection: Omit<ConnectOptions, 'certificate'>;
   readonly credential: UpstreamCredential;
   /** Whether requests with a client's own token occur. */
   readonly passThrough: boolean;
-  /** Milliseconds that a request waits for a connection to become free, once its account's limit lets it. */
-  readonly patience: number;
-  readonly context: Omit<CallContext, 'pool' | 'authority' | 'discardTimers'>;
+  /** Milliseconds that a request waits for a connection, after its account's limit. */
+  readonly queueTimeout: number;
+  readonly context: Omit<CallContext, 'pool' | 'authority'>;
 }
 
-export interface Departures {
-  readonly of: DepartureOf;
+export interface ConnectionPools {
+  readonly select: SelectPools;
+  /** Takes no new requests; resolves when all have ended. */
   close(): Promise<void>;
+  /** Breaks off all requests. */
   destroy(): Promise<void>;
 }
 
-export function createDepartures(options: DepartureOptions): Departures {
+/** Milliseconds; a Kubernetes API server closes an idle connection after 90 s. */
+const IDLE_TIMEOUT = 60_000;
+/** Milliseconds; a Kubernetes API server waits 32 s for the first request of a connection (`ReadHeaderTimeout`). */
+const UNUSED_TIMEOUT = 28_000;
+
+export function createConnectionPools(options: ConnectionPoolsOptions): ConnectionPools {
   const { credential, passThrough, connection } = options;
-  const byToken = 'token' in credential;
-  const own: Departure = {
-    ...lanes(byToken ? connection : { ...connection, certificate: credential }, options),
-    token: byToken ? credential.token : undefined,
+  const hasToken = 'token' in credential;
+  const own: SenderPools = {
+    ...createPoolPair(hasToken ? connection : { ...connection, certificate: credential }, options),
+    token: hasToken ? credential.token : undefined,
   };
-  // Where nothing but our token speaks for us, a connection is nobody's.
-  const clients = !passThrough || byToken ? own : { ...lanes(connection, options), token: undefined };
-  const pools = [...new Set([own, clients])].flatMap(({ brief, lasting }) => [brief.pool, lasting.pool]);
+  // Without a certificate a connection authenticates no one.
+  const clients =
+    !passThrough || hasToken ? own : { ...createPoolPair(connection, options), token: undefined };
+  const pools = [...new Set([own, clients])].flatMap(({ short, longRunning }) => [
+    short.pool,
+    longRunning.pool,
+  ]);
 
   return {
-    of(sender) {
+    select(sender) {
       if (sender.kind === 'stonegate') return own;
       if (!passThrough || sender.token === '') {
         throw new StatusError(
           'InvariantBroken',
-          'Internal error occurred: nobody goes through with a token of their own',
+          'Internal error occurred: no request is sent with a token of its client',
         );
       }
       return { ...clients, token: sender.token };
@@ -76,22 +84,30 @@ export function createDepartures(options: DepartureOptions): Departures {
 }
 
 /**
- * Two pools, so that those who open thousands of watches do not take the connections of short requests. No more
- * requests wait in the first than it has connections: each has a slot of its account's limiter, and there are no more
- * slots.
+ * Two pools, so that thousands of watches do not take the connections of short requests. No more requests are queued in
+ * the first than it has connections: each has a slot of its account's limiter, and there are no more slots.
  */
-function lanes(
-  connection: ConnectionOptions,
-  { context, patience }: Pick<DepartureOptions, 'context' | 'patience'>,
-): Omit<Departure, 'token'> {
-  const { authority } = addressOf(connection.server);
+function createPoolPair(
+  connection: ConnectOptions,
+  { context, queueTimeout }: Pick<ConnectionPoolsOptions, 'context' | 'queueTimeout'>,
+): Omit<SenderPools, 'token'> {
+  const { authority } = parseServer(connection.server);
   const { clock, logger } = context;
-  const shared = { ...context, authority, discardTimers: new IdleTimers(clock, DISCARD_TIMEOUT) };
-  const pool = (max: number) =>
-    new ConnectionPool(createConnector(connection, clock), { max, patience, clock, logger });
+  const createContext = (maxConnections: number): CallContext => {
+    const pool = new ConnectionPool({
+      connector: createConnector(connection, clock),
+      clock,
+      maxConnections,
+      queueTimeout,
+      idleTimeout: IDLE_TIMEOUT,
+      unusedTimeout: UNUSED_TIMEOUT,
+      onHandlerError: (error) => logger.error({ error }, 'the failure of a request could not be reported'),
+    });
+    return { ...context, authority, pool };
+  };
   return {
-    brief: { ...shared, pool: pool(MAX_CONNECTIONS) },
-    lasting: { ...shared, pool: pool(Number.POSITIVE_INFINITY) },
+    short: createContext(MAX_CONNECTIONS),
+    longRunning: createContext(Number.POSITIVE_INFINITY),
     connection,
   };
 }

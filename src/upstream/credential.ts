@@ -1,11 +1,14 @@
 /**
- * Stonegate's user name at the API server, as far as the credential shows it: the common name of a certificate, or the
- * account of a service account's token. An opaque token shows no name.
+ * Stonegate's credential at the API server, and its user name as far as the credential shows it: the common name of a
+ * certificate, or the account of a service account's token. An opaque token shows no name.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/
  */
 import { X509Certificate } from 'node:crypto';
 import { isJSONObject } from '../lib/json-object.ts';
-import type { UpstreamCredential } from '../http1/transport.ts';
+
+export type UpstreamCredential =
+  | { readonly token: string }
+  | { readonly cert: string | Buffer; readonly key: string | Buffer };
 
 const SERVICE_ACCOUNT = 'system:serviceaccount:';
 

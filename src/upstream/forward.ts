@@ -4,10 +4,12 @@
  * would carry our credential to wherever it points (CVE-2020-8559).
  */
 import { StatusError } from '../errors/status-error.ts';
+import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
+import type { InactivityTimers } from '../http1/inactivity-timer.ts';
+import { anyOf, type Cancellation, fromAbortSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
-import { firstOf, type Leaving, leavingOf } from '../lib/leaving.ts';
-import type { Usage } from '../lib/usage.ts';
+import type { InFlightCounter } from '../lib/in-flight.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
 import type {
   Forwarder,
@@ -17,38 +19,39 @@ import type {
   UpstreamRequest,
 } from '../pipeline/upstream.ts';
 import type { AccountLimits } from './account-limits.ts';
-import { AnswerMemory } from './response-buffers.ts';
-import type { Arrived } from '../http1/borrowed-chunk.ts';
 import { callUpstream } from './call.ts';
-import type { CallRequest } from './call-request.ts';
-import type { DepartureOf } from './connection-pools.ts';
-import type { IdleTimers } from '../http1/inactivity-timer.ts';
-import { framingOf } from './header-rules.ts';
-import { HeldRefusal, type ImpersonationRefusal, type OwnRefusals } from './impersonation-refusal.ts';
-import { pause, REFUSAL_PAUSE } from './refusal-pause.ts';
+import type { CallRequest, CallResult, Flow, ResponseSink } from './call-request.ts';
+import type { SelectPools } from './connection-pools.ts';
+import { isWithoutBody, requestFraming, responseHeaders } from './header-rules.ts';
+import {
+  HeldRefusal,
+  type ImpersonationRefusal,
+  type ImpersonationRefusals,
+  pause,
+  REFUSAL_PAUSE,
+} from './impersonation-refusal.ts';
 import { RequestBody } from './request-body.ts';
-import { isWithoutContent, responseHeaders } from './response-headers.ts';
-import type { CallResult, Flow, Sink } from './sink.ts';
+import { ResponseBuffers } from './response-buffers.ts';
 import { assertWatchEvents, WatchFilter } from './watch-filter.ts';
 
 export interface ForwarderOptions {
-  readonly departureOf: DepartureOf;
+  readonly selectPools: SelectPools;
   readonly limits: AccountLimits;
-  /** With what waits for an answer that is not long-running. */
-  readonly patience: IdleTimers;
+  /** For responses to requests that are not long-running. */
+  readonly responseTimeouts: InactivityTimers;
   readonly timeouts: { readonly response: number; readonly body: number };
   readonly maxBodyBytes: number;
-  readonly refusals: OwnRefusals;
+  readonly refusals: ImpersonationRefusals;
   /** Counts requests that wait to be repeated: no connection knows of them. */
-  readonly repeating: Usage;
+  readonly repeating: InFlightCounter;
 }
 
 export function createForwarder(options: ForwarderOptions): Forwarder {
   return {
     forward(request, exchange, hooks): Promise<RelayResult> {
       const { account, longRunning, sender } = request;
-      const { brief, lasting, token } = options.departureOf(sender);
-      const context = longRunning ? lasting : brief;
+      const pools = options.selectPools(sender);
+      const context = longRunning ? pools.longRunning : pools.short;
       const looks = request.ownAnswer === true && sender.kind === 'stonegate';
       const { limits, refusals, repeating } = options;
       const isSafe = request.method === 'GET' || request.method === 'HEAD';
@@ -63,17 +66,17 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
             method: request.method,
             target: request.target,
             headers: request.headers,
-            token,
+            token: pools.token,
             framing,
             body,
-            refusalIsTheirs: request.proxied || sender.kind === 'client',
+            refusalIsClients: request.proxied || sender.kind === 'client',
             limiter: longRunning ? limits.openingsOf(account) : limits.connectionsOf(account),
             limits: longRunning ? 'opening' : 'connection',
             // What changes something is cancelled, as every Go proxy does it: it may still be stopped.
             discardable: !longRunning && isSafe,
-            patience: longRunning ? undefined : options.patience,
-            takenOn: repeated,
-            leaving: endOf(exchange, request),
+            timeouts: longRunning ? undefined : options.responseTimeouts,
+            alreadyAccepted: repeated,
+            cancellation: endOf(exchange, request),
           },
           sink,
         );
@@ -87,12 +90,12 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       ): Promise<RelayResult> {
         if (refusal === undefined) return result;
         if (refusal !== 'untold' && !mayRepeat) throw refusals.report(refusal);
-        const stay = repeating.enter();
+        const inFlight = repeating.enter();
         try {
           await pause(context.clock, REFUSAL_PAUSE);
           return await attempt(true);
         } finally {
-          stay.leave();
+          inFlight.release();
         }
       }
 
@@ -118,7 +121,7 @@ function contentOf(
 ): Pick<CallRequest, 'framing' | 'body'> {
   if (read !== undefined)
     return read.length === 0 ? { framing: 'none' } : { framing: read.length, body: read };
-  const framing = framingOf(exchange);
+  const framing = requestFraming(exchange);
   return framing === 'none'
     ? { framing }
     : { framing, body: streamOf(exchange, options, clock, longRunning) };
@@ -144,22 +147,22 @@ function streamOf(
     });
 }
 
-function leavingOfClient({ leaving, signal }: Exchange): Leaving {
-  return leaving ?? leavingOf(signal);
+function clientCancellation({ cancellation, signal }: Exchange): Cancellation {
+  return cancellation ?? fromAbortSignal(signal);
 }
 
 /** A watch has no end of its own: it ends with its client, with its access, or with the server that relays it. */
-function endOf(exchange: Exchange, { endless, ending }: UpstreamRequest): Leaving {
-  const client = leavingOfClient(exchange);
-  const leaving = ending === undefined ? client : firstOf(client, ending);
+function endOf(exchange: Exchange, { endless, ending }: UpstreamRequest): Cancellation {
+  const client = clientCancellation(exchange);
+  const cancellation = ending === undefined ? client : anyOf(client, ending);
   const { draining } = exchange;
-  return !endless || draining === undefined ? leaving : firstOf(leaving, leavingOf(draining));
+  return !endless || draining === undefined ? cancellation : anyOf(cancellation, fromAbortSignal(draining));
 }
 
 type PossibleRefusal = ImpersonationRefusal | 'untold';
 type ReadRefusal = (body: Buffer) => PossibleRefusal | undefined;
 
-class ToClient implements Sink {
+class ToClient implements ResponseSink {
   readonly #exchange: Exchange;
   #response: ResponseWriter;
   readonly #readRefusal: ReadRefusal | undefined;
@@ -168,7 +171,7 @@ class ToClient implements Sink {
   readonly #ending: StreamEnding | undefined;
   readonly #hooks: RelayHooks;
   /** None where an answer may wait for hours between two pieces. */
-  readonly #memory: AnswerMemory | undefined;
+  readonly #memory: ResponseBuffers | undefined;
   readonly #dropsBookmarks: boolean;
   #filter: WatchFilter | undefined;
   #flow: Flow | undefined;
@@ -189,12 +192,12 @@ class ToClient implements Sink {
     this.#ending = ending;
     this.#dropsBookmarks = dropsBookmarks;
     this.#hooks = hooks;
-    this.#memory = endless ? undefined : new AnswerMemory();
+    this.#memory = endless ? undefined : new ResponseBuffers();
   }
 
   head(status: number, headers: HeaderField[], flow: Flow): void {
     this.#flow = flow;
-    this.#empty = isWithoutContent(status);
+    this.#empty = isWithoutBody(status);
     if (this.#dropsBookmarks && status < 300) {
       assertWatchEvents(headers);
       this.#filter = new WatchFilter();
@@ -212,7 +215,7 @@ class ToClient implements Sink {
     return this.#held?.refusal;
   }
 
-  data(piece: Arrived): void {
+  data(piece: BorrowedChunk): void {
     if (this.#empty || this.#response.closed) return;
     if (this.#filter !== undefined) {
       for (const bytes of this.#filter.take(piece.copy())) if (!this.#response.write(bytes)) this.#slowDown();
@@ -232,8 +235,8 @@ class ToClient implements Sink {
    */
   brokeOff(result: CallResult): CallResult {
     const stopping = this.#endless && this.#exchange.draining?.aborted === true;
-    const ending = this.#ending?.left ? this.#ending : undefined;
-    const ours = (stopping || ending !== undefined) && !leavingOfClient(this.#exchange).left;
+    const ending = this.#ending?.cancelled ? this.#ending : undefined;
+    const ours = (stopping || ending !== undefined) && !clientCancellation(this.#exchange).cancelled;
     if (ours && result.status === 0)
       throw ending?.refusal() ?? new StatusError('ShuttingDown', 'the server is shutting down; try again');
     if (ours && (stopping || ending?.clean)) {

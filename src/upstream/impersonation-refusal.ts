@@ -19,6 +19,15 @@ export interface ImpersonationRefusal {
   readonly extraKey?: string;
 }
 
+/** Milliseconds until a refused request is repeated: an API server knows no roles for about 100 ms after its start. */
+export const REFUSAL_PAUSE = 200;
+
+export function pause(clock: Clock, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(milliseconds, resolve);
+  });
+}
+
 /** A Status is a few hundred bytes; what is longer is passed on unread. */
 const MAX_BYTES = 4096;
 const LOG_INTERVAL = 60_000;
@@ -28,19 +37,19 @@ const MESSAGE = new RegExp(
   String.raw`^(users|groups|uids|userextras|serviceaccounts)(?:\.authentication\.k8s\.io)? (?:${GO_STRING} )?is forbidden: User ${GO_STRING} cannot impersonate(?::[a-z-]+)? resource "\1(?:/([^"\\]+))?" in API group "(?:authentication\.k8s\.io)?" `,
 );
 
-export interface OwnRefusalsOptions {
+export interface ImpersonationRefusalsOptions {
   /** Stonegate's user at the API server; undefined if its credential does not show it. */
   readonly ownName: string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-export class OwnRefusals {
-  readonly #options: OwnRefusalsOptions;
+export class ImpersonationRefusals {
+  readonly #options: ImpersonationRefusalsOptions;
   /** Until when the log says no more of a resource, in milliseconds since the epoch. */
   readonly #quietUntil = new Map<string, number>();
 
-  constructor(options: OwnRefusalsOptions) {
+  constructor(options: ImpersonationRefusalsOptions) {
     this.#options = options;
   }
 

@@ -1,54 +1,57 @@
 /**
- * Where the content of one answer waits until its client's connection has taken it: the same memory again and again, instead
- * of new memory for each piece. Buffers lie outside of V8's heap, and collecting them was over a fifth of the CPU of a 1 MB list.
- * Nothing is shared between answers: at the worst an answer could spoil itself.
+ * Buffers for the body of one response until its client's connection has taken it. The same memory is reused instead of
+ * allocated for each chunk: garbage collection of buffers was over a fifth of the CPU of a 1 MB list. No two responses
+ * share memory, so that a missing release cannot mix them.
  */
-import type { Arrived } from '../http1/borrowed-chunk.ts';
+import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 
-/** Of one block, in bytes: as much as is read at once. */
-const ROOM = 64 * 1024;
-/** Smaller pieces are copied: most answers are one of them, and need no block. */
-const WORTH_IT = 8 * 1024;
-/** No more blocks are kept for later pieces. */
-const MAX_IDLE = 2;
+/** Of one block, in bytes: as much as one read delivers. */
+const BLOCK_BYTES = 64 * 1024;
+/** Smaller chunks are copied: most responses consist of one of them. */
+const MIN_BYTES = 8 * 1024;
+const MAX_IDLE_BLOCKS = 2;
 
-export interface Stored {
+export interface StoredChunk {
   readonly bytes: Buffer;
-  /** To be called once, when nobody uses the bytes any more; where that is not known, they are forgotten with the answer. */
+  /** Must be called once the bytes are not used any more; without the call their block is not reused. */
   readonly release?: () => void;
 }
 
-/** Written from its beginning on, and anew once all that stands in it was released. */
+/** Filled from its start, and again after all chunks in it were released. */
 interface Block {
   readonly memory: Buffer;
   used: number;
-  pieces: number;
+  chunks: number;
 }
 
-export class AnswerMemory {
+export class ResponseBuffers {
   readonly #idle: Block[] = [];
   #current: Block | undefined;
 
-  store(piece: Arrived): Stored {
-    const { length } = piece;
-    if (length < WORTH_IT || length > ROOM) return { bytes: piece.copy() };
+  store(chunk: BorrowedChunk): StoredChunk {
+    const { length } = chunk;
+    if (length < MIN_BYTES || length > BLOCK_BYTES) return { bytes: chunk.copy() };
     const block = this.#blockFor(length);
-    const bytes = piece.copyInto(block.memory.subarray(block.used));
+    const bytes = chunk.copyInto(block.memory.subarray(block.used));
     block.used += length;
-    block.pieces += 1;
+    block.chunks += 1;
     return { bytes, release: () => this.#release(block) };
   }
 
   #blockFor(length: number): Block {
-    if (this.#current === undefined || this.#current.used + length > ROOM)
-      this.#current = this.#idle.pop() ?? { memory: Buffer.allocUnsafeSlow(ROOM), used: 0, pieces: 0 };
+    if (this.#current === undefined || this.#current.used + length > BLOCK_BYTES)
+      this.#current = this.#idle.pop() ?? {
+        memory: Buffer.allocUnsafeSlow(BLOCK_BYTES),
+        used: 0,
+        chunks: 0,
+      };
     return this.#current;
   }
 
   #release(block: Block): void {
-    block.pieces -= 1;
-    if (block.pieces > 0) return;
+    block.chunks -= 1;
+    if (block.chunks > 0) return;
     block.used = 0;
-    if (block !== this.#current && this.#idle.length < MAX_IDLE) this.#idle.push(block);
+    if (block !== this.#current && this.#idle.length < MAX_IDLE_BLOCKS) this.#idle.push(block);
   }
 }

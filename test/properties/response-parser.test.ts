@@ -284,7 +284,7 @@ t.test('what is behind an answer is part of none', async (t) => {
     if (size === undefined || rest.length === 0) return;
     const alone = readByUs([answer.subarray(0, size)], asked);
     const joined = Buffer.concat([answer.subarray(0, size), rest]);
-    const refused = { ...alone, refusal: 'bytes that no request asked for' };
+    const refused = { ...alone, refusal: 'bytes that belong to no request' };
     for (const pieces of [[joined], cutAt(joined, [place]), cutAt(joined, [size])])
       assert.deepEqual(readByUs(pieces, asked), refused);
   });

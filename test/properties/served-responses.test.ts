@@ -64,8 +64,8 @@ t.test('what a server of Node’s sends is taken', async (t) => {
     const before = sockets.length;
     const asked = ask({ method, target: '/x' }, (told) => {
       if (!pauses || told !== 'onData') return;
-      asked.errand?.pause();
-      setImmediate(() => asked.errand?.resume());
+      asked.pending?.pause();
+      setImmediate(() => asked.pending?.resume());
     });
     await asked.ended;
     assert.deepEqual([asked.error, asked.status], [undefined, status]);

@@ -12,7 +12,7 @@ import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import type { Exchange } from '../../../src/pipeline/exchange.ts';
 import type { RelayResult, StreamEnding } from '../../../src/pipeline/upstream.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-import type { UpstreamCredential } from '../../../src/http1/transport.ts';
+import type { UpstreamCredential } from '../../../src/upstream/credential.ts';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 import { startExchangeServer } from './exchange-server.ts';

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { IdleTimers } from '../../../src/http1/inactivity-timer.ts';
+import { InactivityTimers } from '../../../src/http1/inactivity-timer.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 function timerOf() {
   const clock = createFakeClock(0);
   const seen = { idle: 0 };
-  const timer = new IdleTimers(clock, 100).start(() => {
+  const timer = new InactivityTimers(clock, 100).start(() => {
     seen.idle += 1;
   });
   return { clock, seen, timer };
@@ -53,7 +53,7 @@ t.test('an idle timer', async (t) => {
 
   t.test('is not called once stopped, be it by another that was silent as long', async (t) => {
     const clock = createFakeClock(0);
-    const timers = new IdleTimers(clock, 100);
+    const timers = new InactivityTimers(clock, 100);
     let calls = 0;
     timers.start(() => second.stop());
     const second = timers.start(() => {

@@ -5,11 +5,11 @@ import tls, { TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import { eventually } from '../../support/eventually.ts';
 import { type RawServer, startRawServer } from '../../support/raw-http/raw-server.ts';
-import type { Told } from '../../support/raw-http/recorder.ts';
+import type { HandlerCall } from '../../support/raw-http/recorder.ts';
 import {
   CONNECT_TIMEOUT,
   createTestPool,
-  PATIENCE,
+  QUEUE_TIMEOUT,
   type TestPool,
 } from '../../support/raw-http/test-pool.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
@@ -17,7 +17,7 @@ import { createAuthority } from '../../support/tls/authority.ts';
 const KEPT = 60_000;
 const answer = (content: string, ...fields: string[]): string =>
   ['HTTP/1.1 200 OK', `Content-Length: ${content.length}`, ...fields, '', content].join('\r\n');
-const WHOLE: readonly Told[] = ['onSent', 'onAnswering', 'onHead', 'onData', 'onEnd'];
+const WHOLE: readonly HandlerCall[] = ['onSent', 'onResponding', 'onHead', 'onData', 'onEnd'];
 
 interface Ends extends TestPool {
   readonly server: RawServer;
@@ -53,7 +53,7 @@ t.test('a connection', async (t) => {
       connection.send(answer(target));
       await asked.ended;
       t.equal(asked.content, target);
-      t.same(asked.told, WHOLE);
+      t.same(asked.calls, WHOLE);
     }
     t.equal(ends.server.connections.length, 1);
   });
@@ -139,7 +139,7 @@ t.test('a connection', async (t) => {
     await second.until('{}');
     second.send(answer('right'));
     await two.ended;
-    t.same(two.told, WHOLE);
+    t.same(two.calls, WHOLE);
     t.notMatch(connection.received, '/two');
   });
 
@@ -201,7 +201,7 @@ t.test('a connection', async (t) => {
     await connection.until('half');
     connection.send(answer('enough'));
     await one.ended;
-    t.same(one.told, WHOLE.slice(1));
+    t.same(one.calls, WHOLE.slice(1));
     body.push('rest');
     await connection.untilEnd();
     t.notMatch(connection.received, 'rest');
@@ -213,7 +213,7 @@ t.test('a connection', async (t) => {
     for (const framing of [1, 'none', 'chunked'] as const) {
       const one = ends.ask({ method: 'POST', target: '/one', framing, body });
       await one.ended;
-      t.match(one.error, { code: 'InvariantBroken' });
+      t.match(one.error, { code: 'REQUEST_INVALID' });
       t.equal(await (await ends.server.next()).untilEnd(), '');
     }
   });
@@ -223,7 +223,7 @@ t.test('a connection', async (t) => {
     const body = Readable.from([Buffer.from('1234'), Buffer.from('GET /smuggled HTTP/1.1\r\n\r\n')]);
     const one = ends.ask({ method: 'POST', target: '/one', framing: 4, body });
     await one.ended;
-    t.match(one.error, { code: 'RequestMalformed' });
+    t.match(one.error, { code: 'BODY_LENGTH_MISMATCH' });
     t.notMatch(await (await ends.server.next()).untilEnd(), 'smuggled');
   });
 
@@ -232,7 +232,7 @@ t.test('a connection', async (t) => {
     const body = Readable.from([Buffer.from('1234')]);
     const one = ends.ask({ method: 'POST', target: '/one', framing: 5, body });
     await one.ended;
-    t.match(one.error, { code: 'RequestMalformed' });
+    t.match(one.error, { code: 'BODY_LENGTH_MISMATCH' });
     await (await ends.server.next()).untilEnd();
   });
 
@@ -251,9 +251,9 @@ t.test('a connection', async (t) => {
       const body = framing === 'none' ? undefined : Readable.from([Buffer.from('part')]);
       const asked = ends.ask({ method: 'PUT', target: '/x', framing, ...(body && { body }) });
       if (count % 3 === 0) {
-        asked.on = (told) => {
-          if (told === 'onHead') asked.errand?.pause();
-          if (told === 'onData') asked.errand?.resume();
+        asked.on = (call) => {
+          if (call === 'onHead') asked.pending?.pause();
+          if (call === 'onData') asked.pending?.resume();
         };
       }
       await asked.ended;
@@ -290,12 +290,12 @@ t.test('where there are no more connections', async (t) => {
     const three = ends.ask({ target: '/three' });
     const connection = await ends.server.next();
     await connection.until('/one');
-    two.errand?.abandon();
+    two.pending?.cancel();
     connection.send(answer('one'));
     await connection.until('/three');
     connection.send(answer('three'));
     await three.ended;
-    t.same([one.content, three.content, two.told], ['one', 'three', []]);
+    t.same([one.content, three.content, two.calls], ['one', 'three', []]);
     t.notMatch(connection.received, '/two');
     t.equal(ends.clock.pending, 1, 'the connection that is kept: nobody waits');
   });
@@ -308,7 +308,7 @@ t.test('where there are no more connections', async (t) => {
     await connection.until('/one');
     connection.send(answer('long').slice(0, -2));
     await eventually(() => one.content === 'lo');
-    one.errand?.abandon();
+    one.pending?.cancel();
     const second = await ends.server.next();
     await second.until('/two');
     second.send(answer('two'));
@@ -321,9 +321,9 @@ t.test('where there are no more connections', async (t) => {
     const ends = await poolFor(t, 1);
     const one = ends.ask({ target: '/one' });
     const two = ends.ask({ target: '/two' });
-    one.errand?.abandon();
+    one.pending?.cancel();
     await eventually(() => ends.server.connections.some(({ received }) => received.includes('/two')));
-    t.same([one.told, two.told], [[], ['onSent']]);
+    t.same([one.calls, two.calls], [[], ['onSent']]);
     t.notMatch(ends.server.connections.map(({ received }) => received).join(), '/one');
   });
 
@@ -334,11 +334,11 @@ t.test('where there are no more connections', async (t) => {
       const connection = await warm(ends);
       const one = ends.ask({ target: '/one' });
       const two = ends.ask({ target: '/two' });
-      one.errand?.abandon();
+      one.pending?.cancel();
       await connection.until('/two');
       connection.send(answer('two'));
       await two.ended;
-      t.same([one.told, two.content], [[], 'two']);
+      t.same([one.calls, two.content], [[], 'two']);
       t.notMatch(connection.received, '/one');
     },
   );
@@ -346,7 +346,7 @@ t.test('where there are no more connections', async (t) => {
   t.test('thousands that are given up at once make hardly a connection', async (t) => {
     const ends = await poolFor(t);
     for (let asked = 0; asked < 5_000; asked += 1) {
-      ends.ask({ target: '/gone' }).errand?.abandon();
+      ends.ask({ target: '/gone' }).pending?.cancel();
       if (asked % 100 === 0) await turn();
     }
     const one = ends.ask({ target: '/one' });
@@ -363,7 +363,7 @@ t.test('where there are no more connections', async (t) => {
     'a connection that nobody wanted in the end is not used where something came over it unasked',
     async (t) => {
       const ends = await poolFor(t);
-      ends.ask({ target: '/gone' }).errand?.abandon();
+      ends.ask({ target: '/gone' }).pending?.cancel();
       const connection = await ends.server.next();
       await eventually(() => ends.sockets.length === 1);
       connection.send(answer('planted'));
@@ -381,7 +381,7 @@ t.test('where there are no more connections', async (t) => {
     'a connection that nobody wanted is closed before the API server would, and when the pool closes',
     async (t) => {
       const ends = await poolFor(t);
-      ends.ask({ target: '/gone' }).errand?.abandon();
+      ends.ask({ target: '/gone' }).pending?.cancel();
       const connection = await ends.server.next();
       await eventually(() => ends.sockets.length === 1);
       ends.clock.advance(28_000);
@@ -394,7 +394,7 @@ t.test('where there are no more connections', async (t) => {
       t.equal(connection.received, '');
 
       ends.ask({ target: '/two' });
-      ends.ask({ target: '/gone' }).errand?.abandon();
+      ends.ask({ target: '/gone' }).pending?.cancel();
       const third = await ends.server.next();
       void ends.pool.close();
       await third.untilEnd();
@@ -409,16 +409,16 @@ t.test('where there are no more connections', async (t) => {
       const connection = await ends.server.next();
       await connection.until('/one');
       const two = ends.ask({ target: '/two' });
-      ends.clock.advance(PATIENCE / 2);
+      ends.clock.advance(QUEUE_TIMEOUT / 2);
       const three = ends.ask({ target: '/three' });
-      ends.clock.advance(PATIENCE / 2 - 1);
-      t.same(two.told, []);
+      ends.clock.advance(QUEUE_TIMEOUT / 2 - 1);
+      t.same(two.calls, []);
       ends.clock.advance(1);
-      t.same([two.told, three.told], [['onFailure'], []]);
-      t.match(two.error, { code: 'UpstreamTimeout', cause: 'no connection became free' });
+      t.same([two.calls, three.calls], [['onFailure'], []]);
+      t.match(two.error, { code: 'QUEUE_TIMEOUT', message: 'no connection became free' });
       connection.send(answer('one'));
       await connection.until('/three');
-      ends.clock.advance(PATIENCE);
+      ends.clock.advance(QUEUE_TIMEOUT);
       connection.send(answer('three'));
       await three.ended;
       t.same([one.content, three.content], ['one', 'three'], 'the limit is over once it is sent');
@@ -443,9 +443,9 @@ t.test('where there are no more connections', async (t) => {
     ends.ask({ target: '/one' });
     await (await ends.server.next()).until('/one');
     const waiting = ends.ask({ target: '/waiting' });
-    ends.clock.advance(-PATIENCE);
-    for (let turns = 0; turns < 3; turns += 1) ends.clock.advance(PATIENCE);
-    t.same(waiting.told, ['onFailure']);
+    ends.clock.advance(-QUEUE_TIMEOUT);
+    for (let turns = 0; turns < 3; turns += 1) ends.clock.advance(QUEUE_TIMEOUT);
+    t.same(waiting.calls, ['onFailure']);
   });
 
   t.test(
@@ -454,14 +454,14 @@ t.test('where there are no more connections', async (t) => {
       const ends = await poolFor(t, 1);
       ends.ask({ target: '/one' });
       await (await ends.server.next()).until('/one');
-      const fails = (told: Told): void => {
-        if (told === 'onFailure') throw new Error('broken');
+      const fails = (call: HandlerCall): void => {
+        if (call === 'onFailure') throw new Error('broken');
       };
       const waiting = ['/1', '/2', '/3'].map((target) => ends.ask({ target }, fails));
-      ends.clock.advance(PATIENCE);
-      ends.clock.advance(PATIENCE);
+      ends.clock.advance(QUEUE_TIMEOUT);
+      ends.clock.advance(QUEUE_TIMEOUT);
       t.same(
-        waiting.map(({ told }) => told),
+        waiting.map(({ calls }) => calls),
         [['onFailure'], ['onFailure'], ['onFailure']],
       );
       t.match(ends.faults, [{ message: 'broken' }, { message: 'broken' }, { message: 'broken' }]);
@@ -474,7 +474,7 @@ t.test('where there are no more connections', async (t) => {
     const asked = [ask({ target: '/1' }), ask({ target: '/2' }), ask({ target: '/3' })];
     await Promise.all(asked.map(({ ended }) => ended));
     for (const each of asked) {
-      t.same(each.told, ['onFailure']);
+      t.same(each.calls, ['onFailure']);
       t.match(each.error, { code: 'ECONNREFUSED' });
     }
     await pool.close();
@@ -492,7 +492,7 @@ t.test('where there are no more connections', async (t) => {
     await two?.ended;
     t.match(two?.error, { code: 'ECONNRESET' });
     await ends.server.next();
-    t.same(three?.told, []);
+    t.same(three?.calls, []);
     t.equal(ends.clock.pending, 1, 'the limit of the third');
   });
 });
@@ -500,7 +500,7 @@ t.test('where there are no more connections', async (t) => {
 t.test('a reader that waits', async (t) => {
   t.test('is told nothing new until it goes on', async (t) => {
     const ends = await poolFor(t);
-    const one = ends.ask({ target: '/one' }, (told) => told === 'onHead' && one.errand?.pause());
+    const one = ends.ask({ target: '/one' }, (call) => call === 'onHead' && one.pending?.pause());
     const connection = await ends.server.next();
     await connection.until('/one');
     connection.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n');
@@ -509,7 +509,7 @@ t.test('a reader that waits', async (t) => {
     await turn();
     await turn();
     t.equal(one.content, '');
-    one.errand?.resume();
+    one.pending?.resume();
     await one.ended;
     t.equal(one.content, 'late');
   });
@@ -517,7 +517,7 @@ t.test('a reader that waits', async (t) => {
   for (const moment of ['onHead', 'onData', 'onEnd'] as const) {
     t.test(`since ${moment} does not keep the next request on its connection waiting`, async (t) => {
       const ends = await poolFor(t);
-      const one = ends.ask({ target: '/one' }, (told) => told === moment && one.errand?.pause());
+      const one = ends.ask({ target: '/one' }, (call) => call === moment && one.pending?.pause());
       const connection = await ends.server.next();
       await connection.until('/one');
       connection.send(answer('whole'));
@@ -537,16 +537,16 @@ t.test('a reader that waits', async (t) => {
     await connection.until('/one');
     connection.send(answer('one'));
     await one.ended;
-    const two = ends.ask({ target: '/two' }, (told) => told === 'onHead' && two.errand?.pause());
+    const two = ends.ask({ target: '/two' }, (call) => call === 'onHead' && two.pending?.pause());
     await connection.until('/two');
-    one.errand?.pause();
+    one.pending?.pause();
     t.notOk(ends.sockets[0]?.isPaused());
     connection.send('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n');
     await eventually(() => ends.sockets[0]?.isPaused() === true);
-    one.errand?.resume();
+    one.pending?.resume();
     t.ok(ends.sockets[0]?.isPaused());
-    one.errand?.abandon();
-    two.errand?.resume();
+    one.pending?.cancel();
+    two.pending?.resume();
     connection.send('two');
     await two.ended;
     t.equal(two.content, 'two');
@@ -555,31 +555,31 @@ t.test('a reader that waits', async (t) => {
 
   t.test('sees what came unasked in the meantime on nobody’s answer', async (t) => {
     const ends = await poolFor(t);
-    const one = ends.ask({ target: '/one' }, (told) => told === 'onHead' && one.errand?.pause());
+    const one = ends.ask({ target: '/one' }, (call) => call === 'onHead' && one.pending?.pause());
     const connection = await ends.server.next();
     await connection.until('/one');
     connection.send('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n');
     await eventually(() => ends.sockets[0]?.isPaused() === true);
     connection.send(`one${answer('wrong')}`);
     await turn();
-    one.errand?.resume();
+    one.pending?.resume();
     await one.ended;
     const two = ends.ask({ target: '/two' });
     const second = await ends.server.next();
     await second.until('/two');
     t.notMatch(connection.received, '/two');
     t.equal(one.content, 'one');
-    t.same(two.told, ['onSent']);
+    t.same(two.calls, ['onSent']);
   });
 });
 
 t.test('somebody who breaks down', async (t) => {
-  for (const moment of ['onSent', 'onAnswering', 'onHead', 'onData', 'onEnd', 'onFailure'] as const) {
+  for (const moment of ['onSent', 'onResponding', 'onHead', 'onData', 'onEnd', 'onFailure'] as const) {
     t.test(`in ${moment} is told so, and nobody else is hurt`, async (t) => {
       const ends = await poolFor(t);
       const connection = await warm(ends);
-      const one = ends.ask({ target: '/one' }, (told) => {
-        if (told === moment) throw new Error(`broken in ${told}`);
+      const one = ends.ask({ target: '/one' }, (call) => {
+        if (call === moment) throw new Error(`broken in ${call}`);
       });
       const two = ends.ask({ target: '/two' });
       const second = await ends.server.next();
@@ -589,8 +589,8 @@ t.test('somebody who breaks down', async (t) => {
       await connection.untilEnd();
       second.send(answer('two'));
       await two.ended;
-      t.same(two.told, WHOLE);
-      t.equal(one.told.at(-1), 'onFailure');
+      t.same(two.calls, WHOLE);
+      t.equal(one.calls.at(-1), 'onFailure');
       if (moment !== 'onFailure') t.match(one.error, { message: `broken in ${moment}` });
       t.notMatch(ends.server.connections.map(({ received }) => received).join(), /\/one.*\/one/s);
     });
@@ -600,8 +600,8 @@ t.test('somebody who breaks down', async (t) => {
     'in onFailure, once for each that is broken off, keeps nobody from hearing of it, nor the log',
     async (t) => {
       const ends = await poolFor(t, 1);
-      const fails = (told: Told): void => {
-        if (told === 'onFailure') throw new Error('broken');
+      const fails = (call: HandlerCall): void => {
+        if (call === 'onFailure') throw new Error('broken');
       };
       const asked = ['/1', '/2', '/3'].map((target) => ends.ask({ target }, fails));
       await ends.server.next();
@@ -626,7 +626,7 @@ t.test('a pool that is closed', async (t) => {
       closed = true;
     });
     const late = ends.ask({ target: '/late' });
-    t.same(late.told, ['onFailure']);
+    t.same(late.calls, ['onFailure']);
     await connection.until('/leaving');
     connection.send(answer('left'));
     await connection.until('/waiting');
@@ -676,9 +676,9 @@ t.test('a pool that is closed', async (t) => {
     const waiting = ends.ask({ target: '/waiting' });
     await ends.pool.destroy();
     for (const each of [answered, connecting, waiting]) {
-      t.equal(each.told.at(-1), 'onFailure');
+      t.equal(each.calls.at(-1), 'onFailure');
       t.equal(each.ends, 1);
-      t.match(each.error, { message: 'the connections are being given up' });
+      t.match(each.error, { message: 'the connection pool was destroyed' });
     }
     t.equal(ends.clock.pending, 0);
     await eventually(() => ends.server.connections.every(({ ended }) => ended));
@@ -689,7 +689,7 @@ t.test('a pool that is closed', async (t) => {
     const connection = await warm(ends);
     const leaving = ends.ask({ target: '/leaving' });
     await ends.pool.destroy();
-    t.same(leaving.told, ['onFailure']);
+    t.same(leaving.calls, ['onFailure']);
     await connection.untilEnd();
     t.notMatch(connection.received, '/leaving');
   });
@@ -711,9 +711,9 @@ t.test('a TLS session', async (t) => {
   const askTwice = async ({ ask, sockets }: TestPool): Promise<boolean[]> => {
     const reused: boolean[] = [];
     for (const target of ['/1', '/2']) {
-      await ask({ target }, (told) => {
+      await ask({ target }, (call) => {
         const socket = sockets.at(-1);
-        if (told === 'onHead') reused.push(socket instanceof TLSSocket && socket.isSessionReused());
+        if (call === 'onHead') reused.push(socket instanceof TLSSocket && socket.isSessionReused());
       }).ended;
     }
     return reused;

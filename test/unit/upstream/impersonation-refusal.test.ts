@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
 import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
-import { OwnRefusals } from '../../../src/upstream/impersonation-refusal.ts';
+import { ImpersonationRefusals } from '../../../src/upstream/impersonation-refusal.ts';
 import { forbiddenImpersonation } from '../../support/apiserver/statuses.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const headers = [['Impersonate-User', 'acme:alice']] as const;
 const reader = (ownName?: string) =>
-  new OwnRefusals({ ownName, clock: createFakeClock(), logger: silentLogger });
+  new ImpersonationRefusals({ ownName, clock: createFakeClock(), logger: silentLogger });
 
 function attempt(changes: Parameters<typeof forbiddenImpersonation>[0] = {}) {
   const { status } = forbiddenImpersonation(changes);
@@ -49,7 +49,7 @@ t.test('the log says once a minute which right is missing, however many requests
   const clock = createFakeClock();
   const logged: LogFields[] = [];
   const logger = { ...silentLogger, error: (fields: LogFields) => logged.push(fields) };
-  const refusals = new OwnRefusals({ ownName: 'stonegate', clock, logger });
+  const refusals = new ImpersonationRefusals({ ownName: 'stonegate', clock, logger });
   for (let i = 0; i < 100; i += 1) {
     refusals.report({ resource: 'groups' });
     refusals.report({ resource: 'userextras', extraKey: `example.com/${i}` });

@@ -1,12 +1,12 @@
 /** Where the content of one answer waits: memory is used again, and never while somebody may still read it. */
 import t from 'tap';
-import { AnswerMemory, type Stored } from '../../../src/upstream/response-buffers.ts';
-import { Arrived } from '../../../src/http1/borrowed-chunk.ts';
+import { BorrowedChunk } from '../../../src/http1/borrowed-chunk.ts';
+import { ResponseBuffers, type StoredChunk } from '../../../src/upstream/response-buffers.ts';
 
-function store(memory: AnswerMemory, text: string, times: number): Stored {
-  let stored: Stored | undefined;
-  Arrived.lend(Buffer.from(text.repeat(times)), (piece) => {
-    stored = memory.store(piece);
+function store(memory: ResponseBuffers, text: string, times: number): StoredChunk {
+  let stored: StoredChunk | undefined;
+  BorrowedChunk.lend(Buffer.from(text.repeat(times)), (chunk) => {
+    stored = memory.store(chunk);
   });
   if (stored === undefined) throw new Error('nothing was lent');
   return stored;
@@ -14,15 +14,15 @@ function store(memory: AnswerMemory, text: string, times: number): Stored {
 
 const KB = 1024;
 
-t.test('a small piece, and one larger than a block, are copied and need no release', async (t) => {
-  const memory = new AnswerMemory();
+t.test('a small chunk, and one larger than a block, are copied and need no release', async (t) => {
+  const memory = new ResponseBuffers();
   t.match(store(memory, 'a', 10), { release: undefined });
   t.equal(store(memory, 'a', 10).bytes.toString(), 'a'.repeat(10));
   t.match(store(memory, 'b', 70 * KB), { release: undefined });
 });
 
 t.test('memory is used again once all that stood in it was released', async (t) => {
-  const memory = new AnswerMemory();
+  const memory = new ResponseBuffers();
   const one = store(memory, 'a', 40 * KB);
   const two = store(memory, 'b', 20 * KB);
   t.equal(one.bytes.buffer, two.bytes.buffer, 'two pieces in one block');
@@ -38,38 +38,38 @@ t.test('memory is used again once all that stood in it was released', async (t) 
 });
 
 t.test('what is not released is never written over', async (t) => {
-  const memory = new AnswerMemory();
+  const memory = new ResponseBuffers();
   const held = Array.from({ length: 20 }, (_, at) => store(memory, String.fromCharCode(65 + at), 30 * KB));
   for (const [at, { bytes }] of held.entries())
     t.equal(bytes.toString(), String.fromCharCode(65 + at).repeat(30 * KB));
 });
 
 t.test('two answers share no memory', async (t) => {
-  const one = store(new AnswerMemory(), 'a', 60 * KB);
+  const one = store(new ResponseBuffers(), 'a', 60 * KB);
   one.release?.();
-  t.not(store(new AnswerMemory(), 'b', 60 * KB).bytes.buffer, one.bytes.buffer);
+  t.not(store(new ResponseBuffers(), 'b', 60 * KB).bytes.buffer, one.bytes.buffer);
 });
 
-t.test('a piece that has passed gives nothing away', async (t) => {
-  let kept: Arrived | undefined;
-  const take = (piece: Arrived): void => {
-    kept = piece;
+t.test('a chunk that has passed gives nothing away', async (t) => {
+  let kept: BorrowedChunk | undefined;
+  const take = (chunk: BorrowedChunk): void => {
+    kept = chunk;
   };
-  Arrived.lend(Buffer.from('a'), take);
-  t.throws(() => kept?.copy(), { message: 'the piece has passed' });
-  t.throws(() => kept?.copyInto(Buffer.alloc(9)), { message: 'the piece has passed' });
-  t.throws(() => kept?.length, { message: 'the piece has passed' });
+  BorrowedChunk.lend(Buffer.from('a'), take);
+  t.throws(() => kept?.copy(), { message: 'the chunk was released' });
+  t.throws(() => kept?.copyInto(Buffer.alloc(9)), { message: 'the chunk was released' });
+  t.throws(() => kept?.length, { message: 'the chunk was released' });
   const fault = new Error('not taken');
-  const refuse = (piece: Arrived): void => {
-    kept = piece;
+  const refuse = (chunk: BorrowedChunk): void => {
+    kept = chunk;
     throw fault;
   };
-  t.throws(() => Arrived.lend(Buffer.from('b'), refuse), fault);
-  t.throws(() => kept?.copy(), { message: 'the piece has passed' }, 'nor where it was refused');
+  t.throws(() => BorrowedChunk.lend(Buffer.from('b'), refuse), fault);
+  t.throws(() => kept?.copy(), { message: 'the chunk was released' }, 'nor where it was refused');
 });
 
-t.test('a piece goes into no memory that is shorter', async (t) => {
-  t.throws(() => Arrived.lend(Buffer.from('abc'), (piece) => piece.copyInto(Buffer.alloc(2))), {
-    message: 'there is no room for the piece',
+t.test('a chunk goes into no memory that is shorter', async (t) => {
+  t.throws(() => BorrowedChunk.lend(Buffer.from('abc'), (chunk) => chunk.copyInto(Buffer.alloc(2))), {
+    message: 'the chunk does not fit',
   });
 });
