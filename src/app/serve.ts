@@ -3,7 +3,7 @@
  * holds the admin listener and speaks for all; each worker is a whole Stonegate but for that.
  */
 import cluster from 'node:cluster';
-import { type CommandIO, EXIT, runCommand, UsageError } from '../cli/usage.ts';
+import { type CommandIO, EXIT, runCommand, UsageError } from '../cli/command.ts';
 import { type LoadedConfiguration, loadConfiguration, systemSources, type Watched } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { systemClock } from '../lib/clock.ts';

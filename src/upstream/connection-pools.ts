@@ -4,7 +4,7 @@
  * own token would have Stonegate's rights. Such requests therefore have pools without a certificate, and with them TLS
  * sessions of their own. https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
  */
-import type { Sender } from '../api/sender.ts';
+import type { Sender } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type ConnectOptions, createConnector, parseServer } from '../http1/connector.ts';
 import { ConnectionPool } from '../http1/pool.ts';

@@ -14,7 +14,7 @@ import {
   isNamed,
 } from '../lib/header-list.ts';
 import { memoize } from '../lib/memoize.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
+import type { Exchange } from '../pipeline/ports.ts';
 
 /** Fields of one connection (RFC 9110 §7.6.1, RFC 7540 §3.2.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([

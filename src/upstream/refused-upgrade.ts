@@ -5,8 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { InactivityTimers } from '../http1/inactivity-timer.ts';
 import type { Clock } from '../lib/clock.ts';
 import { fromRawHeaders } from '../lib/header-list.ts';
-import type { ResponseWriter } from '../pipeline/exchange.ts';
-import type { RelayHooks, RelayResult } from '../pipeline/upstream.ts';
+import type { RelayHooks, RelayResult, ResponseWriter } from '../pipeline/ports.ts';
 import { isWithoutBody, responseHeaders } from './header-rules.ts';
 
 export interface RefusalOptions {
