@@ -15,7 +15,7 @@ import type { createLogger } from '../observability/log.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { createRequestLog, observeAll } from '../observability/request-observers.ts';
 import type { RequestObserver } from '../pipeline/ports.ts';
-import { type Readiness, readinessOf } from '../server/health.ts';
+import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';

@@ -1,23 +1,101 @@
-/** How long an answer may stand still because its client takes nothing of it, in both protocols. */
+/** The idle timeout of a connection and the stall timeout of a response, in both protocols. */
+
 import { once } from 'node:events';
 import type { Duplex, Readable } from 'node:stream';
 import t from 'tap';
 import { TimeoutQueue } from '../../../src/lib/timeout-queue.ts';
-import { StallGuard } from '../../../src/server/stall-guard.ts';
+import { IdleTimeout, StallTimeout } from '../../../src/server/connection-timeouts.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { startListener } from '../../support/server/listening.ts';
+
+const IDLE = 120_000;
+
+function connection(queue: TimeoutQueue) {
+  const state = { received: 100, closed: 0 };
+  const timeout = new IdleTimeout(queue, {
+    get received() {
+      return state.received;
+    },
+    onIdle: () => {
+      state.closed += 1;
+    },
+  });
+  return { state, timeout };
+}
+
+t.test('an idle connection', async (t) => {
+  const clock = createFakeClock(0);
+  const queue = new TimeoutQueue(clock, IDLE);
+  const { state, timeout } = connection(queue);
+
+  t.test('stays open for its timeout', async (t) => {
+    timeout.start();
+    clock.advance(IDLE - 1);
+    t.equal(state.closed, 0);
+  });
+
+  t.test('restarts its timeout with each request', async (t) => {
+    timeout.stop();
+    clock.advance(IDLE);
+    timeout.start();
+    clock.advance(IDLE - 1);
+    t.equal(state.closed, 0);
+  });
+
+  t.test('is not idle if a request head has begun to arrive', async (t) => {
+    state.received += 1;
+    clock.advance(1);
+    t.equal(state.closed, 0, 'the head has its own timeout');
+  });
+
+  t.test('is closed, once, if nothing more arrives', async (t) => {
+    clock.advance(IDLE - 1);
+    t.equal(state.closed, 0);
+    clock.advance(IDLE);
+    t.equal(state.closed, 1);
+    clock.advance(10 * IDLE);
+    t.equal(state.closed, 1);
+  });
+
+  t.test('leaves no timer when it is closed', async (t) => {
+    timeout.start();
+    timeout.dispose();
+    t.equal(clock.pending, 0);
+    clock.advance(2 * IDLE);
+    t.equal(state.closed, 1);
+  });
+});
+
+t.test('a thousand idle connections are closed with few wake-ups', async (t) => {
+  const clock = createFakeClock(0);
+  const queue = new TimeoutQueue(clock, IDLE);
+  const connections = Array.from({ length: 1_000 }, () => connection(queue));
+  for (const { timeout } of connections) {
+    timeout.start();
+    clock.advance(100);
+  }
+  const begun = clock.now();
+  let wakeUps = 0;
+  while (clock.pending > 0) {
+    clock.advance(clock.untilNext);
+    wakeUps += 1;
+  }
+  t.ok(connections.every(({ state }) => state.closed === 1));
+  t.ok(clock.now() - begun <= IDLE + IDLE / 8, 'none stays open much longer than its timeout');
+  t.ok(wakeUps <= 10, `the process wakes up seldom: ${wakeUps} times`);
+});
 
 const STALL = 300_000;
 const TIMEOUTS = { header: 1_000_000_000, idle: 1_000_000_000, stall: STALL };
 const BODY = Buffer.alloc(40_000_000);
 
-t.test('the guard of an answer', async (t) => {
+t.test('the stall timeout', async (t) => {
   const clock = createFakeClock(0);
   let unsent = 0;
   let sent = 0;
   let stalls = 0;
-  const guard = new StallGuard(new TimeoutQueue(clock, 100), {
+  const timeout = new StallTimeout(new TimeoutQueue(clock, 100), {
     get unsent() {
       return unsent;
     },
@@ -29,23 +107,23 @@ t.test('the guard of an answer', async (t) => {
     },
   });
 
-  t.test('does not watch what was taken at once', async (t) => {
-    guard.wrote();
+  t.test('does not run if everything is accepted at once', async (t) => {
+    timeout.onWrite();
     t.equal(clock.pending, 0);
   });
 
-  t.test('forgives as long as anything is taken', async (t) => {
+  t.test('restarts with each accepted byte', async (t) => {
     unsent = 10;
-    guard.wrote();
-    for (let look = 0; look < 50; look += 1) {
+    timeout.onWrite();
+    for (let check = 0; check < 50; check += 1) {
       sent += 1;
-      guard.wrote();
+      timeout.onWrite();
       clock.advance(100);
     }
     t.equal(stalls, 0);
   });
 
-  t.test('rests while nothing is to be sent', async (t) => {
+  t.test('stops while nothing is unsent', async (t) => {
     unsent = 0;
     clock.advance(100);
     t.equal(clock.pending, 0);
@@ -53,9 +131,9 @@ t.test('the guard of an answer', async (t) => {
     t.equal(stalls, 0);
   });
 
-  t.test('gives up, once, when nothing is taken', async (t) => {
+  t.test('fires once if nothing is accepted', async (t) => {
     unsent = 10;
-    guard.wrote();
+    timeout.onWrite();
     clock.advance(99);
     t.equal(stalls, 0);
     clock.advance(1);
@@ -65,14 +143,14 @@ t.test('the guard of an answer', async (t) => {
 });
 
 interface Asked {
-  readonly answer: Readable;
-  readonly gone: () => boolean;
-  readonly leave: () => void;
+  readonly response: Readable;
+  readonly closed: () => boolean;
+  readonly disconnect: () => void;
 }
 
 for (const protocol of ['HTTP/1.1', 'HTTP/2'] as const) {
   for (const way of ['in one piece', 'chunk by chunk'] as const) {
-    t.test(`over ${protocol}, an answer ${way}`, async (t) => {
+    t.test(`over ${protocol}, a response ${way}`, async (t) => {
       const clock = createFakeClock();
       let signal: AbortSignal | undefined;
       let written = 0;
@@ -110,9 +188,9 @@ for (const protocol of ['HTTP/1.1', 'HTTP/2'] as const) {
           socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
           await eventually(() => signal !== undefined && socket.readableLength > 0);
           return {
-            answer: socket,
-            gone: () => ended || listening.listener.activeConnections === 0,
-            leave: () => socket.destroy(),
+            response: socket,
+            closed: () => ended || listening.listener.activeConnections === 0,
+            disconnect: () => socket.destroy(),
           };
         }
         const session = await listening.session();
@@ -122,28 +200,28 @@ for (const protocol of ['HTTP/1.1', 'HTTP/2'] as const) {
           broken = true;
         });
         await once(stream, 'response');
-        return { answer: stream, gone: () => broken, leave: () => session.destroy() };
+        return { response: stream, closed: () => broken, disconnect: () => session.destroy() };
       }
 
-      t.test('whose client takes no byte is broken off', async (t) => {
-        const { gone, leave } = await ask();
+      t.test('is aborted if its client accepts no byte', async (t) => {
+        const { closed, disconnect } = await ask();
         await eventually(() => {
           clock.advance(STALL);
-          return gone();
+          return closed();
         });
         if (way === 'chunk by chunk') t.equal(signal?.aborted, true);
-        leave();
+        disconnect();
         await eventually(() => listening.listener.activeConnections === 0);
         t.equal(written < BODY.length, true);
       });
 
-      t.test('whose client takes some now and then comes whole', async (t) => {
-        const { answer, gone, leave } = await ask();
+      t.test('is complete if its client accepts some bytes now and then', async (t) => {
+        const { response, closed, disconnect } = await ask();
         let received = 0;
-        while (received < BODY.length && !gone()) {
-          for (let taken = 0; taken < 8_000_000 && received < BODY.length && !gone(); ) {
-            const chunk: Buffer | null = answer.read();
-            if (chunk === null) await once(answer, 'readable');
+        while (received < BODY.length && !closed()) {
+          for (let taken = 0; taken < 8_000_000 && received < BODY.length && !closed(); ) {
+            const chunk: Buffer | null = response.read();
+            if (chunk === null) await once(response, 'readable');
             else {
               taken += chunk.length;
               received += chunk.length;
@@ -152,14 +230,14 @@ for (const protocol of ['HTTP/1.1', 'HTTP/2'] as const) {
           clock.advance(STALL - 1);
         }
         t.ok(received >= BODY.length);
-        leave();
+        disconnect();
         await eventually(() => listening.listener.activeConnections === 0);
       });
     });
   }
 }
 
-t.test('a watch that has nothing to send lives on', async (t) => {
+t.test('a watch without events stays open', async (t) => {
   const clock = createFakeClock();
   const listening = await startListener(
     async ({ response, signal }) => {
@@ -176,7 +254,7 @@ t.test('a watch that has nothing to send lives on', async (t) => {
   const socket = await listening.socket();
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'data');
-  for (let look = 0; look < 10; look += 1) {
+  for (let check = 0; check < 10; check += 1) {
     clock.advance(STALL);
     await new Promise(setImmediate);
   }
@@ -187,7 +265,7 @@ t.test('a watch that has nothing to send lives on', async (t) => {
   socket.destroy();
 });
 
-t.test('a tunnel is not held to the pace of an answer that came before it', async (t) => {
+t.test('a tunnel does not inherit the stall timeout of an earlier response', async (t) => {
   const clock = createFakeClock();
   let tunnel: Duplex | undefined;
   const listening = await startListener(
@@ -212,7 +290,7 @@ t.test('a tunnel is not held to the pace of an answer that came before it', asyn
   socket.pause();
   socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
   await eventually(() => tunnel !== undefined && socket.readableLength > 0);
-  for (let look = 0; look < 10; look += 1) {
+  for (let check = 0; check < 10; check += 1) {
     clock.advance(STALL);
     await new Promise(setImmediate);
   }
