@@ -42,7 +42,7 @@ export interface PoolOptions extends ParserLimits {
   readonly maxDiscardedBytes?: number;
 }
 
-export const DEFAULT_IDLE_TIMEOUT = 60_000;
+const DEFAULT_IDLE_TIMEOUT = 60_000;
 const DEFAULT_UNUSED_TIMEOUT = 28_000;
 export const DEFAULT_DISCARD_TIMEOUT = 2_000;
 /** To read more of a response costs more than a TLS handshake. */

@@ -23,7 +23,7 @@ export interface ParserLimits {
 }
 
 export const DEFAULT_MAX_HEADER_BYTES = 64 * 1024;
-export const DEFAULT_MAX_TRAILER_BYTES = 16 * 1024;
+const DEFAULT_MAX_TRAILER_BYTES = 16 * 1024;
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const EMPTY = Buffer.alloc(0);
