@@ -4,7 +4,7 @@
 import type { UpstreamConfiguration } from '../api/config-v1alpha1.ts';
 import { type AskedUpstreamRights, createUpstreamRights } from '../clients/upstream-rights.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
-import { optionalExtraKeysOf } from '../config/optional-extra-keys.ts';
+import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';

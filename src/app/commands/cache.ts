@@ -4,7 +4,7 @@
 import { drop } from '../../cache/drop.ts';
 import { createRedisStore } from '../../cache/redis.ts';
 import { type CacheDropTarget, cacheDrop } from '../../cli/cache-drop.ts';
-import type { CommandIO } from '../../cli/usage.ts';
+import type { CommandIO } from '../../cli/command.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { commandRuntime } from '../build.ts';
 import { createRedisCache, redisConnection } from '../cache.ts';

@@ -3,8 +3,8 @@
  * to Keystone, issuers and the API server, and does not use Redis, so that the explanation is not from a cache.
  */
 import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
+import type { CommandIO } from '../../cli/command.ts';
 import { explain } from '../../cli/explain.ts';
-import type { CommandIO } from '../../cli/usage.ts';
 import type { AskedUpstreamRights } from '../../clients/upstream-rights.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { StreamRegistry } from '../../flowcontrol/stream-registry.ts';
