@@ -29,22 +29,20 @@ import { createBodyMemory } from '../flowcontrol/body-memory.ts';
 import type { StreamCredential } from '../flowcontrol/open-stream.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { createTenantLimit } from '../flowcontrol/tenant-limit.ts';
+import { InFlightCounter } from '../lib/in-flight.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
-import { Usage } from '../lib/usage.ts';
 import { createDiscoveryAnswerer } from '../pipeline/answer-discovery.ts';
 import { createExplanationAnswerer } from '../pipeline/answer-explanation.ts';
 import { selfIdentityAnswerer } from '../pipeline/answer-self-identity.ts';
 import { createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
-import type { Answer } from '../pipeline/answerer.ts';
 import { createAskedAbout } from '../pipeline/asked-about.ts';
 import { parseTrustedProxies } from '../pipeline/client-address.ts';
 import { createDiscoveryDocuments } from '../pipeline/discovery-documents.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
 import { createExplain, type Explain } from '../pipeline/explain-request.ts';
 import { createBodyInspection } from '../pipeline/inspect-body.ts';
 import { LastModes } from '../pipeline/last-modes.ts';
 import { recheckStreams } from '../pipeline/open-stream.ts';
-import type { RequestObserver } from '../pipeline/request-observer.ts';
+import type { Exchange, RequestObserver, UpstreamResponse } from '../pipeline/ports.ts';
 import { decodeSubjectReview } from '../pipeline/review-protobuf.ts';
 import { type Pipeline, serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
@@ -63,7 +61,7 @@ export interface BuiltPipeline {
   serve(exchange: Exchange): Promise<void>;
   /** Validates a credential of open streams again; see `recheckStreams`. */
   recheck(credential: StreamCredential): Promise<void>;
-  readonly undecided: Usage;
+  readonly undecided: InFlightCounter;
   readonly authentication: ReadinessCheck;
   /** Without the last: for whoever only wants to know what would happen. */
   readonly stages: Stages;
@@ -120,17 +118,17 @@ export function pipelineOf(
     maxBytes: DISCOVERY_BYTES,
     ownerBytes: TENANT_DISCOVERY_BYTES,
     fetches: TENANT_FETCHES,
-    sizeOf: ({ body }: Answer) => body.length,
-    keep: ({ status }: Answer) => status === 200,
+    sizeOf: ({ body }: UpstreamResponse) => body.length,
+    keep: ({ status }: UpstreamResponse) => status === 200,
     changes,
     ...surroundings,
   };
-  const tenantDocuments = createDocumentCache<Answer>(documentCache);
-  const systemDocuments = createDocumentCache<Answer>({
+  const tenantDocuments = createDocumentCache<UpstreamResponse>(documentCache);
+  const systemDocuments = createDocumentCache<UpstreamResponse>({
     ...documentCache,
     ownerBytes: DISCOVERY_BYTES,
     recentTTL: SYSTEM_RECENT_TTL,
-    keep: ({ status }: Answer) => status === 200 || status === 404,
+    keep: ({ status }: UpstreamResponse) => status === 200 || status === 404,
   });
   const system = createSystemDiscovery({
     ...surroundings,
@@ -201,7 +199,7 @@ export function pipelineOf(
     }),
     forwarder: upstream,
     tunneller: upstream,
-    undecided: new Usage(),
+    undecided: new InFlightCounter(),
     streams,
     discoveryChanged: (owner) => changes.changed(owner),
     writeStatus,
@@ -209,11 +207,11 @@ export function pipelineOf(
   return {
     serve: (exchange) => serveRequest(exchange, pipeline),
     async recheck(credential) {
-      const stay = pipeline.undecided.enter();
+      const inFlight = pipeline.undecided.enter();
       try {
         await recheckStreams(credential, stages);
       } finally {
-        stay.leave();
+        inFlight.release();
       }
     },
     undecided: pipeline.undecided,

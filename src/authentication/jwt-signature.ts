@@ -5,7 +5,7 @@
  */
 import { constants, createPublicKey, type KeyObject, verify, X509Certificate } from 'node:crypto';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { KeySet } from './issuer-keys.ts';
 import { type JWTParts, stringMember } from './jwt-parts.ts';
 
@@ -59,7 +59,7 @@ function isCertificate(value: unknown): boolean {
   }
 }
 
-const keyObject = oncePer((key: JSONWebKey): { readonly key: KeyObject | undefined } => ({
+const keyObject = memoizeByReference((key: JSONWebKey): { readonly key: KeyObject | undefined } => ({
   key: publicKeyOf({ ...key }),
 }));
 

@@ -7,7 +7,7 @@ import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
 import type { IssuerKeys, KeySet } from './issuer-keys.ts';
 import { createVerifiedTokens } from './jwt-cache.ts';
@@ -50,7 +50,7 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
     issuers.set(url, { configuration, keys, verify: createJWTVerifier(configuration, clock) });
   }
 
-  const outcomeOf = oncePer(outcomeOfClaims);
+  const outcomeOf = memoizeByReference(outcomeOfClaims);
   const identityOf = (verdict: Verdict): Identity => {
     const outcome = outcomeOf(verdict);
     if ('refusal' in outcome) throw outcome.refusal;

@@ -8,7 +8,7 @@ import type { Identity } from '../api/identity.ts';
 import { type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { AuthenticationContext, Authenticator } from './authenticator.ts';
 import type { CredentialCache, Validated } from './credential-cache.ts';
 import { classifyCredential } from './keystone-credential.ts';
@@ -33,9 +33,9 @@ export interface KeystoneAuthenticatorOptions {
  */
 export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOptions): Authenticator {
   const { identity, cache, gate, tokenProvider, clock, tagsOf } = options;
-  const identityOfToken = oncePer(identityOf);
+  const identityOfToken = memoizeByReference(identityOf);
   /** Once for a credential that comes with every request of a connection. */
-  const judge = oncePer((credential: TokenCredential) => {
+  const judge = memoizeByReference((credential: TokenCredential) => {
     const kind = classifyCredential(credential, tokenProvider);
     return kind === 'keystone' && !TOKEN_SPELLING.test(credential.token) ? 'misspelt' : kind;
   });

@@ -4,8 +4,8 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
  */
 import { createHmac } from 'node:crypto';
-import type { StaticToken, StaticUser } from '../api/static-user.ts';
-import { oncePer } from '../lib/once-per.ts';
+import type { StaticToken, StaticUser } from '../api/credentials.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { Random } from '../lib/random.ts';
 import type { Authenticator } from './authenticator.ts';
 import { identityOfStaticUser } from './static-identity.ts';
@@ -24,7 +24,7 @@ export function createTokenFileAuthenticator({ entries, random }: TokenFileOptio
   const users = new Map<string, StaticUser>(entries.map(({ token, user }) => [digest(token), user]));
   const identityOf = identityOfStaticUser('token-file');
   /** Once for a credential that comes with every request of a connection. */
-  const userOf = oncePer(({ token }: TokenCredential) => users.get(digest(token)));
+  const userOf = memoizeByReference(({ token }: TokenCredential) => users.get(digest(token)));
   return {
     name: 'token-file',
     takes: 'tokens of the token file',

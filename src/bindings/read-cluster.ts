@@ -2,7 +2,7 @@
  * Everything that is there and may matter: what Stonegate made, found by its marks, and what stands in its way. All of
  * it or nothing, a few tenants at a time. The system tenant is left out: its bindings count in every other.
  */
-import { bounded } from '../lib/bounded.ts';
+import { mapWithConcurrency } from '../lib/concurrency.ts';
 import type { ClusterObjects, Place } from './cluster-objects.ts';
 import type { ClusterState, PlaceState } from './cluster-state.ts';
 
@@ -27,7 +27,9 @@ export async function readCluster(options: ReadClusterOptions): Promise<ClusterS
   const listed = await objects.list('Tenant', {}, ALL, signal);
   const tenants = listed.filter(({ metadata }) => metadata.name !== systemTenant);
   const names = new Set([...tenants.map(({ metadata }) => metadata.name), ...options.wanted]);
-  const places = await bounded([...names], AT_ONCE, (tenant) => readPlace(objects, { tenant }, signal));
+  const places = await mapWithConcurrency([...names], AT_ONCE, (tenant) =>
+    readPlace(objects, { tenant }, signal),
+  );
   return { tenants, places };
 }
 

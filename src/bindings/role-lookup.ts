@@ -8,7 +8,7 @@
  */
 import type { Identity } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { AssignmentSource, DisabledScopes } from './assignment-source.ts';
 import { withRoles } from './identity-with-roles.ts';
 import type { RoleAssignment } from './keystone-directory.ts';
@@ -53,8 +53,8 @@ const ALL = 'disabled';
 
 export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
   const { source, namespaceOf } = options;
-  const made = oncePer((_: Identity) =>
-    oncePer((_: readonly RoleAssignment[]) => new Map<string, Identity>()),
+  const made = memoizeByReference((_: Identity) =>
+    memoizeByReference((_: readonly RoleAssignment[]) => new Map<string, Identity>()),
   );
 
   async function assignmentsOf(

@@ -2,14 +2,14 @@
  * What Stonegate asks for answers of its own: the whole answer in memory, bounded, since discovery documents and
  * reviews are of known size and anything larger is not one.
  */
-import type { Account } from '../api/account.ts';
+import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
+import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
-import { leavingOf } from '../lib/leaving.ts';
+import type { InFlightCounter } from '../lib/in-flight.ts';
 import { TooLarge } from '../lib/too-large.ts';
-import type { Usage } from '../lib/usage.ts';
-import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { callUpstream } from './call.ts';
 import type { DepartureOf } from './departures.ts';
@@ -29,7 +29,7 @@ export interface FetcherOptions {
   readonly refusals: OwnRefusals;
   readonly clock: Clock;
   /** Counts requests that wait to be repeated: no connection knows of them. */
-  readonly repeating: Usage;
+  readonly repeating: InFlightCounter;
 }
 
 type Fetch = UpstreamFetcher['fetch'];
@@ -38,20 +38,20 @@ export function createFetcher(options: FetcherOptions): UpstreamFetcher {
   const fetchOnce = createFetch(options);
   const { refusals, clock, repeating } = options;
 
-  async function repeat(...[request, signal]: Parameters<Fetch>): Promise<UpstreamAnswer> {
-    const stay = repeating.enter();
+  async function repeat(...[request, signal]: Parameters<Fetch>): Promise<UpstreamResponse> {
+    const inFlight = repeating.enter();
     try {
       await pause(clock, REFUSAL_PAUSE);
       return await fetchOnce(request, signal, true);
     } finally {
-      stay.leave();
+      inFlight.release();
     }
   }
 
   return {
     async fetch(request, signal) {
       const { sender, headers, method, body } = request;
-      const refusalOf = ({ body: said }: UpstreamAnswer) => refusals.read(said, headers);
+      const refusalOf = ({ body: said }: UpstreamResponse) => refusals.read(said, headers);
       // Without an impersonated user any refusal is about Stonegate itself; the caller says what it means.
       const asItself = headerValue(headers, 'impersonate-user') === undefined;
       let answer = await fetchOnce(request, signal, false);
@@ -94,7 +94,7 @@ function createFetch({
         refusalIsTheirs: sender.kind === 'client',
         patience,
         takenOn,
-        leaving: leavingOf(signal),
+        cancellation: fromAbortSignal(signal),
       },
       {
         head(status, received) {

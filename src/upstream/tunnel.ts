@@ -5,8 +5,14 @@
  * RFC 9110 §7.8; RFC 6455 §4.
  */
 import type { Duplex } from 'node:stream';
-import type { Exchange, Upgrade } from '../pipeline/exchange.ts';
-import type { RelayHooks, RelayResult, Tunneller, UpstreamRequest } from '../pipeline/upstream.ts';
+import type {
+  Exchange,
+  RelayHooks,
+  RelayResult,
+  Tunneller,
+  Upgrade,
+  UpstreamRequest,
+} from '../pipeline/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { acquire } from './acquire.ts';
 import { heldBytes } from './call-request.ts';
@@ -37,10 +43,10 @@ export function createTunneller(options: TunnelOptions): OwnedTunneller {
       const onEnd = (): void => ending.abort(new Error("the user's access has ended"));
       const forget = (): void => {
         open.delete(ending);
-        request.ending?.offLeave(onEnd);
+        request.ending?.offCancel(onEnd);
       };
-      request.ending?.onLeave(onEnd);
-      if (request.ending?.left) onEnd();
+      request.ending?.onCancel(onEnd);
+      if (request.ending?.cancelled) onEnd();
       const running = runTunnel(options, request, exchange, upgrade, hooks, ending.signal);
       open.set(ending, running.then(forget, forget));
       return running;
@@ -80,7 +86,7 @@ async function runTunnel(
     const opened = slot === undefined ? LEFT : await openUpgrade(options, request, upgrade, signal);
     unwatch();
     if (opened.kind === 'left') {
-      if (request.ending?.left && !gone.signal.aborted && !exchange.signal.aborted)
+      if (request.ending?.cancelled && !gone.signal.aborted && !exchange.signal.aborted)
         throw request.ending.refusal();
       // The client may have closed only its own half.
       if (!exchange.response.closed) exchange.response.destroy();

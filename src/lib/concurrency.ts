@@ -1,0 +1,33 @@
+/**
+ * Runs an asynchronous function over many items with bounded concurrency.
+ */
+
+/**
+ * @param limit calls of `work` in flight
+ * @returns the results in the order of the items
+ * @throws the error of the first failed call, after those in flight have ended; no further call is made then
+ */
+export async function mapWithConcurrency<T, R>(
+  items: readonly T[],
+  limit: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results = new Map<number, R>();
+  const queue = items.entries();
+  let failed = false;
+  async function worker(): Promise<void> {
+    for (const [index, item] of queue) {
+      if (failed) return;
+      try {
+        results.set(index, await work(item));
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  }
+  const workers = Array.from({ length: Math.min(limit, items.length) }, worker);
+  const outcomes = await Promise.allSettled(workers);
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  return [...results].sort(([one], [other]) => one - other).map(([, result]) => result);
+}

@@ -1,0 +1,129 @@
+/**
+ * The style sheet and the icon of the pages. The style sheet is part of each page and allowed by its hash, so that page and
+ * style cannot be of different versions; text has a contrast of at least 4.5:1, borders of fields 3:1.
+ * WCAG 2.2 §1.4.3, §1.4.11, §2.4.7; Media Queries Level 5 (prefers-color-scheme).
+ */
+import { createHash } from 'node:crypto';
+import { constant } from './html.ts';
+
+export const STYLE = `
+:root {
+  color-scheme: light dark;
+  --page: #eef2f6; --surface: #ffffff; --sunken: #f3f6f9;
+  --text: #17202c; --muted: #4a5868; --line: #d5dde6; --field: #6f7d8d;
+  --accent: #0a5aa8; --accent-strong: #084a8b; --on-accent: #ffffff; --tint: #e3effb;
+  --danger: #a8211a; --danger-tint: #fdecea; --good: #1c6b3a; --good-tint: #e6f4ea;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #0e131a; --surface: #171f29; --sunken: #0f161e;
+    --text: #e9eef4; --muted: #a7b4c3; --line: #2d3947; --field: #8493a5;
+    --accent: #82bbf7; --accent-strong: #a9d1fa; --on-accent: #07121e; --tint: #1c2d40;
+    --danger: #ffb0a8; --danger-tint: #3a1d1c; --good: #8fd8a8; --good-tint: #15301f;
+  }
+}
+*, *::before, *::after { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+body {
+  margin: 0; min-height: 100vh; display: flex; flex-direction: column;
+  background: var(--page); color: var(--text);
+  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif;
+}
+.wrap { width: 100%; max-width: 50rem; margin: 0 auto; padding: 0 1.25rem; }
+.narrow { max-width: 27.5rem; }
+.skip { position: absolute; left: -100vw; }
+.skip:focus { left: 1rem; top: 1rem; padding: .5rem 1rem; background: var(--surface); z-index: 1; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+main:focus { outline: none; }
+header .wrap { display: flex; align-items: center; justify-content: space-between; gap: 1rem; min-height: 4.25rem; }
+.brand { display: inline-flex; align-items: center; gap: .6rem; color: var(--text); font-weight: 650;
+  font-size: 1.1rem; text-decoration: none; }
+.brand svg { width: 1.75rem; height: 1.75rem; }
+main { flex: 1; padding-bottom: 2.5rem; }
+footer { border-top: 1px solid var(--line); color: var(--muted); font-size: .875rem; padding: 1rem 0 1.5rem; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .35rem; letter-spacing: -.01em; overflow-wrap: anywhere; }
+h2 { font-size: 1.15rem; line-height: 1.3; margin: 0 0 .9rem; }
+p { margin: 0 0 1rem; }
+a { color: var(--accent); text-underline-offset: .15em; }
+.lead { color: var(--muted); margin-bottom: 1.5rem; }
+.card { background: var(--surface); border: 1px solid var(--line); border-radius: .9rem; padding: 1.5rem;
+  margin: 0 0 1.25rem; }
+.card > :last-child { margin-bottom: 0; }
+.top { margin-top: .75rem; }
+label { display: block; font-weight: 600; margin-bottom: .3rem; }
+.hint { display: block; color: var(--muted); font-size: .875rem; margin-bottom: .35rem; }
+.field { margin-bottom: 1.1rem; }
+input[type="text"], input[type="password"] {
+  width: 100%; padding: .6rem .75rem; font: inherit; color: var(--text); background: var(--surface);
+  border: 1px solid var(--field); border-radius: .5rem;
+}
+input[aria-invalid="true"] { border: 2px solid var(--danger); }
+.mistake { display: block; color: var(--danger); font-weight: 600; font-size: .9rem; margin-bottom: .3rem; }
+.button {
+  display: inline-flex; align-items: center; justify-content: center; min-height: 2.75rem; padding: .55rem 1.2rem;
+  font: inherit; font-weight: 600; text-decoration: none; cursor: pointer; text-align: center;
+  color: var(--on-accent); background: var(--accent); border: 1px solid var(--accent); border-radius: .5rem;
+}
+.button:hover { background: var(--accent-strong); border-color: var(--accent-strong); }
+.button.quiet { color: var(--accent); background: transparent; border-color: var(--field); }
+.button.quiet:hover { background: var(--tint); }
+.wide { width: 100%; }
+.stack > * + * { margin-top: .75rem; }
+.or { display: flex; align-items: center; gap: .9rem; color: var(--muted); margin: 1.5rem 0; font-size: .9rem; }
+.or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line); }
+.notice { border-radius: .6rem; padding: .85rem 1.1rem; margin-bottom: 1.25rem; border-left: .3rem solid; }
+.notice.bad { background: var(--danger-tint); border-color: var(--danger); }
+.notice.good { background: var(--good-tint); border-color: var(--good); }
+.notice h2 { font-size: 1.05rem; margin: 0 0 .3rem; }
+.notice ul { margin: 0; padding-left: 1.1rem; }
+.notice a { color: var(--danger); }
+.notice > :last-child { margin-bottom: 0; }
+blockquote { margin: 0 0 1.25rem; padding: .75rem 1rem; background: var(--sunken); border-radius: .5rem;
+  overflow-wrap: anywhere; }
+dl { margin: 0; }
+dl > div { display: grid; grid-template-columns: 10.5rem 1fr; gap: .25rem 1rem; padding: .65rem 0;
+  border-top: 1px solid var(--line); }
+dl > div:first-child { border-top: 0; padding-top: 0; }
+dl > div:last-child { padding-bottom: 0; }
+dt { color: var(--muted); }
+dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
+code, pre { font-family: ui-monospace, "SFMono-Regular", Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  font-size: .875em; }
+.list { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; gap: .4rem; }
+.list li { background: var(--sunken); border: 1px solid var(--line); border-radius: .4rem; padding: .1rem .5rem;
+  min-width: 0; overflow-wrap: anywhere; }
+.list code { font-size: .8rem; }
+.tag { background: var(--tint); border-radius: 1rem; padding: .1rem .7rem; font-weight: 600; }
+.muted { color: var(--muted); }
+ol.steps { margin: 0; padding: 0; list-style: none; counter-reset: step; }
+ol.steps > li { counter-increment: step; position: relative; padding: 0 0 1.4rem 2.75rem; }
+ol.steps > li:last-child { padding-bottom: 0; }
+ol.steps > li::before { content: counter(step); position: absolute; left: 0; top: -.1rem; width: 1.8rem;
+  height: 1.8rem; line-height: 1.8rem; text-align: center; border-radius: 50%; background: var(--tint);
+  color: var(--text); font-weight: 650; font-size: .9rem; }
+ol.steps p { margin-bottom: .6rem; }
+pre { margin: 0 0 .4rem; padding: .85rem 1rem; background: var(--sunken); border: 1px solid var(--line);
+  border-radius: .5rem; overflow-x: auto; line-height: 1.6; }
+pre.copy { user-select: all; -webkit-user-select: all; }
+pre.short { white-space: pre-wrap; overflow-wrap: anywhere; }
+details { margin-top: .9rem; }
+summary { cursor: pointer; color: var(--accent); font-weight: 600; padding: .25rem 0; }
+details > :not(summary) { margin-top: .5rem; }
+@media (max-width: 34rem) {
+  .card { padding: 1.15rem; border-radius: .75rem; }
+  dl > div { grid-template-columns: 1fr; gap: 0; }
+  dt { font-size: .875rem; }
+  .button.stretch { width: 100%; }
+}
+@media (forced-colors: active) { .button, .list li, .tag { border: 1px solid; } }
+@media print { header form, .skip, .button { display: none; } }
+`;
+
+/** As a source expression of a Content Security Policy. */
+export const STYLE_HASH = `sha256-${createHash('sha256').update(STYLE).digest('base64')}`;
+
+const SHAPE =
+  '<rect width="32" height="32" rx="7" fill="#0a5aa8"/><path fill="#fff" d="M6 26V14a10 10 0 0 1 20 0v12h-6V14a4 4 0 0 0-8 0v12z"/><path stroke="#0a5aa8" stroke-width="1.6" d="M6 20h6M20 20h6M16 3.5V10M8.6 6.9l4.4 4.4M23.4 6.9 19 11.300"/>';
+
+export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${SHAPE}</svg>\n`;
+export const DRAWING = constant(`<svg viewBox="0 0 32 32" aria-hidden="true">${SHAPE}</svg>`);

@@ -1,0 +1,33 @@
+import t from 'tap';
+import { memoizeByReference } from '../../../src/lib/memoize.ts';
+
+t.test('each object is asked about once', async (t) => {
+  let asked = 0;
+  const nameOf = memoizeByReference(({ name }: { name: string | undefined }) => {
+    asked += 1;
+    return name;
+  });
+  const [alice, nobody] = [{ name: 'alice' }, { name: undefined }];
+  t.same(
+    [nameOf(alice), nameOf(alice), nameOf(nobody), nameOf(nobody)],
+    ['alice', 'alice', undefined, undefined],
+  );
+  t.equal(asked, 2);
+});
+
+t.test('another object with the same content is another', async (t) => {
+  const of = memoizeByReference(() => ({}));
+  t.not(of({}), of({}));
+});
+
+t.test('a refusal is reached anew each time', async (t) => {
+  let asked = 0;
+  const refuse = memoizeByReference(() => {
+    asked += 1;
+    throw new Error('refused');
+  });
+  const key = {};
+  t.throws(() => refuse(key));
+  t.throws(() => refuse(key));
+  t.equal(asked, 2);
+});
