@@ -35,16 +35,17 @@ import { createDiscoveryAnswerer } from '../pipeline/answer-discovery.ts';
 import { createExplanationAnswerer } from '../pipeline/answer-explanation.ts';
 import { selfIdentityAnswerer } from '../pipeline/answer-self-identity.ts';
 import { createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
-import { createAskedAbout } from '../pipeline/asked-about.ts';
 import { parseTrustedProxies } from '../pipeline/client-address.ts';
+import type { Pipeline } from '../pipeline/delivery.ts';
 import { createDiscoveryDocuments } from '../pipeline/discovery-documents.ts';
 import { createExplain, type Explain } from '../pipeline/explain-request.ts';
+import { LastModes } from '../pipeline/impersonation-modes.ts';
 import { createBodyInspection } from '../pipeline/inspect-body.ts';
-import { LastModes } from '../pipeline/last-modes.ts';
 import { recheckStreams } from '../pipeline/open-stream.ts';
 import type { Exchange, RequestObserver, UpstreamResponse } from '../pipeline/ports.ts';
 import { decodeSubjectReview } from '../pipeline/review-protobuf.ts';
-import { type Pipeline, serveRequest } from '../pipeline/serve-request.ts';
+import { createReviewSubjectResolver } from '../pipeline/review-subject.ts';
+import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import { createSystemDiscovery } from '../pipeline/system-discovery.ts';
 import { writeStatus } from '../server/status-writer.ts';
@@ -183,7 +184,7 @@ export function pipelineOf(
         fetcher: upstream,
         reviewer,
         mode,
-        ...(roles && { askedAbout: createAskedAbout(roles, stages) }),
+        ...(roles && { resolveReviewSubject: createReviewSubjectResolver(roles, stages) }),
         clock,
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),

@@ -39,14 +39,14 @@ export interface Authorizer {
  *
  * @param from the first that has not been asked yet
  */
-export function authorize(
+export function runAuthorizers(
   authorizers: readonly Authorizer[],
   attributes: AuthorizationAttributes,
   from = 0,
 ): Promise<void> | undefined {
   for (let at = from; at < authorizers.length; at += 1) {
     const asked = authorizers[at]?.authorize(attributes);
-    if (asked !== undefined) return asked.then(() => authorize(authorizers, attributes, at + 1));
+    if (asked !== undefined) return asked.then(() => runAuthorizers(authorizers, attributes, at + 1));
   }
   return undefined;
 }

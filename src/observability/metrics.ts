@@ -8,7 +8,7 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Registry } from 'pr
 import type { RequestInfo } from '../api/request-info.ts';
 import type { ErrorCode } from '../errors/codes.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { RequestObserver, RequestRecord } from '../pipeline/ports.ts';
+import type { ObservedRequest, RequestObserver } from '../pipeline/ports.ts';
 import { createProvisioningMetrics } from './provisioning-metrics.ts';
 import { Histogram, Numbers } from './series.ts';
 
@@ -145,13 +145,13 @@ export async function aggregateMetrics(documents: readonly object[]): Promise<st
   return AggregatorRegistry.aggregate([...documents]).metrics();
 }
 
-function verbOf({ info, method }: RequestRecord): string {
-  const verb = info?.verb ?? method.toLowerCase();
+function verbOf({ info, exchange }: ObservedRequest): string {
+  const verb = info?.verb ?? exchange.method.toLowerCase();
   return VERBS.has(verb) ? verb : 'other';
 }
 
 /** What a workload behind the API server answers is no closed set. */
-function statusOf({ outcome }: RequestRecord): string {
+function statusOf({ outcome }: ObservedRequest): string {
   return STATUSES.get(outcome?.status ?? 0) ?? 'other';
 }
 

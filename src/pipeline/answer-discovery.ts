@@ -4,12 +4,12 @@
  */
 import { headerValues } from '../lib/header-list.ts';
 import { isHealth } from '../tenancy/discovery-paths.ts';
-import type { Answerer } from './answerer.ts';
+import type { Answerer } from './delivery.ts';
 import type { DiscoveryRoute } from './discovery-document.ts';
 import type { DiscoveryDocuments } from './discovery-documents.ts';
 import { discoveryForm } from './discovery-form.ts';
 import type { UpstreamResponse } from './ports.ts';
-import type { Outgoing } from './request-state.ts';
+import type { Outgoing } from './request-context.ts';
 
 export function createDiscoveryAnswerer(documents: DiscoveryDocuments): Answerer {
   function answerDiscovery({ tenant, exchange }: Outgoing, route: DiscoveryRoute): Promise<UpstreamResponse> {

@@ -7,11 +7,11 @@ import type { ExplainedRequest, ExplanationRequest } from '../api/stonegate-v1al
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';
-import type { Answerer } from './answerer.ts';
+import type { Answerer } from './delivery.ts';
 import type { Explain } from './explain-request.ts';
 import type { UpstreamResponse } from './ports.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
-import type { Outgoing } from './request-state.ts';
+import type { Outgoing } from './request-context.ts';
 
 export interface ExplanationAnswererOptions {
   readonly explain: Explain;

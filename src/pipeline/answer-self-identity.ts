@@ -4,9 +4,9 @@
  */
 import type { SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { timestamp } from '../lib/timestamp.ts';
-import type { Answerer } from './answerer.ts';
+import type { Answerer } from './delivery.ts';
 import type { UpstreamResponse } from './ports.ts';
-import type { Scoped } from './request-state.ts';
+import type { Scoped } from './request-context.ts';
 
 export const selfIdentityAnswerer: Answerer = {
   answer(outgoing) {

@@ -13,17 +13,17 @@ import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isGranted, withGrantedRules } from '../tenancy/granted-rules.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
-import type { Answerer } from './answerer.ts';
-import type { AskedAbout } from './asked-about.ts';
+import type { Answerer } from './delivery.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './ports.ts';
 import type { BodyLimits } from './read-body.ts';
-import type { Outgoing } from './request-state.ts';
+import type { Outgoing } from './request-context.ts';
 import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
+import type { ResolveReviewSubject } from './review-subject.ts';
 
 export interface SelfReviewOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
-  /** The request as its user would send it there; absent where people are the same everywhere. */
-  readonly askedAbout?: AskedAbout;
+  /** Absent if a user has the same roles everywhere. */
+  readonly resolveReviewSubject?: ResolveReviewSubject;
   readonly fetcher: UpstreamFetcher;
   readonly reviewer: AccessReviewer;
   readonly clock: Clock;
@@ -53,24 +53,22 @@ async function answerReview(
   route: ReviewRoute,
   options: SelfReviewOptions,
 ): Promise<UpstreamResponse> {
-  const { limits, clock, askedAbout = asItIs } = options;
+  const { limits, clock, resolveReviewSubject = async (outgoing) => outgoing } = options;
   // Its answer depends on who asks alone, so whatever its body says is not read.
   if (route.review === 'subject') return answerSubject(outgoing, clock);
   const spec = await readReviewSpec(outgoing.exchange, route.review, limits, clock);
   if (route.review === 'rules') {
     const namespace = rulesNamespace(spec);
-    return answerRules(await askedAbout(outgoing, namespace), route, namespace, options);
+    return answerRules(await resolveReviewSubject(outgoing, namespace), route, namespace, options);
   }
   const question = accessQuestion(spec);
   const namespace = 'resourceAttributes' in question ? (question.resourceAttributes.namespace ?? '') : '';
-  return answerAccess(await askedAbout(outgoing, namespace), route, question, options);
+  return answerAccess(await resolveReviewSubject(outgoing, namespace), route, question, options);
 }
 
 function accountOf({ tenant }: Outgoing): Account {
   return { kind: 'tenant', tenant };
 }
-
-const asItIs: AskedAbout = async (outgoing) => outgoing;
 
 /** As kube-apiserver does, this kind alone says when it was made, to the second. */
 function answerSubject(outgoing: Outgoing, clock: Clock): UpstreamResponse {
@@ -209,7 +207,7 @@ function askAsUser(
   review: object,
   fetcher: UpstreamFetcher,
 ): Promise<UpstreamResponse> {
-  const { headers, exchange, sender } = outgoing;
+  const { upstreamHeaders, exchange, sender } = outgoing;
   return fetcher.fetch(
     {
       account: accountOf(outgoing),
@@ -217,7 +215,7 @@ function askAsUser(
       method: 'POST',
       target: query === '' ? path : `${path}?${query}`,
       headers: [
-        ...headers.filter(([name]) => !ABOUT_THE_BODY.has(name.toLowerCase())),
+        ...upstreamHeaders.filter(([name]) => !ABOUT_THE_BODY.has(name.toLowerCase())),
         ['Content-Type', 'application/json'],
         ['Accept', 'application/json'],
       ],

@@ -110,19 +110,19 @@ export function isIdentityField(canonical: string): boolean {
 }
 
 /**
- * @param wishHeeded true where the client's wish to act as somebody else has been read, allowed and carried out
+ * @param impersonationHandled true where the client's wish to act as somebody else has been read, allowed and carried out
  * @throws StatusError ImpersonationForbidden where there is such a wish and it was not
  */
 export function cleanClientHeaders(
   headers: HeaderList,
-  { wishHeeded }: { readonly wishHeeded: boolean } = { wishHeeded: false },
+  { impersonationHandled }: { readonly impersonationHandled: boolean } = { impersonationHandled: false },
 ): HeaderField[] {
   const named = namedByConnection(headers);
   const kept: HeaderField[] = [];
   for (const field of headers) {
     const [name, value] = field;
     const { canonical, impersonates, dropped } = fieldRule(name);
-    if (!wishHeeded && impersonates) {
+    if (!impersonationHandled && impersonates) {
       throw new StatusError(
         'ImpersonationForbidden',
         `acting as somebody else is refused: the request carries the header ${JSON.stringify(name.slice(0, 64))}`,

@@ -5,7 +5,7 @@ import { type AccessAttributes, type AccessReviewer, reviewOf } from '../authori
 import { StatusError } from '../errors/status-error.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Trail } from './explain-trail.ts';
-import type { Outgoing } from './request-state.ts';
+import type { Outgoing } from './request-context.ts';
 
 /** Notes what the API server says; that it cannot be asked is noted too. */
 export async function askRBAC(

@@ -2,7 +2,7 @@
  * Where a request would go, in words for an operator. Of what Stonegate answers itself, only an access or a rules
  * review goes on as the person: discovery is fetched as Stonegate, and of the rest nothing goes on.
  */
-import type { Outgoing } from './request-state.ts';
+import type { Outgoing } from './request-context.ts';
 
 type Route = Outgoing['route'];
 
@@ -19,10 +19,10 @@ export function rewriteWords(route: Route, rawPath: string): string {
 }
 
 /** What the identity is put on. */
-export function sentWords({ route, headers }: Outgoing): string {
+export function sentWords({ route, upstreamHeaders }: Outgoing): string {
   switch (route.kind) {
     case 'forward':
-      return `${headers.length} header fields would be sent, the identity among them`;
+      return `${upstreamHeaders.length} header fields would be sent, the identity among them`;
     case 'self-review':
       return goesAsPerson(route) ? 'a question to the API server would carry the identity' : NOTHING_SENT;
     case 'discovery':

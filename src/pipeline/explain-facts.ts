@@ -8,34 +8,37 @@ import type { RequestInfo } from '../api/request-info.ts';
 import type { Explanation } from '../api/stonegate-v1alpha1.ts';
 import { timestamp } from '../lib/timestamp.ts';
 import { goesAsPerson } from './explain-delivery.ts';
-import type { RequestRecord } from './ports.ts';
-import type { Outgoing } from './request-state.ts';
+import type { ObservedRequest } from './ports.ts';
+import type { Outgoing } from './request-context.ts';
 
 type Status = Explanation['status'];
 type Told = (text: string) => string;
 
 /** As far as the stages came. */
 export function factsOf(
-  { info, identity, tenant, user, actsAs }: RequestRecord,
+  { info, identity, tenant, user, impersonator }: ObservedRequest,
   told: Told,
 ): Pick<Status, 'requestInfo' | 'identity' | 'tenant' | 'user' | 'impersonator'> {
   return {
     ...(info && { requestInfo: requestFacts(info, told) }),
     ...(identity && { identity: identityFacts(identity) }),
     ...(tenant && { tenant }),
-    ...(user && { user: actsAs ?? user }),
-    ...(actsAs && user && { impersonator: user }),
+    ...(user && { user }),
+    ...(impersonator && { impersonator }),
   };
 }
 
 /** What the API server would be sent; of what Stonegate answers itself, where it asks. */
-export function sentOf({ route, headers }: Outgoing, told: Told): Pick<Status, 'upstreamPath' | 'headers'> {
+export function sentOf(
+  { route, upstreamHeaders }: Outgoing,
+  told: Told,
+): Pick<Status, 'upstreamPath' | 'headers'> {
   if (route.kind === 'own-api') return {};
   if (route.kind === 'self-review' && route.review === 'subject') return {};
   const query = route.query === '' ? '' : `?${told(route.query)}`;
   const upstreamPath = `${told(route.path)}${query}`;
   if (!goesAsPerson(route)) return { upstreamPath };
-  return { upstreamPath, headers: headers.map(([name, value]) => shownHeader(name, value)) };
+  return { upstreamPath, headers: upstreamHeaders.map(([name, value]) => shownHeader(name, value)) };
 }
 
 function requestFacts(info: RequestInfo, told: Told): Readonly<Record<string, string | boolean>> {

@@ -21,16 +21,15 @@ import {
   rolesWords,
   tenantWords,
 } from './explain-words.ts';
-import type { RequestRecord } from './ports.ts';
-import { ServedRecord } from './record.ts';
-import type { Outgoing, Received } from './request-state.ts';
+import type { Outgoing, Received } from './request-context.ts';
 import {
-  actAsRequested,
+  actAs,
   admit,
-  authenticateRequest,
-  authorizeRequest,
-  identify,
-  impersonateRequest,
+  authenticate,
+  authorize,
+  impersonate,
+  limit,
+  parseRequestInfo,
   receive,
   resolveTenant,
   rewrite,
@@ -49,9 +48,8 @@ export function createExplain({ stages, reviewer }: ExplainOptions): Explain {
   return async (spec, asker) => {
     const told = withoutSecrets(spec.token);
     const trail = new Trail(told);
-    const received = receive(describedExchange(spec, asker), stages);
-    const record = new ServedRecord(received);
-    const outgoing = await walk(received, record, watchParts(stages, trail), trail);
+    const context = receive(describedExchange(spec, asker), stages);
+    const outgoing = await walk(context, watchParts(stages, trail), trail);
     if (outgoing !== undefined) await askRBAC(outgoing, stages.mode, reviewer, trail);
     const { method, path, upgrade } = spec.request;
     return {
@@ -63,8 +61,8 @@ export function createExplain({ stages, reviewer }: ExplainOptions): Explain {
         outcome: outcomeOf(outgoing),
         ...(trail.refusal && { refusal: trail.refusal }),
         stages: trail.stages,
-        credential: told(credentialWords(received.exchange.headers)),
-        ...factsOf(record, told),
+        credential: told(credentialWords(context.exchange.headers)),
+        ...factsOf(context, told),
         ...(outgoing && sentOf(outgoing, told)),
       },
     };
@@ -72,33 +70,28 @@ export function createExplain({ stages, reviewer }: ExplainOptions): Explain {
 }
 
 /** @returns undefined where a stage refuses, which the trail remembers */
-async function walk(
-  received: Received,
-  record: RequestRecord,
-  stages: Stages,
-  trail: Trail,
-): Promise<Outgoing | undefined> {
+async function walk(received: Received, stages: Stages, trail: Trail): Promise<Outgoing | undefined> {
   try {
     const identified = await trail.stage(
-      'parseRequestInfo',
-      () => identify(received, record, stages),
+      'readRequestInfo',
+      () => parseRequestInfo(received, stages),
       ({ info }) => requestWords(info),
     );
     const authenticated = await trail.stage(
       'authenticate',
-      () => authenticateRequest(identified, record, stages),
+      () => authenticate(identified, stages),
       ({ identity }) => identityWords(identity),
     );
     const scoped = await trail.stage(
       'resolveTenant',
-      () => resolveTenant(authenticated, record, stages),
+      () => resolveTenant(authenticated, stages),
       ({ identity, tenant, user }) =>
         `${tenantWords(identity, tenant, user.username)}${rolesWords(identity)}`,
     );
-    const acting = await trail.stage('actAs', () => actAsRequested(scoped, record, stages), actingWords);
+    const acting = await trail.stage('actAs', () => actAs(scoped, stages), actingWords);
     const authorized = await trail.stage(
       'authorize',
-      () => authorizeRequest(acting, stages),
+      () => authorize(acting, stages),
       () => 'no authorizer objects',
     );
     await trail.stage(
@@ -108,7 +101,7 @@ async function walk(
     );
     await trail.stage(
       'limit',
-      () => stages.limitTenant(authorized.tenant),
+      () => limit(authorized, stages),
       () => "within the tenant's limit, if it has one",
     );
     const routed = await trail.stage(
@@ -116,7 +109,7 @@ async function walk(
       () => rewrite(authorized, stages),
       ({ route, info }) => rewriteWords(route, info.rawPath),
     );
-    const outgoing = await trail.stage('impersonate', () => impersonateRequest(routed, stages), sentWords);
+    const outgoing = await trail.stage('impersonate', () => impersonate(routed, stages), sentWords);
     trail.note({ name: 'deliver', decision: 'passed', reason: deliveryWords(outgoing) });
     return outgoing;
   } catch (error) {

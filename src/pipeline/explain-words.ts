@@ -10,7 +10,7 @@ import { ROLES_ANNOTATION } from '../bindings/identity-with-roles.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { isLastInstant, timestamp } from '../lib/timestamp.ts';
-import type { Scoped } from './request-state.ts';
+import type { Scoped } from './request-context.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);
 

@@ -62,7 +62,7 @@ export interface ImpersonationOptions {
  * @throws StatusError IdentityTooLarge where the identity does not fit, InvariantBroken where anything but our
  *   identity is on the request
  */
-export function impersonate(
+export function withImpersonationHeaders(
   cleaned: HeaderList,
   user: UserInfo,
   options: ImpersonationOptions,
@@ -117,4 +117,22 @@ const namesOneUser = memoizeByReference((identity: HeaderList): boolean => {
 
 function invalid(): StatusError {
   return new StatusError('InvariantBroken', 'Internal error occurred: invalid impersonation');
+}
+
+const withoutKeys = memoizeByReference((withheld: ReadonlySet<string>) =>
+  memoizeByReference((user: UserInfo): UserInfo => {
+    const impersonable = Object.entries(user.extra).filter(([key]) => !withheld.has(key));
+    return impersonable.length === Object.keys(user.extra).length
+      ? user
+      : { ...user, extra: Object.fromEntries(impersonable) };
+  }),
+);
+
+/**
+ * Removes the extras that Stonegate may not impersonate: the API server refuses a whole request for one such key.
+ *
+ * @returns the same object for the same user, since what is computed once per user is stored by it
+ */
+export function withoutWithheld(user: UserInfo, withheld: ReadonlySet<string>): UserInfo {
+  return withheld.size === 0 ? user : withoutKeys(withheld)(user);
 }

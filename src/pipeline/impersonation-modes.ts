@@ -149,3 +149,28 @@ function authenticationRight(
 ): RequiredRight & { isResourceRequest: true } {
   return { isResourceRequest: true, verb, ...AUTHENTICATION, resource, subresource, namespace: '', name };
 }
+
+const MAX_CALLERS = 10_000;
+
+/**
+ * Which mode last succeeded for each caller. A caller usually needs one mode only, so it is tried first, as the API server
+ * does. The order changes the number of reviews and the error, never the decision.
+ */
+export class LastModes {
+  readonly #modes = new Map<string, ImpersonationMode>();
+
+  /** @returns the same modes, the one that last succeeded for this caller first */
+  order(caller: string, modes: readonly ImpersonationMode[]): readonly ImpersonationMode[] {
+    const last = this.#modes.get(caller);
+    if (last === undefined || !modes.includes(last) || modes[0] === last) return modes;
+    return [last, ...modes.filter((mode) => mode !== last)];
+  }
+
+  succeeded(caller: string, mode: ImpersonationMode): void {
+    // Inserted again, the entry becomes the youngest.
+    this.#modes.delete(caller);
+    this.#modes.set(caller, mode);
+    const [eldest] = this.#modes.keys();
+    if (this.#modes.size > MAX_CALLERS && eldest !== undefined) this.#modes.delete(eldest);
+  }
+}

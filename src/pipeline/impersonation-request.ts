@@ -58,7 +58,7 @@ export function impersonationRequest(headers: HeaderList): ImpersonationRequest 
 }
 
 /** Whether the header asks to impersonate anybody. */
-export function wishesToAct(headers: HeaderList): boolean {
+export function hasImpersonationHeaders(headers: HeaderList): boolean {
   for (const field of headers) if (beginsWish(field[0])) return true;
   return false;
 }

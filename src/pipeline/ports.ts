@@ -178,31 +178,28 @@ export interface UpstreamRights {
   refused(): void;
 }
 
-/** What is known of a request so far; the stages add to it. */
-export interface RequestRecord {
+/** What observers read of a request: what is known so far. The stages add to it. */
+export interface ObservedRequest {
+  /** The request as the client sent it. */
+  readonly exchange: Pick<Exchange, 'method' | 'target' | 'headers'>;
   readonly auditID: string;
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;
-  readonly method: string;
-  readonly target: string;
-  readonly httpVersion: string;
-  /** As the client sent them. */
-  readonly headers: HeaderList;
   /** The client's address first. */
   readonly sourceIPs: readonly string[];
-  info?: RequestInfo;
-  identity?: Identity;
-  tenant?: TenantName;
-  /** Who sent the request, as the API server knows them. */
-  user?: UserInfo;
-  /** Whom they act as, where they asked to be somebody else and may. */
-  actsAs?: UserInfo;
-  /** True once the API server is asked as that user by Stonegate, and not with the user's own token. */
-  impersonated?: boolean;
+  readonly info?: RequestInfo;
+  readonly identity?: Identity;
+  readonly tenant?: TenantName;
+  /** The user as the API server is to know them: who sent the request, or the user that it impersonates. */
+  readonly user?: UserInfo;
+  /** Who sent the request, if it impersonates another user (`kubectl --as`). */
+  readonly impersonator?: UserInfo;
+  /** True once the API server is asked as the user by Stonegate, and not with the client's own token. */
+  readonly impersonationSent?: boolean;
   /** How the request left the pipeline. */
-  outcome?: Outcome;
+  readonly outcome?: Outcome;
   /** Why Stonegate ended a long-running request. */
-  ended?: StreamEndReason;
+  readonly ended?: StreamEndReason;
 }
 
 export interface Outcome {
@@ -222,8 +219,8 @@ export interface Outcome {
 /** Sees every request, refused ones included. */
 export interface RequestObserver {
   /** Called once, as soon as the user is known, or when it is clear that the user will not be known. */
-  requestReceived(record: RequestRecord): void;
+  requestReceived(request: ObservedRequest): void;
   /** A long-running request's response has begun, with this status. */
-  responseStarted(record: RequestRecord, status: number): void;
-  responseComplete(record: RequestRecord): void;
+  responseStarted(request: ObservedRequest, status: number): void;
+  responseComplete(request: ObservedRequest): void;
 }

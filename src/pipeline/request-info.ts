@@ -50,7 +50,7 @@ interface Layout {
  * @param target path and query as sent
  * @throws StatusError RequestMalformed for a target that two readers could read differently
  */
-export function parseRequestInfo(method: string, target: string, options: RequestInfoOptions): RequestInfo {
+export function readRequestInfo(method: string, target: string, options: RequestInfoOptions): RequestInfo {
   const { path, query } = splitTarget(target);
   const segments = segmentsOf(path);
   const layout = layoutOf(segments, options.readsTenantFromPath);

@@ -10,7 +10,7 @@ import type { HeaderField } from '../../src/lib/header-list.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { observeAll } from '../../src/observability/observers.ts';
 import { createRequestLog } from '../../src/observability/request-log.ts';
-import { LastModes } from '../../src/pipeline/last-modes.ts';
+import { LastModes } from '../../src/pipeline/impersonation-modes.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
