@@ -8,8 +8,7 @@ import type { TenantName } from '../api/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import type { BodyAdmission, InspectedRequest } from './body-admission.ts';
-import { fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
-import { bodyForbidden } from './refusal.ts';
+import { bodyForbidden, fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
 
 export interface AccessReviewsOptions {
   /**

@@ -11,8 +11,7 @@ import type { ResourceRequest } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import type { BodyAdmission, InspectedBody, InspectedRequest } from './body-admission.ts';
-import { fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
-import { bodyForbidden } from './refusal.ts';
+import { bodyForbidden, fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
 import { covers, type HeldRule } from './rule-cover.ts';
 
 export interface RoleBindingsOptions {

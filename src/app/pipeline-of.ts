@@ -4,11 +4,13 @@
  */
 
 import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
+import {
+  createBodySizeAdmission,
+  createProtobufBodyAdmission,
+  methodAdmission,
+} from '../admission/admission.ts';
 import type { BodyAdmission } from '../admission/body-admission.ts';
-import { createBodySizeAdmission } from '../admission/body-size.ts';
 import { createDefinitionScope } from '../admission/definition-scope.ts';
-import { methodAdmission } from '../admission/method.ts';
-import { createProtobufBodyAdmission } from '../admission/protobuf-body.ts';
 import { createRoleBindingsAdmission } from '../admission/role-bindings.ts';
 import { watchListAdmission } from '../admission/watch-list.ts';
 import type { TenantName } from '../api/identity.ts';
@@ -31,27 +33,24 @@ import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { createTenantLimit } from '../flowcontrol/tenant-limit.ts';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
-import { createDiscoveryAnswerer } from '../pipeline/answer-discovery.ts';
-import { createExplanationAnswerer } from '../pipeline/answer-explanation.ts';
-import { selfIdentityAnswerer } from '../pipeline/answer-self-identity.ts';
-import { createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
+import { createDiscoveryAnswerer, createDiscoveryDocuments } from '../pipeline/answer-discovery.ts';
+import { createExplanationAnswerer, selfIdentityAnswerer } from '../pipeline/answer-own-api.ts';
+import { createReviewSubjectResolver, createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
 import { parseTrustedProxies } from '../pipeline/client-address.ts';
 import type { Pipeline } from '../pipeline/delivery.ts';
-import { createDiscoveryDocuments } from '../pipeline/discovery-documents.ts';
-import { createExplain, type Explain } from '../pipeline/explain-request.ts';
+import { createExplain, type Explain } from '../pipeline/explain/explain-request.ts';
 import { LastModes } from '../pipeline/impersonation-modes.ts';
 import { createBodyInspection } from '../pipeline/inspect-body.ts';
 import { recheckStreams } from '../pipeline/open-stream.ts';
 import type { Exchange, RequestObserver, UpstreamResponse } from '../pipeline/ports.ts';
 import { decodeSubjectReview } from '../pipeline/review-protobuf.ts';
-import { createReviewSubjectResolver } from '../pipeline/review-subject.ts';
 import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import { createSystemDiscovery } from '../pipeline/system-discovery.ts';
 import { writeStatus } from '../server/status-writer.ts';
-import { rememberedMode } from '../tenancy/remembered-mode.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { memoizedMode } from '../tenancy/tenancy-mode.ts';
 import type { Adapters } from './adapters.ts';
 import { authenticatorsOf } from './authenticators-of.ts';
 import type { Surroundings } from './made-of.ts';
@@ -102,7 +101,7 @@ export function pipelineOf(
 ): BuiltPipeline {
   const { server, upstream: upstreamConfiguration, tenancy, authentication, limits } = loaded.configuration;
   const { clock, random } = surroundings;
-  const mode = rememberedMode(tenancyModeOf(tenancy, authentication));
+  const mode = memoizedMode(tenancyModeOf(tenancy, authentication));
   const upstream = adapters.upstream(loaded);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const { authenticators, readiness } = authenticatorsOf(loaded, adapters, surroundings, mode);

@@ -4,21 +4,21 @@
  * user's own token is forwarded, since by name it could be another user.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
-
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
 import type { Account } from '../api/upstream-request.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import type { RoleLookup } from '../bindings/role-lookup.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { isGranted, withGrantedRules } from '../tenancy/granted-rules.ts';
+import { isGranted, withGrantedRules } from '../tenancy/self-review.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Answerer } from './delivery.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './ports.ts';
 import type { BodyLimits } from './read-body.ts';
 import type { Outgoing } from './request-context.ts';
 import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
-import type { ResolveReviewSubject } from './review-subject.ts';
+import { impersonate, roleScopeOf, type Stages } from './stages.ts';
 
 export interface SelfReviewOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
@@ -242,3 +242,27 @@ function relayed({ status, headers, body }: UpstreamResponse): UpstreamResponse 
 }
 
 const RELAYED: ReadonlySet<string> = new Set(['content-type', 'cache-control', 'warning', 'retry-after']);
+
+/**
+ * @param namespace empty for the cluster or the tenant as a whole
+ * @returns the same request, as the user that a request in the namespace would be made as
+ * @throws StatusError KeystoneUnavailable, IdentityUnusable, and as `impersonate` does
+ */
+export type ResolveReviewSubject = (outgoing: Outgoing, namespace: string) => Promise<Outgoing>;
+
+export function createReviewSubjectResolver(
+  roles: RoleLookup,
+  stages: Pick<Stages, 'mode' | 'maxHeaderBytes'>,
+): ResolveReviewSubject {
+  return async (outgoing, namespace) => {
+    const { proven, info, tenant, impersonator } = outgoing;
+    // No roles are known of an impersonated user: the review is about the rights given to the name.
+    if (impersonator !== undefined) return outgoing;
+    if (proven.assignmentsOf === undefined || !info.isResourceRequest) return outgoing;
+    const roleScope = roleScopeOf({ ...info, namespace }, proven, tenant, stages.mode);
+    const identity = await roles.inScope(proven, roleScope);
+    if (identity === outgoing.identity) return outgoing;
+    // A copy: the request itself is recorded as its user's.
+    return impersonate({ ...outgoing, identity, user: stages.mode.userOf(identity, tenant) }, stages);
+  };
+}

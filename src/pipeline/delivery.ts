@@ -9,7 +9,7 @@ import { type StatusResponse, toStatus } from '../errors/to-status.ts';
 import type { OpenStream } from '../flowcontrol/open-stream.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
-import { discoveryChange } from '../tenancy/discovery-change.ts';
+import { discoveryChange } from '../tenancy/discovery-paths.ts';
 import { isFilteredWatch } from './accepted-types.ts';
 import { isAnsweredByAPIServer } from './built-in-groups.ts';
 import type { BodyInspection, Inspected } from './inspect-body.ts';

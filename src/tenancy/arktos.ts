@@ -4,15 +4,19 @@
  */
 import type { TenantName } from '../api/identity.ts';
 import { refusedName, StatusError } from '../errors/status-error.ts';
-import { isBuiltIn } from './arktos-resources.ts';
-import { CLUSTER_SCOPED, CLUSTER_SCOPED_GROUPS, systemRoute, tenantRoute } from './arktos-route.ts';
+import {
+  CLUSTER_SCOPED,
+  CLUSTER_SCOPED_GROUPS,
+  isBuiltIn,
+  isWithinTenant,
+  systemRoute,
+  tenantRoute,
+} from './arktos-route.ts';
 import { createTenantResolver } from './domains.ts';
-import { type Addition, finishedUser } from './finished-user.ts';
+import { type Addition, finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
 import { nameBelow } from './impersonation-target.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
-import { type NamedIdentity, userOrNamed } from './unnamed-user.ts';
 import { DELEGATION_WORDS, escapeNamePart, personalName } from './user-name.ts';
-import { isWithinTenant } from './within-tenant.ts';
 
 export interface ArktosOptions {
   /** Whose users act in every tenant. */

@@ -3,8 +3,9 @@
  * needs. https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 import type { TenantName } from '../api/identity.ts';
+import type { RequestInfo } from '../api/request-info.ts';
 import { allParameters, firstParameter } from '../lib/query.ts';
-import type { Reduction } from './tenancy-mode.ts';
+import type { Reduction, TenancyMode } from './tenancy-mode.ts';
 
 export interface DiscoveryPath {
   readonly reduce: Reduction;
@@ -82,4 +83,30 @@ function healthQuery(query: string): string[] {
 function hashQuery(query: string): string[] {
   const hash = firstParameter(query, 'hash') ?? '';
   return DOCUMENT_HASH.test(hash) ? [`hash=${hash.toUpperCase()}`] : [];
+}
+
+const DEFINING: ReadonlyMap<string, string> = new Map([
+  ['apiextensions.k8s.io', 'customresourcedefinitions'],
+  ['apiregistration.k8s.io', 'apiservices'],
+]);
+const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
+
+/** Whose discovery it is: one tenant's, or all tenants'. */
+export type DiscoveryChange = { readonly owner: TenantName | undefined };
+
+/**
+ * @param tenant of the user; a path may name another, for users of the system tenant
+ * @returns undefined for a request that changes nothing of it: nearly every one
+ */
+export function discoveryChange(
+  info: RequestInfo,
+  tenant: TenantName,
+  mode: Pick<TenancyMode, 'concernsCluster' | 'readsTenantFromPath'>,
+): DiscoveryChange | undefined {
+  // Without tenants in paths discovery is forwarded, and nothing of it is kept.
+  if (!mode.readsTenantFromPath) return undefined;
+  if (!info.isResourceRequest || DEFINING.get(info.apiGroup) !== info.resource) return undefined;
+  if (!WRITES.has(info.verb)) return undefined;
+  const concerned = info.tenant === '' ? tenant : info.tenant;
+  return { owner: mode.concernsCluster(info, concerned) ? undefined : concerned };
 }

@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
-import type { Identity } from '../api/identity.ts';
+import type { Identity, Subject } from '../api/identity.ts';
 import { SENDABLE_EXTRA_KEY } from '../api/reserved-names.ts';
 import { refusedName, StatusError } from '../errors/status-error.ts';
 import { assertSendable, assertUsable } from './user-name.ts';
@@ -69,4 +69,33 @@ function assertExtra(key: string, values: readonly string[]): void {
 function reserved(what: string, name: string): StatusError {
   const message = `this identity is refused: ${what} ${JSON.stringify(name)} is reserved`;
   return refusedName('IdentityReserved', message, name);
+}
+
+/** An identity whose name the tenancy mode builds. */
+export type NamedIdentity = Identity & {
+  readonly subject: Extract<Subject, { kind: 'keystone' | 'claim' }>;
+};
+
+const ANONYMOUS: UserInfo = {
+  username: 'system:anonymous',
+  uid: '',
+  groups: ['system:unauthenticated'],
+  extra: {},
+};
+
+/**
+ * @param named makes the user of whom the mode has to name
+ * @throws what `named` throws
+ */
+export function userOrNamed(identity: Identity, named: (identity: NamedIdentity) => UserInfo): UserInfo {
+  const { subject } = identity;
+  switch (subject.kind) {
+    case 'upstream':
+      return subject.user;
+    case 'anonymous':
+      return ANONYMOUS;
+    case 'keystone':
+    case 'claim':
+      return named({ ...identity, subject });
+  }
 }

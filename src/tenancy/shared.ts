@@ -7,12 +7,11 @@ import type { TenantName } from '../api/identity.ts';
 import { TENANT_KEY } from '../api/reserved-names.ts';
 import { refusedName, StatusError } from '../errors/status-error.ts';
 import { createDomainFinder, createTenantResolver } from './domains.ts';
-import { finishedUser } from './finished-user.ts';
+import { finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
 import { nameBelow, serviceAccountOf } from './impersonation-target.ts';
 import { selfReviewOf } from './self-review.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
 import { NO_TENANT } from './tenant-name.ts';
-import { type NamedIdentity, userOrNamed } from './unnamed-user.ts';
 import { escapeNamePart, personalName } from './user-name.ts';
 
 export interface SharedOptions {

@@ -5,6 +5,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { ImpersonationTarget } from './impersonation-target.ts';
 
 /** What becomes of a request. Refusals are thrown. */
@@ -77,4 +78,15 @@ export interface TenancyMode {
   readonly protobuf: 'refused' | 'asItIs';
   /** `refused` if the API server ignores `sendInitialEvents`, so that clients wait for a bookmark that never comes. */
   readonly watchLists: 'refused' | 'asTheyAre';
+}
+
+export function memoizedMode(mode: TenancyMode): TenancyMode {
+  const tenantOf = memoizeByReference((identity: Identity) => mode.tenantOf(identity));
+  const userOf = memoizeByReference((identity: Identity) => mode.userOf(identity, tenantOf(identity)));
+  return {
+    ...mode,
+    tenantOf,
+    userOf: (identity, tenant) =>
+      tenant === tenantOf(identity) ? userOf(identity) : mode.userOf(identity, tenant),
+  };
 }

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { methodAdmission } from '../../../src/admission/method.ts';
+import { methodAdmission } from '../../../src/admission/admission.ts';
 import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 
 const POD = '/api/v1/namespaces/default/pods/web';

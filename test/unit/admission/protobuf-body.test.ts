@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createProtobufBodyAdmission } from '../../../src/admission/protobuf-body.ts';
+import { createProtobufBodyAdmission } from '../../../src/admission/admission.ts';
 import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { isSelfReview } from '../../../src/tenancy/self-review.ts';
 

@@ -1,6 +1,6 @@
 import t from 'tap';
+import { createReviewSubjectResolver } from '../../../src/pipeline/answer-self-review.ts';
 import type { Outgoing } from '../../../src/pipeline/request-context.ts';
-import { createReviewSubjectResolver } from '../../../src/pipeline/review-subject.ts';
 import { serveRequest } from '../../../src/pipeline/serve-request.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';

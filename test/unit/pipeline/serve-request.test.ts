@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import t from 'tap';
-import { createBodySizeAdmission } from '../../../src/admission/body-size.ts';
+import { createBodySizeAdmission } from '../../../src/admission/admission.ts';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { headerValue, headerValues } from '../../../src/lib/header-list.ts';
 import { LastModes } from '../../../src/pipeline/impersonation-modes.ts';

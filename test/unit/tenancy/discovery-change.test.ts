@@ -1,7 +1,7 @@
 import t from 'tap';
 import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
-import { discoveryChange } from '../../../src/tenancy/discovery-change.ts';
+import { discoveryChange } from '../../../src/tenancy/discovery-paths.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
 import { isTenantName } from '../../../src/tenancy/tenant-name.ts';
 

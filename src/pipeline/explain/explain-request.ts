@@ -1,27 +1,14 @@
 /**
- * Says what would become of a request: walks the very stages that serve requests, without the last, and remembers
- * what each decided. Nothing is sent on, and nothing is made for the person as when they come themselves; what the
- * stages ask (Keystone, an issuer, an access review) they ask here too, and it counts against the tenant's limit as any
- * request does.
+ * Explains how a request would be decided: runs the stages that serve requests, without `provision` and the last, and records
+ * what each decided. Nothing is forwarded or provisioned. What the stages ask of Keystone, an issuer or the API server they
+ * ask here too, and it counts against the tenant's limit.
  */
-import type { Explanation, ExplanationRequest } from '../api/stonegate-v1alpha1.ts';
-import type { AccessReviewer } from '../authorization/access-reviewer.ts';
-import { redact } from '../lib/redact.ts';
-import { askRBAC } from './explain-access.ts';
-import { deliveryWords, rewriteWords, sentWords } from './explain-delivery.ts';
-import { type Asker, describedExchange } from './explain-exchange.ts';
-import { factsOf, sentOf } from './explain-facts.ts';
-import { watchParts } from './explain-parts.ts';
-import { Trail } from './explain-trail.ts';
-import {
-  actingWords,
-  credentialWords,
-  identityWords,
-  requestWords,
-  rolesWords,
-  tenantWords,
-} from './explain-words.ts';
-import type { Outgoing, Received } from './request-context.ts';
+import { PassThrough, Readable } from 'node:stream';
+import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
+import type { AccessReviewer } from '../../authorization/access-reviewer.ts';
+import { redact } from '../../lib/redact.ts';
+import type { Exchange, ResponseWriter } from '../ports.ts';
+import type { Outgoing, Received } from '../request-context.ts';
 import {
   actAs,
   admit,
@@ -34,7 +21,21 @@ import {
   resolveTenant,
   rewrite,
   type Stages,
-} from './stages.ts';
+} from '../stages.ts';
+import {
+  actingWords,
+  credentialWords,
+  deliveryWords,
+  factsOf,
+  identityWords,
+  requestWords,
+  rewriteWords,
+  rolesWords,
+  sentOf,
+  sentWords,
+  tenantWords,
+} from './descriptions.ts';
+import { askRBAC, Trail, watchParts } from './trail.ts';
 
 export interface ExplainOptions {
   readonly stages: Stages;
@@ -132,3 +133,49 @@ function withoutSecrets(token = ''): (text: string) => string {
   if (token.length < SHORTEST_TOKEN) return redact;
   return (text) => redact(text.replaceAll(token, '[redacted]'));
 }
+
+/** From where the explanation is asked for. */
+export interface Asker {
+  readonly peerAddress: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+export function describedExchange(
+  { request, token }: ExplanationRequest['spec'],
+  { peerAddress, signal }: Asker,
+): Exchange {
+  const { method, path, upgrade } = request;
+  const headers = (request.headers ?? []).map(([name, value]) => [name, asSent(value)] as const);
+  return {
+    method,
+    target: path,
+    headers: token === undefined ? headers : [...headers, ['Authorization', `Bearer ${token}`]],
+    httpVersion: '1.1',
+    peerAddress,
+    body: Readable.from([]),
+    response: NOBODY,
+    signal,
+    ...(upgrade !== undefined && {
+      upgrade: { protocol: upgrade.toLowerCase(), socket: new PassThrough(), head: Buffer.alloc(0) },
+    }),
+  };
+}
+
+/** A listener sees bytes where the description has text. */
+function asSent(value: string): string {
+  return Buffer.from(value, 'utf8').toString('latin1');
+}
+
+function nobody(): never {
+  throw new Error('a request that is only explained cannot be answered');
+}
+
+const NOBODY: ResponseWriter = {
+  headersSent: false,
+  closed: false,
+  writeHead: nobody,
+  write: nobody,
+  onDrain: nobody,
+  end: nobody,
+  destroy: nobody,
+};
