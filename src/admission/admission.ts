@@ -1,6 +1,6 @@
 /**
- * Admission decided on the request's head: rules about its form that are cheaper to check here than to let the API server
- * discover. A plugin refuses by throwing.
+ * Admission decided on the request's head: rules about its form that are cheaper to check here than to let
+ * the API server discover. A plugin refuses by throwing.
  * https://kubernetes.io/docs/reference/access-authn-authz/authorization/;
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding; RFC 9110 §15.5.14
  */

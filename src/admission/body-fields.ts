@@ -1,6 +1,6 @@
 /**
- * Reads fields of a body that Go will decode after us. Go's encoding/json also takes a field's name in another case,
- * so any other spelling of a field that a decision rests on is refused.
+ * Reads fields of a body that Go will decode after us. Go's encoding/json also takes a field's name in
+ * another case, so any other spelling of a field that a decision rests on is refused.
  */
 import { forbidden } from '../errors/forbidden.ts';
 import { StatusError } from '../errors/status-error.ts';

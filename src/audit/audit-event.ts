@@ -1,6 +1,6 @@
 /**
- * What is known of a request, as the texts of which a line with an `audit.k8s.io/v1` Event at level Metadata is made: JSON
- * in ASCII. `audit-log.ts` puts them in their order.
+ * What is known of a request, as the texts of which a line with an `audit.k8s.io/v1` Event at level Metadata
+ * is made: JSON in ASCII. `audit-log.ts` puts them in their order.
  * https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
@@ -44,7 +44,10 @@ const MAX_NAME = 512;
 
 const text = (value: unknown): string => asciiJSON(JSON.stringify(value));
 
-/** What all stages of a request have in common, from its opening brace on. No object is made just to be written out. */
+/**
+ * What all stages of a request have in common, from its opening brace on. No object is made just to be
+ * written out.
+ */
 export function sharedText({ auditID, exchange, info, sourceIPs, receivedAt }: AuditedRequest): string {
   const { method, target, headers } = exchange;
   const userAgent = headerValue(headers, 'user-agent');
@@ -70,7 +73,7 @@ export function usersText({ user, impersonator, impersonationSent }: AuditedRequ
   return impersonationSent ? asThemselves(user) : userText(user);
 }
 
-/** Once for the person: with many groups it is most of a line. */
+/** Built once per user: with many groups it is most of a line. */
 const userText = memoizeByReference((user: UserInfo): string => text(shown(user)));
 const asThemselves = memoizeByReference(
   (user: UserInfo): string => `${userText(user)}${IMPERSONATED}${userText(user)}`,

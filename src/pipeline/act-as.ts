@@ -1,7 +1,8 @@
 /**
- * Acting as another user (`kubectl --as`), decided as kube-apiserver's impersonation filter does: behind Stonegate it
- * sees Stonegate's right to impersonate, not the caller's. Reserved names are refused before any review, since an
- * administrator of a tenant may impersonate every name as far as the tenant's rules are concerned.
+ * Acting as another user (`kubectl --as`), decided as kube-apiserver's impersonation filter does: behind
+ * Stonegate it sees Stonegate's right to impersonate, not the caller's. Reserved names are refused before any
+ * review, since an administrator of a tenant may impersonate every name as far as the tenant's rules are
+ * concerned.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 
@@ -44,9 +45,9 @@ const AUTHENTICATED = 'system:authenticated';
 
 /**
  * @returns the user that the request's headers name; undefined if they name none
- * @throws StatusError ImpersonationForbidden, IdentityUnusable or RequestMalformed for what no user may ask for,
- *   HeadersTooLarge for too many values, TenantRateExceeded, AccessDenied for what the caller may not impersonate, and as
- *   the reviewer does
+ * @throws StatusError ImpersonationForbidden, IdentityUnusable or RequestMalformed for what no user may ask
+ *   for, HeadersTooLarge for too many values, TenantRateExceeded, AccessDenied for what the caller may not
+ *   impersonate, and as the reviewer does
  */
 export async function resolveImpersonatedUser(
   scoped: Scoped,
@@ -89,8 +90,8 @@ function impossible(why: string): StatusError {
 }
 
 /**
- * As the API server does: the mode that last succeeded for this caller first, then the others in their order. The error
- * is the first mode's.
+ * As the API server does: the mode that last succeeded for this caller first, then the others in their order.
+ * The error is the first mode's.
  *
  * @throws StatusError AccessDenied, TenantRateExceeded, and as the reviewer does
  */
@@ -120,8 +121,8 @@ async function assertAllowed(
 }
 
 /**
- * One review after the other, up to the first refusal: a caller without the right costs one review, and a request never
- * holds more than one connection to the API server.
+ * One review after the other, up to the first refusal: a caller without the right costs one review, and a
+ * request never holds more than one connection to the API server.
  *
  * @returns undefined if the caller has all rights
  */

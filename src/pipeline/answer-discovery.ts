@@ -1,7 +1,8 @@
 /**
- * A tenant's discovery documents: fetched as Stonegate itself, reduced to what the tenant may see, completed by what
- * the system tenant shares with all, and cached for seconds, since a kubectl without a cache asks some forty in a row.
- * The user's identity is not on these requests, so their paths are a closed list (`tenancy/discovery-paths.ts`).
+ * A tenant's discovery documents: fetched as Stonegate itself, reduced to what the tenant may see, completed
+ * by what the system tenant shares with all, and cached for seconds, since a kubectl without a cache asks
+ * some forty in a row. The user's identity is not on these requests, so their paths are a closed list
+ * (`tenancy/discovery-paths.ts`).
  */
 import type { TenantName } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -40,7 +41,6 @@ import {
   withBody,
 } from './discovery-document.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './ports.ts';
-import type { Outgoing } from './request-context.ts';
 import type { SystemDiscovery } from './system-discovery.ts';
 
 export interface DiscoveryDocumentsOptions {
@@ -63,11 +63,13 @@ export interface DiscoveryDocuments {
     signal: AbortSignal,
   ): Promise<UpstreamResponse>;
   /**
-   * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may be older than
-   * the resource. So is one that was made while the system tenant's share in it could not be read.
+   * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may
+   * be older than the resource. So is one that was made while the system tenant's share in it could not be
+   * read.
    *
    * @returns undefined if the tenant has no such resource
-   * @throws StatusError UpstreamUnavailable (also if what the system tenant shares cannot be read), UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
+   * @throws StatusError UpstreamUnavailable (also if what the system tenant shares cannot be read),
+   *   UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
    */
   resource(
     tenant: TenantName,
@@ -159,7 +161,9 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     return own === undefined ? NOT_FOUND : withBody(answer, own);
   }
 
-  /** Arktos lists the system tenant's groups for every tenant: those versions stay that the tenant can ask for. */
+  /**
+   * Arktos lists the system tenant's groups for every tenant: the versions that a tenant can request stay.
+   */
   async function ownGroups<T extends GroupDescription>(
     tenant: TenantName,
     groups: readonly T[],
@@ -284,15 +288,12 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
 }
 
 export function createDiscoveryAnswerer(documents: DiscoveryDocuments): Answerer {
-  function answerDiscovery({ tenant, exchange }: Outgoing, route: DiscoveryRoute): Promise<UpstreamResponse> {
-    const accept = isHealth(route.path)
-      ? '*/*'
-      : discoveryForm(route.path, headerValues(exchange.headers, 'accept').join());
-    return documents.get(tenant, route, accept, exchange.signal);
-  }
-
   return {
-    answer: (outgoing) =>
-      outgoing.route.kind === 'discovery' ? answerDiscovery(outgoing, outgoing.route) : undefined,
+    answer({ route, tenant, exchange }) {
+      if (route.kind !== 'discovery') return undefined;
+      const accepted = headerValues(exchange.headers, 'accept').join();
+      const accept = isHealth(route.path) ? '*/*' : discoveryForm(route.path, accepted);
+      return documents.get(tenant, route, accept, exchange.signal);
+    },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Responds to requests for Stonegate's own API: who the client is, and how a request would be decided. The body of an
- * explanation holds a credential: it is read only here, and neither logged nor audited.
+ * Responds to requests for Stonegate's own API: who the client is, and how a request would be decided. The
+ * body of an explanation holds a credential: it is read only here, and neither logged nor audited.
  */
 import type { ExplainedRequest, ExplanationRequest, SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';

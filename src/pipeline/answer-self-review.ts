@@ -1,7 +1,7 @@
 /**
- * Answers self reviews. A SelfSubjectReview is answered from the user that Stonegate would send. Other reviews are sent
- * to the API server as the user; if the user may not create them, Stonegate creates a review about the user, unless the
- * user's own token is forwarded, since by name it could be another user.
+ * Answers self reviews. A SelfSubjectReview is answered from the user that Stonegate would send. Other
+ * reviews are sent to the API server as the user; if the user may not create them, Stonegate creates a review
+ * about the user, unless the user's own token is forwarded, since by name it could be another user.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
@@ -127,8 +127,8 @@ function namesAnother(
 }
 
 /**
- * Fills in the user's own tenant; only a user of the system tenant may name another. What is kept once for the whole
- * cluster is in no tenant: a wildcard in a tenant's role does not reach it.
+ * Fills in the user's own tenant; only a user of the system tenant may name another. What is kept once for
+ * the whole cluster is in no tenant: a wildcard in a tenant's role does not reach it.
  */
 function inTenant(
   asked: AccessQuestion,

@@ -1,6 +1,6 @@
 /**
- * The last stage: Stonegate answers a request itself, opens a tunnel for it, or forwards it. A body that an admission plugin
- * has to see is read before it is forwarded.
+ * The last stage: Stonegate answers a request itself, opens a tunnel for it, or forwards it. A body that an
+ * admission plugin has to see is read before it is forwarded.
  */
 import type { TenantName } from '../api/identity.ts';
 import { isWorkload } from '../api/request-info.ts';
@@ -169,8 +169,8 @@ function upstreamRequest(
 }
 
 /**
- * The API server no longer accepts the token, so what is cached of it no longer counts. Behind `proxy` the 401 is a
- * workload's.
+ * The API server no longer accepts the token, so what is cached of it no longer counts. Behind `proxy` the
+ * 401 is a workload's.
  */
 export function forgetRefusedToken(
   { sender, identity, info }: Outgoing,
@@ -211,8 +211,9 @@ export function isRefusalOfStonegate(error: unknown): boolean {
 }
 
 /**
- * A long-running request from its decision to its end. As soon as its response has begun it refers to nothing of the
- * configuration that decided it: after a reload, thousands of open watches must not keep the previous pipeline alive.
+ * A long-running request from its decision to its end. As soon as its response has begun it refers to nothing
+ * of the configuration that decided it: after a reload, thousands of open watches must not keep the previous
+ * pipeline alive.
  */
 export class StreamDelivery implements RelayHooks {
   readonly #context: RequestContext;

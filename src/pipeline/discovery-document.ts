@@ -67,7 +67,9 @@ export function groupVersionOf(path: string): GroupVersion | undefined {
 
 export const nameOf = ({ group, version }: GroupVersion): string => `${group}/${version}`;
 
-/** @throws StatusError UpstreamUnavailable if the document cannot be read: what is not reduced is not shown */
+/**
+ * @throws StatusError UpstreamUnavailable if the document cannot be read: what is not reduced is not shown
+ */
 export function documentOf<T>(
   { headers, body }: UpstreamResponse,
   read: (document: unknown) => T | undefined,

@@ -1,7 +1,7 @@
 /**
- * The rights that kube-apiserver requires of a user who impersonates another, in its order. A server with constrained
- * impersonation tries a narrow mode before the legacy verb `impersonate`: the narrow mode also requires the right to
- * make this very request while impersonating.
+ * The rights that kube-apiserver requires of a user who impersonates another, in its order. A server with
+ * constrained impersonation tries a narrow mode before the legacy verb `impersonate`: the narrow mode also
+ * requires the right to make this very request while impersonating.
  * https://kep.k8s.io/5284; k8s.io/apiserver, pkg/endpoints/filters/impersonation
  */
 import type { RequestInfo } from '../api/request-info.ts';
@@ -72,7 +72,8 @@ function isEmpty(object: object): boolean {
 }
 
 /**
- * @param constrained whether the server has constrained impersonation, which also changed the order of the legacy mode
+ * @param constrained whether the server has constrained impersonation, which also changed the order of the
+ *   legacy mode
  * @returns in the order in which they are reviewed
  */
 export function rightsFor(
@@ -153,8 +154,8 @@ function authenticationRight(
 const MAX_CALLERS = 10_000;
 
 /**
- * Which mode last succeeded for each caller. A caller usually needs one mode only, so it is tried first, as the API server
- * does. The order changes the number of reviews and the error, never the decision.
+ * Which mode last succeeded for each caller. A caller usually needs one mode only, so it is tried first, as
+ * the API server does. The order changes the number of reviews and the error, never the decision.
  */
 export class LastModes {
   readonly #modes = new Map<string, ImpersonationMode>();

@@ -1,6 +1,6 @@
 /**
- * Reads the bodies that an admission plugin has to see before they are forwarded. The body is read whole, bounded in
- * size, time and memory; what is forwarded is exactly what the plugins have seen.
+ * Reads the bodies that an admission plugin has to see before they are forwarded. The body is read whole,
+ * bounded in size, time and memory; what is forwarded is exactly what the plugins have seen.
  */
 import type { BodyAdmission, InspectedRequest, UserAnswer } from '../admission/body-admission.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -34,8 +34,8 @@ export interface Inspected {
 export interface BodyInspection {
   /**
    * @returns undefined, at once, if the body need not be read: nearly always
-   * @throws StatusError MediaTypeUnsupported, BodyTooLarge, BodyTimeout, BodyMalformed, TenantRateExceeded, and as the
-   *   plugins do
+   * @throws StatusError MediaTypeUnsupported, BodyTooLarge, BodyTimeout, BodyMalformed, TenantRateExceeded,
+   *   and as the plugins do
    */
   inspect(outgoing: Outgoing): Promise<Inspected> | undefined;
 }

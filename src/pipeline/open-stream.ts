@@ -1,6 +1,6 @@
 /**
- * Long-running requests between the pipeline and their registry: opened as soon as their user is known and before
- * anything is sent for them, and validated again while they last, by the same stages as a new request.
+ * Long-running requests between the pipeline and their registry: opened as soon as their user is known and
+ * before anything is sent for them, and validated again while they last, by the same stages as a new request.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity } from '../api/identity.ts';
@@ -27,8 +27,8 @@ export function openStream(scoped: Scoped, streams: StreamRegistry): void {
 }
 
 /**
- * Ends the streams that a new request with the credential would not be: refused, or of another tenant, user or group.
- * What the user may do, the API server decided when each stream began.
+ * Ends the streams that a new request with the credential would not be: refused, or of another tenant, user
+ * or group. What the user may do, the API server decided when each stream began.
  *
  * @throws StatusError if it cannot be known now
  */

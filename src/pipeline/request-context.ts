@@ -1,6 +1,7 @@
 /**
- * The one object of a request: the stages fill it, audit, metrics and log read it. Each stage takes it under the type that
- * the stage before established and returns a narrower one, so that forwarding without an authenticated user does not compile.
+ * The one object of a request: the stages fill it, audit, metrics and log read it. Each stage takes it under
+ * the type that the stage before established and returns a narrower one, so that forwarding without an
+ * authenticated user does not compile.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
@@ -39,9 +40,14 @@ export interface Scoped extends Authenticated {
   /** What the credential alone proves; `identity` also has the roles that count for this request. */
   readonly proven: Identity;
   readonly tenant: TenantName;
-  /** The user of the credential, with the extras that Stonegate may not impersonate: independent of its current rights. */
+  /**
+   * The user of the credential, with the extras that Stonegate may not impersonate: independent of its
+   * current rights.
+   */
   readonly named: UserInfo;
-  /** The user as the API server is to know them: of the credential, or the one that the request impersonates. */
+  /**
+   * The user as the API server is to know them: of the credential, or the one that the request impersonates.
+   */
   readonly user: UserInfo;
   /** The user of the credential, if the request impersonates another (`kubectl --as`). */
   readonly impersonator?: UserInfo;
@@ -59,7 +65,10 @@ export interface Routed extends Authorized {
 }
 
 export interface Outgoing extends Routed {
-  /** The client's headers, cleaned, with the user's identity on them unless the client's own token is forwarded. */
+  /**
+   * The client's headers, cleaned, with the user's identity on them unless the client's own token is
+   * forwarded.
+   */
   readonly upstreamHeaders: HeaderList;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Reads a request line as kube-apiserver's RequestInfoFactory does, with the tenant segment as Arktos has it.
- * This one parse decides for authorization and for forwarding. Keywords are compared raw, which is sound because
- * `path-rules.ts` refuses every escape of an unreserved character.
+ * This one parse decides for authorization and for forwarding. Keywords are compared raw, which is sound
+ * because `path-rules.ts` refuses every escape of an unreserved character.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/request#RequestInfoFactory.NewRequestInfo
  */
 import type { TenantName } from '../api/identity.ts';
@@ -152,7 +152,10 @@ function resourceRequest(
   return longRunning === undefined ? info : { ...info, longRunning };
 }
 
-/** @throws StatusError RequestMalformed for what is no tenant's name: it would mean something else in other paths */
+/**
+ * @throws StatusError RequestMalformed for what is no tenant's name: it would mean something else in other
+ *   paths
+ */
 function tenantOf(segment: string): TenantName {
   const name = decodeSegment(segment);
   if (isTenantName(name)) return name;
@@ -180,14 +183,20 @@ function verbAndName(verb: string, name: string, query: string): { verb: string;
   return { verb: isWatch(query) ? 'watch' : 'list', name: selectedIn(query) };
 }
 
-/** @throws StatusError RequestMalformed for letters that releases of the API server fold differently (`falſe`) */
+/**
+ * @throws StatusError RequestMalformed for letters that releases of the API server fold differently
+ *   (`falſe`)
+ */
 function isWatch(query: string): boolean {
   const value = firstParameter(query, 'watch');
   if (value !== undefined && !ASCII.test(value)) throw malformedQuery('its "watch" is not printable ASCII');
   return isSet(value);
 }
 
-/** The name that the selector asks for; none if the API server cannot read all the options, as it then drops them. */
+/**
+ * The name that the selector asks for; none if the API server cannot read all the options, as it then drops
+ * them.
+ */
 function selectedIn(query: string): string {
   const selector = firstParameter(query, 'fieldSelector');
   if (selector === undefined || !NUMBERS.every((name) => isNumber(firstParameter(query, name)))) return '';
@@ -203,7 +212,9 @@ function isNumber(value: string | undefined): boolean {
   return BigInt.asIntN(64, number) === number;
 }
 
-/** A boolean parameter as apimachinery converts it: anything but `false` and `0` is true, nothing at all too. */
+/**
+ * A boolean parameter as apimachinery converts it: anything but `false` and `0` is true, nothing at all too.
+ */
 function isSet(parameter: string | undefined): boolean {
   const value = parameter?.toLowerCase();
   return value !== undefined && value !== 'false' && value !== '0';
@@ -232,8 +243,8 @@ const TERMS = /(?:\\[\s\S]?|[^\\,])+/g;
 const VALUE = /^(?:\\[\\,=]|[^\\,=])*$/;
 
 /**
- * The API server looks at the terms in the order of their bytes. Only those for the name are compared, since the selector
- * comes from clients that are not known yet and may have very many terms.
+ * The API server looks at the terms in the order of their bytes. Only those for the name are compared, since
+ * the selector comes from clients that are not known yet and may have very many terms.
  *
  * @returns undefined if the selector is malformed, asks for no exact name, or for one that is no path segment
  */

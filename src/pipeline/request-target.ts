@@ -1,7 +1,8 @@
 /**
- * Which request targets are read at all. The API server decides on the decoded path and Go's reading of the query, Stonegate
- * on the raw ones, so every spelling on which two readers could disagree is refused: then one parse serves authorization
- * and forwarding. RFC 3986 §2.3, §3.3, §6.2.2; RFC 9112 §3.2; https://pkg.go.dev/net/url#ParseQuery
+ * Which request targets are read at all. The API server decides on the decoded path and Go's reading of the
+ * query, Stonegate on the raw ones, so every spelling on which two readers could disagree is refused: then
+ * one parse serves authorization and forwarding. RFC 3986 §2.3, §3.3, §6.2.2; RFC 9112 §3.2;
+ * https://pkg.go.dev/net/url#ParseQuery
  */
 import { StatusError } from '../errors/status-error.ts';
 
@@ -14,7 +15,10 @@ export interface RequestTarget {
 const PRINTABLE_ASCII = /^[\x21-\x7e]+$/;
 const ESCAPE = /%([0-9A-Fa-f]{2})/g;
 const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
-/** What nobody escapes who has nothing to hide: unreserved characters, both slashes, the escape itself, controls. */
+/**
+ * What nobody escapes who has nothing to hide: unreserved characters, both slashes, the escape itself,
+ * controls.
+ */
 const NEVER_ESCAPED = /[A-Za-z0-9\-._~/\\%\p{Cc}]/u;
 const DOT_SEGMENT = /^\.\.?$/;
 
@@ -70,8 +74,8 @@ export function decodeSegment(segment: string): string {
 }
 
 /**
- * A piece of what follows a `proxy` subresource: it belongs to the server behind the API server and passes as it
- * is, save dot segments, which could lead out of what was authorized.
+ * A piece of what follows a `proxy` subresource: it belongs to the server behind the API server and passes as
+ * it is, save dot segments, which could lead out of what was authorized.
  *
  * @throws StatusError RequestMalformed
  */

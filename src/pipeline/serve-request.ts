@@ -1,6 +1,7 @@
 /**
- * Serves a request: runs the stages in order. Each takes the type that the previous one established. Whatever a stage throws
- * becomes a Kubernetes Status, and the observers see every request; `docs/lifecycle.md` shows the Status of each exit.
+ * Serves a request: runs the stages in order. Each takes the type that the previous one established. Whatever
+ * a stage throws becomes a Kubernetes Status, and the observers see every request; `docs/lifecycle.md` shows
+ * the Status of each exit.
  */
 import type { InFlight } from '../lib/in-flight.ts';
 import {
@@ -30,8 +31,9 @@ import {
 } from './stages.ts';
 
 /**
- * Done when the response is complete. Rejects only if the request cannot be received or its refusal cannot be written. Most
- * stages return at once: only a promise is awaited, since each `await` costs as much as a stage.
+ * Done when the response is complete. Rejects only if the request cannot be received or its refusal cannot be
+ * written. Most stages return at once: only a promise is awaited, since each `await` costs as much as a
+ * stage.
  */
 export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Promise<void> {
   const context = receive(exchange, pipeline);

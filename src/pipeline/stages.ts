@@ -1,6 +1,7 @@
 /**
- * The stages of a request but the last, each a function from the type that the previous stage established to a narrower one.
- * `serve-request.ts` runs them to serve a request, `explain-request.ts` to explain one; neither decides anything itself.
+ * The stages of a request but the last, each a function from the type that the previous stage established to
+ * a narrower one. `serve-request.ts` runs them to serve a request, `explain-request.ts` to explain one;
+ * neither decides anything itself.
  */
 import type { AdmissionPlugin } from '../admission/admission.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
@@ -103,8 +104,8 @@ function authenticated(
 }
 
 /**
- * If the credential names no scope, the roles that count for this request are looked up here: which these are depends on
- * the tenant.
+ * If the credential names no scope, the roles that count for this request are looked up here: which these are
+ * depends on the tenant.
  *
  * @throws StatusError TenantUnknown, IdentityReserved, IdentityUnusable, KeystoneUnavailable
  */
@@ -139,8 +140,8 @@ function scoped(
 }
 
 /**
- * What a request is about in Keystone's terms, for users whose roles are looked up. It follows from the one parse that also
- * decides authorization and forwarding.
+ * What a request is about in Keystone's terms, for users whose roles are looked up. It follows from the one
+ * parse that also decides authorization and forwarding.
  *
  * @param tenant the identity's own
  */
@@ -160,8 +161,8 @@ export function roleScopeOf(
 }
 
 /**
- * Creates what the user's project lacks before the API server is asked about the user. If that fails, the API server refuses
- * the request.
+ * Creates what the user's project lacks before the API server is asked about the user. If that fails, the API
+ * server refuses the request.
  *
  * @returns undefined if nothing is provisioned on request
  */
@@ -219,8 +220,8 @@ export function limit({ tenant }: Authorized, { limitTenant }: Stages): void {
 }
 
 /**
- * Stonegate's own API comes before the mode's: it is the same in all of them and is never forwarded. With a client's own token
- * only paths of its tenant are requested.
+ * Stonegate's own API comes before the mode's: it is the same in all of them and is never forwarded. With a
+ * client's own token only paths of its tenant are requested.
  *
  * @throws StatusError PathForbidden, NotFound, MethodNotAllowed
  */

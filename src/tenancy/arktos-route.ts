@@ -1,7 +1,7 @@
 /**
- * Where a request goes on an Arktos API server. An impersonated user's short path would be read in the tenant of
- * the impersonator, so the tenant's full path is always written out; cluster-scoped resources have no full path.
- * The tenant goes into the raw path, byte for byte, so that nothing is decoded and encoded anew.
+ * Where a request goes on an Arktos API server. An impersonated user's short path would be read in the tenant
+ * of the impersonator, so the tenant's full path is always written out; cluster-scoped resources have no full
+ * path. The tenant goes into the raw path, byte for byte, so that nothing is decoded and encoded anew.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
@@ -11,7 +11,9 @@ import { discoveryPath, discoveryQuery } from './discovery-paths.ts';
 import { selfReviewOf } from './self-review.ts';
 import type { Route } from './tenancy-mode.ts';
 
-/** All that Arktos keeps once for the whole cluster, as `group/resource`; everything else belongs to tenants. */
+/**
+ * All that Arktos keeps once for the whole cluster, as `group/resource`; everything else belongs to tenants.
+ */
 export const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   '/nodes',
   '/tenants',
@@ -119,7 +121,10 @@ export function isBuiltIn(group: string, resource: string): boolean {
   return group === '' || group === 'stonegate.dev' || BY_GROUP.get(group)?.has(resource) === true;
 }
 
-/** Up to the tenant's name and behind it. `tenants/T`, `…/status` and `…/finalize` are the Tenant object itself. */
+/**
+ * Up to the tenant's name and behind it. `tenants/T`, `…/status` and `…/finalize` are the Tenant object
+ * itself.
+ */
 const FULL_PATH =
   /^\/(?:api|apis\/[^/]+)\/[^/]+\/(?:watch\/)?tenants\/([^/]+)\/(?!(?:status|finalize)(?:\/|$))[^/]/;
 

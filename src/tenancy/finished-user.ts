@@ -1,7 +1,7 @@
 /**
- * The last look at a user before the API server is told to believe in them, the same for every tenancy mode:
- * nothing from outside may become one of the cluster's own users, groups or attributes. Refused, never silently
- * dropped: a person who loses a group without a word loses rights at random.
+ * The last check of a user before it is sent to the API server, the same for every tenancy mode: nothing from
+ * outside may become one of the cluster's own users, groups or attributes. Such input is refused, never
+ * dropped silently: a user who lost a group unnoticed would lose rights at random.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
@@ -24,8 +24,8 @@ export interface Addition {
 }
 
 /**
- * @throws StatusError IdentityReserved for what belongs to the cluster or to Stonegate, IdentityUnusable for what
- *   would arrive as something else
+ * @throws StatusError IdentityReserved for what belongs to the cluster or to Stonegate, IdentityUnusable for
+ *   what would arrive as something else
  */
 export function finishedUser(identity: Identity, addition: Addition): UserInfo {
   assertUserName(identity, addition);

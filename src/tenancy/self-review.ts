@@ -1,6 +1,6 @@
 /**
- * Recognises the questions a user may ask about themselves. `kubectl auth can-i` and `kubectl auth whoami` ask
- * them. https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
+ * Recognises the questions a user may ask about themselves. `kubectl auth can-i` and `kubectl auth whoami`
+ * ask them. https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 import type {
   NonResourceRule,

@@ -1,6 +1,6 @@
 /**
- * Tenancy mode `shared`: one ordinary Kubernetes cluster for everybody. Paths stay as they are; the tenant shows
- * in user name, groups and extra, and bindings decide.
+ * Tenancy mode `shared`: one ordinary Kubernetes cluster for everybody. Paths stay as they are; the tenant
+ * shows in user name, groups and extra, and bindings decide.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
@@ -12,7 +12,7 @@ import { nameBelow, serviceAccountOf } from './impersonation-target.ts';
 import { selfReviewOf } from './self-review.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
 import { NO_TENANT } from './tenant-name.ts';
-import { escapeNamePart, personalName } from './user-name.ts';
+import { escapeNamePart, nameInDomain } from './user-name.ts';
 
 export interface SharedOptions {
   /** Keystone domain name → tenant. */
@@ -34,7 +34,7 @@ export function createSharedMode({
 
   function nameOf({ subject }: NamedIdentity): string {
     if (subject.kind === 'claim') return subject.name;
-    return `${prefixOf(subject.userDomain.name)}${personalName(subject)}`;
+    return `${prefixOf(subject.userDomain.name)}${nameInDomain(subject)}`;
   }
 
   /** What the names of a Keystone domain's users begin with. */

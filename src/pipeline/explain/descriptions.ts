@@ -1,6 +1,6 @@
 /**
- * What the stages established, for an operator: in words, and as data. Header values are shown of the identity and of what
- * Stonegate writes itself only, since any other may hold a secret.
+ * What the stages established, for an operator: in words, and as data. Header values are shown of the
+ * identity and of what Stonegate writes itself only, since any other may hold a secret.
  */
 import type { Identity } from '../../api/identity.ts';
 import { FERNET_START } from '../../api/keystone-v3.ts';

@@ -1,7 +1,7 @@
 /**
- * Explains how a request would be decided: runs the stages that serve requests, without `provision` and the last, and records
- * what each decided. Nothing is forwarded or provisioned. What the stages ask of Keystone, an issuer or the API server they
- * ask here too, and it counts against the tenant's limit.
+ * Explains how a request would be decided: runs the stages that serve requests, without `provision` and the
+ * last, and records what each decided. Nothing is forwarded or provisioned. What the stages ask of Keystone,
+ * an issuer or the API server they ask here too, and it counts against the tenant's limit.
  */
 import { PassThrough, Readable } from 'node:stream';
 import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
@@ -153,7 +153,7 @@ export function describedExchange(
     httpVersion: '1.1',
     peerAddress,
     body: Readable.from([]),
-    response: NOBODY,
+    response: NO_RESPONSE,
     signal,
     ...(upgrade !== undefined && {
       upgrade: { protocol: upgrade.toLowerCase(), socket: new PassThrough(), head: Buffer.alloc(0) },
@@ -166,16 +166,16 @@ function asSent(value: string): string {
   return Buffer.from(value, 'utf8').toString('latin1');
 }
 
-function nobody(): never {
+function unused(): never {
   throw new Error('a request that is only explained cannot be answered');
 }
 
-const NOBODY: ResponseWriter = {
+const NO_RESPONSE: ResponseWriter = {
   headersSent: false,
   closed: false,
-  writeHead: nobody,
-  write: nobody,
-  onDrain: nobody,
-  end: nobody,
-  destroy: nobody,
+  writeHead: unused,
+  write: unused,
+  onDrain: unused,
+  end: unused,
+  destroy: unused,
 };

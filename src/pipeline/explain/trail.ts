@@ -1,6 +1,7 @@
 /**
- * What an explanation records: how each stage ended, what each authenticator, authorizer and admission plugin said, and
- * whether the API server would allow the request. Text from outside passes through `told`, so that no credential is shown.
+ * What an explanation records: how each stage ended, what each authenticator, authorizer and admission plugin
+ * said, and whether the API server would allow the request. Text from outside passes through `told`, so that
+ * no credential is shown.
  */
 import {
   type ExplainedPart,

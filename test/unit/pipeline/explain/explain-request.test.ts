@@ -4,7 +4,7 @@ import type { SubjectAccessReviewStatus } from '../../../../src/api/authorizatio
 import type { ExplainedRequest, Explanation, StageName } from '../../../../src/api/stonegate-v1alpha1.ts';
 import { StatusError, unauthorized } from '../../../../src/errors/status-error.ts';
 import type { Pipeline } from '../../../../src/pipeline/delivery.ts';
-import { createExplain } from '../../../src/pipeline/explain/explain-request.ts';
+import { createExplain } from '../../../../src/pipeline/explain/explain-request.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { alice, fakePipeline, openMode } from '../../../support/fake-pipeline.ts';
 import { claimIdentity, keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
