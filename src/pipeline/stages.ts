@@ -46,7 +46,7 @@ import {
 } from './request-context.ts';
 import { readRequestInfo } from './request-info.ts';
 
-/** What the stages decide by; built once for a configuration. */
+/** What the stages decide by; built once for a configuration, in `app/pipeline.ts`. */
 export interface Stages {
   readonly clock: Clock;
   readonly random: Random;

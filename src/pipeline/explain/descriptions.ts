@@ -115,8 +115,8 @@ export function actingWords({ user, impersonator }: Scoped): string {
 
 type Route = Outgoing['route'];
 
-/** Whether anything goes to the API server as the person, as opposed to as Stonegate or not at all. */
-export function goesAsPerson(route: Route): boolean {
+/** Whether anything goes to the API server as the user, as opposed to as Stonegate or not at all. */
+function goesAsUser(route: Route): boolean {
   if (route.kind === 'self-review') return route.review !== 'subject';
   return route.kind === 'forward';
 }
@@ -133,7 +133,7 @@ export function sentWords({ route, upstreamHeaders }: Outgoing): string {
     case 'forward':
       return `${upstreamHeaders.length} header fields would be sent, the identity among them`;
     case 'self-review':
-      return goesAsPerson(route) ? 'a question to the API server would carry the identity' : NOTHING_SENT;
+      return goesAsUser(route) ? 'a question to the API server would carry the identity' : NOTHING_SENT;
     case 'discovery':
     case 'own-api':
       return NOTHING_SENT;
@@ -198,7 +198,7 @@ export function sentOf(
   if (route.kind === 'self-review' && route.review === 'subject') return {};
   const query = route.query === '' ? '' : `?${told(route.query)}`;
   const upstreamPath = `${told(route.path)}${query}`;
-  if (!goesAsPerson(route)) return { upstreamPath };
+  if (!goesAsUser(route)) return { upstreamPath };
   return { upstreamPath, headers: upstreamHeaders.map(([name, value]) => shownHeader(name, value)) };
 }
 

@@ -140,7 +140,7 @@ export interface Asker {
   readonly signal: AbortSignal;
 }
 
-export function describedExchange(
+function describedExchange(
   { request, token }: ExplanationRequest['spec'],
   { peerAddress, signal }: Asker,
 ): Exchange {
