@@ -143,7 +143,7 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
     const { code, stdout, stderr } = await during(pods, desk, 'cancel');
     t.not(code, 0);
     t.equal(stdout, '');
-    t.match(stderr, 'the login was refused or cancelled at the provider (access_denied: the person said no)');
+    t.match(stderr, 'the login was refused or cancelled at the provider (access_denied: the user said no)');
     t.equal(desk.opened, 1, 'though kubectl asks five times');
   });
 });

@@ -103,7 +103,6 @@ async function works({ ask }: RunningStonegate, token: string, t: Test, meanwhil
 }
 
 // All of it is done by hundreds of requests at once, in one process.
-t.setTimeout(120_000);
 
 t.test('three hundred uploads of one tenant that never end keep no other tenant waiting', async (t) => {
   const { stonegate, alice, bob, attacker, arrived } = await start(t);

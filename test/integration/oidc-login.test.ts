@@ -142,7 +142,7 @@ t.test('the person cancels at the provider', async (t) => {
   const { source } = await scene(t);
   const terminal = withBrowser(t, 'cancel');
   await t.rejects(source().obtain(terminal, undefined), {
-    message: /the login was refused or cancelled at the provider \(access_denied: the person said no\)/,
+    message: /the login was refused or cancelled at the provider \(access_denied: the user said no\)/,
   });
   t.match((await terminal.page()).text, 'Not logged in');
 });

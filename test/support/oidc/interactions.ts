@@ -24,7 +24,7 @@ export async function answerInteraction(
   if (request.method !== 'POST') return form(response, 200, '');
   const given = new URLSearchParams(await text(request));
   if (given.has('abort')) {
-    const refusal = { error: 'access_denied', error_description: 'the person said no' };
+    const refusal = { error: 'access_denied', error_description: 'the user said no' };
     return provider.interactionFinished(request, response, refusal);
   }
   const name = given.get('user') ?? '';

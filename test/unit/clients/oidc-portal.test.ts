@@ -55,7 +55,7 @@ t.test('a person who says no is told so in the provider’s words', async (t) =>
   const { login, walk } = await setUp(t);
   const { callback, transaction } = await walk('cancel');
   const result = await login.finish(callback, transaction);
-  t.match(result, { refused: /refused or cancelled.*the person said no/ });
+  t.match(result, { refused: /refused or cancelled.*the user said no/ });
 });
 
 t.test('a code of another browser’s sign-in is refused', async (t) => {
