@@ -1,6 +1,6 @@
 /**
- * The portal in a real browser, with a real OpenID provider and the stand-in Keystone. Screenshots are written to
- * `artefacts/portal`.
+ * The portal in a real browser, with a real OpenID provider and the stand-in Keystone. Screenshots are
+ * written to `artefacts/portal`.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Requests of many people over few connections: whatever the people, the server and the network do, in whatever order,
- * everybody is told their own answer and nobody else's, and of exactly one end of it.
+ * Requests of many users over few connections: whatever the users, the server and the network do, in any
+ * order, each user gets the response to their own request, no other, and is told of exactly one end of it.
  */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -151,7 +151,7 @@ class World {
     }
   }
 
-  /** Everybody goes on, and each request that has come is answered. */
+  /** KubectlUsers goes on, and each request that has come is answered. */
   async answerAll(): Promise<void> {
     for (const { recorder } of this.askers) recorder.errand?.resume();
     for (let where = 0; where < MAX_CONNECTIONS; where += 1) await this.#reply('whole', where, 1_000);
@@ -218,7 +218,7 @@ function check({ target, recorder, abandoned }: Asker): void {
     assert.ok(told.filter((each) => each === once).length <= 1, told.join());
 }
 
-t.test('everybody is told of their own answer, and of one end', async (t) => {
+t.test('each request gets its own response, and one end of it', async (t) => {
   let ended = 0;
   let failed = 0;
   const steps = fc.array(step, { minLength: 5, maxLength: 60, size: 'max' });

@@ -1,5 +1,5 @@
 /**
- * The pages on which a provider asks who somebody is and whether a client may know it: one form for both, and a way to
+ * The pages on which a provider asks for login and consent: one form for both, and a way to
  * say no. Checking passwords is ours, the rest is `oidc-provider`'s.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';

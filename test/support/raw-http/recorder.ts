@@ -1,5 +1,5 @@
 /**
- * Somebody who wants an answer and writes down what is told.
+ * A caller that records its response.
  */
 import type { HeaderField } from '../../../src/lib/header-list.ts';
 import type { Arrived } from '../../../src/upstream/arrived.ts';
@@ -17,7 +17,7 @@ export class Recorder implements AnswerHandler {
   error: Error | undefined;
   /** What else is done when something is told. */
   on: (told: Told) => void = () => undefined;
-  /** For whoever has to steer it. */
+  /** For a test that controls it. */
   errand: Errand | undefined;
   readonly #ended = Promise.withResolvers<void>();
 
