@@ -3,21 +3,26 @@
  * holds the admin listener and speaks for all; each worker is a whole Stonegate but for that.
  */
 import cluster from 'node:cluster';
-import { type CommandIO, EXIT, runCommand, UsageError } from '../cli/command.ts';
-import { type LoadedConfiguration, loadConfiguration, systemSources, type Watched } from '../config/load.ts';
-import { formatProblem } from '../config/problem.ts';
-import { systemClock } from '../lib/clock.ts';
-import { systemRandom } from '../lib/random.ts';
-import { createLogger } from '../observability/log.ts';
-import { aggregateMetrics } from '../observability/metrics.ts';
-import { createAdminListener } from '../server/admin.ts';
-import { onStopSignal } from '../server/shutdown.ts';
-import { servePrimary } from '../server/worker-channel.ts';
-import { runPrimary, workerCount } from '../server/workers.ts';
-import { type App, createApp } from './app.ts';
-import { countBuffersWithHeap } from './garbage-collection.ts';
-import { startFailure } from './start-failure.ts';
-import { exitAtOnce, StartLimit } from './start-limit.ts';
+import { type CommandIO, EXIT, runCommand, UsageError } from '../../cli/command.ts';
+import {
+  type LoadedConfiguration,
+  loadConfiguration,
+  systemSources,
+  type Watched,
+} from '../../config/load.ts';
+import { formatProblem } from '../../config/problem.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { systemRandom } from '../../lib/random.ts';
+import { createLogger } from '../../observability/log.ts';
+import { aggregateMetrics } from '../../observability/metrics.ts';
+import { createAdminListener } from '../../server/admin.ts';
+import { onStopSignal } from '../../server/shutdown.ts';
+import { servePrimary } from '../../server/worker-channel.ts';
+import { runPrimary, workerCount } from '../../server/workers.ts';
+import { type App, createApp } from '../app.ts';
+import { countBuffersWithHeap } from '../garbage-collection.ts';
+import { startFailure } from '../start-failure.ts';
+import { exitAtOnce, StartLimit } from '../start-limit.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE
 

@@ -24,12 +24,10 @@ import type { RequestProvisioning } from '../bindings/on-request.ts';
 import { createDocumentCache } from '../cache/document-cache.ts';
 import { DocumentChanges } from '../cache/document-changes.ts';
 import { createAccessReviewer } from '../clients/kube-apiserver.ts';
-import type { LoadedConfiguration } from '../config/load.ts';
 import { createBodyMemory } from '../flowcontrol/body-memory.ts';
 import type { StreamCredential } from '../flowcontrol/open-stream.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { createTenantLimit } from '../flowcontrol/tenant-limit.ts';
-import { InFlightCounter } from '../lib/in-flight.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import { createDiscoveryAnswerer } from '../pipeline/answer-discovery.ts';
 import { createExplanationAnswerer } from '../pipeline/answer-explanation.ts';
@@ -51,21 +49,23 @@ import { writeStatus } from '../server/status-writer.ts';
 import { rememberedMode } from '../tenancy/remembered-mode.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import type { Adapters } from './adapters.ts';
-import { authenticatorsOf } from './authenticators-of.ts';
-import type { Surroundings } from './made-of.ts';
-import { roleLookupOf } from './role-lookup-of.ts';
-import { tenancyModeOf } from './tenancy-mode-of.ts';
+import { createAuthentication } from './authenticators.ts';
+import type { Build } from './build.ts';
+import { createShared } from './cache.ts';
+import { createRoles } from './keystone.ts';
+import { createTenancyMode } from './tenancy-mode.ts';
+import { createOwnRights, createOwnUpstream } from './upstream.ts';
 
-export interface BuiltPipeline {
+export interface ConfiguredPipeline {
+  /** Serves a request of a client of the API. */
   serve(exchange: Exchange): Promise<void>;
   /** Validates a credential of open streams again; see `recheckStreams`. */
   recheck(credential: StreamCredential): Promise<void>;
-  readonly undecided: InFlightCounter;
   readonly authentication: ReadinessCheck;
-  /** Without the last: for whoever only wants to know what would happen. */
   readonly stages: Stages;
   readonly explain: Explain;
+  /** Clears what is cached of credentials in this process. */
+  clear(): void;
 }
 
 /** What all tenants' discovery documents may take together. */
@@ -86,32 +86,31 @@ const INSPECTED_BYTES = { totalBytes: 128 * 1024 * 1024, tenantBytes: 16 * 1024 
 /** The longest request to explain one, a token of some 16 kB in it. */
 const EXPLANATION_BYTES = 256 * 1024;
 
-/**
- * @param observer sees every request
- * @param streams those of the process
- * @param provisioning makes what people need when they come; absent where nothing is made then
- */
-export function pipelineOf(
-  loaded: LoadedConfiguration,
-  adapters: Adapters,
-  surroundings: Surroundings,
-  observer: RequestObserver,
-  streams: StreamRegistry,
-  provisioning?: RequestProvisioning,
-): BuiltPipeline {
+export interface PipelineOptions {
+  /** Sees every request. */
+  readonly observer: RequestObserver;
+  /** Of the process. */
+  readonly streams: StreamRegistry;
+  /** Creates what a user's project lacks before the request is forwarded; undefined if that is not configured. */
+  readonly provisioning?: RequestProvisioning | undefined;
+}
+
+export function createPipeline(build: Build, options: PipelineOptions): ConfiguredPipeline {
+  const { loaded, runtime, generation } = build;
+  const { observer, streams, provisioning } = options;
   const { server, upstream: upstreamConfiguration, tenancy, authentication, limits } = loaded.configuration;
-  const { clock, random } = surroundings;
-  const mode = rememberedMode(tenancyModeOf(tenancy, authentication));
-  const upstream = adapters.upstream(loaded);
+  const { clock, random } = runtime;
+  const mode = rememberedMode(createTenancyMode(loaded.configuration));
+  const upstream = createOwnUpstream(build);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
-  const { authenticators, readiness } = authenticatorsOf(loaded, adapters, surroundings, mode);
-  const roles = roleLookupOf(loaded, adapters, mode);
+  const credentials = createAuthentication(build, mode);
+  const roles = createRoles(build, mode);
   const tenantLimit = limits.perTenant && createTenantLimit({ ...limits.perTenant, clock });
   // One for both caches: what one of them told would be news to the other.
   const changes = new DocumentChanges({
-    shared: adapters.shared(loaded),
+    shared: createShared(build).cache,
     period: tenancy.discoveryTTL,
-    ...surroundings,
+    ...runtime,
   });
   const documentCache = {
     ttl: tenancy.discoveryTTL,
@@ -121,7 +120,7 @@ export function pipelineOf(
     sizeOf: ({ body }: UpstreamResponse) => body.length,
     keep: ({ status }: UpstreamResponse) => status === 200,
     changes,
-    ...surroundings,
+    ...runtime,
   };
   const tenantDocuments = createDocumentCache<UpstreamResponse>(documentCache);
   const systemDocuments = createDocumentCache<UpstreamResponse>({
@@ -131,7 +130,7 @@ export function pipelineOf(
     keep: ({ status }: UpstreamResponse) => status === 200 || status === 404,
   });
   const system = createSystemDiscovery({
-    ...surroundings,
+    ...runtime,
     fetcher: upstream,
     cache: systemDocuments,
     ttl: tenancy.discoveryTTL,
@@ -142,17 +141,17 @@ export function pipelineOf(
     clock,
     random,
     trustedProxies: parseTrustedProxies(server.trustedProxies),
-    authenticators,
+    authenticators: credentials.authenticators,
     anonymousAccess: createAnonymousAccess(authentication.anonymous),
     mode,
-    ...(roles && { roles }),
+    ...(roles && { roles: roles.lookup }),
     ...(provisioning && { provisioning }),
     impersonation: {
       reviewer,
       extraKeys: new Set(authentication.impersonationExtraKeys),
       lastModes: new LastModes(),
     },
-    upstreamRights: adapters.upstreamRights(loaded),
+    upstreamRights: createOwnRights(build),
     authorizers: [
       createUpgradePlaces(mode),
       createTenantBoundary({ isSystem: mode.isSystem }),
@@ -183,7 +182,7 @@ export function pipelineOf(
         fetcher: upstream,
         reviewer,
         mode,
-        ...(roles && { askedAbout: createAskedAbout(roles, stages) }),
+        ...(roles && { askedAbout: createAskedAbout(roles.lookup, stages) }),
         clock,
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
@@ -199,7 +198,7 @@ export function pipelineOf(
     }),
     forwarder: upstream,
     tunneller: upstream,
-    undecided: new InFlightCounter(),
+    undecided: generation.inFlight,
     streams,
     discoveryChanged: (owner) => changes.changed(owner),
     writeStatus,
@@ -207,17 +206,20 @@ export function pipelineOf(
   return {
     serve: (exchange) => serveRequest(exchange, pipeline),
     async recheck(credential) {
-      const inFlight = pipeline.undecided.enter();
+      const inFlight = generation.inFlight.enter();
       try {
         await recheckStreams(credential, stages);
       } finally {
         inFlight.release();
       }
     },
-    undecided: pipeline.undecided,
-    authentication: readiness,
+    authentication: credentials.readiness,
     stages,
     explain,
+    clear() {
+      credentials.clear();
+      roles?.clear();
+    },
   };
 }
 

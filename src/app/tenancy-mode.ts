@@ -1,16 +1,13 @@
 /**
- * The tenancy mode that a configuration asks for.
+ * The tenancy mode of a configuration.
  */
-import type { AuthenticationConfiguration, TenancyConfiguration } from '../api/config-v1alpha1.ts';
+import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { usernamePrefixesOf } from '../config/validate-names.ts';
 import { createArktosMode } from '../tenancy/arktos.ts';
 import { createSharedMode } from '../tenancy/shared.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 
-export function tenancyModeOf(
-  tenancy: TenancyConfiguration,
-  authentication: AuthenticationConfiguration,
-): TenancyMode {
+export function createTenancyMode({ tenancy, authentication }: StonegateConfiguration): TenancyMode {
   switch (tenancy.mode) {
     case 'arktos':
       return createArktosMode(tenancy);
