@@ -1,8 +1,7 @@
 /**
- * Idle watches that have an event each within a second: what they hold of memory, with both connections
- * counted, and how long an event is on its way from the upstream's writing to the client's reading.
- * Contenders are all up with their watches, and have such seconds in turn. A machine that opens fewer in the
- * time given, or has not the files, measures with fewer.
+ * Idle watches that have an event each within a second: what they hold of memory, with both connections counted, and how long
+ * an event is on its way from the upstream's writing to the client's reading. Contenders are all up with their watches, and
+ * have such seconds in turn. A machine that opens fewer in the time given, or has not the files, measures with fewer.
  */
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -27,14 +26,11 @@ export interface WatchRow {
   /** Milliseconds, of the turns. */
   readonly p50: Spread;
   readonly p99: Spread;
-  /**
-   * The median of how much more than the pass-through's p99 it was in each turn; absent where that is not
-   * beside.
-   */
+  /** The median of how much more than the second contender's p99 it was in each turn; absent without one. */
   readonly p99Added?: number;
 }
 
-const TRANSPORTS = [
+export const TRANSPORTS = [
   { transport: 'TLS in front, plain behind', upstream: 'plain', protocol: 'http1' },
   { transport: 'TLS on both sides', upstream: 'tls', protocol: 'http1' },
   { transport: 'HTTP/2 in front, TLS behind', upstream: 'tls', protocol: 'http2' },
@@ -42,7 +38,7 @@ const TRANSPORTS = [
 const OPENING_SECONDS = 60;
 const OPENING_SECONDS_OF_MANY = 150;
 const TURNS = 9;
-/** The first turns are not counted: they contain the aftermath of opening, and just-in-time compilation. */
+/** What opening leaves behind, and programs that compile themselves: their first turns are not counted. */
 const FIRST_TURNS = 2;
 
 /** For what is late in the last turn. */
@@ -75,7 +71,8 @@ interface Watching {
   readonly idle: number;
 }
 
-async function measureWatches(
+/** Over one transport; each contender opens as many as the first did, or fewer. */
+export async function measureWatches(
   site: Site,
   contenders: readonly Contender[],
   { transport, upstream, protocol }: Way,
@@ -111,7 +108,7 @@ async function measureWatches(
         kilobytesPerWatch: (bytes - idle) / open / 1e3,
         p50: spreadOf(own.map(({ p50 }) => p50)),
         p99: spreadOf(own.map(({ p99 }) => p99)),
-        ...(contender === stonegate.name && contenders.includes(passThrough) && { p99Added: addedOf(turns) }),
+        ...(contender === stonegate.name && contenders.length === 2 && { p99Added: addedOf(turns) }),
       };
     });
   } finally {
@@ -124,7 +121,7 @@ async function opened(client: Running, patienceSeconds: number): Promise<number>
   return Number(await until(client, look, patienceSeconds * 1_000));
 }
 
-/** @param turns of Stonegate and of the pass-through */
+/** @param turns of Stonegate and of the second contender */
 function addedOf([ours = [], theirs = []]: readonly Turn[][]): number {
   return median(ours.map(({ p99 }, turn) => p99 - (theirs[turn]?.p99 ?? Number.NaN)));
 }
@@ -150,10 +147,7 @@ async function turnsOf({ client, open }: Watching): Promise<Turn[]> {
 
 const OTHER_FILES = 200;
 
-/**
- * Each watch takes a proxy two files: its client's connection and its own. Node takes all the files it is
- * let.
- */
+/** Each watch takes a proxy two files: its client's connection and its own. Node takes all the files it is let. */
 function allowedByFiles(): number {
   const [, limit] = /^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
   return limit === undefined ? Number.POSITIVE_INFINITY : Math.floor((Number(limit) - OTHER_FILES) / 2);
