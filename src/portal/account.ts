@@ -1,6 +1,6 @@
 /**
- * What the account page shows of a user: the facts of the session, and the tenant, user name and groups that the current
- * configuration derives from them, as in the API's own `selfidentity` response.
+ * What the account page shows of a user: the facts of the session, and the tenant, user name and groups that
+ * the current configuration derives from them, as in the API's own `selfidentity` response.
  */
 
 import type { SelfIdentity } from '../api/stonegate-v1alpha1.ts';

@@ -1,6 +1,6 @@
 /**
- * Audit lines are put together from texts; here each is held to the same event made as an object and written by
- * JSON.stringify, whatever strangers, Keystone and the API server have written into it.
+ * Audit lines are put together from texts; here each is held to the same event made as an object and written
+ * by JSON.stringify, whatever clients, Keystone and the API server have written into it.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -177,7 +177,7 @@ function eventOf(
   };
 }
 
-t.test('each line is what JSON.stringify would have written, whoever wrote what is in it', async () => {
+t.test('each line is what JSON.stringify would have written, whatever its source', async () => {
   const now = fc.oneof(fc.integer({ min: 0, max: 4e12 }), fc.constant(1_767_323_046_007));
   fc.assert(
     fc.property(request, now, fc.integer({ min: 100, max: 599 }), (made, at, status) => {
@@ -203,7 +203,7 @@ t.test('each line is what JSON.stringify would have written, whoever wrote what 
   );
 });
 
-t.test('what one person’s lines end with is not kept for another tenant of theirs', async (t) => {
+t.test('the end of one user’s lines is not reused for another tenant of theirs', async (t) => {
   const lines: AuditEvent[] = [];
   const log = createAuditLog({
     sink: { write: (...parts) => lines.push(JSON.parse(parts.join(''))) },

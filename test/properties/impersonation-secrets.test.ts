@@ -1,6 +1,6 @@
 /**
- * A token that a client sends in any field of impersonation, by mistake or on purpose, is in no line of the audit log or
- * of the program's log, whether the request is carried out or refused.
+ * A token that a client sends in any field of impersonation, by mistake or on purpose, is in no line of the
+ * audit log or of the program's log, whether the request is carried out or refused.
  */
 import fc from 'fast-check';
 import t from 'tap';

@@ -1,6 +1,6 @@
 /**
- * Whatever a stranger writes into the fields of impersonation, nobody acts as somebody outside their tenant, as one of
- * the cluster's own users, or with a value that was not reviewed.
+ * Whatever a client writes into the impersonation headers, no user impersonates a user outside their tenant,
+ * one of the cluster's own users, or with a value that was not reviewed.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -104,7 +104,7 @@ interface Acted {
   readonly sent: HeaderList;
 }
 
-/** @returns undefined where it is refused, or nobody is asked for */
+/** @returns undefined if it is refused, or without impersonation headers */
 async function act(mode: TenancyMode, tenant: TenantName, sent: HeaderField[]): Promise<Acted | undefined> {
   const asked: AccessAttributes[] = [];
   const caller = { username: 'the-caller', uid: '', groups: ['the-callers'], extra: { 'the-key': ['x'] } };
@@ -157,7 +157,7 @@ function prefixOf(mode: TenancyMode, tenant: string): string {
 }
 
 for (const mode of modes) {
-  t.test(`${mode.name}: nobody acts as anybody outside of their tenant`, async (t) => {
+  t.test(`${mode.name}: no user impersonates a user of another tenant`, async (t) => {
     let carriedOut = 0;
     await fc.assert(
       fc.asyncProperty(tenants, value, async (tenant, name) => {

@@ -1,6 +1,6 @@
 /**
- * The one parse agrees with the table of a real server and with another reading of the same paths, and nothing on
- * a request line makes it fail otherwise than with a Status.
+ * The one parse agrees with the table of a real server and with another reading of the same paths, and
+ * nothing on a request line makes it fail otherwise than with a Status.
  */
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
@@ -134,7 +134,7 @@ function unescapeAsGo(text: string): string | undefined {
     .replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-t.test('nothing on a request line is answered otherwise than with a Status', async (t) => {
+t.test('every refusal of a request line is a Status', async (t) => {
   const anything = fc.oneof(
     requestTarget,
     fc.string({ unit: 'binary' }).map((text) => `/${text}`),

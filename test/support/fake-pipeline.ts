@@ -1,5 +1,5 @@
 /**
- * A pipeline whose neighbours are simple enough to see through: one tenant, one person, an API server that
+ * A pipeline whose neighbours are simple enough to see through: one tenant, one user, an API server that
  * answers what the test says and remembers what it was sent.
  */
 import type { Identity, TenantName } from '../../src/api/identity.ts';

@@ -1,6 +1,6 @@
 /**
- * A request line is read as kube-apiserver reads it, or refused: request-info.tsv is what Kubernetes' own code made of random
- * ones.
+ * A request line is read as kube-apiserver reads it, or refused: request-info.tsv is what Kubernetes' own
+ * code made of random ones.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
