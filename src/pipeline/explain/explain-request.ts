@@ -74,7 +74,7 @@ export function createExplain({ stages, reviewer }: ExplainOptions): Explain {
 async function walk(received: Received, stages: Stages, trail: Trail): Promise<Outgoing | undefined> {
   try {
     const identified = await trail.stage(
-      'readRequestInfo',
+      'parseRequestInfo',
       () => parseRequestInfo(received, stages),
       ({ info }) => requestWords(info),
     );

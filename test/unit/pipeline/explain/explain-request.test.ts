@@ -111,7 +111,7 @@ t.test('names beyond ASCII are shown as they are', async (t) => {
 });
 
 const REFUSALS: readonly (readonly [StageName, string, Options])[] = [
-  ['readRequestInfo', 'RequestMalformed', { request: { method: 'GET', path: '/api//v1' } }],
+  ['parseRequestInfo', 'RequestMalformed', { request: { method: 'GET', path: '/api//v1' } }],
   ['authenticate', 'CredentialMissing', { token: undefined }],
   ['authenticate', 'CredentialAmbiguous', { request: { ...PODS, headers: [['X-Auth-Token', 'another']] } }],
   [
