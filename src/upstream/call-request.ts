@@ -4,8 +4,8 @@
 import type { Readable } from 'node:stream';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { HeaderList } from '../lib/header-list.ts';
+import type { Semaphore } from '../lib/semaphore.ts';
 import type { IdleTimers } from './idle-timer.ts';
-import type { KeyLimiter } from './key-limiter.ts';
 import type { Framing } from './outgoing-headers.ts';
 
 export interface CallRequest {
@@ -19,8 +19,8 @@ export interface CallRequest {
   /** At hand, or made when it is needed, given what to tell when it cannot go on. Absent where the framing is `none`. */
   readonly body?: Buffer | ((onFault: (fault: Error) => void) => Readable) | undefined;
   /** Of the account: the request waits there before it may take a connection. */
-  readonly limiter?: KeyLimiter | undefined;
-  /** What it takes of the limiter: a slot until its connection is free again, or one opening. */
+  readonly limiter?: Semaphore | undefined;
+  /** How it uses the limiter: a permit until its connection is free again, or one released at once. */
   readonly limits: 'connection' | 'opening';
   /** Whether a cancelled request may go on, its response unread: one that changes nothing and ends by itself. */
   readonly discardable: boolean;

@@ -1,12 +1,12 @@
 /**
- * One request to the API server: its account's slot, its time limits, the client's cancellation, and the one retry. The
+ * One request to the API server: its account's permit, its time limits, the client's cancellation, and the one retry. The
  * sink handles the response, the connection what is on the wire.
  */
 import type { Readable } from 'node:stream';
-import type { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { QueuedWaiter, Waiter } from '../lib/semaphore.ts';
 import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
 import { answerFault } from './answer-fault.ts';
 import type { Arrived } from './arrived.ts';
@@ -16,7 +16,6 @@ import { DiscardedResponse } from './discarded-response.ts';
 import type { Errand } from './errand.ts';
 import { callResultOf, isConnectionLoss, timedOut, upstreamFailure } from './failure.ts';
 import type { IdleTimer, IdleTimers } from './idle-timer.ts';
-import type { QueuedRequest, Waiter } from './key-limiter.ts';
 import type { AnswerHandler } from './pooled-connection.ts';
 import { requestHead } from './request-head.ts';
 import type { CallResult, Flow, Sink } from './sink.ts';
@@ -51,8 +50,8 @@ class Call implements AnswerHandler, Flow, Waiter {
   #idle: IdleTimer | undefined;
   #status = 0;
   #repeated = false;
-  #hasSlot = false;
-  #queued: QueuedRequest | undefined;
+  #hasPermit = false;
+  #queued: QueuedWaiter | undefined;
   #sent = false;
   #answering = false;
   #hasClosed = false;
@@ -70,18 +69,18 @@ class Call implements AnswerHandler, Flow, Waiter {
     else {
       this.#startedAt = context.clock.now();
       this.#queued = limiter.enqueue(this, heldBytes(request));
-      if (this.#queued === undefined) this.#fail(limiter.full);
+      if (this.#queued === undefined) this.#fail(limiter.queueFull());
     }
   }
 
   onAcquired(): void {
     const { limiter, limits } = this.#request;
-    if (limits === 'opening') limiter?.releaseClosed();
-    else this.#hasSlot = true;
+    if (limits === 'opening') limiter?.releaseDelayed();
+    else this.#hasPermit = true;
     this.#send();
   }
 
-  onRefused(error: StatusError): void {
+  onRefused(error: Error): void {
     this.#fail(error);
   }
 
@@ -183,7 +182,7 @@ class Call implements AnswerHandler, Flow, Waiter {
     this.#breakOff();
   };
 
-  /** @returns whether the connection reads and discards the rest, and gives the slot back at the end of it */
+  /** @returns whether the connection reads and discards the rest, and releases the permit at the end of it */
   #discard(): boolean {
     if (!this.#request.discardable || this.#errand === undefined) return false;
     return this.#errand.handOver(
@@ -198,9 +197,9 @@ class Call implements AnswerHandler, Flow, Waiter {
   }
 
   #release(closed: boolean): void {
-    if (!this.#hasSlot) return;
-    this.#hasSlot = false;
-    if (closed) this.#request.limiter?.releaseClosed();
+    if (!this.#hasPermit) return;
+    this.#hasPermit = false;
+    if (closed) this.#request.limiter?.releaseDelayed();
     else this.#request.limiter?.release();
   }
 
@@ -232,7 +231,7 @@ class Call implements AnswerHandler, Flow, Waiter {
     this.#request.cancellation.offCancel(this.#onCancel);
     this.#idle?.stop();
     this.#body?.destroy();
-    this.#queued?.stop();
+    this.#queued?.cancel();
   }
 
   #watch(): void {

@@ -5,13 +5,12 @@
  * RFC 9110 §7.8; RFC 6455 §4.
  */
 import type { Duplex } from 'node:stream';
+import type { Semaphore } from '../lib/semaphore.ts';
 import type { Exchange, Upgrade } from '../pipeline/exchange.ts';
 import type { RelayHooks, RelayResult, Tunneller, UpstreamRequest } from '../pipeline/upstream.ts';
 import type { AccountLimits } from './account-limits.ts';
-import { acquire } from './acquire.ts';
 import { heldBytes } from './call-request.ts';
 import { joinStreams } from './join-streams.ts';
-import type { KeyLimiter } from './key-limiter.ts';
 import { type Opened, openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
 import { HeldRefusal, type OwnRefusals } from './own-refusal.ts';
 import { relayRefusal } from './refused-upgrade.ts';
@@ -71,13 +70,13 @@ async function runTunnel(
   const gone = new AbortController();
   const unwatch = watchForLeaving(upgrade.socket, () => gone.abort());
   const signal = AbortSignal.any([exchange.signal, gone.signal, ending]);
-  let slot: KeyLimiter | undefined;
+  let acquired: Semaphore | undefined;
   try {
     if (await begin(options, request, signal)) {
       const limiter = limits.connectionsOf(request.account);
-      if (await acquire(limiter, heldBytes(request), signal)) slot = limiter;
+      if (await limiter.acquire(heldBytes(request), signal)) acquired = limiter;
     }
-    const opened = slot === undefined ? LEFT : await openUpgrade(options, request, upgrade, signal);
+    const opened = acquired === undefined ? LEFT : await openUpgrade(options, request, upgrade, signal);
     unwatch();
     if (opened.kind === 'left') {
       if (request.ending?.cancelled && !gone.signal.aborted && !exchange.signal.aborted)
@@ -96,8 +95,8 @@ async function runTunnel(
       if (held.refusal !== undefined) throw refusals.report(held.refusal);
       return result;
     }
-    slot?.release();
-    slot = undefined;
+    acquired?.release();
+    acquired = undefined;
     upgrade.socket.write(opened.head, 'latin1');
     hooks.onHead(101);
     upgrade.socket.write(opened.rest);
@@ -108,7 +107,7 @@ async function runTunnel(
     return { status: 101, aborted };
   } finally {
     unwatch();
-    slot?.release();
+    acquired?.release();
   }
 }
 
@@ -120,8 +119,8 @@ async function begin(
 ): Promise<boolean> {
   const openings = limits.openingsOf(request.account);
   if (openings === undefined) return true;
-  const begun = await acquire(openings, heldBytes(request), signal);
-  if (begun) openings.releaseClosed();
+  const begun = await openings.acquire(heldBytes(request), signal);
+  if (begun) openings.releaseDelayed();
   return begun;
 }
 

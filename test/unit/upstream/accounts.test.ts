@@ -159,7 +159,7 @@ t.test('a tenant opens so many long-running requests at once, and the others lat
   const limits = createAccountLimits({ clock, queueTimeout: 10_000, tenantQueue, sources });
   const openings = limits.openingsOf({ kind: 'tenant', tenant: toTenantName('acme') });
   let begun = 0;
-  for (; openings?.tryAcquire(); begun += 1) openings.releaseClosed();
+  for (; openings?.tryAcquire(); begun += 1) openings.releaseDelayed();
   t.equal(begun, 5_001, 'as many as a tenant may have open, and the one that waits for its turn');
   let later = false;
   const onAcquired = () => {

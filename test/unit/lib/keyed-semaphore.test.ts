@@ -1,29 +1,30 @@
 /** One tenant's requests never keep another's from the API server: each has its own slots and its own bounded queue. */
 import t from 'tap';
-import { StatusError } from '../../../src/errors/status-error.ts';
-import type { Waiter } from '../../../src/upstream/key-limiter.ts';
-import { Limiter, QUEUES } from '../../../src/upstream/limiter.ts';
-import type { LimiterOptions } from '../../../src/upstream/limiter-options.ts';
+import { KeyedSemaphore } from '../../../src/lib/keyed-semaphore.ts';
+import type { SemaphoreOptions, Waiter } from '../../../src/lib/semaphore.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const TIMEOUT = 20_000;
+/** All queues together hold so many times as much as one. */
+const QUEUES = 16;
 
-function setUp(options: Partial<LimiterOptions> = {}) {
+function setUp(options: Partial<SemaphoreOptions> = {}) {
   const clock = createFakeClock();
   const told: string[] = [];
   const waiter = (name: string): Waiter => ({
     onAcquired: () => told.push(`${name} runs`),
     onRefused: ({ message }) => told.push(`${name} ${message}`),
   });
-  const all = new Limiter({
+  const { requests, bytes } = options.queuePerKey ?? { requests: 10, bytes: 1_000 };
+  const all = new KeyedSemaphore({
     clock,
-    slots: Number.POSITIVE_INFINITY,
-    slotsPerKey: 1,
-    queue: { requests: 10, bytes: 1_000 },
+    permits: Number.POSITIVE_INFINITY,
+    permitsPerKey: 1,
+    queue: { requests: QUEUES * requests, bytes: QUEUES * bytes },
+    queuePerKey: { requests, bytes },
     queueTimeout: TIMEOUT,
-    closings: { burst: 2, perSecond: 10 },
-    full: (key) => new StatusError('TenantRateExceeded', `is too many for ${key}`),
-    tooLate: () => new StatusError('UpstreamTimeout', 'is too late'),
+    delayedRelease: { burst: 2, perSecond: 10 },
+    refusal: (reason, key) => new Error(reason === 'full' ? `is too many for ${key}` : 'is too late'),
     ...options,
   });
   return { clock, told, waiter, all };
@@ -48,7 +49,7 @@ t.test('a tenant whose slots are all in use waits in its own queue, and no other
 });
 
 t.test('if all slots are in use, tenants are served in turn', async (t) => {
-  const { all, told, waiter } = setUp({ slots: 2, slotsPerKey: 2 });
+  const { all, told, waiter } = setUp({ permits: 2, permitsPerKey: 2 });
   const [acme, globex] = [all.of('acme'), all.of('globex')];
   acme.tryAcquire();
   acme.tryAcquire();
@@ -84,8 +85,8 @@ t.test('a request that is cancelled while it waits is told nothing, and holds no
   const acme = all.of('acme');
   acme.tryAcquire();
   const one = acme.enqueue(waiter('one'), 1);
-  one?.stop();
-  one?.stop();
+  one?.cancel();
+  one?.cancel();
   acme.enqueue(waiter('two'), 1);
   acme.release();
   t.same(told, ['two runs']);
@@ -95,17 +96,17 @@ t.test('a request that is cancelled while it waits is told nothing, and holds no
 });
 
 t.test('a queue holds so many requests and so many bytes', async (t) => {
-  const { all, waiter } = setUp({ queue: { requests: 3, bytes: 1_000 } });
+  const { all, waiter } = setUp({ queuePerKey: { requests: 3, bytes: 1_000 } });
   const [acme, globex] = [all.of('acme'), all.of('globex')];
   acme.tryAcquire();
   globex.tryAcquire();
   for (const name of ['one', 'two', 'three']) t.ok(acme.enqueue(waiter(name), 1));
   t.equal(acme.enqueue(waiter('four'), 1), undefined);
-  t.match(acme.full, { code: 'TenantRateExceeded', message: 'is too many for acme' });
+  t.match(acme.queueFull(), { message: 'is too many for acme' });
   const large = globex.enqueue(waiter('large'), 990);
   t.equal(globex.enqueue(waiter('one more'), 11), undefined);
   t.ok(globex.enqueue(waiter('small'), 10));
-  large?.stop();
+  large?.cancel();
   t.ok(globex.enqueue(waiter('after it'), 990));
 });
 
@@ -114,7 +115,7 @@ t.test('if all queues together are full, the newest of the largest gives way to 
     [2, 1_000],
     [1_000, 2],
   ] as const) {
-    const { all, told, waiter } = setUp({ queue: { requests, bytes } });
+    const { all, told, waiter } = setUp({ queuePerKey: { requests, bytes } });
     for (let tenant = 0; tenant < QUEUES; tenant += 1) {
       const limiter = all.of(`t${tenant}`);
       limiter.tryAcquire();
@@ -132,16 +133,16 @@ t.test('if all queues together are full, the newest of the largest gives way to 
 });
 
 t.test('a slot whose connection was closed comes back at once a few times, and then slowly', async (t) => {
-  const { all, told, waiter, clock } = setUp({ slots: 3, slotsPerKey: 3 });
+  const { all, told, waiter, clock } = setUp({ permits: 3, permitsPerKey: 3 });
   const [acme, globex] = [all.of('acme'), all.of('globex')];
   for (let round = 0; round < 2; round += 1) {
     t.ok(acme.tryAcquire());
-    acme.releaseClosed();
+    acme.releaseDelayed();
   }
   t.equal(acme.inUse, 0);
   for (let round = 0; round < 3; round += 1) {
     t.ok(acme.tryAcquire());
-    acme.releaseClosed();
+    acme.releaseDelayed();
   }
   t.equal(acme.inUse, 3);
   t.equal(all.inUse, 0, 'other tenants have the place of a connection that is no more');
@@ -164,14 +165,14 @@ t.test('what was closed long ago counts no more', async (t) => {
   const acme = all.of('acme');
   for (let round = 0; round < 10; round += 1) {
     t.ok(acme.tryAcquire());
-    acme.releaseClosed();
+    acme.releaseDelayed();
     t.equal(acme.inUse, 0);
     clock.advance(100);
   }
 });
 
 t.test('a queue of which every request fails at once comes to its end, however long it is', async (t) => {
-  const { all } = setUp({ queue: { requests: 50_000, bytes: 50_000 } });
+  const { all } = setUp({ queuePerKey: { requests: 50_000, bytes: 50_000 } });
   const acme = all.of('acme');
   acme.tryAcquire();
   let acquired = 0;
@@ -196,7 +197,7 @@ t.test('tenants without any request are forgotten if there are very many, and no
   const [acme, busy] = [all.of('acme'), all.of('busy')];
   acme.tryAcquire();
   busy.tryAcquire();
-  busy.releaseClosed();
+  busy.releaseDelayed();
   for (let tenant = 0; tenant < 25_000; tenant += 1) all.of(`t${tenant}`);
   t.ok(all.size <= 10_000, `${all.size} tenants are known`);
   t.equal(all.of('acme'), acme);
