@@ -25,10 +25,10 @@ import { createDocumentCache } from '../cache/document-cache.ts';
 import { DocumentChanges } from '../cache/document-changes.ts';
 import { createAccessReviewer } from '../clients/kube-apiserver.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
-import { createBodyMemory } from '../flowcontrol/body-memory.ts';
 import type { StreamCredential } from '../flowcontrol/open-stream.ts';
+import { createTenantRateLimit } from '../flowcontrol/rate-limits.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
-import { createTenantLimit } from '../flowcontrol/tenant-limit.ts';
+import { ByteBudget } from '../lib/byte-budget.ts';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import { createDiscoveryAnswerer } from '../pipeline/answer-discovery.ts';
@@ -84,7 +84,7 @@ const TENANT_FETCHES = { running: 8, waiting: 256 };
 /** The longest body of a self review. */
 const REVIEW_BYTES = 64 * 1024;
 /** What the bodies under inspection may take, of all tenants together and of each. */
-const INSPECTED_BYTES = { totalBytes: 128 * 1024 * 1024, tenantBytes: 16 * 1024 * 1024 };
+const INSPECTED_BYTES = { total: 128 * 1024 * 1024, perKey: 16 * 1024 * 1024 };
 /** The longest request to explain one, a token of some 16 kB in it. */
 const EXPLANATION_BYTES = 256 * 1024;
 
@@ -108,7 +108,7 @@ export function pipelineOf(
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const { authenticators, readiness } = authenticatorsOf(loaded, adapters, surroundings, mode);
   const roles = roleLookupOf(loaded, adapters, mode);
-  const tenantLimit = limits.perTenant && createTenantLimit({ ...limits.perTenant, clock });
+  const tenantLimit = limits.perTenant && createTenantRateLimit({ ...limits.perTenant, clock });
   // One for both caches: what one of them told would be news to the other.
   const changes = new DocumentChanges({
     shared: adapters.shared(loaded),
@@ -194,7 +194,7 @@ export function pipelineOf(
     ],
     bodies: createBodyInspection({
       admissions: bodyAdmissions(mode, reviewer),
-      memory: createBodyMemory(INSPECTED_BYTES),
+      memory: new ByteBudget(INSPECTED_BYTES),
       fetcher: upstream,
       clock,
       bodyTimeout,

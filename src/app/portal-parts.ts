@@ -14,13 +14,13 @@ import { createMemorySessions, createSharedSessions } from '../cache/portal-sess
 import { createOidcPortalLogin, type OidcPortalLogin } from '../clients/oidc-portal.ts';
 import { createPortalPasswordLogin, type PortalPasswordLogin } from '../clients/portal-password-login.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
-import { createSignInLimit } from '../flowcontrol/sign-in-limit.ts';
+import { createSignInRateLimit } from '../flowcontrol/rate-limits.ts';
 import { createKept, type Keeping, type Kept, keepTogether } from '../lib/kept.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import type { KeystoneWay } from '../portal/context.ts';
 import { createPortal } from '../portal/portal.ts';
-import type { IdentitySource, Provider, Sealer, SessionStore, SignInLimit } from '../portal/ports.ts';
+import type { IdentitySource, Provider, Sealer, SessionStore, SignInRateLimit } from '../portal/ports.ts';
 import type { Adapters } from './adapters.ts';
 import { fingerprintOf, type Surroundings, sealingSecrets } from './made-of.ts';
 
@@ -34,7 +34,7 @@ export class PortalParts {
   readonly #adapters: Adapters;
   readonly #memory: SessionStore;
   readonly #ownSealer: Sealer;
-  readonly #limit = createKept<SignInLimit>(() => {});
+  readonly #limit = createKept<SignInRateLimit>(() => {});
   readonly #password = createKept<PortalPasswordLogin>((login) => login.close());
   readonly #issuers = new Map<string, Kept<OidcPortalLogin>>();
   readonly kept: Keeping = keepTogether(() => [this.#limit, this.#password, ...this.#issuers.values()]);
@@ -73,7 +73,7 @@ export class PortalParts {
       identities: identitiesOf(identification),
       sessions: this.#sessions(loaded),
       limit: this.#limit.take(fingerprintOf(portal.signInLimits), () =>
-        createSignInLimit({ ...portal.signInLimits, clock: this.#around.clock }),
+        createSignInRateLimit({ ...portal.signInLimits, clock: this.#around.clock }),
       ),
       sealer: this.#sealer(loaded),
       sessionLifetime: portal.sessionLifetime,

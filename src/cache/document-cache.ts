@@ -2,12 +2,14 @@
  * Documents kept for seconds. Bounded in bytes and in fetches under way, and each owner has a share of both, so that
  * whatever one owner asks for, the others' documents stay where they are and are fetched as fast.
  */
+import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { DocumentCache, DocumentRequest } from '../lib/document-cache.ts';
+import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
+import { UNBOUNDED } from '../lib/semaphore.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { DocumentChanges } from './document-changes.ts';
-import { SharedFlight } from './shared-flight.ts';
-import { Turns, type TurnsOptions } from './turns.ts';
+import { abandoned, SharedFlight } from './shared-flight.ts';
 
 export interface DocumentCacheOptions<T> {
   /** Milliseconds; zero keeps nothing. */
@@ -18,8 +20,8 @@ export interface DocumentCacheOptions<T> {
   readonly maxBytes: number;
   /** What one owner's may take; the owner's oldest give way. A document larger than that is not kept. */
   readonly ownerBytes: number;
-  /** Fetches of one owner. */
-  readonly fetches: TurnsOptions;
+  /** Of one owner: fetches at once, and how many more may wait. */
+  readonly fetches: { readonly running: number; readonly waiting: number };
   /** A document's own size in bytes. */
   readonly sizeOf: (document: T) => number;
   /** Whether a document is fit to be kept: an answer other than 200 is not. */
@@ -51,7 +53,30 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
   const { changes, clock, telemetry, recentTTL = 0 } = options;
   const kept = new KeptDocuments<T>(options);
   const flight = new SharedFlight<T>();
-  const turns = new Turns(options.fetches);
+  const { running, waiting } = options.fetches;
+  const fetches = new KeyedSemaphore({
+    clock,
+    permits: Number.POSITIVE_INFINITY,
+    permitsPerKey: running,
+    queue: UNBOUNDED,
+    queuePerKey: { ...UNBOUNDED, requests: waiting },
+    refusal: () =>
+      new StatusError(
+        'TenantRateExceeded',
+        'Too many requests, please try again later: too many documents are being fetched for this tenant',
+      ),
+  });
+
+  /** @throws StatusError TenantRateExceeded if the owner's queue is full, UpstreamUnavailable if the signal is aborted */
+  async function limited(owner: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const semaphore = fetches.of(owner);
+    if (!(await semaphore.acquire(0, signal))) throw abandoned(signal);
+    try {
+      return await work();
+    } finally {
+      semaphore.release();
+    }
+  }
 
   async function fetch(request: DocumentRequest, load: () => Promise<T>): Promise<T> {
     const askedAt = clock.now();
@@ -66,7 +91,7 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
       const asked = changes.isRecent(owner);
       const recent = asked instanceof Promise ? await asked : asked;
       const ttl = recent ? Math.min(recentTTL, options.ttl) : options.ttl;
-      if (!reusable || (recent && ttl === 0)) return turns.run(owner, signal, () => load(signal));
+      if (!reusable || (recent && ttl === 0)) return limited(owner, signal, () => load(signal));
       const found = kept.get(request, ttl);
       if (found !== undefined) {
         telemetry.cacheLookup('discovery', 'hit');
@@ -74,7 +99,7 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
       }
       telemetry.cacheLookup('discovery', 'miss');
       return flight.do(JSON.stringify([owner, key, version]), signal, (wanted) =>
-        turns.run(owner, wanted, () => fetch(request, () => load(wanted))),
+        limited(owner, wanted, () => fetch(request, () => load(wanted))),
       );
     },
   };

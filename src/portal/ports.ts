@@ -97,7 +97,7 @@ export interface Sealer {
   verify(mac: string, parts: readonly string[]): boolean;
 }
 
-export interface SignInLimit {
+export interface SignInRateLimit {
   /**
    * @param user whose password is tried; undefined where an issuer asks for it
    * @returns whose bound is reached, if one is

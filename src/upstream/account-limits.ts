@@ -117,6 +117,11 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
   };
 }
 
+/** Tenants have a byte budget each; all addresses together have one. */
+export function budgetKeyOf(account: Account): string {
+  return account.kind === 'tenant' ? `tenant ${account.tenant}` : account.kind;
+}
+
 function tooMany(what: string): string {
   return `Too many requests, please try again later: ${what}`;
 }

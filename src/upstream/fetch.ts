@@ -4,13 +4,14 @@
  */
 import type { Account } from '../api/account.ts';
 import { StatusError } from '../errors/status-error.ts';
+import { ByteBudget } from '../lib/byte-budget.ts';
 import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import type { InFlightCounter } from '../lib/in-flight.ts';
 import { TooLarge } from '../lib/too-large.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
-import type { AccountLimits } from './account-limits.ts';
+import { type AccountLimits, budgetKeyOf } from './account-limits.ts';
 import { callUpstream } from './call.ts';
 import type { DepartureOf } from './departures.ts';
 import { unavailable } from './failure.ts';
@@ -18,9 +19,10 @@ import type { IdleTimers } from './idle-timer.ts';
 import type { OwnRefusals } from './own-refusal.ts';
 import { pause, REFUSAL_PAUSE } from './refusal-pause.ts';
 import { responseHeaders } from './response-headers.ts';
-import { ResponseMemory } from './response-memory.ts';
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** Of all responses that are read at the same time, in bytes, and of one account's. */
+const RESPONSE_MEMORY = { total: 256 * 1024 * 1024, perKey: 64 * 1024 * 1024 };
 
 export interface FetcherOptions {
   readonly departureOf: DepartureOf;
@@ -70,9 +72,10 @@ function createFetch({
   limits,
   patience,
 }: FetcherOptions): (...call: [...Parameters<Fetch>, takenOn: boolean]) => ReturnType<Fetch> {
-  const memory = new ResponseMemory();
+  const memory = new ByteBudget(RESPONSE_MEMORY);
   return async ({ account, sender, method, target, headers, body }, signal, takenOn) => {
     const { brief, token } = departureOf(sender);
+    const budgetKey = budgetKeyOf(account);
     const content = body === undefined ? undefined : Buffer.from(body);
     const chunks: Buffer[] = [];
     let taken = 0;
@@ -103,7 +106,7 @@ function createFetch({
         data(piece) {
           if (taken + piece.length > MAX_ANSWER_BYTES)
             refused = new TooLarge(`the answer is over ${MAX_ANSWER_BYTES} bytes`);
-          else if (memory.take(account, piece.length)) taken += piece.length;
+          else if (memory.tryReserve(budgetKey, piece.length)) taken += piece.length;
           else refused = noMemory(account);
           if (refused !== undefined) throw refused;
           chunks.push(piece.copy());
@@ -112,7 +115,7 @@ function createFetch({
         brokeOff: (result) => result,
       },
     );
-    const { aborted } = await called.finally(() => memory.giveBack(account, taken));
+    const { aborted } = await called.finally(() => memory.release(budgetKey, taken));
     if (refused instanceof StatusError) throw refused;
     if (aborted || head === undefined) {
       const brokenOff = refused ?? `the answer to ${method} ${target} broke off`;

@@ -5,7 +5,7 @@
 import t, { type Test } from 'tap';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/account.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-import { createAccountLimits } from '../../../src/upstream/account-limits.ts';
+import { budgetKeyOf, createAccountLimits } from '../../../src/upstream/account-limits.ts';
 import { DISCARD_TIMEOUT, MAX_DISCARDED_BYTES } from '../../../src/upstream/discarded-response.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
@@ -169,6 +169,12 @@ t.test('a tenant opens so many long-running requests at once, and the others lat
   t.notOk(later);
   clock.advance(20);
   t.ok(later);
+});
+
+t.test('each tenant has a byte budget of its own, all addresses have one together', async (t) => {
+  const keys = [tenant('acme'), tenant('source'), STONEGATE_ACCOUNT, source('192.0.2.1')].map(budgetKeyOf);
+  t.equal(new Set(keys).size, 4);
+  t.equal(budgetKeyOf(source('192.0.2.1')), budgetKeyOf(source('192.0.2.2')));
 });
 
 t.test('cancelled requests', async (t) => {
