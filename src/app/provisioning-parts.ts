@@ -2,9 +2,10 @@
  * What provisioning is made of: Keystone's directory, the API server with the provisioning credential, and what the
  * tenancy mode says of domains and people.
  */
-import { type Account, STONEGATE_ACCOUNT } from '../api/account.ts';
+
 import type { Identity } from '../api/identity.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { type ApplyOptions, type ApplyResult, applyPlan } from '../bindings/apply.ts';
 import type { TenancyFacts } from '../bindings/desired.ts';
 import type { KeystoneDirectory } from '../bindings/keystone-directory.ts';
@@ -15,7 +16,7 @@ import type { Provisioning } from '../bindings/run.ts';
 import { createClusterObjects } from '../clients/cluster-objects.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
-import type { UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { UpstreamFetcher } from '../pipeline/ports.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
 import { fingerprintOf, type Surroundings, upstreamOptions } from './made-of.ts';

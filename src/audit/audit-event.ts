@@ -4,9 +4,9 @@
  * https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
-import { RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
+import { RESERVED_EXTRA_KEY } from '../api/reserved-names.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../lib/redact.ts';

@@ -4,7 +4,7 @@
  * one that is there costs: the password is held against somebody else's, for each name always the same one's. RFC 7617.
  */
 import { createHmac } from 'node:crypto';
-import type { StaticPassword, StaticUser } from '../api/static-user.ts';
+import type { StaticPassword, StaticUser } from '../api/credentials.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Random } from '../lib/random.ts';
 import { SingleFlight } from '../lib/single-flight.ts';

@@ -5,8 +5,8 @@
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import type { JWTConfiguration, JWTStrictness } from '../api/config-v1alpha1.ts';
-import { CREDENTIAL_ID_KEY, RESERVED_EXTRA_KEY, SENDABLE_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
+import { CREDENTIAL_ID_KEY, RESERVED_EXTRA_KEY, SENDABLE_EXTRA_KEY } from '../api/reserved-names.ts';
 import { refusedName, StatusError, unauthorized } from '../errors/status-error.ts';
 import { compileClaimsExpression } from '../lib/cel.ts';
 import type { JSONObject } from '../lib/json-object.ts';

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
  */
 import { createHmac } from 'node:crypto';
-import type { StaticToken, StaticUser } from '../api/static-user.ts';
+import type { StaticToken, StaticUser } from '../api/credentials.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { Random } from '../lib/random.ts';
 import type { Authenticator } from './authenticator.ts';

@@ -4,7 +4,7 @@
  * to be is refused here, and never taken for none. A certificate that could be read in two ways is nobody's.
  * RFC 5280 §4.1.2.6; https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
  */
-import type { VerifiedCertificate } from '../api/client-certificate.ts';
+import type { VerifiedCertificate } from '../api/credentials.ts';
 import type { Identity } from '../api/identity.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';

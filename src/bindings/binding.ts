@@ -3,7 +3,7 @@
  */
 
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
-import type { RoleTarget } from '../api/config-bindings-v1alpha1.ts';
+import type { RoleTarget } from '../api/config-v1alpha1.ts';
 import type { Binding, RoleRef } from '../api/kubernetes-object.ts';
 import type { Grant } from './grants.ts';
 import type { KeystoneDomain, KeystoneProject } from './keystone-directory.ts';

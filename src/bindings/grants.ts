@@ -3,7 +3,7 @@
  * outlives an assignment, and a narrower or delegated token has no more than it says. As users, each is named, as
  * k8s-keystone-auth does it: whoever proves to be that user has the role, whatever their token was scoped to.
  */
-import type { RoleTarget } from '../api/config-bindings-v1alpha1.ts';
+import type { RoleTarget } from '../api/config-v1alpha1.ts';
 import { domainRoleGroup, projectRoleGroup } from '../api/keystone-groups.ts';
 import type { DomainReference, UserReference } from '../api/keystone-v3.ts';
 import type { RBACSubject } from '../api/kubernetes-object.ts';

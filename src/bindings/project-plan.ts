@@ -3,7 +3,7 @@
  * token of one of them says, so that Keystone has to list nothing but roles; a namespace that another project has
  * already is refused as ever, since only what is marked as this very project's is its own.
  */
-import type { BindingsConfiguration } from '../api/config-bindings-v1alpha1.ts';
+import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
 import type { ClusterObjects } from './cluster-objects.ts';
 import { desiredOf, type TenancyFacts } from './desired.ts';

@@ -2,7 +2,7 @@
  * Everything Keystone says that rights are made of, or nothing: a plan made of half an answer would take from people
  * what they have. A Keystone without domains or roles cannot be: something else has answered.
  */
-import type { BindingsConfiguration } from '../api/config-bindings-v1alpha1.ts';
+import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { KeystoneState } from './desired.ts';
 import type { Holders } from './grants.ts';

@@ -2,7 +2,7 @@
  * What a Keystone role becomes, with the exceptions for one project or one domain. A role that is not listed becomes
  * nothing, and what a role is called means nothing by itself: an `admin` of a project is that project's alone.
  */
-import type { BindingsConfiguration, RoleTarget } from '../api/config-bindings-v1alpha1.ts';
+import type { BindingsConfiguration, RoleTarget } from '../api/config-v1alpha1.ts';
 import { ownValue } from '../lib/own-value.ts';
 
 export type RoleRules = Pick<BindingsConfiguration, 'roles' | 'projects' | 'domains' | 'ignore'>;

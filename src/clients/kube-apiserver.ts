@@ -4,10 +4,11 @@
  * and accepts its credential.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
  */
-import { STONEGATE_ACCOUNT } from '../api/account.ts';
+
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
+import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
@@ -15,7 +16,7 @@ import type { HeaderList } from '../lib/header-list.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
-import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 
 const JSON_HEADERS: HeaderList = [
   ['Content-Type', 'application/json'],
@@ -92,7 +93,7 @@ function subjectOf(user: UserInfo): SubjectAccessReviewSpec {
 }
 
 /** Exactly what a review answers, and nothing that merely looks like a yes. */
-function statusOf({ status: http, body }: UpstreamAnswer, kind: string): SubjectAccessReviewStatus {
+function statusOf({ status: http, body }: UpstreamResponse, kind: string): SubjectAccessReviewStatus {
   if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
   const review = parse(body);
   if (!isJSONObject(review) || review.kind !== kind) throw unusable('it is no review');

@@ -3,8 +3,8 @@
  * mistaken a question for a request.
  */
 import { PassThrough, Readable } from 'node:stream';
-import type { ExplanationRequest } from '../api/explanation-v1alpha1.ts';
-import type { Exchange, ResponseWriter } from './exchange.ts';
+import type { ExplanationRequest } from '../api/stonegate-v1alpha1.ts';
+import type { Exchange, ResponseWriter } from './ports.ts';
 
 /** From where the explanation is asked for. */
 export interface Asker {

@@ -6,12 +6,12 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
-import type { Sender } from '../api/sender.ts';
+import type { Sender } from '../api/upstream-request.ts';
 import type { Credential } from '../authentication/credential.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { OwnAPIRoute } from '../tenancy/own-api.ts';
 import type { Route } from '../tenancy/tenancy-mode.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './ports.ts';
 
 export interface Received {
   readonly exchange: Exchange;

@@ -6,7 +6,7 @@
  */
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
 import { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { IdleGuard, type Kept } from './idle-guard.ts';
 import type { ServeContext } from './serve-context.ts';

@@ -4,10 +4,10 @@
  */
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Readable } from 'node:stream';
-import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
+import type { Exchange, ResponseWriter } from '../pipeline/ports.ts';
 import { continueOnRead } from './expect-continue.ts';
 import { requestFields } from './http2-fields.ts';
 import type { Http2Peer } from './http2-peer.ts';

@@ -2,7 +2,7 @@
  * What all requests of an HTTP/2 connection have in common.
  */
 import type { ServerHttp2Session } from 'node:http2';
-import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
 import type { TimeoutQueue } from '../lib/timeout-queue.ts';
 import type { SessionWatch } from './http2-watch.ts';
 import type { ServeContext } from './serve-context.ts';

@@ -3,7 +3,7 @@
  * Stonegate itself. Each of the three kinds has connections that the others cannot use, and within a kind no tenant and no
  * address can use all of them.
  */
-import type { Account } from '../api/account.ts';
+import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';

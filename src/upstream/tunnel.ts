@@ -6,8 +6,14 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Semaphore } from '../lib/semaphore.ts';
-import type { Exchange, Upgrade } from '../pipeline/exchange.ts';
-import type { RelayHooks, RelayResult, Tunneller, UpstreamRequest } from '../pipeline/upstream.ts';
+import type {
+  Exchange,
+  RelayHooks,
+  RelayResult,
+  Tunneller,
+  Upgrade,
+  UpstreamRequest,
+} from '../pipeline/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { heldBytes } from './call-request.ts';
 import { joinStreams } from './join-streams.ts';

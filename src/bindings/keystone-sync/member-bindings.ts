@@ -4,9 +4,9 @@
  * left alone, whatever it is called.
  */
 
-import type { KeystoneSync, ProjectMember } from '../../api/keystone-sync.ts';
+import type { KeystoneSync, ProjectMember } from '../../api/keystone-auth.ts';
 import type { Binding, RBACSubject } from '../../api/kubernetes-object.ts';
-import { MAX_LABEL_LENGTH, namespaceProblem } from '../../api/namespace-label.ts';
+import { MAX_LABEL_LENGTH, namespaceProblem } from '../../api/reserved-names.ts';
 import { formatNamespace } from '../namespace-name.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';

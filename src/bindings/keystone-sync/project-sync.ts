@@ -7,7 +7,7 @@
  * else reach into any.
  */
 
-import type { KeystoneSync, ProjectMember } from '../../api/keystone-sync.ts';
+import type { KeystoneSync, ProjectMember } from '../../api/keystone-auth.ts';
 import type { Namespace } from '../../api/kubernetes-object.ts';
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
 import type { Logger } from '../../lib/logger.ts';

@@ -3,14 +3,13 @@
  * thinnest listener before that. Tests play both ends.
  */
 
-import type { Sender } from '../../../src/api/sender.ts';
+import type { Sender } from '../../../src/api/upstream-request.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import type { LogFields, Logger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import type { Exchange } from '../../../src/pipeline/exchange.ts';
-import type { RelayResult, StreamEnding } from '../../../src/pipeline/upstream.ts';
+import type { Exchange, RelayResult, StreamEnding } from '../../../src/pipeline/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import type { UpstreamCredential } from '../../../src/upstream/connection.ts';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
