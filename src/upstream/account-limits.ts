@@ -22,7 +22,7 @@ const CONNECTIONS_PER_TENANT = MAX_CONNECTIONS / 2;
 const RESERVED_FOR_STONEGATE = 16;
 const MAX_RESERVED_FOR_SOURCES = 64;
 /** All queues of one kind together hold so many times as much as one. */
-export const QUEUES = 16;
+const QUEUES = 16;
 
 /**
  * Closed connections of one account: a new connection costs the API server a TLS handshake. A few are ordinary, thousands
