@@ -2,7 +2,7 @@
  * What `stonegate cache drop` needs of the composition root: the Redis of the configuration, for one drop.
  */
 
-import { drop } from '../cache/drop.ts';
+import { drop } from '../cache/drops.ts';
 import { createRedisStore } from '../cache/redis.ts';
 import { type CacheDropTarget, cacheDrop } from '../cli/cache-drop.ts';
 import type { CommandIO } from '../cli/usage.ts';

@@ -12,7 +12,7 @@ import { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { LogFields, Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import { redact } from '../lib/redact.ts';
+import { redact } from '../lib/untrusted-text.ts';
 import { noTelemetry } from '../lib/telemetry.ts';
 import type { RequestObserver } from '../pipeline/ports.ts';
 import { Adapters } from './adapters.ts';

@@ -111,7 +111,7 @@ export function sharedCacheOf(
   return createSharedCache({
     ...around,
     store,
-    turns: store,
+    leases: store,
     sealingKeys: sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64')),
     keyPrefix,
     longestLife: longestLife(loaded),

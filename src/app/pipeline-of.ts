@@ -119,7 +119,7 @@ export function pipelineOf(
     ownerBytes: TENANT_DISCOVERY_BYTES,
     fetches: TENANT_FETCHES,
     sizeOf: ({ body }: UpstreamResponse) => body.length,
-    keep: ({ status }: UpstreamResponse) => status === 200,
+    isCacheable: ({ status }: UpstreamResponse) => status === 200,
     changes,
     ...surroundings,
   };
@@ -128,7 +128,7 @@ export function pipelineOf(
     ...documentCache,
     ownerBytes: DISCOVERY_BYTES,
     recentTTL: SYSTEM_RECENT_TTL,
-    keep: ({ status }: UpstreamResponse) => status === 200 || status === 404,
+    isCacheable: ({ status }: UpstreamResponse) => status === 200 || status === 404,
   });
   const system = createSystemDiscovery({
     ...surroundings,

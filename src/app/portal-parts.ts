@@ -9,8 +9,7 @@ import type {
   PortalOIDCConfiguration,
 } from '../api/config-v1alpha1.ts';
 import { authenticate } from '../authentication/authenticator.ts';
-import { createPortalSealer } from '../cache/portal-sealer.ts';
-import { createMemorySessions, createSharedSessions } from '../cache/portal-sessions.ts';
+import { createPortalSealer, createMemorySessions, createSharedSessions } from '../cache/portal-storage.ts';
 import { createOidcPortalLogin, type OidcPortalLogin } from '../clients/oidc-portal.ts';
 import { createPortalPasswordLogin, type PortalPasswordLogin } from '../clients/portal-password-login.ts';
 import type { LoadedConfiguration } from '../config/load.ts';

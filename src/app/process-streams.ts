@@ -2,7 +2,7 @@
  * The long-running requests of one serving process, over all its configurations.
  */
 
-import { createDrops } from '../cache/drop-watch.ts';
+import { createDrops } from '../cache/drops.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import type { StreamCredential } from '../flowcontrol/open-stream.ts';
 import { StreamLifetimes } from '../flowcontrol/stream-lifetimes.ts';

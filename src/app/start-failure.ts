@@ -3,7 +3,7 @@
  * stack is needed; for all else it is, since nobody expected it.
  */
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import { FileNotOpened } from '../lib/not-opened.ts';
+import { FileNotOpened } from '../lib/file-errors.ts';
 import { AddressError } from '../server/listen.ts';
 import { WorkerGaveUp } from '../server/worker-pool.ts';
 

@@ -4,7 +4,7 @@
  */
 import { reservedPrefixOf } from '../api/reserved-names.ts';
 import { refusedName } from '../errors/status-error.ts';
-import { isPrintable } from '../lib/printable-text.ts';
+import { isPrintable } from '../lib/untrusted-text.ts';
 
 /**
  * @param what names its source in the message: `claim "groups"`

@@ -8,7 +8,7 @@
 import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import { isSafeID } from '../api/keystone-groups.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
-import { ownValue } from '../lib/own-value.ts';
+import { ownValue } from '../lib/json-object.ts';
 import { type BindingWish, bindingOf, titleOf } from './binding.ts';
 import { createGrants, type Grant, type GrantPlace, type Holders, type UserNaming } from './grants.ts';
 import type { KeystoneDomain, KeystoneProject } from './keystone-directory.ts';

@@ -5,7 +5,7 @@
  */
 import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import { namespaceProblem } from '../api/reserved-names.ts';
-import { ownValue } from '../lib/own-value.ts';
+import { ownValue } from '../lib/json-object.ts';
 import type { KeystoneProject } from './keystone-directory.ts';
 
 export type NamespaceRules = Pick<BindingsConfiguration, 'namespaceFormat' | 'projects'>;

@@ -3,7 +3,7 @@
  * nothing, and what a role is called means nothing by itself: an `admin` of a project is that project's alone.
  */
 import type { BindingsConfiguration, RoleTarget } from '../api/config-v1alpha1.ts';
-import { ownValue } from '../lib/own-value.ts';
+import { ownValue } from '../lib/json-object.ts';
 
 export type RoleRules = Pick<BindingsConfiguration, 'roles' | 'projects' | 'domains' | 'ignore'>;
 

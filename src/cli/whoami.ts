@@ -4,7 +4,7 @@
 import { SELF_IDENTITY_PATH, type SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { askStonegate } from '../clients/stonegate-api.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { isLastInstant } from '../lib/timestamp.ts';
+import { isLastInstant } from '../lib/kubernetes-time.ts';
 import { destinationOf } from './destination.ts';
 import { givenFile } from './given-file.ts';
 import { isFields } from './kubeconfig/fields.ts';

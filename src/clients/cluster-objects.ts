@@ -11,7 +11,7 @@ import type { ClusterObjects, ObjectReference } from '../bindings/cluster-object
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import { TooLarge } from '../lib/too-large.ts';
+import { TooLarge } from '../lib/byte-budget.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 import { isOfKind, readObject } from './cluster-object-fields.ts';
 import { collectionPath, objectPath } from './cluster-paths.ts';

@@ -4,7 +4,7 @@
  * OpenID Connect Discovery 1.0 §4; RFC 9700 §4.4.
  */
 import { Agent, request } from 'undici';
-import { isLoopback } from '../lib/loopback.ts';
+import { isLoopback } from '../lib/transport-security.ts';
 
 /** Entra ID publishes some 30 kB of keys, the largest known. */
 const MAX_BYTES = 1024 * 1024;

@@ -11,7 +11,7 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client';
 import { isJSONObject } from '../lib/json-object.ts';
-import { redact } from '../lib/redact.ts';
+import { redact } from '../lib/untrusted-text.ts';
 
 /**
  * `refused`: the provider said no; `unavailable`: it could not be asked; `invalid`: it said something that cannot be

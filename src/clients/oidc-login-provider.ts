@@ -15,7 +15,7 @@ import {
   None,
 } from 'openid-client';
 import type { Clock } from '../lib/clock.ts';
-import { isLoopback } from '../lib/loopback.ts';
+import { isLoopback } from '../lib/transport-security.ts';
 import type { IssuerHTTP } from './oidc-http.ts';
 
 /** Asked for where the provider does not say that it has others only. */

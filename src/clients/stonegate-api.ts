@@ -3,7 +3,7 @@
  * this very machine, since a credential goes along; no redirect is followed.
  */
 import { Pool } from 'undici';
-import { isLoopback } from '../lib/loopback.ts';
+import { isLoopback } from '../lib/transport-security.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Milliseconds for the answer; Stonegate itself may have to ask Keystone first. */

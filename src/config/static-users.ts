@@ -10,7 +10,7 @@ import type { StaticFileConfiguration, StonegateConfiguration } from '../api/con
 import type { StaticPassword, StaticToken, StaticUser } from '../api/credentials.ts';
 import { FERNET_START } from '../api/keystone-v3.ts';
 import { reservedPrefixOf } from '../api/reserved-names.ts';
-import { isPrintable } from '../lib/printable-text.ts';
+import { isPrintable } from '../lib/untrusted-text.ts';
 import { TENANT_NAME } from './fields.ts';
 import { LINE_PROBLEMS as LINE, type LineProblem } from './line-problem.ts';
 import { storedPassword } from './stored-password.ts';

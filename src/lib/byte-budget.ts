@@ -52,3 +52,5 @@ export class ByteBudget {
     else this.#keys.delete(key);
   }
 }
+
+export class TooLarge extends Error {}

@@ -5,12 +5,11 @@
  * https://kubernetes.io/docs/reference/using-api/cel/; https://github.com/google/cel-spec
  */
 import { type Call, childrenOf, type Node } from './cel/ast.ts';
-import { Budget } from './cel/budget.ts';
-import type { Checked } from './cel/checked.ts';
+import { Budget, BudgetSpent, EvaluationFault, SyntaxFault } from './cel/errors.ts';
+import type { Checked } from './cel/declarations.ts';
 import { check } from './cel/checker.ts';
 import { claimsRoot, type UserValue, userRoot } from './cel/claims.ts';
 import { ENVIRONMENTS } from './cel/environment.ts';
-import { BudgetSpent, EvaluationFault, SyntaxFault } from './cel/error.ts';
 import { formatFault } from './cel/format.ts';
 import { compilePattern } from './cel/functions-patterns.ts';
 import { evaluate, evaluateConstant } from './cel/interpreter.ts';

@@ -41,3 +41,21 @@ export function afterPendingIO(clock: Clock, milliseconds: number, action: () =>
     },
   };
 }
+
+/** Milliseconds after which the clock is looked at again. */
+const LONGEST_WAIT = 3_600_000;
+
+/**
+ * Runs `action` once, as soon as the clock shows `moment`; always later than this call, even for a moment that is past.
+ *
+ * @param moment in milliseconds since the epoch
+ */
+export function runAt(clock: Clock, moment: number, action: () => void): Timer {
+  let timer: Timer;
+  const wait = () => {
+    const left = Math.max(0, moment - clock.now());
+    timer = clock.after(Math.min(left, LONGEST_WAIT), () => (clock.now() < moment ? wait() : action()));
+  };
+  wait();
+  return { cancel: () => timer.cancel() };
+}

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import sonicBoom from 'sonic-boom';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { FileNotOpened } from '../lib/not-opened.ts';
+import { FileNotOpened } from '../lib/file-errors.ts';
 import { PendingLines } from './pending-lines.ts';
 
 /** Its types know only the content mode of strings. */

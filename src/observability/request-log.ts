@@ -4,7 +4,7 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { Logger } from '../lib/logger.ts';
-import { untrustedText } from '../lib/redact.ts';
+import { untrustedText } from '../lib/untrusted-text.ts';
 import type { RequestObserver, RequestRecord } from '../pipeline/ports.ts';
 
 export function createRequestLog(logger: Logger): RequestObserver {

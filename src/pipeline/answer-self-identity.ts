@@ -3,7 +3,7 @@
  * asked. Any authenticated user may know it about themselves.
  */
 import type { SelfIdentity } from '../api/stonegate-v1alpha1.ts';
-import { timestamp } from '../lib/timestamp.ts';
+import { timestamp } from '../lib/kubernetes-time.ts';
 import type { Answerer } from './answerer.ts';
 import type { UpstreamResponse } from './ports.ts';
 import type { Scoped } from './request-state.ts';

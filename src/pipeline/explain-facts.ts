@@ -6,7 +6,7 @@
 import type { Identity } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import type { Explanation } from '../api/stonegate-v1alpha1.ts';
-import { timestamp } from '../lib/timestamp.ts';
+import { timestamp } from '../lib/kubernetes-time.ts';
 import { goesAsPerson } from './explain-delivery.ts';
 import type { RequestRecord } from './ports.ts';
 import type { Outgoing } from './request-state.ts';

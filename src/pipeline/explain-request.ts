@@ -6,7 +6,7 @@
  */
 import type { Explanation, ExplanationRequest } from '../api/stonegate-v1alpha1.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
-import { redact } from '../lib/redact.ts';
+import { redact } from '../lib/untrusted-text.ts';
 import { askRBAC } from './explain-access.ts';
 import { deliveryWords, rewriteWords, sentWords } from './explain-delivery.ts';
 import { type Asker, describedExchange } from './explain-exchange.ts';

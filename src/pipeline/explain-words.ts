@@ -9,7 +9,7 @@ import { readJWT, stringMember } from '../authentication/jwt-parts.ts';
 import { ROLES_ANNOTATION } from '../bindings/identity-with-roles.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import { isLastInstant, timestamp } from '../lib/timestamp.ts';
+import { isLastInstant, timestamp } from '../lib/kubernetes-time.ts';
 import type { Scoped } from './request-state.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);

@@ -6,7 +6,7 @@
  * RFC 5280 §6.1.
  */
 import { hash, X509Certificate } from 'node:crypto';
-import { certificateBlocks } from '../lib/pem.ts';
+import { certificateBlocks } from '../lib/transport-security.ts';
 
 export interface ClientAuthorities {
   /** Of the file's content. */

@@ -4,12 +4,11 @@
  */
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { ByteBudget } from '../lib/byte-budget.ts';
+import { ByteBudget, TooLarge } from '../lib/byte-budget.ts';
 import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import type { InFlightCounter } from '../lib/in-flight.ts';
-import { TooLarge } from '../lib/too-large.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 import { type AccountLimits, budgetKeyOf } from './account-limits.ts';
 import { callUpstream } from './call.ts';

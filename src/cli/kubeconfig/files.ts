@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { reasonOf } from '../../lib/unreadable.ts';
+import { reasonOf } from '../../lib/file-errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { reasonOf, tellable } from '../../lib/unreadable.ts';
+import { reasonOf, tellable } from '../../lib/file-errors.ts';
 import { KubeconfigError, readKubeconfig } from './document.ts';
 import { type ExecPlugin, readExecPlugin } from './exec-plugin.ts';
 import { type Fields, fieldsOf, isFields, listOf, optionalText } from './fields.ts';

@@ -5,7 +5,7 @@
  * https://docs.openstack.org/keystoneauth/latest/authentication-plugins.html
  */
 import type { DomainName, KeystoneLoginScope, NameInDomain } from '../../clients/keystone-login.ts';
-import { isLoopback } from '../../lib/loopback.ts';
+import { isLoopback } from '../../lib/transport-security.ts';
 import { unsupportedType } from './auth-types.ts';
 import { LoginError } from './credential-source.ts';
 

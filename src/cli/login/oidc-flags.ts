@@ -3,7 +3,7 @@
  * stand, without a shell in between, so that `~/` is ours to understand.
  */
 import { join } from 'node:path';
-import { isLoopback } from '../../lib/loopback.ts';
+import { isLoopback } from '../../lib/transport-security.ts';
 import { UsageError } from '../usage.ts';
 
 export const oidcFlags = {

@@ -34,12 +34,12 @@ export interface Call extends At {
   readonly args: readonly Node[];
 }
 
-export interface ListNode extends At {
+export interface ListLiteral extends At {
   readonly kind: 'list';
   readonly elements: readonly { readonly value: Node; readonly optional: boolean }[];
 }
 
-export interface MapNode extends At {
+export interface MapLiteral extends At {
   readonly kind: 'map';
   readonly entries: readonly { readonly key: Node; readonly value: Node; readonly optional: boolean }[];
 }
@@ -57,7 +57,7 @@ export interface Comprehension extends At {
   readonly result: Node;
 }
 
-export type Node = Literal | Ident | Select | Call | ListNode | MapNode | Comprehension;
+export type Node = Literal | Ident | Select | Call | ListLiteral | MapLiteral | Comprehension;
 
 export function childrenOf(node: Node): readonly Node[] {
   switch (node.kind) {

@@ -3,9 +3,8 @@
  * https://pkg.go.dev/github.com/google/cel-go/ext#hdr-Format-strings
  */
 import type { Node } from './ast.ts';
-import type { Budget } from './budget.ts';
-import type { Checked } from './checked.ts';
-import { EvaluationFault } from './error.ts';
+import { type Budget, EvaluationFault } from './errors.ts';
+import type { Checked } from './declarations.ts';
 import { formatDouble, formatScientific, specialNumber } from './numbers.ts';
 import { formatDuration, formatTimestamp } from './times.ts';
 import { Dictionary, Duration, List, Timestamp, TypeValue, Uint, type Value } from './values.ts';

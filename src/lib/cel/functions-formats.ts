@@ -4,7 +4,7 @@
  */
 import { isRequestURI } from '../go-url.ts';
 import type { Declarations, Functions } from './declarations.ts';
-import { noSuchOverload } from './error.ts';
+import { noSuchOverload } from './errors.ts';
 import { parseTimestamp } from './times.ts';
 import { List, Opaque, Optional, type Value } from './values.ts';
 

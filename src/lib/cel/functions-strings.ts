@@ -3,9 +3,8 @@
  * alone, and trim what Unicode calls White_Space.
  * https://pkg.go.dev/github.com/google/cel-go/ext#Strings
  */
-import type { Budget } from './budget.ts';
+import { type Budget, EvaluationFault } from './errors.ts';
 import type { Declarations, Functions } from './declarations.ts';
-import { EvaluationFault } from './error.ts';
 import { formatted } from './format.ts';
 import { List, type Value } from './values.ts';
 

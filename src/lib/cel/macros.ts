@@ -4,7 +4,7 @@
  * https://github.com/google/cel-spec/blob/master/doc/langdef.md#macros
  */
 import type { Node } from './ast.ts';
-import { SyntaxFault } from './error.ts';
+import { SyntaxFault } from './errors.ts';
 
 const ACCUMULATOR = '@result';
 

@@ -4,7 +4,7 @@
  */
 import { type Node, qualifiedName } from './ast.ts';
 import type { Overload } from './declarations.ts';
-import { EvaluationFault, noSuchOverload } from './error.ts';
+import { EvaluationFault, noSuchOverload } from './errors.ts';
 import { runtimeType } from './operators.ts';
 import type { Type } from './types.ts';
 import { asOfClaim, Dictionary, integerOf, List, Optional, Root, type Value } from './values.ts';

@@ -2,7 +2,7 @@
  * The operators of CEL on values whose types are known only now: as in cel-go, what does not fit is an error, and
  * numbers of different types are compared by their value.
  */
-import { EvaluationFault, noSuchOverload } from './error.ts';
+import { EvaluationFault, noSuchOverload } from './errors.ts';
 import { checkedInt, checkedUint } from './numbers.ts';
 import { durationBetween, shifted } from './times.ts';
 import {

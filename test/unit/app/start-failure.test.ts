@@ -2,7 +2,7 @@
 import t from 'tap';
 import { startFailure } from '../../../src/app/start-failure.ts';
 import { parseConfiguration } from '../../../src/config/parse.ts';
-import { FileNotOpened } from '../../../src/lib/not-opened.ts';
+import { FileNotOpened } from '../../../src/lib/file-errors.ts';
 import { AddressError } from '../../../src/server/listen.ts';
 import { WorkerGaveUp } from '../../../src/server/worker-pool.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { createFirstContact } from '../../../src/clients/first-contact.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
-import { parseDuration } from '../../../src/lib/duration.ts';
+import { parseDuration } from '../../../src/lib/kubernetes-time.ts';
 import { fromRawHeaders, headerTokens, headerValue, headerValues } from '../../../src/lib/header-list.ts';
 import { InFlightCounter } from '../../../src/lib/in-flight.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';

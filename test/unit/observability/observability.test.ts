@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import { FileNotOpened } from '../../../src/lib/not-opened.ts';
+import { FileNotOpened } from '../../../src/lib/file-errors.ts';
 import { createAuditFile } from '../../../src/observability/audit-sink.ts';
 import { createLogger } from '../../../src/observability/log.ts';
 import { aggregateMetrics, createMetrics } from '../../../src/observability/metrics.ts';

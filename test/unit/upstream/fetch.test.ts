@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { TooLarge } from '../../../src/lib/too-large.ts';
+import { TooLarge } from '../../../src/lib/byte-budget.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { DISCARD_TIMEOUT } from '../../../src/upstream/discarded-response.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseRedisURL } from '../../../src/cache/redis-address.ts';
+import { parseRedisURL } from '../../../src/cache/redis-url.ts';
 
 const GOOD: readonly (readonly [url: string, address: object])[] = [
   ['redis://redis', { host: 'redis', port: 6379, tls: false }],

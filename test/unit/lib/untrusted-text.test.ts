@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { asciiJSON, foreignText, MAX_TEXT, redact, untrustedText } from '../../../src/lib/redact.ts';
+import { asciiJSON, foreignText, MAX_TEXT, redact, untrustedText } from '../../../src/lib/untrusted-text.ts';
 
 t.test('tokens and credentials in parameters are taken out, the rest stays', async (t) => {
   const fernet = `gAAAAA${'x'.repeat(30)}`;

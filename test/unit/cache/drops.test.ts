@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap';
 import { DocumentChanges } from '../../../src/cache/document-changes.ts';
-import { drop } from '../../../src/cache/drop.ts';
-import { createDrops } from '../../../src/cache/drop-watch.ts';
+import { drop, createDrops } from '../../../src/cache/drops.ts';
 import type { SharedCache } from '../../../src/cache/shared-cache.ts';
 import { StreamLifetimes } from '../../../src/flowcontrol/stream-lifetimes.ts';
 import { StreamRegistry } from '../../../src/flowcontrol/stream-registry.ts';

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { createCircuit } from '../../../src/cache/circuit.ts';
+import { createCircuitBreaker } from '../../../src/cache/circuit-breaker.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 t.test('after a failure nobody asks for a moment, then one does', (t) => {
   const clock = createFakeClock();
   const told: string[] = [];
-  const circuit = createCircuit({
+  const circuit = createCircuitBreaker({
     pause: 1_000,
     clock,
     onOpen: (problem) => told.push(problem),

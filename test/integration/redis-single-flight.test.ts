@@ -18,7 +18,7 @@ async function setUp(t: { teardown(action: () => unknown): void }) {
   backend.answer = () => new Promise((resolve) => pending.push(resolve));
   const replicaOf = async () => {
     const store = await connectedStore(t, server.url);
-    const { cache } = createReplica({ clock: systemClock, store, turns: store });
+    const { cache } = createReplica({ clock: systemClock, store, leases: store });
     return { ask: async (token: string) => cache.lookup(token, backend.load), store };
   };
   const replicas = [await replicaOf(), await replicaOf(), await replicaOf()];

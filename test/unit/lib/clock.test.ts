@@ -1,5 +1,5 @@
 import t from 'tap';
-import { runAt } from '../../../src/lib/deadline.ts';
+import { runAt } from '../../../src/lib/clock.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const DAY = 86_400_000;

@@ -1,27 +1,27 @@
 /**
- * Remembers that a store has failed, so that not each request waits for it anew: after a failure nobody asks for
- * a moment, then one tries, and the first answer ends it.
+ * Stops requests to a store that has failed: after a failure there are none for a pause, then one is tried, and the first response
+ * closes the circuit again.
  */
 import type { Clock } from '../lib/clock.ts';
 
-export interface CircuitOptions {
-  /** How long nobody asks after a failure, in milliseconds. */
+export interface CircuitBreakerOptions {
+  /** Milliseconds without a request after a failure. */
   readonly pause: number;
   readonly clock: Clock;
   onOpen(problem: string): void;
   onClose(): void;
 }
 
-export interface Circuit {
-  /** Whether to ask. True for one caller at a time while the circuit is open. */
+export interface CircuitBreaker {
+  /** @returns whether the caller may send its request; while the circuit is open, one caller per pause may */
   enter(): boolean;
   succeeded(): void;
   failed(problem: string): void;
-  /** What failed last, while it has not been answered. */
+  /** The last failure; undefined while the circuit is closed. */
   readonly problem: string | undefined;
 }
 
-export function createCircuit({ pause, clock, onOpen, onClose }: CircuitOptions): Circuit {
+export function createCircuitBreaker({ pause, clock, onOpen, onClose }: CircuitBreakerOptions): CircuitBreaker {
   let problem: string | undefined;
   let retryAt = 0;
   return {

@@ -1,7 +1,6 @@
 import t from 'tap';
-import { drop } from '../../../src/cache/drop.ts';
-import { createPortalSealer } from '../../../src/cache/portal-sealer.ts';
-import { createMemorySessions, createSharedSessions } from '../../../src/cache/portal-sessions.ts';
+import { drop } from '../../../src/cache/drops.ts';
+import { createPortalSealer, createMemorySessions, createSharedSessions } from '../../../src/cache/portal-storage.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import type { Session } from '../../../src/portal/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';

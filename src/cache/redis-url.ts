@@ -1,7 +1,6 @@
 /**
- * Where a Redis is, read from its URL (`redis:`, `rediss:` for TLS, `unix:` for a socket). The URL is a secret,
- * since it may hold a password: no message repeats it.
- * https://www.iana.org/assignments/uri-schemes/prov/redis
+ * Parses the URL of Redis (`redis:`, `rediss:` for TLS, `unix:` for a socket). The URL may contain a password: no message repeats
+ * it. https://www.iana.org/assignments/uri-schemes/prov/redis
  */
 
 export interface RedisAddress {
@@ -17,7 +16,7 @@ export interface RedisAddress {
 
 const DEFAULT_PORT = 6379;
 
-/** @throws RangeError for what is no such URL */
+/** @throws RangeError if it is not such a URL */
 export function parseRedisURL(url: string): RedisAddress {
   const parsed = URL.parse(url);
   if (parsed === null || !['redis:', 'rediss:', 'unix:'].includes(parsed.protocol)) {
@@ -34,7 +33,7 @@ export function parseRedisURL(url: string): RedisAddress {
   if (!/^\d*$/.test(db))
     throw new RangeError('the path of the URL of Redis must be the number of a database');
   return {
-    // An IPv6 address stands in brackets in a URL and nowhere else.
+    // Only in a URL an IPv6 address has brackets.
     host: parsed.hostname.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1',
     port: parsed.port === '' ? DEFAULT_PORT : Number(parsed.port),
     tls: parsed.protocol === 'rediss:',

@@ -1,16 +1,16 @@
 import t from 'tap';
-import { inTurn } from '../../../src/cache/in-turn.ts';
+import { distributedSingleFlight } from '../../../src/cache/distributed-single-flight.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 t.test('a look that fails gives the turn back, so that no replica waits for nothing', async (t) => {
   const given: string[] = [];
-  const asked = inTurn({
+  const asked = distributedSingleFlight({
     clock: createFakeClock(),
-    takeTurn: async () => ({ giveBack: () => void given.push('back') }),
-    look: async () => {
+    acquireLease: async () => ({ release: () => void given.push('back') }),
+    find: async () => {
       throw new Error('garbage');
     },
-    ask: async () => 'an answer',
+    load: async () => 'an answer',
   });
   await t.rejects(asked, { message: 'garbage' });
   t.same(given, ['back']);
@@ -18,11 +18,11 @@ t.test('a look that fails gives the turn back, so that no replica waits for noth
 
 t.test('whoever finds the answer with the turn in hand gives it back and asks nobody', async (t) => {
   const given: string[] = [];
-  const found = await inTurn({
+  const found = await distributedSingleFlight({
     clock: createFakeClock(),
-    takeTurn: async () => ({ giveBack: () => void given.push('back') }),
-    look: async () => 'there by now',
-    ask: async () => 'asked',
+    acquireLease: async () => ({ release: () => void given.push('back') }),
+    find: async () => 'there by now',
+    load: async () => 'asked',
   });
   t.equal(found, 'there by now');
   t.same(given, ['back']);

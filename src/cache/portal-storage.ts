@@ -1,20 +1,22 @@
 /**
- * Where the portal's sessions are: sealed in Redis, where replicas share them, or in this process alone. A session's id
- * is kept nowhere; it is found by a digest. Dropping a user or a tenant from the cache ends their sessions too.
+ * The portal's sessions and sealer. Sessions are sealed in Redis, shared by the replicas, or in this process's memory. A session's id is
+ * not stored, only its digest. A drop of a user or a tenant ends their sessions.
  */
 import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import { tenantTag, userTag } from '../lib/drop-tags.ts';
-import type { KubernetesIdentity, Session, SessionStore } from '../portal/ports.ts';
+import type { KubernetesIdentity, Session, SessionStore, Sealer } from '../portal/ports.ts';
 import { createMemoryTier } from './memory.ts';
 import type { EntryKey, SharedCache } from './shared-cache.ts';
+import type { Random } from '../lib/random.ts';
+import { createSealingKey } from './sealing-key.ts';
 
-/** With the version of what is kept: an older or newer Stonegate's sessions are none. */
+/** Contains the version of the stored form: sessions of another version are not found. */
 const CACHE = 'portal-session-1';
 
 const digestOf = (id: string): string => hash('sha256', id, 'base64url');
 
-/** @param configurationDigest sessions made under another are none */
+/** @param configurationDigest sessions of another configuration are not found */
 export function createSharedSessions(options: {
   readonly shared: SharedCache;
   readonly configurationDigest: string;
@@ -67,4 +69,33 @@ export function createMemorySessions(options: {
 function tagsOf({ identity }: Session, { tenant, user }: KubernetesIdentity): string[] {
   const names = identity.uid === '' ? [user.username] : [identity.uid, user.username];
   return [...names.map(userTag), tenantTag(tenant)];
+}
+
+const CONTEXT = 'portal';
+const KEY_BYTES = 32;
+
+/**
+ * Seals what the portal stores in browsers, and authenticates its forms. All replicas with the cache's keys can open it.
+ *
+ * @param secrets 32 bytes each: the first one seals, all of them open; without any, a key of this process is used
+ */
+export function createPortalSealer(secrets: readonly Buffer[], random: Random): Sealer {
+  const keys = (secrets.length === 0 ? [random.bytes(KEY_BYTES)] : secrets).map((secret) =>
+    createSealingKey(secret, random),
+  );
+  const [first] = keys;
+  if (first === undefined) throw new RangeError('the portal needs a sealing key');
+  return {
+    seal: (text, purpose) => first.seal(text, [CONTEXT, purpose]).toString('base64url'),
+    open(sealed, purpose) {
+      const bytes = Buffer.from(sealed, 'base64url');
+      for (const key of keys) {
+        const text = key.open(bytes, [CONTEXT, purpose]);
+        if (text !== undefined) return text;
+      }
+      return undefined;
+    },
+    mac: (parts) => first.mac(CONTEXT, parts),
+    verify: (mac, parts) => keys.some((key) => key.verify(mac, CONTEXT, parts)),
+  };
 }
