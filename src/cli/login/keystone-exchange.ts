@@ -6,10 +6,13 @@ import { createKeystoneHTTP } from '../../clients/keystone-http.ts';
 import { type KeystoneProof, logIn, lookUpToken, type RefusedLogin } from '../../clients/keystone-login.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
-import { INSTEAD } from './auth-types.ts';
-import { LoginError, type ObtainedCredential, type Terminal } from './credential-source.ts';
-import type { KeystonePlan, PlannedProof } from './keystone-settings.ts';
-import { readGivenForLogin } from './named-file.ts';
+import {
+  LoginError,
+  type ObtainedCredential,
+  readGivenForLogin,
+  type Terminal,
+} from './credential-source.ts';
+import { INSTEAD, type KeystonePlan, type PlannedProof } from './keystone-settings.ts';
 
 /** Milliseconds. */
 const TIMEOUT = 30_000;

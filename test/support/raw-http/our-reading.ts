@@ -2,8 +2,7 @@
  * What the client for the API server makes of the bytes of an answer, cut into these pieces.
  */
 import type { HeaderField } from '../../../src/lib/header-list.ts';
-import type { AnswerHead } from '../../../src/upstream/answer-head.ts';
-import { MalformedAnswer } from '../../../src/upstream/answer-head.ts';
+import { type AnswerHead, MalformedAnswer } from '../../../src/upstream/answer-head.ts';
 import { AnswerReader } from '../../../src/upstream/answer-reader.ts';
 
 export interface OurReading {

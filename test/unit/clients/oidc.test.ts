@@ -5,8 +5,7 @@ import {
   type DiscoveredIssuerKeys,
   type IssuerKeysOptions,
 } from '../../../src/clients/oidc.ts';
-import type { LogFields, Logger } from '../../../src/lib/logger.ts';
-import { silentLogger } from '../../../src/lib/logger.ts';
+import { type LogFields, type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
 import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
 import { startLoopbackServer } from '../../support/oidc/loopback-server.ts';
