@@ -2,7 +2,7 @@
  * Ends a start that hangs, so that whoever started the process starts it anew: a file on a network share that is gone, or a
  * pipe that nobody reads, never opens and never fails either. It says at which step, which a probe that ends it would not.
  */
-import { type Clock, type Timer, afterPendingIO } from '../lib/clock.ts';
+import { afterPendingIO, type Clock, type Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**

@@ -4,7 +4,7 @@
  * names are found in any case. RFC 7519 §3 and §4; RFC 7515 §4; RFC 8725 §2.
  */
 
-import { hasUniqueNames, membersOf, isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { hasUniqueNames, isJSONObject, type JSONObject, membersOf } from '../lib/json-object.ts';
 
 export interface JWTParts {
   readonly header: JSONObject;

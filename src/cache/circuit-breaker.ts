@@ -1,6 +1,6 @@
 /**
- * Stops requests to a store that has failed: after a failure there are none for a pause, then one is tried, and the first response
- * closes the circuit again.
+ * Stops requests to a store that has failed: after a failure there are none for a pause, then one is tried,
+ * and the first response closes the circuit again.
  */
 import type { Clock } from '../lib/clock.ts';
 
@@ -21,7 +21,12 @@ export interface CircuitBreaker {
   readonly problem: string | undefined;
 }
 
-export function createCircuitBreaker({ pause, clock, onOpen, onClose }: CircuitBreakerOptions): CircuitBreaker {
+export function createCircuitBreaker({
+  pause,
+  clock,
+  onOpen,
+  onClose,
+}: CircuitBreakerOptions): CircuitBreaker {
   let problem: string | undefined;
   let retryAt = 0;
   return {

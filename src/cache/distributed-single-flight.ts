@@ -1,7 +1,7 @@
 /**
- * One request to a backend for all replicas: the replica that holds a lease sends it, the others poll for the result. The wait
- * is short and bounded, and without Redis each replica sends its own request. So a holder that crashes, or an attacker who
- * writes leases into Redis, can only delay a request.
+ * One request to a backend for all replicas: the replica that holds a lease sends it, the others poll for the
+ * result. The wait is short and bounded, and without Redis each replica sends its own request. So a holder
+ * that crashes, or an attacker who writes leases into Redis, can only delay a request.
  */
 import type { Clock } from '../lib/clock.ts';
 
@@ -16,7 +16,9 @@ export interface FlightLease {
   release(): void;
 }
 
-/** `held`: another replica has the lease; `unavailable`: there are no leases, since Redis does not respond. */
+/**
+ * `held`: another replica has the lease; `unavailable`: there are no leases, since Redis does not respond.
+ */
 export type LeaseAttempt = FlightLease | 'held' | 'unavailable';
 
 export interface DistributedSingleFlightOptions<V> {

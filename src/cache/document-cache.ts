@@ -1,15 +1,15 @@
 /**
- * Caches documents for seconds. Bounded in bytes and in concurrent fetches; each owner has its own share of both, so that no owner's
- * requests evict or delay another owner's documents.
+ * Caches documents for seconds. Bounded in bytes and in concurrent fetches; each owner has its own share of
+ * both, so that no owner's requests evict or delay another owner's documents.
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { DocumentCache, DocumentRequest } from '../lib/document-cache.ts';
 import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
 import { UNBOUNDED } from '../lib/semaphore.ts';
+import { CancellableSingleFlight } from '../lib/single-flight.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { DocumentChanges } from './document-changes.ts';
-import { CancellableSingleFlight } from '../lib/single-flight.ts';
 
 export interface DocumentCacheOptions<T> {
   /** Milliseconds; 0 disables the cache. */
@@ -67,7 +67,10 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
       ),
   });
 
-  /** @throws StatusError TenantRateExceeded if the owner's queue is full, UpstreamUnavailable if the signal is aborted */
+  /**
+   * @throws StatusError TenantRateExceeded if the owner's queue is full, UpstreamUnavailable if the signal is
+   *   aborted
+   */
   async function limited(owner: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const semaphore = fetches.of(owner);
     if (!(await semaphore.acquire(0, signal))) throw cancelled(signal);

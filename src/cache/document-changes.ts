@@ -1,6 +1,7 @@
 /**
- * Knows whose documents have changed recently, through this or another replica. A custom resource is served only some time after
- * its definition was written, so nothing is cached for a while after a change: dropping once is not enough.
+ * Knows whose documents have changed recently, through this or another replica. A custom resource is served
+ * only some time after its definition was written, so nothing is cached for a while after a change: dropping
+ * once is not enough.
  */
 import type { Clock } from '../lib/clock.ts';
 import { ALL_DOCUMENTS_TAG, documentsTag } from '../lib/drop-tags.ts';
@@ -38,9 +39,9 @@ export class DocumentChanges {
   }
 
   /**
-   * The owner's documents may have changed. For `period` they are fetched at each request, since a change may take effect
-   * with a delay. This process knows it at once, other replicas within a second; if the message fails, they serve their
-   * documents until these expire.
+   * The owner's documents may have changed. For `period` they are fetched at each request, since a change may
+   * take effect with a delay. This process knows it at once, other replicas within a second; if the message
+   * fails, they serve their documents until these expire.
    *
    * @param owner undefined if it concerns all owners
    */
@@ -64,7 +65,8 @@ export class DocumentChanges {
     shared.drop([tag]).then(
       // A new stamp, so that this process's own drop is no later change.
       () => this.#note(tag, changedAt),
-      (error: unknown) => logger.warn({ error }, 'the message to other replicas that discovery has changed has failed'),
+      (error: unknown) =>
+        logger.warn({ error }, 'the message to other replicas that discovery has changed has failed'),
     );
   }
 

@@ -1,11 +1,18 @@
 /**
- * Drops: an operator invalidates what is cached of a user or a tenant in all replicas, and ends their long-running requests. A watch
- * tells long-running requests about drops, since they are not entries and outlive them.
+ * Drops: an operator invalidates what is cached of a user or a tenant in all replicas, and ends their
+ * long-running requests. A watch tells long-running requests about drops, since they are not entries and
+ * outlive them.
  */
 import type { Drops, DropWatch } from '../flowcontrol/ports.ts';
+import {
+  endStreamsOfTenantTag,
+  endStreamsOfUserTag,
+  SWITCHED_OFF_TAG,
+  tenantTag,
+  userTag,
+} from '../lib/drop-tags.ts';
 import type { Stamp } from './epochs.ts';
 import type { SharedCache } from './shared-cache.ts';
-import { endStreamsOfTenantTag, endStreamsOfUserTag, SWITCHED_OFF_TAG, tenantTag, userTag } from '../lib/drop-tags.ts';
 
 type Watched = Pick<SharedCache, 'mark' | 'stamp' | 'isCurrent' | 'confirm' | 'revocations'>;
 

@@ -1,6 +1,7 @@
 /**
- * An entry's lifetime and its sealed form. An entry is fresh until `expiresAt`, refreshed ahead of it from `refreshAt` on, and
- * stored until `discardAt` for the time in which its backend is down. None of these is after the credential's own expiry.
+ * An entry's lifetime and its sealed form. An entry is fresh until `expiresAt`, refreshed ahead of it from
+ * `refreshAt` on, and stored until `discardAt` for the time in which its backend is down. None of these is
+ * after the credential's own expiry.
  */
 import { isJSONObject } from '../lib/json-object.ts';
 

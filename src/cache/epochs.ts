@@ -1,7 +1,8 @@
 /**
- * Epochs invalidate entries. Each tag (a user, a tenant) has an epoch, the time of its last drop or zero; an entry carries its tags'
- * epochs from before the backend was asked, and is invalid as soon as one of them has increased. Epochs never decrease: their records
- * in Redis are authenticated, outlive every entry from before the drop, and are repaired by replicas with a newer one (SECURITY.md).
+ * Epochs invalidate entries. Each tag (a user, a tenant) has an epoch, the time of its last drop or zero; an
+ * entry carries its tags' epochs from before the backend was asked, and is invalid as soon as one of them has
+ * increased. Epochs never decrease: their records in Redis are authenticated, outlive every entry from before
+ * the drop, and are repaired by replicas with a newer one (SECURITY.md).
  */
 import type { Clock } from '../lib/clock.ts';
 import { documentsTag, isDocumentsTag } from '../lib/drop-tags.ts';

@@ -1,6 +1,6 @@
 /**
- * The epochs that this process knows. They only increase, whatever Redis returns later. Their number is bounded: beyond it all
- * entries are invalidated, so that no drop is lost.
+ * The epochs that this process knows. They only increase, whatever Redis returns later. Their number is
+ * bounded: beyond it all entries are invalidated, so that no drop is lost.
  */
 import type { Clock } from '../lib/clock.ts';
 import { isDocumentsTag } from '../lib/drop-tags.ts';

@@ -1,5 +1,6 @@
 /**
- * The in-process tier, an LRU cache with expiry. The time is read at each access, so that no timer runs while it is idle.
+ * The in-process tier, an LRU cache with expiry. The time is read at each access, so that no timer runs while
+ * it is idle.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';

@@ -1,15 +1,16 @@
 /**
- * The portal's sessions and sealer. Sessions are sealed in Redis, shared by the replicas, or in this process's memory. A session's id is
- * not stored, only its digest. A drop of a user or a tenant ends their sessions.
+ * The portal's sessions and sealer. Sessions are sealed in Redis, shared by the replicas, or in this
+ * process's memory. A session's id is not stored, only its digest. A drop of a user or a tenant ends their
+ * sessions.
  */
 import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import { tenantTag, userTag } from '../lib/drop-tags.ts';
-import type { KubernetesIdentity, Session, SessionStore, Sealer } from '../portal/ports.ts';
-import { createMemoryTier } from './memory.ts';
-import type { EntryKey, SharedCache } from './shared-cache.ts';
 import type { Random } from '../lib/random.ts';
+import type { KubernetesIdentity, Sealer, Session, SessionStore } from '../portal/ports.ts';
+import { createMemoryTier } from './memory.ts';
 import { createSealingKey } from './sealing-key.ts';
+import type { EntryKey, SharedCache } from './shared-cache.ts';
 
 /** Contains the version of the stored form: sessions of another version are not found. */
 const CACHE = 'portal-session-1';
@@ -75,9 +76,11 @@ const CONTEXT = 'portal';
 const KEY_BYTES = 32;
 
 /**
- * Seals what the portal stores in browsers, and authenticates its forms. All replicas with the cache's keys can open it.
+ * Seals what the portal stores in browsers, and authenticates its forms. All replicas with the cache's keys
+ * can open it.
  *
- * @param secrets 32 bytes each: the first one seals, all of them open; without any, a key of this process is used
+ * @param secrets 32 bytes each: the first one seals, all of them open; without any, a key of this process is
+ *   used
  */
 export function createPortalSealer(secrets: readonly Buffer[], random: Random): Sealer {
   const keys = (secrets.length === 0 ? [random.bytes(KEY_BYTES)] : secrets).map((secret) =>

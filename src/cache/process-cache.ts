@@ -1,6 +1,6 @@
 /**
- * Replaces the shared cache if no Redis is configured: nothing is shared with other processes, but the entries in this process's
- * memory can be dropped by their tags.
+ * Replaces the shared cache if no Redis is configured: nothing is shared with other processes, but the
+ * entries in this process's memory can be dropped by their tags.
  */
 import type { Clock } from '../lib/clock.ts';
 import { createKnownEpochs } from './known-epochs.ts';

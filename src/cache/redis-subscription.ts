@@ -1,6 +1,6 @@
 /**
- * Subscribes to drops. Redis stores no message for a client that is disconnected, so each interruption is reported: entries in memory
- * must then be confirmed. A ping detects a dead connection.
+ * Subscribes to drops. Redis stores no message for a client that is disconnected, so each interruption is
+ * reported: entries in memory must then be confirmed. A ping detects a dead connection.
  * https://redis.io/docs/latest/develop/pubsub/
  */
 import type { Clock, Timer } from '../lib/clock.ts';

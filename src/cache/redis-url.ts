@@ -1,6 +1,6 @@
 /**
- * Parses the URL of Redis (`redis:`, `rediss:` for TLS, `unix:` for a socket). The URL may contain a password: no message repeats
- * it. https://www.iana.org/assignments/uri-schemes/prov/redis
+ * Parses the URL of Redis (`redis:`, `rediss:` for TLS, `unix:` for a socket). The URL may contain a
+ * password: no message repeats it. https://www.iana.org/assignments/uri-schemes/prov/redis
  */
 
 export interface RedisAddress {

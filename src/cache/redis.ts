@@ -1,15 +1,16 @@
 /**
- * The shared store on Redis 6.2 or newer: a single server, Sentinel or Cluster. One connection sends commands, one subscribes. Without
- * a connection no command is queued, and each round trip has a timeout, after which the request continues without Redis.
+ * The shared store on Redis 6.2 or newer: a single server, Sentinel or Cluster. One connection sends
+ * commands, one subscribes. Without a connection no command is queued, and each round trip has a timeout,
+ * after which the request continues without Redis.
  * https://redis.io/docs/latest/develop/reference/protocol-spec/
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { type Clock, afterPendingIO } from '../lib/clock.ts';
+import { afterPendingIO, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { createCircuitBreaker } from './circuit-breaker.ts';
-import { parseRedisURL } from './redis-url.ts';
 import { createRedisSubscription } from './redis-subscription.ts';
+import { parseRedisURL } from './redis-url.ts';
 import type { LeaseStore, SharedStore } from './shared-store.ts';
 
 /** Milliseconds. */
@@ -112,7 +113,8 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore & Leas
       ask(() =>
         Promise.all(
           names.map(async (name) => {
-            // A value that is not a string, or that may not be read, counts as absent; the others are still returned.
+            // A value that is not a string, or that may not be read, counts as absent; the others are still
+            // returned.
             const value = await client.getrangeBuffer(name, 0, maxBytes - 1).catch(absentIfWrongType);
             return value.length === 0 ? undefined : value;
           }),
@@ -195,7 +197,10 @@ function delay(times: number): number {
 
 class TimeoutError extends Error {}
 
-/** Otherwise a burst of handshakes would look like a Redis that is down, and each replica would ask Keystone itself. */
+/**
+ * Otherwise a burst of handshakes would look like a Redis that is down, and each replica would ask Keystone
+ * itself.
+ */
 function within<T>(answer: Promise<T>, milliseconds: number, clock: Clock): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = afterPendingIO(clock, milliseconds, () =>

@@ -1,7 +1,8 @@
 /**
- * A sealing key computes names and MACs, and seals values. Redis is not trusted: names are HMACs, which reveal nothing and cannot be
- * predicted; values can neither be read, forged, nor moved to another name. HKDF (RFC 5869) derives a key for each purpose; HMAC-SHA256
- * (RFC 2104); AES-256-GCM with a random nonce (NIST SP 800-38D §8.2.2: at most 2^32 seals per key, 100 years at one per second).
+ * A sealing key computes names and MACs, and seals values. Redis is not trusted: names are HMACs, which
+ * reveal nothing and cannot be predicted; values can neither be read, forged, nor moved to another name. HKDF
+ * (RFC 5869) derives a key for each purpose; HMAC-SHA256 (RFC 2104); AES-256-GCM with a random nonce (NIST SP
+ * 800-38D §8.2.2: at most 2^32 seals per key, 100 years at one per second).
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Random } from '../lib/random.ts';

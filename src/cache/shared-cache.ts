@@ -1,15 +1,15 @@
 /**
- * The cache tier that replicas share: entries sealed into Redis. An entry opens only under the name and the configuration that it was
- * sealed for, expires at its sealed time, and is checked against its tags' epochs at each read. An entry that does not open counts as
- * absent; clients do not notice it.
+ * The cache tier that replicas share: entries sealed into Redis. An entry opens only under the name and the
+ * configuration that it was sealed for, expires at its sealed time, and is checked against its tags' epochs
+ * at each read. An entry that does not open counts as absent; clients do not notice it.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import { createEpochs, type Mark, type Stamp } from './epochs.ts';
 import type { LeaseAttempt } from './distributed-single-flight.ts';
 import { parseSealedEntry, type SealedEntry } from './entry.ts';
+import { createEpochs, type Mark, type Stamp } from './epochs.ts';
 import { createSealingKey } from './sealing-key.ts';
 import type { LeaseStore, SharedStore } from './shared-store.ts';
 

@@ -1,7 +1,8 @@
 /**
- * The port to a store that replicas share: bytes under names, messages, and leases; and the lease that periodic provisioning needs. The
- * store never throws: if it is down, slow or full, it returns `undefined` or `false` within its timeout, so that no request fails
- * or waits because of it. Its values are not trusted until they are opened. Implemented in `redis.ts`.
+ * The port to a store that replicas share: bytes under names, messages, and leases; and the lease that
+ * periodic provisioning needs. The store never throws: if it is down, slow or full, it returns `undefined` or
+ * `false` within its timeout, so that no request fails or waits because of it. Its values are not trusted
+ * until they are opened. Implemented in `redis.ts`.
  */
 import type { Lease } from '../bindings/lease.ts';
 import type { Random } from '../lib/random.ts';
@@ -26,7 +27,9 @@ export interface SharedStore {
    * @returns false if it does not within `milliseconds`
    */
   whenReady(milliseconds: number): Promise<boolean>;
-  /** The current failure, or the last refused command; else undefined. For the operator; contains no secret. */
+  /**
+   * The current failure, or the last refused command; else undefined. For the operator; contains no secret.
+   */
   problem(): string | undefined;
   close(): void;
 }

@@ -1,21 +1,21 @@
 /**
- * The credential cache: memory, then Redis, then the backend, with one request per credential at a time. It stores the backend's facts,
- * never the credential: the key is a digest of it. Invalid credentials are cached for seconds, and only in memory, so that no
- * client can fill Redis with them.
+ * The credential cache: memory, then Redis, then the backend, with one request per credential at a time. It
+ * stores the backend's facts, never the credential: the key is a digest of it. Invalid credentials are cached
+ * for seconds, and only in memory, so that no client can fill Redis with them.
  */
-import type { Validated, ForgettingCredentialCache } from '../authentication/credential-cache.ts';
+import type { ForgettingCredentialCache, Validated } from '../authentication/credential-cache.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { digestOf } from '../lib/credential-digest.ts';
-import { SingleFlight } from '../lib/single-flight.ts';
-import { type EntryTimes, entryTimes, type Lifetimes } from './entry.ts';
-import type { Stamp } from './epochs.ts';
-import { distributedSingleFlight } from './distributed-single-flight.ts';
-import { createMemoryTier } from './memory.ts';
-import type { EntryKey, SharedCache } from './shared-cache.ts';
 import type { Clock } from '../lib/clock.ts';
+import { digestOf } from '../lib/credential-digest.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
+import { SingleFlight } from '../lib/single-flight.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import { distributedSingleFlight } from './distributed-single-flight.ts';
+import { type EntryTimes, entryTimes, type Lifetimes } from './entry.ts';
+import type { Stamp } from './epochs.ts';
+import { createMemoryTier } from './memory.ts';
+import type { EntryKey, SharedCache } from './shared-cache.ts';
 
 /** Concurrent refreshes: clients that wait must find capacity in the backend. */
 const MAX_REFRESHES = 4;

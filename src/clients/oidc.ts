@@ -10,10 +10,10 @@ import type { IssuerKeys, KeySet } from '../authentication/issuer-keys.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { isLoopback } from '../lib/transport-security.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import { isLoopback } from '../lib/transport-security.ts';
 import { createIssuerHTTP, type IssuerHTTP } from './oidc-http.ts';
 import { parseKeySet } from './oidc-key-set.ts';
 

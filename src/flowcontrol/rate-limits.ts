@@ -1,6 +1,7 @@
 /**
- * Rate limits by token buckets: of a tenant's requests, and of sign-ins at the portal. The tenant's limit protects the API server
- * for the other tenants: API Priority and Fairness sees Stonegate's credential, not the tenant.
+ * Rate limits by token buckets: of a tenant's requests, and of sign-ins at the portal. The tenant's limit
+ * protects the API server for the other tenants: API Priority and Fairness sees Stonegate's credential, not
+ * the tenant.
  */
 import { LRUCache } from 'lru-cache';
 import { StatusError } from '../errors/status-error.ts';
@@ -12,8 +13,8 @@ const MAX_KEYS = 10_000;
 
 export interface TokenBucketsOptions extends Rate {
   /**
-   * The number of keys is bounded: the least recently used one is forgotten and would start with a full bucket. So a limit
-   * for all keys together belongs beside this one.
+   * The number of keys is bounded: the least recently used one is forgotten and would start with a full
+   * bucket. So a limit for all keys together belongs beside this one.
    */
   readonly maxKeys: number;
   readonly clock: Clock;
@@ -65,8 +66,9 @@ export function createTenantRateLimit({ clock, ...rate }: Rate & { readonly cloc
 }
 
 /**
- * Per source address, against one client that tries many users or makes Stonegate ask the backends for nothing; and per user,
- * against many clients that try one. An attacked user waits up to a minute too, which is better than a guessed password.
+ * Per source address, against one client that tries many users or makes Stonegate ask the backends for
+ * nothing; and per user, against many clients that try one. An attacked user waits up to a minute too, which
+ * is better than a guessed password.
  */
 export interface SignInRateLimit {
   /**

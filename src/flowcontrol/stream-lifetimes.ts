@@ -1,7 +1,7 @@
 /**
- * Ends long-running requests when access ends. The API server decides a user's rights only when such a request begins,
- * and knows nothing of the credential behind Stonegate: without this, a deleted user's watch would go on for ever.
- * `docs/lifecycle.md` has the table of what ends when.
+ * Ends long-running requests when access ends. The API server decides a user's rights only when such a
+ * request begins, and knows nothing of the credential behind Stonegate: without this, a deleted user's watch
+ * would go on for ever. `docs/lifecycle.md` has the table of what ends when.
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 import { endStreamsOfTenantTag, endStreamsOfUserTag, tenantTag, userTag } from '../lib/drop-tags.ts';
@@ -28,8 +28,8 @@ export interface StreamLifetimesOptions {
   readonly settings: StreamSettings;
   readonly drops: Drops;
   /**
-   * Validates the credential again, and ends those of its streams that it does not allow any more. Rejects if it cannot
-   * be validated now.
+   * Validates the credential again, and ends those of its streams that it does not allow any more. Rejects if
+   * it cannot be validated now.
    */
   readonly recheck: (credential: StreamCredential) => Promise<void>;
   readonly clock: Clock;

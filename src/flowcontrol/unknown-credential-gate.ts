@@ -1,7 +1,8 @@
 /**
- * Limits the validation of credentials that no cache knows, before the backend is asked: a rate per source address, a bound on
- * concurrent validations, and a short queue that is fair between sources. A Keystone validates about 35 tokens per second, so
- * without these limits one client could take the log-in from all users.
+ * Limits the validation of credentials that no cache knows, before the backend is asked: a rate per source
+ * address, a bound on concurrent validations, and a short queue that is fair between sources. A Keystone
+ * validates about 35 tokens per second, so without these limits one client could take the log-in from all
+ * users.
  */
 import type { UnknownCredentialGate } from '../authentication/unknown-credential-gate.ts';
 import { StatusError } from '../errors/status-error.ts';

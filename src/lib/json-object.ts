@@ -1,6 +1,6 @@
 /**
- * Objects parsed from JSON of other programs, whose content is not trusted; and the members of an object as they are
- * written, with duplicates, which `JSON.parse` hides. RFC 8259 §4.
+ * Objects parsed from JSON of other programs, whose content is not trusted; and the members of an object as
+ * they are written, with duplicates, which `JSON.parse` hides. RFC 8259 §4.
  */
 
 export type JSONObject = Readonly<Record<string, unknown>>;

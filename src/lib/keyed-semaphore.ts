@@ -1,6 +1,7 @@
 /**
- * Bounds what runs at the same time: for each key (a tenant, a client's address) and for all keys together. Each key has its
- * own queue; if all permits are in use, the keys are served in turn. After kube-apiserver's priority levels:
+ * Bounds what runs at the same time: for each key (a tenant, a client's address) and for all keys together.
+ * Each key has its own queue; if all permits are in use, the keys are served in turn. After kube-apiserver's
+ * priority levels:
  * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/
  */
 import { ListNode } from './linked-list.ts';
@@ -86,7 +87,10 @@ export class KeyedSemaphore implements SharedPermits {
     if (!key.linked) key.insertBefore(this.#enlisted);
   }
 
-  /** If the queues are full, the newest waiters of the largest queue are refused for a key with a smaller one (RFC 8290 §4.1). */
+  /**
+   * If the queues are full, the newest waiters of the largest queue are refused for a key with a smaller one
+   * (RFC 8290 §4.1).
+   */
   makeRoom(key: Semaphore, bytes: number): boolean {
     const { queue } = this.options;
     return this.#shrink(key, 'requests', 1, queue.requests) && this.#shrink(key, 'bytes', bytes, queue.bytes);

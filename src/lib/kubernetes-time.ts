@@ -1,6 +1,6 @@
 /**
- * Durations and instants as Kubernetes writes them: Go's `time.ParseDuration`, without sign and without units below a
- * millisecond (https://pkg.go.dev/time#ParseDuration); and `metav1.Time`, RFC 3339 in whole seconds.
+ * Durations and instants as Kubernetes writes them: Go's `time.ParseDuration`, without sign and without units
+ * below a millisecond (https://pkg.go.dev/time#ParseDuration); and `metav1.Time`, RFC 3339 in whole seconds.
  */
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
@@ -30,7 +30,8 @@ export function isLastInstant(milliseconds: number): boolean {
 }
 
 /**
- * @param milliseconds since the epoch; what is finer than a second is cut off, so that nothing seems to live longer
+ * @param milliseconds since the epoch; what is finer than a second is cut off, so that nothing seems to live
+ *   longer
  */
 export function timestamp(milliseconds: number): string {
   return new Date(Math.min(milliseconds, LAST_INSTANT)).toISOString().replace(/\.\d{3}Z$/, 'Z');

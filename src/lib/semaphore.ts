@@ -1,6 +1,6 @@
 /**
- * The permits and the queue of one key of a `KeyedSemaphore`. Waiters are served in the order in which they came; a waiter
- * can be cancelled, and is refused after a timeout.
+ * The permits and the queue of one key of a `KeyedSemaphore`. Waiters are served in the order in which they
+ * came; a waiter can be cancelled, and is refused after a timeout.
  */
 import type { Clock, Timer } from './clock.ts';
 import { ListNode } from './linked-list.ts';
@@ -56,7 +56,10 @@ export interface SharedPermits {
   serve(): void;
   /** The key has waiters and permits of its own: it is served in turn with the other keys. */
   enlist(key: Semaphore): void;
-  /** Whether all queues together have room for one more waiter; waiters of larger queues may be refused for it. */
+  /**
+   * Whether all queues together have room for one more waiter; waiters of larger queues may be refused for
+   * it.
+   */
   makeRoom(key: Semaphore, bytes: number): boolean;
   /** The key's queue has changed by these numbers. */
   onQueueChange(key: Semaphore, requests: number, bytes: number): void;
@@ -157,8 +160,8 @@ export class Semaphore extends ListNode {
   }
 
   /**
-   * Releases a permit that is expensive to use again, such as one of a connection that was closed. Other keys may use it at
-   * once; this key only if its rate of such releases allows it, else later.
+   * Releases a permit that is expensive to use again, such as one of a connection that was closed. Other keys
+   * may use it at once; this key only if its rate of such releases allows it, else later.
    */
   releaseDelayed(): void {
     const { clock } = this.#shared.options;

@@ -1,6 +1,7 @@
 /**
- * Mutual exclusion for work on one key: callers that ask while the work runs share its result, so that a thousand requests
- * with one unknown token become one request to the backend. After Go's golang.org/x/sync/singleflight.
+ * Mutual exclusion for work on one key: callers that ask while the work runs share its result, so that a
+ * thousand requests with one unknown token become one request to the backend. After Go's
+ * golang.org/x/sync/singleflight.
  */
 
 export class SingleFlight<T> {

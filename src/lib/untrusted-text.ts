@@ -1,7 +1,8 @@
 /**
- * Prepares text that clients choose for logs, and recognizes text that reads the same everywhere. Tokens are removed, since one
- * that was pasted into a URL, a name or a user agent is still a secret. Each pattern consumes the whole run that it has begun
- * to match, so that no character is read twice and the time is linear in the length.
+ * Prepares text that clients choose for logs, and recognizes text that reads the same everywhere. Tokens are
+ * removed, since one that was pasted into a URL, a name or a user agent is still a secret. Each pattern
+ * consumes the whole run that it has begun to match, so that no character is read twice and the time is
+ * linear in the length.
  */
 
 /** Fernet tokens; and JOSE headers with the parts that follow them. */
@@ -12,11 +13,19 @@ const PARAMETERS = /([?&;](?:access_token|id_token|refresh_token|token|password|
 const UNPLAIN = /[^ !#$&-[\]-~]|gAAAAA|eyJ/;
 const ESCAPE = /%([0-7][0-9A-Fa-f])/g;
 const REDACTED = '[redacted]';
-/** The same tokens after a protocol that lower-cases: HTTP/2 does it to header names, and an extra's key is in one. */
+/**
+ * The same tokens after a protocol that lower-cases: HTTP/2 does it to header names, and an extra's key is in
+ * one.
+ */
 const TOKENS_IN_ANY_CASE = new RegExp(TOKENS, 'gi');
-/** The characters of tokens without a known form: base64 in both alphabets, escapes, and the parts of a token. */
+/**
+ * The characters of tokens without a known form: base64 in both alphabets, escapes, and the parts of a token.
+ */
 const RUNS = /[A-Za-z0-9+/=_.~%-]+/g;
-/** Names of users, groups and Kubernetes objects are shorter or have letters of one case; ids in hexadecimal too. */
+/**
+ * Names of users, groups and Kubernetes objects are shorter or have letters of one case; ids in hexadecimal
+ * too.
+ */
 const SHORTEST_OPAQUE = 40;
 
 /** The longest untrusted text that a log repeats, in characters. */
@@ -41,8 +50,8 @@ export function foreignText(text: string, limit: number = MAX_TEXT): string {
 }
 
 /**
- * For text that a client chooses freely, such as a name to impersonate: also removes long opaque tokens. The whole text is
- * searched before it is cut, so that no part of a token is left at the cut.
+ * For text that a client chooses freely, such as a name to impersonate: also removes long opaque tokens. The
+ * whole text is searched before it is cut, so that no part of a token is left at the cut.
  *
  * @param limit in characters
  */
@@ -57,7 +66,9 @@ function isOpaque(run: string): boolean {
   return run.length >= SHORTEST_OPAQUE && /[a-z]/.test(run) && /[A-Z]/.test(run) && /[0-9]/.test(run);
 }
 
-/** `foreignText` as the content of a JSON string in ASCII. Most texts are returned unchanged after one test. */
+/**
+ * `foreignText` as the content of a JSON string in ASCII. Most texts are returned unchanged after one test.
+ */
 export function foreignJSON(text: string, limit: number = MAX_TEXT): string {
   if (text.length <= limit && !UNPLAIN.test(text)) return withoutParameters(text);
   return asciiJSON(JSON.stringify(foreignText(text, limit))).slice(1, -1);
@@ -65,7 +76,8 @@ export function foreignJSON(text: string, limit: number = MAX_TEXT): string {
 
 /** JSON in ASCII: bidirectional and invisible characters are escaped, with the same meaning to a parser. */
 export function asciiJSON(json: string): string {
-  // JSON itself escapes characters below the blank. Both tests are faster than a pattern, which goes one by one.
+  // JSON itself escapes characters below the blank. Both tests are faster than a pattern, which goes one by
+  // one.
   if (Buffer.byteLength(json) === json.length && !json.includes('\x7f')) return json;
   return json.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -83,8 +95,9 @@ function withoutParameters(text: string): string {
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;
 
 /**
- * Whether the text is not empty and survives every hop. HTTP trims header values, control characters and line separators end
- * lines for some readers, and half a surrogate pair becomes a replacement character: each way two texts would become one.
+ * Whether the text is not empty and survives every hop. HTTP trims header values, control characters and line
+ * separators end lines for some readers, and half a surrogate pair becomes a replacement character: each way
+ * two texts would become one.
  */
 export function isPrintable(text: string): boolean {
   return text !== '' && text === text.trim() && !UNPRINTABLE.test(text);

@@ -8,8 +8,8 @@ import { once } from 'node:events';
 import sonicBoom from 'sonic-boom';
 import type { AuditSink } from '../audit/audit-log.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
 import { FileNotOpened } from '../lib/file-errors.ts';
+import type { Logger } from '../lib/logger.ts';
 import { GatheredLines, PendingLines } from './audit-lines.ts';
 
 export interface AuditFile extends AuditSink {

@@ -1,7 +1,7 @@
 /**
- * How the connections to the API server are shared among the accounts: tenants, the sources of unknown credentials, and
- * Stonegate itself. Each of the three kinds has connections that the others cannot use, and within a kind no tenant and no
- * address can use all of them.
+ * How the connections to the API server are shared among the accounts: tenants, the sources of unknown
+ * credentials, and Stonegate itself. Each of the three kinds has connections that the others cannot use, and
+ * within a kind no tenant and no address can use all of them.
  */
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -12,8 +12,9 @@ import { sourceKey } from '../lib/source-key.ts';
 import { timedOut, unavailable } from './failure.ts';
 
 /**
- * Connections for requests that end by themselves, well below what an API server serves at once (600 by default). Otherwise a
- * thousand concurrent users would cause a thousand TLS handshakes at once, and all of them would time out.
+ * Connections for requests that end by themselves, well below what an API server serves at once (600 by
+ * default). Otherwise a thousand concurrent users would cause a thousand TLS handshakes at once, and all of
+ * them would time out.
  */
 export const MAX_CONNECTIONS = 256;
 /** The other connections are always for other tenants. */
@@ -25,13 +26,13 @@ const MAX_RESERVED_FOR_SOURCES = 64;
 const QUEUES = 16;
 
 /**
- * Closed connections of one account: a new connection costs the API server a TLS handshake. A few are ordinary, thousands
- * are not.
+ * Closed connections of one account: a new connection costs the API server a TLS handshake. A few are
+ * ordinary, thousands are not.
  */
 const CLOSED_CONNECTIONS = { burst: 64, perSecond: 20 };
 /**
- * Long-running requests that a tenant begins: each may need a connection of its own. All watches that a tenant may have
- * by default are opened again at once after a restart.
+ * Long-running requests that a tenant begins: each may need a connection of its own. All watches that a
+ * tenant may have by default are opened again at once after a restart.
  */
 const LONG_RUNNING = { burst: 5_000, perSecond: 50 };
 
@@ -48,7 +49,8 @@ export interface AccountLimits {
   /** A permit is held as long as the request has a connection. */
   connectionsOf(account: Account): Semaphore;
   /**
-   * Limits how many long-running requests begin, not how many there are. Undefined for an account without a limit.
+   * Limits how many long-running requests begin, not how many there are. Undefined for an account without a
+   * limit.
    */
   openingsOf(account: Account): Semaphore | undefined;
   /** Refuses all waiting requests. */

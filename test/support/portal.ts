@@ -2,7 +2,7 @@
  * The portal without sockets and with everything around it made up: what browsers would send, and what they would keep.
  */
 import type { Identity, TenantName } from '../../src/api/identity.ts';
-import { createPortalSealer, createMemorySessions } from '../../src/cache/portal-storage.ts';
+import { createMemorySessions, createPortalSealer } from '../../src/cache/portal-storage.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';

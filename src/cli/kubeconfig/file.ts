@@ -6,8 +6,8 @@ import { mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { type Document, parseDocument } from 'yaml';
-import type { Random } from '../../lib/random.ts';
 import { reasonOf } from '../../lib/file-errors.ts';
+import type { Random } from '../../lib/random.ts';
 import { noYAML, UNUSABLE_ALIASES } from '../../lib/yaml-mistake.ts';
 
 /** What is wrong with a kubeconfig, or why nobody can be logged in by it; a sentence for the person. */

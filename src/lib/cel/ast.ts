@@ -1,5 +1,6 @@
 /**
- * The abstract syntax of a CEL expression, after its macros are expanded: the same few kinds of nodes as in cel-go.
+ * The abstract syntax of a CEL expression, after its macros are expanded: the same few kinds of nodes as in
+ * cel-go.
  * https://github.com/google/cel-spec/blob/master/doc/langdef.md
  */
 import type { Value } from './values.ts';

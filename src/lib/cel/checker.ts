@@ -2,11 +2,20 @@
  * Type-checks an expression as cel-go does, so that what kube-apiserver refuses to load is refused here.
  * https://github.com/google/cel-go/blob/master/checker/checker.go
  */
-import * as types from './types.ts';
-import { type Call, type Comprehension, type ListLiteral, type MapLiteral, type Node, qualifiedName, type Select } from './ast.ts';
-import type { Checked, Environment, Resolved, Overload } from './declarations.ts';
+
+import {
+  type Call,
+  type Comprehension,
+  type ListLiteral,
+  type MapLiteral,
+  type Node,
+  qualifiedName,
+  type Select,
+} from './ast.ts';
+import type { Checked, Environment, Overload, Resolved } from './declarations.ts';
 import { SyntaxFault } from './errors.ts';
 import type { Type } from './types.ts';
+import * as types from './types.ts';
 import type { Value } from './values.ts';
 
 /** @throws SyntaxFault for what does not fit together */

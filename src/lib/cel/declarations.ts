@@ -1,12 +1,13 @@
 /**
- * Declares functions by their signatures, as the documents of CEL write them: `string.split(string, int): list<string>`
- * is called on a string, `size(list<A>): int` is not. Letters are type parameters.
+ * Declares functions by their signatures, as the documents of CEL write them: `string.split(string, int):
+ * list<string>` is called on a string, `size(list<A>): int` is not. Letters are type parameters.
  */
-import * as types from './types.ts';
+
+import type { Node } from './ast.ts';
 import type { Budget } from './errors.ts';
 import type { Type } from './types.ts';
+import * as types from './types.ts';
 import type { Value } from './values.ts';
-import type { Node } from './ast.ts';
 
 /** @throws EvaluationFault if it cannot be done */
 export type Run = (args: readonly Value[], budget: Budget) => Value;

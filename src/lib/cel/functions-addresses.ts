@@ -4,8 +4,8 @@
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { type GoURL, isRequestURI, parseGoURL } from '../go-url.ts';
-import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import type { Declarations, Functions, Run } from './declarations.ts';
+import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import { Dictionary, List, Opaque, type Value } from './values.ts';
 
 export function declareAddresses(declarations: Declarations): void {

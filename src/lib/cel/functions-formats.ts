@@ -1,5 +1,6 @@
 /**
- * Named formats of text, as Kubernetes' library checks them. A fault in a text is described in one sentence of ours.
+ * Named formats of text, as Kubernetes' library checks them. A fault in a text is described in one sentence
+ * of ours.
  * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-format-library
  */
 import { isRequestURI } from '../go-url.ts';

@@ -1,11 +1,11 @@
 /**
- * Evaluates a checked expression as cel-go does: a failed part is an error, until an operator that does not need the
- * part absorbs it.
+ * Evaluates a checked expression as cel-go does: a failed part is an error, until an operator that does not
+ * need the part absorbs it.
  * https://github.com/google/cel-go/tree/master/interpreter
  */
 import type { Call, Comprehension, Ident, ListLiteral, Node, Select } from './ast.ts';
-import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import type { Checked, Resolved } from './declarations.ts';
+import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import {
   type Attribute,
   type Bound,

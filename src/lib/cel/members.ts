@@ -1,6 +1,6 @@
 /**
- * What is within a value: a member by field or index, the items that a comprehension runs over, and whether they are of
- * the types that a function takes.
+ * What is within a value: a member by field or index, the items that a comprehension runs over, and whether
+ * they are of the types that a function takes.
  */
 import { type Node, qualifiedName } from './ast.ts';
 import type { Overload } from './declarations.ts';

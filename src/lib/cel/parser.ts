@@ -5,7 +5,7 @@
 import type { ListLiteral, MapLiteral, Node } from './ast.ts';
 import { SyntaxFault } from './errors.ts';
 import { expandMacro } from './macros.ts';
-import { TokenCursor, isNumber, literalOf, tokensOf } from './tokens.ts';
+import { isNumber, literalOf, TokenCursor, tokensOf } from './tokens.ts';
 
 /** Of expressions within each other, and of operators on one path. */
 const MAX_DEPTH = 250;

@@ -1,7 +1,7 @@
 /**
  * The values of CEL. Strings, booleans, null, `number` (double) and `bigint` (int) are JavaScript's own. What
- * kube-apiserver wraps claims in is here too, since expressions can tell: names with `__dot__` in them, and lists of Go
- * strings, which it does not accept as groups.
+ * kube-apiserver wraps claims in is here too, since expressions can tell: names with `__dot__` in them, and
+ * lists of Go strings, which it does not accept as groups.
  * https://github.com/google/cel-go/tree/master/common/types
  */
 import { EvaluationFault } from './errors.ts';

@@ -3,10 +3,10 @@
  */
 
 import type { Validated } from '../../../src/authentication/credential-cache.ts';
-import { type CredentialCacheOptions, createCredentialCache } from '../../../src/cache/tiered.ts';
 import { createProcessCache } from '../../../src/cache/process-cache.ts';
 import { createSharedCache, type SharedCache } from '../../../src/cache/shared-cache.ts';
 import type { LeaseStore, SharedStore } from '../../../src/cache/shared-store.ts';
+import { type CredentialCacheOptions, createCredentialCache } from '../../../src/cache/tiered.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';

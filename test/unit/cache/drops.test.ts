@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { DocumentChanges } from '../../../src/cache/document-changes.ts';
-import { drop, createDrops } from '../../../src/cache/drops.ts';
+import { createDrops, drop } from '../../../src/cache/drops.ts';
 import type { SharedCache } from '../../../src/cache/shared-cache.ts';
 import { StreamLifetimes } from '../../../src/flowcontrol/stream-lifetimes.ts';
 import { StreamRegistry } from '../../../src/flowcontrol/stream-registry.ts';
@@ -14,7 +14,9 @@ import { streamFacts } from '../../support/stream-facts.ts';
 
 const HOUR = 3_600_000;
 
-/** A watch of the tenant acme, in a process with that cache; and how often its credential was validated again. */
+/**
+ * A watch of the tenant acme, in a process with that cache; and how often its credential was validated again.
+ */
 function openWatch(t: Test, clock: FakeClock, shared: SharedCache) {
   const context = { clock, random: systemRandom, telemetry: noTelemetry, logger: silentLogger };
   const registry = new StreamRegistry({ limits: { perUser: 1, perTenant: 1 }, ...context });

@@ -1,6 +1,10 @@
 import t from 'tap';
 import { drop } from '../../../src/cache/drops.ts';
-import { createPortalSealer, createMemorySessions, createSharedSessions } from '../../../src/cache/portal-storage.ts';
+import {
+  createMemorySessions,
+  createPortalSealer,
+  createSharedSessions,
+} from '../../../src/cache/portal-storage.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import type { Session } from '../../../src/portal/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';

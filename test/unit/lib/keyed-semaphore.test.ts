@@ -1,4 +1,7 @@
-/** One tenant's requests never keep another's from the API server: each has its own slots and its own bounded queue. */
+/**
+ * One tenant's requests never keep another's from the API server: each has its own slots and its own bounded
+ * queue.
+ */
 import t from 'tap';
 import { KeyedSemaphore } from '../../../src/lib/keyed-semaphore.ts';
 import type { SemaphoreOptions, Waiter } from '../../../src/lib/semaphore.ts';
