@@ -210,12 +210,12 @@ const MAX_RECORD_BYTES = 160;
 const RECORD = /^(\d{1,15})\.(\d{1,15})\.([\w-]{43})$/;
 
 /** @param id the tag's name by `key` */
-export function formatEpoch(key: SealingKey, id: string, { value, until }: Epoch): string {
+function formatEpoch(key: SealingKey, id: string, { value, until }: Epoch): string {
   return `${value}.${until}.${key.mac('epoch', [id, String(value), String(until)])}`;
 }
 
 /** @returns undefined if none of the keys authenticates it */
-export function parseEpoch(keys: readonly SealingKey[], id: string, record: string): Epoch | undefined {
+function parseEpoch(keys: readonly SealingKey[], id: string, record: string): Epoch | undefined {
   const match = RECORD.exec(record);
   if (match === null) return undefined;
   const [, value = '', until = '', mac = ''] = match;

@@ -243,7 +243,7 @@ function fail(message: string, { at }: Node): never {
   throw new SyntaxFault(message, at);
 }
 
-export function typeOfLiteral(value: Value): Type {
+function typeOfLiteral(value: Value): Type {
   if (value === null) return types.NULL;
   switch (typeof value) {
     case 'boolean':

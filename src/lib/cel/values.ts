@@ -227,7 +227,7 @@ const RESERVED = new Set(
 );
 
 /** @returns the name meant; the same if nothing is escaped; undefined if an escape is none of those known */
-export function unescaped(name: string): string | undefined {
+function unescaped(name: string): string | undefined {
   let valid = true;
   const result = name.replaceAll(/__[^_]+__/g, (sequence) => {
     const content = sequence.slice(2, -2);
@@ -240,7 +240,7 @@ export function unescaped(name: string): string | undefined {
 }
 
 /** @returns undefined if nothing is escaped, or wrongly */
-export function unescapedName(name: string): string | undefined {
+function unescapedName(name: string): string | undefined {
   const result = unescaped(name);
   return result === name ? undefined : result;
 }
