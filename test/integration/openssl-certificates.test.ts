@@ -18,8 +18,8 @@ function openssl(folder: string, words: readonly string[]): void {
 
 function authorityIn(t: Test): string {
   const folder = t.testdir({});
-  const key = ['-newkey', 'rsa:2048', '-nodes', '-keyout', 'people-ca.key'];
-  openssl(folder, ['req', '-x509', ...key, '-out', 'people-ca.crt', '-subj', '/CN=people', '-days', '10']);
+  const key = ['-newkey', 'rsa:2048', '-nodes', '-keyout', 'users-ca.key'];
+  openssl(folder, ['req', '-x509', ...key, '-out', 'users-ca.crt', '-subj', '/CN=users', '-days', '10']);
   return folder;
 }
 
@@ -35,7 +35,7 @@ t.test('a certificate made by the documented commands is believed', { skip }, as
       response.writeHead(200, []);
       response.end(JSON.stringify(clientCertificate));
     },
-    { tls: { ...served, credentialCA: file('people-ca.crt') } },
+    { tls: { ...served, credentialCA: file('users-ca.crt') } },
   );
   t.teardown(() => listening.close());
   const socket = await listening.socket({ cert: file('carol.crt'), key: file('carol.key') });
@@ -49,7 +49,7 @@ t.test('a certificate made by the documented commands is believed', { skip }, as
 t.test('subjects as openssl writes them', { skip }, async (t) => {
   const folder = authorityIn(t);
   const read = (subject: string, ...options: string[]) => {
-    const key = ['-key', 'people-ca.key', '-out', 'odd.crt', '-days', '10'];
+    const key = ['-key', 'users-ca.key', '-out', 'odd.crt', '-days', '10'];
     openssl(folder, ['req', '-x509', '-utf8', ...key, '-subj', subject, ...options]);
     return describeCertificate(new X509Certificate(readFileSync(join(folder, 'odd.crt'))), []);
   };

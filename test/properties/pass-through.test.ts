@@ -15,7 +15,7 @@ import { createSelfReviewAnswerer } from '../../src/pipeline/answer-self-review.
 import type { UpstreamRequest } from '../../src/pipeline/ports.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
-import { upgradeFields } from '../../src/upstream/outgoing-headers.ts';
+import { upgradeFields } from '../../src/upstream/header-rules.ts';
 import { readAsArktos } from '../support/arktos-reading.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { fakeExchange } from '../support/fake-exchange.ts';

@@ -9,6 +9,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
+<<<<<<< HEAD
 import { KeyedSemaphore } from '../../src/lib/keyed-semaphore.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
@@ -17,6 +18,16 @@ import { ConnectionPool } from '../../src/upstream/connection-pool.ts';
 import { createConnector } from '../../src/upstream/connector.ts';
 import { IdleTimers } from '../../src/upstream/idle-timer.ts';
 import type { CallResult } from '../../src/upstream/sink.ts';
+=======
+import { createConnector } from '../../src/http1/connector.ts';
+import { InactivityTimers } from '../../src/http1/inactivity-timer.ts';
+import { ConnectionPool } from '../../src/http1/pool.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { type CallContext, callUpstream } from '../../src/upstream/call.ts';
+import type { CallResult } from '../../src/upstream/call-request.ts';
+import { Limiter } from '../../src/upstream/limiter.ts';
+>>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
 import { createFakeClock } from '../support/fake-clock.ts';
 import type { RawConnection } from '../support/raw-http/raw-connection.ts';
 import { startRawServer } from '../support/raw-http/raw-server.ts';
@@ -24,8 +35,13 @@ import { startRawServer } from '../support/raw-http/raw-server.ts';
 const PERMITS_PER_TENANT = 2;
 const PERMITS = 5;
 const QUEUE = { requests: 3, bytes: 1024 * 1024 };
+<<<<<<< HEAD
 const CLOSED_CONNECTIONS = { burst: 1, perSecond: 1 };
 const PATIENCE = 20_000;
+=======
+const CLOSINGS = { burst: 1, perSecond: 1 };
+const TIMEOUT = 20_000;
+>>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
 const TENANTS = ['acme', 'globex', 'initech'];
 
 type Step =
@@ -64,7 +80,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ does: fc.constant('advance'), milliseconds: fc.constantFrom(1, 9_000, PATIENCE) }),
+    arbitrary: fc.record({ does: fc.constant('advance'), milliseconds: fc.constantFrom(1, 9_000, TIMEOUT) }),
   },
   { weight: 6, arbitrary: fc.constant<Step>({ does: 'turn' }) },
 );
@@ -82,17 +98,24 @@ class World {
   readonly askers: Asker[] = [];
   readonly clock = createFakeClock();
   readonly #context: CallContext;
-  readonly #patience = new IdleTimers(this.clock, PATIENCE);
+  readonly #timeouts = new InactivityTimers(this.clock, TIMEOUT);
   readonly #connections: readonly RawConnection[];
 
   constructor(url: string, connections: readonly RawConnection[]) {
     const { clock } = this;
     const connector = createConnector({ server: url, connectTimeout: 5_000 }, clock);
+<<<<<<< HEAD
     const pool = new ConnectionPool(connector, {
       max: PERMITS,
       patience: PATIENCE,
+=======
+    const pool = new ConnectionPool({
+      connector,
+      maxConnections: SLOTS,
+      queueTimeout: TIMEOUT,
+>>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
       clock,
-      logger: silentLogger,
+      onHandlerError: () => undefined,
     });
     this.#context = {
       pool,
@@ -100,11 +123,11 @@ class World {
       clock,
       logger: silentLogger,
       telemetry: noTelemetry,
-      discardTimers: new IdleTimers(clock, 2_000),
     };
     this.#connections = connections;
     this.limiter = new KeyedSemaphore({
       clock,
+<<<<<<< HEAD
       permits: PERMITS,
       permitsPerKey: PERMITS_PER_TENANT,
       queue: { requests: 16 * QUEUE.requests, bytes: 16 * QUEUE.bytes },
@@ -115,6 +138,15 @@ class World {
         reason === 'full'
           ? new StatusError('TenantRateExceeded', 'too many')
           : new StatusError('UpstreamTimeout', 'too late'),
+=======
+      slots: SLOTS,
+      slotsPerKey: SLOTS_PER_TENANT,
+      queue: QUEUE,
+      queueTimeout: TIMEOUT,
+      closings: CLOSINGS,
+      full: () => new StatusError('TenantRateExceeded', 'too many'),
+      tooLate: () => new StatusError('UpstreamTimeout', 'too late'),
+>>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
     });
   }
 
@@ -198,8 +230,8 @@ class World {
         limiter: this.limiter.of(tenant),
         limits: 'connection',
         discardable: body === undefined,
-        refusalIsTheirs: false,
-        patience: this.#patience,
+        refusalIsClients: false,
+        timeouts: this.#timeouts,
         cancellation,
       },
       {
@@ -242,7 +274,7 @@ t.test('permits are released at every end, and go to requests that wait', async 
         for (let round = 0; round < 10; round += 1) {
           await turn();
           world.check();
-          world.clock.advance(PATIENCE);
+          world.clock.advance(TIMEOUT);
         }
       }
       world.limiter.refuseAll(new StatusError('UpstreamUnavailable', 'it ends'));

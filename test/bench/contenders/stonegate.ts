@@ -20,6 +20,8 @@ export interface StonegateOptions {
   readonly changes?: Record<string, object>;
   readonly core?: string;
   readonly nodeOptions?: readonly string[];
+  /** `dist/main.js` of another build. */
+  readonly main?: string;
 }
 
 export interface ServingStonegate extends Serving {
@@ -27,14 +29,22 @@ export interface ServingStonegate extends Serving {
 }
 
 export async function startStonegate(options: StonegateOptions): Promise<ServingStonegate> {
-  const { site, upstream, name = 'stonegate', changes, core = CONTENDER_CORE, nodeOptions = [] } = options;
+  const {
+    site,
+    upstream,
+    name = 'stonegate',
+    changes,
+    core = CONTENDER_CORE,
+    nodeOptions = [],
+    main = MAIN,
+  } = options;
   const audit = join(site.folder, `${name}-audit.log`);
   const file = site.configure(name, upstream, {
     log: { level: 'info' },
     audit: { file: audit },
     ...changes,
   });
-  const running = start(core, [...NODE, ...nodeOptions, MAIN, 'serve', '--config', file]);
+  const running = start(core, [...NODE, ...nodeOptions, main, 'serve', '--config', file]);
   const ports = await until(running, () => portsOf(running));
   return { ...running, ...ports, tidy: () => emptyLog(audit) };
 }
