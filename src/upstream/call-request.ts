@@ -6,15 +6,8 @@ import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import type { InactivityTimers } from '../http1/inactivity-timer.ts';
 import type { RequestFraming } from '../http1/serializer.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
-<<<<<<< HEAD
-import type { HeaderList } from '../lib/header-list.ts';
-import type { Semaphore } from '../lib/semaphore.ts';
-import type { IdleTimers } from './idle-timer.ts';
-import type { Framing } from './outgoing-headers.ts';
-=======
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';
-import type { KeyLimiter } from './key-limiter.ts';
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
+import type { Semaphore } from '../lib/semaphore.ts';
 
 export interface CallRequest {
   readonly method: string;
@@ -23,21 +16,12 @@ export interface CallRequest {
   readonly headers: HeaderList;
   /** The sender's; undefined if Stonegate authenticates by its client certificate. */
   readonly token: string | undefined;
-<<<<<<< HEAD
-  readonly framing: Framing;
-  /** At hand, or made when it is needed, given what to tell when it cannot go on. Absent where the framing is `none`. */
-  readonly body?: Buffer | ((onFault: (fault: Error) => void) => Readable) | undefined;
-  /** Of the account: the request waits there before it may take a connection. */
-  readonly limiter?: Semaphore | undefined;
-  /** How it uses the limiter: a permit until its connection is free again, or one released at once. */
-=======
   readonly framing: RequestFraming;
   /** Complete, or a function that creates it when it is sent. Absent if the framing is `none`. */
   readonly body?: Buffer | ((onError: (error: Error) => void) => Readable) | undefined;
   /** Of the account; the request waits there before it may take a connection. */
-  readonly limiter?: KeyLimiter | undefined;
-  /** What it acquires: a slot until its connection is free again, or the right to begin (long-running requests). */
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
+  readonly limiter?: Semaphore | undefined;
+  /** What it acquires: a permit until its connection is free again, or the right to begin (long-running requests). */
   readonly limits: 'connection' | 'opening';
   /** Whether a cancelled request may run to its end, its response unread: one that changes nothing and ends by itself. */
   readonly discardable: boolean;

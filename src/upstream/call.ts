@@ -1,40 +1,19 @@
 /**
-<<<<<<< HEAD
- * One request to the API server: its account's permit, its time limits, the client's cancellation, and the one retry. The
- * sink handles the response, the connection what is on the wire.
- */
-import type { Readable } from 'node:stream';
-=======
- * One call to the API server: its account's slot, its timeouts, the client's cancellation, and one retry. The
+ * One call to the API server: its account's permit, its timeouts, the client's cancellation, and one retry. The
  * connection pool sends the request, and a sink receives the response.
  */
 import type { Readable } from 'node:stream';
-import type { StatusError } from '../errors/status-error.ts';
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import type { ResponseHandler } from '../http1/connection.ts';
 import { isConnectionLoss } from '../http1/errors.ts';
 import type { InactivityTimer } from '../http1/inactivity-timer.ts';
 import type { PendingRequest } from '../http1/pending-request.ts';
 import type { ConnectionPool } from '../http1/pool.ts';
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
 import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { QueuedWaiter, Waiter } from '../lib/semaphore.ts';
 import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
-<<<<<<< HEAD
-import { answerFault } from './answer-fault.ts';
-import type { Arrived } from './arrived.ts';
-import { type CallRequest, heldBytes } from './call-request.ts';
-import type { ConnectionPool } from './connection-pool.ts';
-import { DiscardedResponse } from './discarded-response.ts';
-import type { Errand } from './errand.ts';
-import { callResultOf, isConnectionLoss, timedOut, upstreamFailure } from './failure.ts';
-import type { IdleTimer, IdleTimers } from './idle-timer.ts';
-import type { AnswerHandler } from './pooled-connection.ts';
-import { requestHead } from './request-head.ts';
-import type { CallResult, Flow, Sink } from './sink.ts';
-=======
 import {
   type CallRequest,
   type CallResult,
@@ -44,8 +23,6 @@ import {
 } from './call-request.ts';
 import { backendResult, responseFault, timedOut, toStatusError } from './failure.ts';
 import { requestHead } from './header-rules.ts';
-import type { QueuedRequest, Waiter } from './key-limiter.ts';
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
 
 export interface CallContext {
   readonly pool: ConnectionPool;
@@ -87,7 +64,7 @@ interface Attempt {
 type State =
   | { readonly phase: 'new' }
   /** The request waits for a slot of its account's limiter. */
-  | { readonly phase: 'queued'; readonly entry: QueuedRequest }
+  | { readonly phase: 'queued'; readonly entry: QueuedWaiter }
   | Attempt
   | { readonly phase: 'settled' };
 
@@ -100,22 +77,8 @@ class Call implements ResponseHandler, Flow, Waiter {
   readonly #request: CallRequest;
   readonly #sink: ResponseSink;
   #startedAt = 0;
-<<<<<<< HEAD
-  #body: Readable | undefined;
-  #errand: Errand | undefined;
-  #idle: IdleTimer | undefined;
-  #status = 0;
-  #repeated = false;
-  #hasPermit = false;
-  #queued: QueuedWaiter | undefined;
-  #sent = false;
-  #answering = false;
-  #hasClosed = false;
-  #settled = false;
-=======
   #state: State = NEW;
-  #hasSlot = false;
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
+  #hasPermit = false;
 
   constructor(context: CallContext, request: CallRequest, sink: ResponseSink) {
     this.#context = context;
@@ -128,14 +91,9 @@ class Call implements ResponseHandler, Flow, Waiter {
     else if (limiter.tryAcquire()) this.onAcquired();
     else {
       this.#startedAt = context.clock.now();
-<<<<<<< HEAD
-      this.#queued = limiter.enqueue(this, heldBytes(request));
-      if (this.#queued === undefined) this.#fail(limiter.queueFull());
-=======
       const entry = limiter.enqueue(this, heldBytes(request));
-      if (entry === undefined) this.#fail(limiter.full);
+      if (entry === undefined) this.#fail(limiter.queueFull());
       else if (this.#state === NEW) this.#state = { phase: 'queued', entry };
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
     }
   }
 
@@ -262,20 +220,10 @@ class Call implements ResponseHandler, Flow, Waiter {
     this.#breakOff(state);
   };
 
-<<<<<<< HEAD
-  /** @returns whether the connection reads and discards the rest, and releases the permit at the end of it */
-  #discard(): boolean {
-    if (!this.#request.discardable || this.#errand === undefined) return false;
-    return this.#errand.handOver(
-      (connection) =>
-        new DiscardedResponse(connection, this.#context.discardTimers, (closed) => this.#release(closed)),
-    );
-=======
-  /** @returns whether the connection discards the rest of the response, and releases the slot at its end */
+  /** @returns whether the connection discards the rest of the response, and releases the permit at its end */
   #discard(state: State): boolean {
     if (!this.#request.discardable || state.phase !== 'attempt') return false;
     return state.pending?.discard((closed) => this.#release(closed)) ?? false;
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
   }
 
   /** @param closed whether a connection was closed before */
@@ -320,16 +268,10 @@ class Call implements ResponseHandler, Flow, Waiter {
   #settle(state: State): void {
     this.#state = SETTLED;
     this.#request.cancellation.offCancel(this.#onCancel);
-<<<<<<< HEAD
-    this.#idle?.stop();
-    this.#body?.destroy();
-    this.#queued?.cancel();
-=======
-    if (state.phase === 'queued') state.entry.stop();
+    if (state.phase === 'queued') state.entry.cancel();
     if (state.phase !== 'attempt') return;
     state.timer?.stop();
     state.body?.destroy();
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
   }
 
   #startTimer(attempt: Attempt): void {

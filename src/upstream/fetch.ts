@@ -4,11 +4,8 @@
  */
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
-<<<<<<< HEAD
-import { ByteBudget, TooLarge } from '../lib/byte-budget.ts';
-=======
 import type { InactivityTimers } from '../http1/inactivity-timer.ts';
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
+import { ByteBudget, TooLarge } from '../lib/byte-budget.ts';
 import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
@@ -18,15 +15,8 @@ import { type AccountLimits, budgetKeyOf } from './account-limits.ts';
 import { callUpstream } from './call.ts';
 import type { SelectPools } from './connection-pools.ts';
 import { unavailable } from './failure.ts';
-<<<<<<< HEAD
-import type { IdleTimers } from './idle-timer.ts';
-import type { OwnRefusals } from './own-refusal.ts';
-import { pause, REFUSAL_PAUSE } from './refusal-pause.ts';
-import { responseHeaders } from './response-headers.ts';
-=======
 import { responseHeaders } from './header-rules.ts';
 import { type ImpersonationRefusals, pause, REFUSAL_PAUSE } from './impersonation-refusal.ts';
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 /** Of all responses that are read at the same time, in bytes, and of one account's. */
@@ -78,20 +68,12 @@ export function createFetcher(options: FetcherOptions): UpstreamFetcher {
 function createFetch({
   selectPools,
   limits,
-<<<<<<< HEAD
-  patience,
-}: FetcherOptions): (...call: [...Parameters<Fetch>, takenOn: boolean]) => ReturnType<Fetch> {
-  const memory = new ByteBudget(RESPONSE_MEMORY);
-  return async ({ account, sender, method, target, headers, body }, signal, takenOn) => {
-    const { brief, token } = departureOf(sender);
-    const budgetKey = budgetKeyOf(account);
-=======
   responseTimeouts,
 }: FetcherOptions): (...call: [...Parameters<Fetch>, alreadyAccepted: boolean]) => ReturnType<Fetch> {
-  const memory = new ResponseMemoryBudget();
+  const memory = new ByteBudget(RESPONSE_MEMORY);
   return async ({ account, sender, method, target, headers, body }, signal, alreadyAccepted) => {
+    const budgetKey = budgetKeyOf(account);
     const { short, token } = selectPools(sender);
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
     const content = body === undefined ? undefined : Buffer.from(body);
     const chunks: Buffer[] = [];
     let taken = 0;
@@ -131,11 +113,7 @@ function createFetch({
         brokeOff: (result) => result,
       },
     );
-<<<<<<< HEAD
     const { aborted } = await called.finally(() => memory.release(budgetKey, taken));
-=======
-    const { aborted } = await called.finally(() => memory.release(account, taken));
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
     if (refused instanceof StatusError) throw refused;
     if (aborted || head === undefined) {
       const brokenOff = refused ?? `the answer to ${method} ${target} broke off`;
@@ -152,46 +130,4 @@ function noMemory({ kind }: Account): StatusError {
     kind === 'source' ? 'CredentialRateExceeded' : 'TenantRateExceeded',
     `Too many requests, please try again later: ${reason}`,
   );
-}
-
-/** Of all responses together, in bytes. */
-export const MAX_RESPONSE_MEMORY = 256 * 1024 * 1024;
-/** Of one account's. */
-export const MAX_ACCOUNT_MEMORY = MAX_RESPONSE_MEMORY / 4;
-
-export class ResponseMemoryBudget {
-  readonly #accounts = new Map<string, number>();
-  #total = 0;
-
-  /** @returns false if a limit is reached; otherwise the bytes are to be released */
-  take(account: Account, bytes: number): boolean {
-    const key = keyOf(account);
-    const held = (this.#accounts.get(key) ?? 0) + bytes;
-    if (this.#total + bytes > MAX_RESPONSE_MEMORY || held > MAX_ACCOUNT_MEMORY) return false;
-    this.#total += bytes;
-    this.#accounts.set(key, held);
-    return true;
-  }
-
-  release(account: Account, bytes: number): void {
-    const key = keyOf(account);
-    const held = (this.#accounts.get(key) ?? 0) - bytes;
-    this.#total -= bytes;
-    if (held > 0) this.#accounts.set(key, held);
-    else this.#accounts.delete(key);
-  }
-
-  /** In bytes. */
-  get held(): number {
-    return this.#total;
-  }
-}
-
-function keyOf(account: Account): string {
-  switch (account.kind) {
-    case 'tenant':
-      return `tenant ${account.tenant}`;
-    default:
-      return account.kind;
-  }
 }

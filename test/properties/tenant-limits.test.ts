@@ -9,25 +9,14 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
-<<<<<<< HEAD
+import { createConnector } from '../../src/http1/connector.ts';
+import { InactivityTimers } from '../../src/http1/inactivity-timer.ts';
+import { ConnectionPool } from '../../src/http1/pool.ts';
 import { KeyedSemaphore } from '../../src/lib/keyed-semaphore.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { type CallContext, callUpstream } from '../../src/upstream/call.ts';
-import { ConnectionPool } from '../../src/upstream/connection-pool.ts';
-import { createConnector } from '../../src/upstream/connector.ts';
-import { IdleTimers } from '../../src/upstream/idle-timer.ts';
-import type { CallResult } from '../../src/upstream/sink.ts';
-=======
-import { createConnector } from '../../src/http1/connector.ts';
-import { InactivityTimers } from '../../src/http1/inactivity-timer.ts';
-import { ConnectionPool } from '../../src/http1/pool.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { noTelemetry } from '../../src/lib/telemetry.ts';
-import { type CallContext, callUpstream } from '../../src/upstream/call.ts';
 import type { CallResult } from '../../src/upstream/call-request.ts';
-import { Limiter } from '../../src/upstream/limiter.ts';
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
 import { createFakeClock } from '../support/fake-clock.ts';
 import type { RawConnection } from '../support/raw-http/raw-connection.ts';
 import { startRawServer } from '../support/raw-http/raw-server.ts';
@@ -35,13 +24,8 @@ import { startRawServer } from '../support/raw-http/raw-server.ts';
 const PERMITS_PER_TENANT = 2;
 const PERMITS = 5;
 const QUEUE = { requests: 3, bytes: 1024 * 1024 };
-<<<<<<< HEAD
 const CLOSED_CONNECTIONS = { burst: 1, perSecond: 1 };
-const PATIENCE = 20_000;
-=======
-const CLOSINGS = { burst: 1, perSecond: 1 };
 const TIMEOUT = 20_000;
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
 const TENANTS = ['acme', 'globex', 'initech'];
 
 type Step =
@@ -104,16 +88,10 @@ class World {
   constructor(url: string, connections: readonly RawConnection[]) {
     const { clock } = this;
     const connector = createConnector({ server: url, connectTimeout: 5_000 }, clock);
-<<<<<<< HEAD
-    const pool = new ConnectionPool(connector, {
-      max: PERMITS,
-      patience: PATIENCE,
-=======
     const pool = new ConnectionPool({
       connector,
-      maxConnections: SLOTS,
+      maxConnections: PERMITS,
       queueTimeout: TIMEOUT,
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
       clock,
       onHandlerError: () => undefined,
     });
@@ -127,26 +105,16 @@ class World {
     this.#connections = connections;
     this.limiter = new KeyedSemaphore({
       clock,
-<<<<<<< HEAD
       permits: PERMITS,
       permitsPerKey: PERMITS_PER_TENANT,
       queue: { requests: 16 * QUEUE.requests, bytes: 16 * QUEUE.bytes },
       queuePerKey: QUEUE,
-      queueTimeout: PATIENCE,
+      queueTimeout: TIMEOUT,
       delayedRelease: CLOSED_CONNECTIONS,
       refusal: (reason) =>
         reason === 'full'
           ? new StatusError('TenantRateExceeded', 'too many')
           : new StatusError('UpstreamTimeout', 'too late'),
-=======
-      slots: SLOTS,
-      slotsPerKey: SLOTS_PER_TENANT,
-      queue: QUEUE,
-      queueTimeout: TIMEOUT,
-      closings: CLOSINGS,
-      full: () => new StatusError('TenantRateExceeded', 'too many'),
-      tooLate: () => new StatusError('UpstreamTimeout', 'too late'),
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
     });
   }
 

@@ -6,11 +6,6 @@ import { Http1Error } from '../../../src/http1/errors.ts';
 import type { ResponseHead } from '../../../src/http1/response-head.ts';
 import { ResponseParser } from '../../../src/http1/response-parser.ts';
 import type { HeaderField } from '../../../src/lib/header-list.ts';
-<<<<<<< HEAD
-import { type AnswerHead, MalformedAnswer } from '../../../src/upstream/answer-head.ts';
-import { AnswerReader } from '../../../src/upstream/answer-reader.ts';
-=======
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
 
 export interface OurReading {
   readonly status: number | undefined;

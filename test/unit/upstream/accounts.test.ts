@@ -6,12 +6,7 @@ import t, { type Test } from 'tap';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
 import { DEFAULT_DISCARD_TIMEOUT, DEFAULT_MAX_DISCARDED_BYTES } from '../../../src/http1/pool.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-<<<<<<< HEAD
 import { budgetKeyOf, createAccountLimits } from '../../../src/upstream/account-limits.ts';
-import { DISCARD_TIMEOUT, MAX_DISCARDED_BYTES } from '../../../src/upstream/discarded-response.ts';
-=======
-import { createAccountLimits } from '../../../src/upstream/account-limits.ts';
->>>>>>> 3df1d14c0657511fdc95ad0adcf54bf81406cbc4
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import type { RawConnection } from '../../support/raw-http/raw-connection.ts';
