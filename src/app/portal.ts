@@ -6,7 +6,7 @@ import type {
   PortalConfiguration,
   PortalOIDCConfiguration,
 } from '../api/config-v1alpha1.ts';
-import { authenticate } from '../authentication/authenticator.ts';
+import { runAuthenticators } from '../authentication/authenticator.ts';
 import { createMemorySessions, createPortalSealer, createSharedSessions } from '../cache/portal-storage.ts';
 import { createOidcPortalLogin, type OidcPortalLogin } from '../clients/oidc-portal.ts';
 import { createPortalPasswordLogin, type PortalPasswordLogin } from '../clients/portal-password-login.ts';
@@ -133,7 +133,7 @@ function createProvider(
 
 function identitiesOf({ authenticators, mode }: Pick<Stages, 'authenticators' | 'mode'>): IdentitySource {
   return {
-    authenticate: async (credential, source) => authenticate(authenticators, credential, { source }),
+    authenticate: async (credential, source) => runAuthenticators(authenticators, credential, { source }),
     describe(identity) {
       const tenant = mode.tenantOf(identity);
       return { tenant, user: mode.userOf(identity, tenant) };

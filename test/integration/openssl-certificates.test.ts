@@ -1,4 +1,7 @@
-/** Certificates as operators make them, with openssl: the commands of docs/authentication.md, and odd subjects. */
+/**
+ * Certificates as operators make them, with openssl: the commands of docs/authentication.md, and odd
+ * subjects.
+ */
 import { spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -23,10 +26,10 @@ function authorityIn(t: Test): string {
   return folder;
 }
 
-t.test('a certificate made by the documented commands is believed', { skip }, async (t) => {
+t.test('a certificate made by the documented commands is verified', { skip }, async (t) => {
   const folder = t.testdir({});
   const [, commands = ''] = /```sh\n([^`]*?)kubectl /.exec(readFileSync(DOCUMENT, 'utf8')) ?? [];
-  t.match(commands, /^openssl req -x509 /m, 'an authority, and a person');
+  t.match(commands, /^openssl req -x509 /m, 'a CA and a user');
   const script = spawnSync('bash', ['-e', '-c', commands], { cwd: folder, encoding: 'utf8' });
   t.equal(script.status, 0, script.stderr);
   const file = (name: string) => readFileSync(join(folder, name), 'utf8');

@@ -1,7 +1,7 @@
 /**
- * Requests of several tenants to an API server that answers, refuses, hangs up or says nothing, from clients that stay or cancel: in
- * whatever order, no tenant has more connections than its permits, none waits while a permit is available, no queue holds more than
- * its bounds, and in the end every permit is released.
+ * Requests of several tenants to an API server that answers, refuses, hangs up or says nothing, from clients
+ * that stay or cancel: in whatever order, no tenant has more connections than its permits, none waits while a
+ * permit is available, no queue holds more than its bounds, and in the end every permit is released.
  */
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
