@@ -1,4 +1,7 @@
-/** The whole program with two workers on one port: one dies, the others go on, and the primary speaks for all. */
+/**
+ * The whole program with two workers on one port: one dies, the others go on, and the primary speaks for
+ * all.
+ */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';

@@ -59,7 +59,11 @@ t.test('C253 SIGTERM with a GET in flight and a watch open: both end in good ord
   const { status, text } = await stonegate.admin('/readyz');
   t.equal(status, 503, 'not ready meanwhile');
   t.match(text, '[-]shutdown failed: shutting down');
-  await t.rejects(askOnce(destination, token, NAMESPACES), { code: 'ECONNREFUSED' }, 'nobody new gets in');
+  await t.rejects(
+    askOnce(destination, token, NAMESPACES),
+    { code: 'ECONNREFUSED' },
+    'no new client is accepted',
+  );
 
   keystone.release();
   const answered = await inFlight.answered;
@@ -122,7 +126,7 @@ t.test('what does not end within the grace is broken off; that is an end in good
 
   stonegate.signal('SIGTERM');
   for (const broken of [slow, discovery, unknown]) await t.rejects(broken.answered, { code: 'ECONNRESET' });
-  t.equal(await hanging.ended, 'aborted', 'the API server is not left working for nobody');
+  t.equal(await hanging.ended, 'aborted', 'the request to the API server is cancelled');
   const ended = await stonegate.ended;
   t.match(ended, { code: 0, signal: null });
   t.match(ended.stderr, 'the grace is over');
@@ -229,7 +233,7 @@ t.test('while it starts, it is alive and says at which step it is not ready', as
   const configuration = { admin: { bind: admin }, audit: { file: 'pipe' } };
   const { configFile, ...testbed } = await createTestbed({ folder, configuration });
   t.teardown(() => testbed.close());
-  // Its audit log opens only when somebody reads it.
+  // The audit log opens only when a process reads the pipe.
   execFileSync('mkfifo', [join(folder, 'pipe')]);
   const { serving, stop } = beginStonegate(configFile);
   t.teardown(stop);
@@ -311,7 +315,7 @@ t.test('wrong usage: exit 2 with how it is meant', async (t) => {
   }
 });
 
-t.test('bytes that are no TLS disturb nobody', async (t) => {
+t.test('bytes that are no TLS do not disturb other clients', async (t) => {
   const { stonegate, destination, keystoneToken } = await setUp(t);
   const socket = connectTCP(stonegate.port, '127.0.0.1');
   socket.on('error', () => socket.destroy());

@@ -1,6 +1,6 @@
 /**
- * Changing files under the running program: what takes effect, what stays, and who notices. That a change is noticed without
- * being told is waited for with the certificate of C150 alone; all files are looked at in the same way.
+ * Files that change while the process runs: what takes effect, and what stays. Only the test of C150 waits
+ * until a change is noticed without a signal, since all files are watched in the same way.
  */
 import { once } from 'node:events';
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
@@ -39,7 +39,7 @@ async function setUp(t: Test, configuration: Record<string, object> = {}) {
 }
 
 t.test(
-  'C258 an issuer that is taken out: its people are refused at once, cached or not; others go on',
+  'C258 an issuer that is removed: its users are refused at once, cached or not; other users are not',
   async (t) => {
     const { app, ask, provider, keystoneToken, configure } = await setUp(t);
     const carol = await provider.idToken('carol');
@@ -238,7 +238,7 @@ t.test('C066 a new client certificate for the API server: the next connection us
     await write('client.key', key);
   };
   const alice = keystoneToken('alice');
-  await present(await authority.client('stranger', ['tenant:system']));
+  await present(await authority.client('unknown', ['tenant:system']));
   const credential = { certFile: 'client.crt', keyFile: 'client.key' };
   await configure({ upstream: { server: strict.url, credential } });
   const impersonation = { verbs: ['impersonate'], resources: ['*'] };
