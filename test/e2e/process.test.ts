@@ -129,7 +129,7 @@ t.test('what does not end within the grace is broken off; that is an end in good
   t.equal(await hanging.ended, 'aborted', 'the request to the API server is cancelled');
   const ended = await stonegate.ended;
   t.match(ended, { code: 0, signal: null });
-  t.match(ended.stderr, 'the grace is over');
+  t.match(ended.stderr, 'the shutdown grace period is over');
   t.notMatch(ended.stderr, 'closing a component failed');
 });
 
@@ -162,7 +162,7 @@ for (const ends of ['by itself', 'by the grace']) {
     await client.closed;
     const ended = await stonegate.ended;
     t.match(ended, { code: 0, signal: null });
-    t.equal(ended.stderr.includes('the grace is over'), ends === 'by the grace');
+    t.equal(ended.stderr.includes('the shutdown grace period is over'), ends === 'by the grace');
   });
 }
 
