@@ -1,7 +1,7 @@
 /**
- * A refused reload changes nothing: if any component cannot be built, all listeners, the pipeline, the
- * caches, the portal and the webhook stay. A component may fail with files that loading accepts: here
- * OpenSSL accepts a certificate when it is checked, and refuses it when it is used.
+ * A reload that is refused is refused as a whole: whichever part cannot be made of the new files, every
+ * listener, the pipeline, the caches, the portal and the webhook are the old ones. What loading finds good a
+ * part may still fail at: here OpenSSL parses a certificate but refuses to use it.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -31,7 +31,7 @@ const otherHooks = await createAuthority('other API servers');
 const doomed = await hooks.client('doomed');
 const DOOMED = { certFile: 'doomed.crt', keyFile: 'doomed.key' };
 const RENEWED = { certFile: 'renewed.crt', keyFile: 'renewed.key' };
-const ALLOWS_NONE = '[]';
+const ALLOWS_NOBODY = '[]';
 const ALLOWS_ALL = '[{ "resource_permissions": { "*/*": ["*"] } }]';
 
 const EXTRA = {
@@ -45,7 +45,7 @@ const webhook = {
   policy: { file: 'policy.json' },
 };
 const BEFORE = { authentication: { clientCertificates: { caFile: 'company.crt' } }, webhook };
-/** Everything changes: each component would be a new one. */
+/** Everything changes: each part would be another one. */
 const AFTER = {
   server: { tls: RENEWED },
   authentication: {
@@ -61,7 +61,7 @@ const AFTER = {
 };
 
 const { createSecureContext } = tls;
-/** Code that uses a context sets `minVersion`; code that only checks a certificate does not. */
+/** Only code that uses a certificate names a TLS version. */
 tls.createSecureContext = (options?: SecureContextOptions) => {
   if (options?.minVersion !== undefined && String(options.cert) === doomed.cert) throw new Error('doomed');
   return createSecureContext(options);
@@ -88,7 +88,7 @@ const broken: Record<string, Record<string, object>> = {
       keystone: { ...KEYSTONE, serviceCredential: { password: SERVICE } },
     },
   },
-  'the connection of the webhook that synchronises projects': {
+  'the connection that the webhook synchronises by': {
     bindings: { credential: DOOMED },
     webhook: { ...AFTER.webhook, sync: { file: 'sync.yaml' } },
   },
@@ -104,7 +104,7 @@ async function setUp(t: Test) {
     'partner.crt': partner.cert,
     'hooks.crt': hooks.cert,
     'other-hooks.crt': otherHooks.cert,
-    'policy.json': ALLOWS_NONE,
+    'policy.json': ALLOWS_NOBODY,
     'other-policy.json': ALLOWS_ALL,
     'service-password': 'service-password',
     'sync.yaml': 'data-types-to-sync: [projects]',
@@ -165,7 +165,7 @@ function page(url: string, ca: string): Promise<string> {
 }
 
 for (const [part, change] of Object.entries(broken)) {
-  t.test(`if ${part} cannot be built from the new files, everything stays as it was`, async (t) => {
+  t.test(`if ${part} cannot be created from the new files, everything stays unchanged`, async (t) => {
     const { app, ask, as, configure, hook, keystone, keystoneToken, logged, names, portalPage, provider } =
       await setUp(t);
     const [alice, carol] = [keystoneToken('alice'), await provider.idToken('carol')];
@@ -176,7 +176,7 @@ for (const [part, change] of Object.entries(broken)) {
 
     t.same(await names(), ['stonegate', 'stonegate', 'stonegate'], 'certificates');
     t.same(await as(company.issue(BOB)), { status: 200, user: 'acme:x509:bob' });
-    t.equal((await as(partner.issue(BOB))).status, 401, 'no client of the new authority is accepted');
+    t.equal((await as(partner.issue(BOB))).status, 401, 'no other certificate authenticates a user');
     t.equal((await ask(carol, NAMESPACES)).status, 200, 'the issuer that would go');
     t.match(await portalPage(), /Acme/);
     t.notMatch(await portalPage(), /The New Cloud/);
@@ -191,7 +191,7 @@ for (const [part, change] of Object.entries(broken)) {
   });
 }
 
-t.test('a corrected configuration comes into force as a whole', async (t) => {
+t.test('and when it is mended all of it comes into force', async (t) => {
   const { app, ask, as, configure, hook, names, portalPage, provider } = await setUp(t);
   await configure({ ...AFTER, ...broken["the webhook's listener"] });
   await app.reload();

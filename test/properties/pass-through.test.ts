@@ -1,6 +1,6 @@
 /**
- * Whoever goes through with their own token: whatever they ask, with whatever headers, the token reaches nothing but
- * their tenant, and nothing else on the request says who it is.
+ * Requests forwarded with the client's own token: for any target and any headers, the token reaches nothing
+ * but their tenant, and nothing else on the request says who it is.
  */
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
@@ -15,7 +15,7 @@ import { createSelfReviewAnswerer } from '../../src/pipeline/answer-self-review.
 import type { UpstreamRequest } from '../../src/pipeline/ports.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
-import { upgradeFields } from '../../src/upstream/outgoing-headers.ts';
+import { upgradeFields } from '../../src/upstream/header-rules.ts';
 import { readAsArktos } from '../support/arktos-reading.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { fakeExchange } from '../support/fake-exchange.ts';

@@ -1,0 +1,108 @@
+/**
+ * kubectl for the testbed's users: each has its own kubeconfig and cache, and nothing of it
+ * knows that Stonegate is in between.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import type { LoggedRequest } from './apiserver/api-server.ts';
+import { createKubectl, type Kubectl } from './apiserver/kubectl.ts';
+import { type RunningStonegate, startStonegate } from './stonegate.ts';
+import type { TestbedOptions } from './testbed.ts';
+
+export interface KubectlUsers {
+  readonly stonegate: RunningStonegate;
+  /** A kubectl with the token. */
+  as(binary: string, token: string, environment?: Readonly<Record<string, string>>): Kubectl;
+  /** The next request to the API server of which `matches` is true. */
+  next(matches: (request: LoggedRequest) => boolean): Promise<LoggedRequest>;
+  /** A token of a user of acme who holds no role and no binding, but what a test gives them. */
+  newcomer(name: string): string;
+}
+
+/** Everything ends with the test. */
+export async function startForKubectl(
+  t: Test,
+  options: Omit<TestbedOptions, 'folder'> = {},
+): Promise<KubectlUsers> {
+  const stonegate = await startStonegate({ ...options, folder: join(t.testdir({}), 'land') });
+  const { apiServer, authority, keystone } = stonegate;
+  const kubectls: Kubectl[] = [];
+  t.teardown(async () => {
+    for (const kubectl of kubectls) kubectl.close();
+    await stonegate.close();
+  });
+  return {
+    stonegate,
+    as(binary, token, environment = {}) {
+      const kubectl = createKubectl(binary, {
+        server: stonegate.url,
+        ca: authority.cert,
+        token,
+        environment,
+      });
+      kubectls.push(kubectl);
+      return kubectl;
+    },
+    next(matches) {
+      const before = new Set(apiServer.requests);
+      return apiServer.arrival((request) => !before.has(request) && matches(request));
+    },
+    newcomer: (name) => keystone.issue(keystone.directory.user('acme', name)),
+  };
+}
+
+/** Runs to a good end. @returns what it printed */
+export async function succeeds(
+  t: Test,
+  kubectl: Kubectl,
+  words: readonly string[],
+  stdin?: string,
+): Promise<string> {
+  const { code, stdout, stderr } = await kubectl.run(words, stdin);
+  t.equal(code, 0, `kubectl ${words.join(' ')} succeeds`, { stdout, stderr });
+  return stdout;
+}
+
+/** `kubectl create` of any version in JSON, whatever its own typed clients would send. */
+export async function creates(t: Test, kubectl: Kubectl, words: readonly string[]): Promise<string> {
+  const manifest = await succeeds(t, kubectl, ['create', ...words, '--dry-run=client', '-o', 'json']);
+  // The stand-in's OpenAPI document does not say of this field that it may be null.
+  const given = manifest.replace(/"creationTimestamp": null,?/g, '').replace(/,(\s*\})/g, '$1');
+  return succeeds(t, kubectl, ['create', '-f', '-'], given);
+}
+
+/** Runs to a bad end. @returns what it complained of */
+export async function fails(
+  t: Test,
+  kubectl: Kubectl,
+  words: readonly string[],
+  stdin?: string,
+): Promise<string> {
+  const { code, stdout, stderr } = await kubectl.run(words, stdin);
+  t.equal(code, 1, `kubectl ${words.join(' ')} fails`, { stdout, stderr });
+  return stderr;
+}
+
+/** What a running kubectl prints, up to where it matches; fails where kubectl ends first. */
+export async function prints(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
+  const { stdout } = child;
+  if (stdout === null) throw new Error('kubectl has no standard output');
+  let printed = '';
+  const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
+  const onData = (chunk: unknown): void => {
+    printed += String(chunk);
+    const found = pattern.exec(printed);
+    if (found !== null) resolve(found);
+  };
+  const onEnd = (): void => reject(new Error(`kubectl ended after printing ${JSON.stringify(printed)}`));
+  stdout.on('data', onData).once('end', onEnd);
+  return promise.finally(() => stdout.off('data', onData).off('end', onEnd));
+}
+
+export async function stop(child: ChildProcess): Promise<void> {
+  const closed = once(child, 'close');
+  child.kill();
+  await closed;
+}

@@ -1,0 +1,30 @@
+import t from 'tap';
+import { createArktosMode } from '../../../src/tenancy/arktos.ts';
+import { memoizedMode } from '../../../src/tenancy/tenancy-mode.ts';
+import { alice } from '../../support/fake-pipeline.ts';
+
+const arktos = createArktosMode({ systemTenant: 'system', domains: {} });
+
+t.test('a person is the same user as without the memory, and the same object at each request', async (t) => {
+  const mode = memoizedMode(arktos);
+  const tenant = mode.tenantOf(alice);
+  t.equal(tenant, arktos.tenantOf(alice));
+  t.same(mode.userOf(alice, tenant), arktos.userOf(alice, tenant));
+  t.equal(mode.userOf(alice, tenant), mode.userOf(alice, tenant));
+});
+
+t.test('another tenant than their own never gets the remembered user', async (t) => {
+  const mode = memoizedMode(arktos);
+  mode.userOf(alice, mode.tenantOf(alice));
+  const elsewhere = mode.tenantOf({ ...alice, tenantOrigin: { from: 'issuer', tenant: 'globex' } });
+  t.same(mode.userOf(alice, elsewhere), arktos.userOf(alice, elsewhere));
+  t.not(mode.userOf(alice, elsewhere).username, arktos.userOf(alice, mode.tenantOf(alice)).username);
+});
+
+t.test('another identity never gets it either', async (t) => {
+  const mode = memoizedMode(arktos);
+  const other = { ...alice, groups: ['keystone:project:other'] };
+  const tenant = mode.tenantOf(alice);
+  t.match(mode.userOf(alice, tenant).groups, arktos.userOf(alice, tenant).groups);
+  t.same(mode.userOf(other, tenant), arktos.userOf(other, tenant));
+});
