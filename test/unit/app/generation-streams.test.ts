@@ -10,9 +10,11 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
-import { type Pipeline, serveRequest } from '../../../src/pipeline/serve-request.ts';
+import { serveRequest } from '../../../src/pipeline/serve-request.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { fakePipeline } from '../../support/fake-pipeline.ts';
+
+type Pipeline = Parameters<typeof serveRequest>[1];
 
 const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
 const RELOADS = 100;
