@@ -1,7 +1,7 @@
 /** Stonegate's configuration for the benchmark, and the tokens that its Keystone vouches for. */
 import { stringify } from 'yaml';
 
-export interface Surroundings {
+export interface BenchAddresses {
   readonly certFile: string;
   readonly keyFile: string;
   readonly caFile: string;
@@ -11,16 +11,16 @@ export interface Surroundings {
 }
 
 /** @param changes merged over it, member by member. @returns a file's text */
-export function configurationOf(surroundings: Surroundings, changes: Record<string, object>): string {
-  const given = givenBy(surroundings);
+export function configurationOf(addresses: BenchAddresses, changes: Record<string, object>): string {
+  const given = givenBy(addresses);
   const merged = Object.fromEntries(
     Object.entries({ ...given, ...changes }).map(([key, value]) => [key, { ...given[key], ...value }]),
   );
   return stringify({ apiVersion: 'stonegate.dev/v1alpha1', kind: 'StonegateConfiguration', ...merged });
 }
 
-function givenBy(surroundings: Surroundings): Record<string, object> {
-  const { certFile, keyFile, caFile, upstream, keystoneURL, issuer } = surroundings;
+function givenBy(addresses: BenchAddresses): Record<string, object> {
+  const { certFile, keyFile, caFile, upstream, keystoneURL, issuer } = addresses;
   return {
     server: { bind: '127.0.0.1:0', tls: { certFile, keyFile } },
     admin: { bind: '127.0.0.1:0' },
@@ -31,7 +31,7 @@ function givenBy(surroundings: Surroundings): Record<string, object> {
     },
     tenancy: { mode: 'arktos' },
     authentication: {
-      // Who was seen stays known for a run: what a stranger costs is a scenario of its own.
+      // A known credential stays known for a run: the cost of unknown ones is a scenario of its own.
       keystone: { url: `${keystoneURL}/v3`, cacheTTL: '1h' },
       jwt: [
         {
@@ -41,7 +41,7 @@ function givenBy(surroundings: Surroundings): Record<string, object> {
         },
       ],
     },
-    // What a stranger costs is measured; that strangers are slowed is not the point here.
+    // The cost of unknown credentials is measured, without their rate limit.
     limits: {
       unknownCredentials: {
         perSource: { perSecond: 1_000_000, burst: 1_000_000 },

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: Stonegate beside what people would otherwise run. See `docs/performance.md`.
+ * `npm run bench`: Stonegate beside its alternatives. See `docs/performance.md`.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
