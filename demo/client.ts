@@ -44,14 +44,14 @@ const OUTCOME = 3;
  *
  * @param options.url `https://host:port`
  * @param options.ca PEM
- * @param options.patience after how many milliseconds a call is given up
+ * @param options.timeout after how many milliseconds a call is given up
  */
 export function createClient(options: {
   readonly url: string;
   readonly ca: string;
-  readonly patience: number;
+  readonly timeout: number;
 }): Client {
-  const { url, ca, patience } = options;
+  const { url, ca, timeout } = options;
 
   async function open({ token, method, path, body }: Call): Promise<IncomingMessage> {
     const sent = body === undefined ? undefined : JSON.stringify(body);
@@ -59,7 +59,7 @@ export function createClient(options: {
       method,
       ca,
       agent: false,
-      signal: AbortSignal.timeout(patience),
+      signal: AbortSignal.timeout(timeout),
       headers: {
         Authorization: `Bearer ${token}`,
         Accept: 'application/json',
@@ -97,7 +97,7 @@ export function createClient(options: {
     async exec({ token, path }) {
       const socket = new WebSocket(`${url.replace(/^http/, 'ws')}${path}`, ['v5.channel.k8s.io'], {
         ca,
-        handshakeTimeout: patience,
+        handshakeTimeout: timeout,
         headers: { Authorization: `Bearer ${token}` },
       });
       const channels = new Map<number, string>();
@@ -108,7 +108,7 @@ export function createClient(options: {
       });
       try {
         // Rejects where the handshake is refused, too.
-        await once(socket, 'close', { signal: AbortSignal.timeout(patience) });
+        await once(socket, 'close', { signal: AbortSignal.timeout(timeout) });
       } finally {
         socket.terminate();
       }

@@ -1,4 +1,4 @@
-/** The kubeconfig that a person points an unmodified kubectl at. */
+/** The kubeconfig for an unmodified kubectl. */
 import { stringify } from 'yaml';
 
 export interface KubeconfigOptions {
@@ -11,15 +11,15 @@ export interface KubeconfigOptions {
 
 export function kubeconfigOf({ server, ca, tokens }: KubeconfigOptions): string {
   const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
-  const people = Object.keys(tokens);
+  const callers = Object.keys(tokens);
   return stringify(
     {
       apiVersion: 'v1',
       kind: 'Config',
       clusters: [{ name: 'stonegate', cluster }],
-      users: people.map((name) => ({ name, user: { token: tokens[name] } })),
-      contexts: people.map((name) => ({ name, context: { cluster: 'stonegate', user: name } })),
-      'current-context': people[0] ?? '',
+      users: callers.map((name) => ({ name, user: { token: tokens[name] } })),
+      contexts: callers.map((name) => ({ name, context: { cluster: 'stonegate', user: name } })),
+      'current-context': callers[0] ?? '',
     },
     { lineWidth: 0 },
   );

@@ -1,6 +1,7 @@
 /**
- * The demo's whole world on loopback: the stand-in API server and Keystone and a real OIDC provider in this process,
- * Stonegate in a process of its own, people with tokens, and a folder that holds all that a person may want to read.
+ * The demo's whole world on loopback: the stand-in API server and Keystone and a real OIDC provider in this
+ * process, Stonegate in a process of its own, users with tokens, and a folder that holds all that a user
+ * may want to read.
  */
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -32,7 +33,7 @@ export interface Playground {
   close(): Promise<void>;
 }
 
-/** A working day: nobody should have to start anew in the midst of trying things. */
+/** A working day, so that the demo does not end while it is in use. */
 const TOKEN_LIFE = 12 * 3_600;
 
 /** @throws Error where Stonegate does not get ready; everything is closed again then */

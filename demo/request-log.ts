@@ -1,4 +1,4 @@
-/** What the API server saw, in words: the rewritten path and the person that Stonegate says it is. */
+/** What the API server saw, in words: the rewritten path and the impersonated user. */
 import type { LoggedRequest } from '../test/support/apiserver/api-server.ts';
 
 export function describeRequest({ method, url, headers }: LoggedRequest): string {

@@ -59,7 +59,7 @@ async function endOf(child: ChildProcess, logFile: string): Promise<string> {
   return [`Stonegate has ended (${how}). The last lines of ${logFile}:`, ...lines].join('\n');
 }
 
-/** Asks until it is so, until the time is over, or until nobody wants to know any more. */
+/** Checks until the condition holds, the time is over, or the caller cancels. */
 async function untilReady(admin: string, unwanted: AbortSignal): Promise<string> {
   const late = AbortSignal.timeout(READY_WITHIN);
   let answer = 'no answer';

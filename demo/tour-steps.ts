@@ -13,53 +13,53 @@ const PODS = '/api/v1/namespaces/default/pods';
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const EXEC = `${PODS}/web/exec?command=echo&command=hello&stdout=true`;
 
-/** Person → tenant, and the name under which the API server knows them. */
-const PEOPLE = {
+/** Caller → tenant, and the name under which the API server knows them. */
+const CALLERS = {
   'acme-alice': { tenant: 'acme', username: 'acme:alice' },
   'globex-bob': { tenant: 'globex', username: 'globex:bob' },
   'acme-carol': { tenant: 'acme', username: 'acme:oidc:carol@acme.example' },
 } as const;
 
-type Person = keyof typeof PEOPLE;
+type Caller = keyof typeof CALLERS;
 
 export const STEPS: readonly Step[] = [
   {
     title: 'Who am I? alice and bob come from Keystone, carol from the OIDC provider',
     async run(guide) {
-      for (const person of ['acme-alice', 'globex-bob', 'acme-carol'] as const) await whoAmI(guide, person);
+      for (const caller of ['acme-alice', 'globex-bob', 'acme-carol'] as const) await whoAmI(guide, caller);
     },
   },
   {
     title: 'Both list their pods under the same short path',
     async run(guide) {
-      for (const person of ['acme-alice', 'globex-bob'] as const) await listPods(guide, person);
+      for (const caller of ['acme-alice', 'globex-bob'] as const) await listPods(guide, caller);
     },
   },
   {
     title: 'The same name in two tenants is two objects',
     async run(guide) {
-      for (const person of ['acme-alice', 'globex-bob'] as const) await readSettings(guide, person);
+      for (const caller of ['acme-alice', 'globex-bob'] as const) await readSettings(guide, caller);
     },
   },
   { title: "Another tenant's path is refused before the API server sees it", run: readAcross },
-  { title: 'A watch sees what somebody else changes', run: watchAChange },
+  { title: 'A watch sees what another user changes', run: watchAChange },
   { title: 'exec over WebSocket; first Stonegate asks whether alice may', run: execute },
 ];
 
-async function whoAmI(guide: Guide, person: Person): Promise<void> {
+async function whoAmI(guide: Guide, caller: Caller): Promise<void> {
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-  const call = guide.call(person, 'POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review);
+  const call = guide.call(caller, 'POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review);
   const { status, body } = await guide.client.ask(call);
   const user = objectAt(objectAt(parsed(body), 'status'), 'userInfo');
   const groups = textsAt(user, 'groups').map(shortened).join(', ');
   guide.show(call, `${status} ${textAt(user, 'username')} in ${groups}`);
   assertEqual('the status', status, 201);
-  assertEqual('the user name', textAt(user, 'username'), PEOPLE[person].username);
+  assertEqual('the user name', textAt(user, 'username'), CALLERS[caller].username);
 }
 
-async function listPods(guide: Guide, person: Person): Promise<void> {
-  const { tenant, username } = PEOPLE[person];
-  const call = guide.call(person, 'GET', PODS);
+async function listPods(guide: Guide, caller: Caller): Promise<void> {
+  const { tenant, username } = CALLERS[caller];
+  const call = guide.call(caller, 'GET', PODS);
   const { status, body } = await guide.client.ask(call);
   const found = objectsAt(parsed(body), 'items').map((pod) => {
     const metadata = objectAt(pod, 'metadata');
@@ -71,10 +71,10 @@ async function listPods(guide: Guide, person: Person): Promise<void> {
   assertEqual('the API server', seen.join(), `GET ${inTenant(tenant, PODS)} as ${username}`);
 }
 
-async function readSettings(guide: Guide, person: Person): Promise<void> {
-  const { tenant, username } = PEOPLE[person];
+async function readSettings(guide: Guide, caller: Caller): Promise<void> {
+  const { tenant, username } = CALLERS[caller];
   const path = `${CONFIGMAPS}/settings`;
-  const call = guide.call(person, 'GET', path);
+  const call = guide.call(caller, 'GET', path);
   const { status, body } = await guide.client.ask(call);
   const owner = textAt(objectAt(parsed(body), 'data'), 'owner');
   const seen = guide.show(call, `${status} data.owner: ${owner}`);

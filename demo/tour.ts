@@ -1,6 +1,6 @@
 /**
- * The tour: walks through Stonegate over real connections and shows for each step what went out, what came back, and
- * what the API server saw of it.
+ * The tour: walks through Stonegate over real connections and shows for each step what went out, what came
+ * back, and what the API server saw of it.
  */
 import type { LoggedRequest } from '../test/support/apiserver/api-server.ts';
 import { type Call, type Client, createClient } from './client.ts';
@@ -12,7 +12,7 @@ export interface TourOptions {
   readonly url: string;
   /** PEM. */
   readonly ca: string;
-  /** Person → token. */
+  /** Caller → token. */
   readonly tokens: Readonly<Record<string, string>>;
   /** What has reached the API server so far; it grows. */
   readonly requests: readonly LoggedRequest[];
@@ -24,16 +24,16 @@ export interface TourOptions {
 /** What a step has at hand. */
 export interface Guide {
   readonly client: Client;
-  /** A call in a person's name. */
-  call(person: string, method: string, path: string, body?: object): Call & { readonly person: string };
+  /** A call in a caller's name. */
+  call(caller: string, method: string, path: string, body?: object): Call & { readonly caller: string };
   /**
    * Prints one exchange: what went out, what came back, and what the API server saw since the last one.
    *
    * @returns what the API server saw, each as `METHOD path as user`
    */
-  show(call: Call & { readonly person: string }, cameBack: string): string[];
+  show(call: Call & { readonly caller: string }, cameBack: string): string[];
   /** Prints what came back later, on a call that stayed open. */
-  tell(person: string, cameBack: string): void;
+  tell(caller: string, cameBack: string): void;
 }
 
 /** Each step says in an error what was not right. */
@@ -42,7 +42,7 @@ export interface Step {
   run(guide: Guide): Promise<void>;
 }
 
-const PATIENCE = 10_000;
+const TIMEOUT = 10_000;
 
 /**
  * Takes every step, also after one that was wrong.
@@ -80,22 +80,22 @@ function createGuide({ url, ca, tokens, requests, print }: TourOptions): Guide &
       idle = true;
     },
     wasIdle: () => idle,
-    client: createClient({ url, ca, patience: PATIENCE }),
-    call(person, method, path, body) {
-      const token = tokens[person];
-      if (token === undefined) throw new Error(`${person} has no token`);
-      return { person, token, method, path, ...(body && { body }) };
+    client: createClient({ url, ca, timeout: TIMEOUT }),
+    call(caller, method, path, body) {
+      const token = tokens[caller];
+      if (token === undefined) throw new Error(`${caller} has no token`);
+      return { caller, token, method, path, ...(body && { body }) };
     },
-    show({ person, method, path }, cameBack) {
+    show({ caller, method, path }, cameBack) {
       const seen = requests.slice(shown).filter(isAboutPeople).map(describeRequest);
       shown = requests.length;
-      print(`   ${person.padEnd(10)} > ${method} ${path}`);
+      print(`   ${caller.padEnd(10)} > ${method} ${path}`);
       print(`   ${' '.repeat(10)} < ${cameBack}`);
       for (const line of seen) print(`   API server saw ${line}`);
       idle &&= seen.length === 0;
       return seen;
     },
-    tell: (person, cameBack) => print(`   ${person.padEnd(10)} < ${cameBack}`),
+    tell: (caller, cameBack) => print(`   ${caller.padEnd(10)} < ${cameBack}`),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The configuration's schema as JSON Schema, and as a table for people.
+ * The configuration's schema as JSON Schema, and as a table.
  */
 import { z } from 'zod';
 import { configurationSchema } from '../src/config/schema.ts';

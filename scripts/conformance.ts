@@ -1,6 +1,7 @@
 /**
- * What is tested of the cases that other proxies' tests, advisories and users have taught: a case counts as tested
- * where a test has its id in its name. The page is written from that, so that it cannot say more than is so.
+ * What is tested of the cases that other proxies' tests, advisories and users have taught: a case counts as
+ * tested where a test has its id in its name. The page is written from that, so that it cannot say more than
+ * is so.
  */
 import { globSync, readFileSync } from 'node:fs';
 

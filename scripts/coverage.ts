@@ -1,6 +1,6 @@
 /**
- * The line coverage of `src/`, files that no test loads included. Files that hold types alone are left out: there is
- * nothing in them to run.
+ * The line coverage of `src/`, files that no test loads included. Files that hold types alone are left out:
+ * there is nothing in them to run.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';

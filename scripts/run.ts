@@ -1,5 +1,6 @@
 /**
- * Runs a program, or the tests. tap's output is parsed as it comes: a line for each file, and all of what failed.
+ * Runs a program, or the tests. tap's output is parsed as it comes: a line for each file, and all of what
+ * failed.
  */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -7,8 +8,8 @@ import { Parser, type Result } from 'tap-parser';
 import { stringify } from 'yaml';
 
 /**
- * Shared by all processes of the tests: without it, each strips the types of all files that it loads, which is half of
- * what a short test costs. It changes the counted lines by less than 0.1 %.
+ * Shared by all processes of the tests: without it, each strips the types of all files that it loads, which
+ * is half of what a short test costs. It changes the counted lines by less than 0.1 %.
  */
 const COMPILE_CACHE = resolve('node_modules/.cache/compile');
 

@@ -1,6 +1,6 @@
 /**
- * `npm test`: types, style, unused code, then every test with the coverage of all of `src/`. Its last line counts the
- * single assertions, and each of these checks as one. With `CI=true` a skipped test is a failure.
+ * `npm test`: types, style, unused code, then every test with the coverage of all of `src/`. Its last line
+ * counts the single assertions, and each of these checks as one. With `CI=true` a skipped test is a failure.
  *
  * With file names (`npm test -- test/unit/config/load.test.ts`) it runs those tests alone.
  */
