@@ -43,7 +43,36 @@ const QUOTED: readonly RegExp[] = [
  * What is still to be rewritten, by folder: the number of words and of long comment lines that it may have. Numbers only
  * go down.
  */
-const LEFT: Readonly<Record<string, number>> = {};
+const LEFT: Readonly<Record<string, number>> = {
+  docs: 61,
+  'test/unit': 407,
+  'test/support': 85,
+  'test/properties': 67,
+  'test/integration': 33,
+  'test/e2e': 113,
+  'test/conformance': 6,
+  'test/bench': 10,
+  'src/main.ts': 1,
+  'src/upstream': 86,
+  'src/tenancy': 72,
+  'src/portal': 1,
+  'src/pipeline': 211,
+  'src/observability': 42,
+  'src/lib': 88,
+  'src/http1': 37,
+  'src/flowcontrol': 29,
+  'src/errors': 3,
+  'src/config': 128,
+  'src/clients': 130,
+  'src/cli': 186,
+  'src/cache': 95,
+  'src/bindings': 227,
+  'src/authorization': 66,
+  'src/authentication': 129,
+  'src/audit': 7,
+  'src/app': 63,
+  'src/admission': 34,
+};
 
 /** `src/pipeline`, `test/unit`, `docs`. */
 function folderOf(file: string): string {
