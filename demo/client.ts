@@ -1,4 +1,4 @@
-/** A small Kubernetes client over real connections: plain requests, a watch, and exec over WebSocket. */
+/** A small Kubernetes client: plain requests, a watch, and exec over WebSocket. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -12,26 +12,26 @@ export interface Call {
   readonly body?: object;
 }
 
-export interface Answer {
+export interface CallResponse {
   readonly status: number;
   readonly body: string;
 }
 
 export interface Watch {
   readonly status: number;
-  /** The first event of which `matches` is true. */
+  /** The first event for which `matches` returns true. */
   next(matches: (event: unknown) => boolean): Promise<unknown>;
   close(): void;
 }
 
 export interface ExecResult {
   readonly stdout: string;
-  /** The outcome as the API server sends it at the end, a Status. */
+  /** The Status that the API server sends at the end. */
   readonly outcome: string;
 }
 
 export interface Client {
-  ask(call: Call): Promise<Answer>;
+  ask(call: Call): Promise<CallResponse>;
   watch(call: Pick<Call, 'token' | 'path'>): Promise<Watch>;
   exec(call: Pick<Call, 'token' | 'path'>): Promise<ExecResult>;
 }
@@ -40,11 +40,11 @@ const STDOUT = 1;
 const OUTCOME = 3;
 
 /**
- * Every call has a connection of its own.
+ * Every call uses a new connection.
  *
  * @param options.url `https://host:port`
  * @param options.ca PEM
- * @param options.timeout after how many milliseconds a call is given up
+ * @param options.timeout milliseconds after which a call is aborted
  */
 export function createClient(options: {
   readonly url: string;
@@ -68,7 +68,7 @@ export function createClient(options: {
     });
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve);
-      // Also for what goes wrong after the answer has begun: its reader hears of that by itself.
+      // Errors after the response has begun are also reported to its reader.
       request.on('error', reject);
     });
     request.end(sent);
@@ -107,7 +107,7 @@ export function createClient(options: {
         channels.set(channel, (channels.get(channel) ?? '') + message.subarray(1).toString());
       });
       try {
-        // Rejects where the handshake is refused, too.
+        // Also rejects if the handshake is refused.
         await once(socket, 'close', { signal: AbortSignal.timeout(timeout) });
       } finally {
         socket.terminate();

@@ -1,4 +1,4 @@
-/** What the demo prints once it is ready: one screen, of which every line can be copied into a shell. */
+/** The text that the demo prints when it is ready: commands to copy into a shell. */
 import { relative } from 'node:path';
 import type { Playground } from './playground.ts';
 

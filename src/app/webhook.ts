@@ -4,14 +4,14 @@
  */
 import type { KeystoneConfiguration, WebhookConfiguration, WebhookSource } from '../api/config-v1alpha1.ts';
 import type { KeystonePolicy, KeystoneSync } from '../api/keystone-auth.ts';
-import { authenticate } from '../authentication/authenticator.ts';
+import { runAuthenticators } from '../authentication/authenticator.ts';
 import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
 import { createKeystonePolicy } from '../authorization/keystone-policy/keystone-policy.ts';
 import { createProjectSync, type ProjectSync } from '../bindings/keystone-sync/project-sync.ts';
 import { createClusterObjects } from '../clients/cluster-objects.ts';
 import { type ConfigMapRules, createConfigMapRules } from '../clients/config-map.ts';
 import { createKeystoneGroupNames, type KeystoneGroupNames } from '../clients/keystone-group-names.ts';
-import { type Read, readPolicy } from '../config/keystone-auth/policy-file.ts';
+import { type ParseResult, readPolicy } from '../config/keystone-auth/policy-file.ts';
 import { syncReader } from '../config/keystone-auth/sync-file.ts';
 import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
@@ -118,7 +118,7 @@ interface RulesReading<T> {
   readonly source: WebhookSource | undefined;
   /** In the data of a ConfigMap. */
   readonly key: string;
-  readonly read: (content: string) => Read<T>;
+  readonly read: (content: string) => ParseResult<T>;
 }
 
 function createRules<T>(
@@ -169,7 +169,7 @@ function createIdentities(
   });
   return {
     authenticate: async (token, source) =>
-      authenticate([authenticator], { kind: 'bearer', token }, { source }),
+      runAuthenticators([authenticator], { kind: 'bearer', token }, { source }),
     describe(identity) {
       const tenant = mode.tenantOf(identity);
       return { tenant, user: mode.userOf(identity, tenant) };

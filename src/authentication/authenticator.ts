@@ -39,7 +39,7 @@ export interface AsyncAuthenticator extends Authenticator {
  * @param from the first that has not been asked yet
  * @throws StatusError CredentialMissing without a credential, CredentialInvalid where nobody knows it
  */
-export function authenticate(
+export function runAuthenticators(
   authenticators: readonly Authenticator[],
   credential: Credential | undefined,
   context: AuthenticationContext,
@@ -52,7 +52,9 @@ export function authenticate(
   for (let at = from; at < authenticators.length; at += 1) {
     const identity = authenticators[at]?.authenticate(credential, context);
     if (identity instanceof Promise)
-      return identity.then((found) => found ?? authenticate(authenticators, credential, context, at + 1));
+      return identity.then(
+        (found) => found ?? runAuthenticators(authenticators, credential, context, at + 1),
+      );
     if (identity !== undefined) return identity;
   }
   throw unauthorized('no authenticator is responsible for this kind of credential');

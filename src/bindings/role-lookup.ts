@@ -12,7 +12,13 @@ import { memoizeByReference } from '../lib/memoize.ts';
 import type { AssignmentSource, DisabledScopes } from './assignment-source.ts';
 import { withRoles } from './identity-with-roles.ts';
 import type { RoleAssignment } from './keystone-directory.ts';
-import { type Concern, type HeldRoles, type NamespaceOf, rolesInScope, scopeKey } from './roles-in-scope.ts';
+import {
+  type HeldRoles,
+  type NamespaceOf,
+  type RoleScope,
+  rolesInScope,
+  scopeKey,
+} from './roles-in-scope.ts';
 
 /** The port to what is remembered for a while, refreshed ahead of its end. Implemented in `cache/`. */
 export interface AssignmentCache<V> {
@@ -44,7 +50,7 @@ export interface RoleLookup {
    * @param identity of whom `assignmentsOf` says that their assignments count
    * @throws StatusError KeystoneUnavailable, IdentityUnusable
    */
-  inScope(identity: Identity, concern: Concern): Promise<Identity>;
+  inScope(identity: Identity, roleScope: RoleScope): Promise<Identity>;
 }
 
 /** What Keystone says of people has no end of its own: the cache's times alone bound it. */
@@ -88,7 +94,7 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
   }
 
   return {
-    async inScope(identity, concern) {
+    async inScope(identity, roleScope) {
       const userID = identity.assignmentsOf;
       if (userID === undefined) return identity;
       const [assignments, disabled] = await Promise.all([assignmentsOf(identity, userID), disabledScopes()]);
@@ -97,7 +103,11 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
           'KeystoneUnavailable',
           "Service Unavailable: the user's roles cannot be learned",
         );
-      return remembered(identity, assignments, rolesInScope(assignments, concern, { disabled, namespaceOf }));
+      return remembered(
+        identity,
+        assignments,
+        rolesInScope(assignments, roleScope, { disabled, namespaceOf }),
+      );
     },
   };
 }

@@ -11,7 +11,7 @@ import type { DisabledScopes } from './assignment-source.ts';
 import type { AssignmentScope, RoleAssignment } from './keystone-directory.ts';
 
 /** What a request concerns, in Keystone's terms. */
-export interface Concern {
+export interface RoleScope {
   /** The domain that is the tenant's; undefined where the request is about another tenant. */
   readonly domainID: string | undefined;
   /** Empty where it is about none. */
@@ -42,12 +42,12 @@ export type NamespaceOf = (project: {
 /** @returns the narrowest scope first; none where no role counts */
 export function rolesInScope(
   assignments: readonly RoleAssignment[],
-  concern: Concern,
+  roleScope: RoleScope,
   rules: ScopeRules,
 ): readonly HeldRoles[] {
   const scopes = new Map<string, { scope: AssignmentScope; roles: Map<string, RoleReference> }>();
   for (const { scope, role } of assignments) {
-    if (!counts(scope, concern, rules)) continue;
+    if (!counts(scope, roleScope, rules)) continue;
     const key = scopeKey(scope);
     const held = scopes.get(key) ?? { scope, roles: new Map() };
     held.roles.set(role.id, role);
@@ -72,21 +72,25 @@ export function scopeKey(scope: AssignmentScope): string {
 
 const ORDER = { project: 0, domain: 1, system: 2 } as const;
 
-function counts(scope: AssignmentScope, concern: Concern, { disabled, namespaceOf }: ScopeRules): boolean {
+function counts(
+  scope: AssignmentScope,
+  roleScope: RoleScope,
+  { disabled, namespaceOf }: ScopeRules,
+): boolean {
   switch (scope.kind) {
     case 'project': {
       const { id, name, domain } = scope.project;
       return (
-        concern.namespace !== '' &&
-        domain.id === concern.domainID &&
+        roleScope.namespace !== '' &&
+        domain.id === roleScope.domainID &&
         !disabled.projectIDs.has(id) &&
         !disabled.domainIDs.has(domain.id) &&
-        namespaceOf({ id, name, domainID: domain.id }) === concern.namespace
+        namespaceOf({ id, name, domainID: domain.id }) === roleScope.namespace
       );
     }
     case 'domain':
-      return scope.domain.id === concern.domainID && !disabled.domainIDs.has(scope.domain.id);
+      return scope.domain.id === roleScope.domainID && !disabled.domainIDs.has(scope.domain.id);
     case 'system':
-      return concern.cluster;
+      return roleScope.cluster;
   }
 }

@@ -1,15 +1,16 @@
 /**
- * Several observers as one. One that fails must not take the request or the others with it: it is logged.
+ * Observers of requests: combines several into one, and logs failed requests.
  */
 
 import { StatusError } from '../errors/status-error.ts';
 import type { Logger } from '../lib/logger.ts';
 import { untrustedText } from '../lib/redact.ts';
-import type { RequestObserver, RequestRecord } from '../pipeline/ports.ts';
+import type { ObservedRequest, RequestObserver } from '../pipeline/ports.ts';
 
+/** An observer that throws is logged, and affects neither the request nor the other observers. */
 export function observeAll(observers: readonly RequestObserver[], logger: Logger): RequestObserver {
   const failed = (error: unknown) => logger.error({ error }, 'an observer of requests failed');
-  // Written out for each event: the same once, with a function of the event, would make one at each.
+  // Repeated for each event: a shared helper would create a closure per event.
   return {
     requestReceived(record) {
       for (const observer of observers) {
@@ -41,26 +42,21 @@ export function observeAll(observers: readonly RequestObserver[], logger: Logger
   };
 }
 
-// FROM src/observability/request-log.ts
-/*!
- * The log's view of a request: only what went wrong, under the audit ID the client was shown, with the cause
- * that the client was not.
- */
-
+/** Logs failed requests with the audit ID that the client was shown and the cause that it was not. */
 export function createRequestLog(logger: Logger): RequestObserver {
   return {
     requestReceived() {},
     responseStarted() {},
     responseComplete(record) {
-      const { outcome } = record;
+      const { outcome, user, impersonator } = record;
       if (outcome?.code === undefined) return;
       const fields = {
         auditID: record.auditID,
         code: outcome.code,
         status: outcome.status,
         source: record.sourceIPs[0],
-        ...(record.user === undefined ? {} : { user: record.user.username, tenant: record.tenant }),
-        ...(record.actsAs === undefined ? {} : { as: untrustedText(record.actsAs.username) }),
+        ...(user === undefined ? {} : { user: (impersonator ?? user).username, tenant: record.tenant }),
+        ...(user === undefined || impersonator === undefined ? {} : { as: untrustedText(user.username) }),
         reason: reasonOf(record),
       };
       if (outcome.status >= 500) logger.error(fields, 'request failed');
@@ -69,8 +65,8 @@ export function createRequestLog(logger: Logger): RequestObserver {
   };
 }
 
-/** A stack trace is worth its space only where nobody expected the error. */
-function reasonOf({ outcome }: RequestRecord): unknown {
+/** An expected error is one line; others are logged with their stack. */
+function reasonOf({ outcome }: ObservedRequest): unknown {
   const error = outcome?.error;
   if (!(error instanceof StatusError)) return error;
   const { cause } = error;

@@ -1,6 +1,6 @@
 /**
- * Which requests the API server answers itself: those for its built-in API groups. Behind any other group an aggregated
- * API server may stand, and behind `proxy` a workload; what they say of Stonegate may be made up.
+ * Which requests the API server answers itself: those for its built-in API groups. Behind any other group an
+ * aggregated API server may stand, and behind `proxy` a workload; what they say of Stonegate may be made up.
  * https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/
  */
 import type { RequestInfo } from '../api/request-info.ts';

@@ -4,7 +4,7 @@
 import t, { type Test } from 'tap';
 import type { JWTConfiguration } from '../../src/api/config-v1alpha1.ts';
 import type { Identity } from '../../src/api/identity.ts';
-import { authenticate } from '../../src/authentication/authenticator.ts';
+import { runAuthenticators } from '../../src/authentication/authenticator.ts';
 import { createJWTAuthenticator } from '../../src/authentication/jwt.ts';
 import { createIssuerKeys, type DiscoveredIssuerKeys } from '../../src/clients/oidc.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -70,7 +70,7 @@ async function scene(t: Test): Promise<Scene> {
     provider,
     keys,
     clock,
-    login: async (token) => authenticate([authenticator], { kind: 'bearer', token }, CONTEXT),
+    login: async (token) => runAuthenticators([authenticator], { kind: 'bearer', token }, CONTEXT),
   };
 }
 

@@ -8,12 +8,12 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { RequestInfo } from '../../src/api/request-info.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../src/pipeline/request-info.ts';
 import { readAsArktos } from '../support/arktos-reading.ts';
 import { requestTarget } from '../support/request-lines.ts';
 
 const parse = (method: string, target: string) =>
-  parseRequestInfo(method, target, { readsTenantFromPath: true });
+  readRequestInfo(method, target, { readsTenantFromPath: true });
 
 const rewritten = readFileSync(new URL('../conformance/arktos/paths.tsv', import.meta.url), 'utf8')
   .split('\n')
@@ -141,7 +141,7 @@ t.test('every refusal of a request line is a Status', async (t) => {
   );
   fc.assert(
     fc.property(fc.string(), anything, fc.boolean(), (method, target, readsTenantFromPath) => {
-      unlessRefused(() => parseRequestInfo(method, target, { readsTenantFromPath }));
+      unlessRefused(() => readRequestInfo(method, target, { readsTenantFromPath }));
     }),
     { numRuns: 3_000 },
   );
