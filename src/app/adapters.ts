@@ -8,16 +8,16 @@ import type {
   TokenReviewConfiguration,
 } from '../api/config-v1alpha1.ts';
 import type { KeystoneToken } from '../api/keystone-v3.ts';
-import type { CredentialCache, ForgettingCredentialCache } from '../authentication/credential-cache.ts';
-import { keystoneTokenCodec } from '../authentication/keystone-codec.ts';
-import { type VouchedUser, vouchedUserCodec } from '../authentication/vouched-user.ts';
+import { keystoneTokenCodec } from '../authentication/keystone-cache.ts';
+import type { CredentialCache, ForgettingCredentialCache } from '../authentication/ports.ts';
+import { type VouchedUser, vouchedUserCodec } from '../authentication/token-review.ts';
 import type { ClearableCredentialCache } from '../cache/credential-cache-parts.ts';
 import type { SharedCache } from '../cache/shared-cache.ts';
 import type { LeaseStore } from '../cache/shared-store.ts';
 import { createCredentialCache } from '../cache/tiered.ts';
 import { createFirstContact, type FirstContact } from '../clients/first-contact.ts';
 import { createKeystoneClient, type KeystoneClient } from '../clients/keystone.ts';
-import { createIssuerKeys, type DiscoveredIssuerKeys } from '../clients/oidc.ts';
+import { createIssuerKeys, type DiscoveredIssuerKeys } from '../clients/oidc-issuer-keys.ts';
 import { type AskedUpstreamRights, createUpstreamRights } from '../clients/upstream-rights.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { optionalExtraKeysOf } from '../config/optional-extra-keys.ts';

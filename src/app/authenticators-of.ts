@@ -8,16 +8,17 @@ import type {
   TokenReviewConfiguration,
 } from '../api/config-v1alpha1.ts';
 import type { KeystoneToken } from '../api/keystone-v3.ts';
-import type { Authenticator } from '../authentication/authenticator.ts';
-import { createBasicAuthFileAuthenticator, MAX_HASHES } from '../authentication/basic-auth-file.ts';
+import { type Authenticator, createAuthenticationReadiness } from '../authentication/authenticator.ts';
 import { createJWTAuthenticator } from '../authentication/jwt.ts';
 import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
+import { tagsOfToken } from '../authentication/keystone-cache.ts';
 import { identityOf } from '../authentication/keystone-mapping.ts';
-import { createAuthenticationReadiness } from '../authentication/readiness.ts';
-import { tagsOfToken } from '../authentication/revocation.ts';
-import { createTokenFileAuthenticator } from '../authentication/token-file.ts';
-import { createTokenReviewAuthenticator } from '../authentication/token-review.ts';
-import { tenantOfVouched } from '../authentication/vouched-user.ts';
+import {
+  createBasicAuthFileAuthenticator,
+  createTokenFileAuthenticator,
+  MAX_HASHES,
+} from '../authentication/static-files.ts';
+import { createTokenReviewAuthenticator, tenantOfVouched } from '../authentication/token-review.ts';
 import { createX509Authenticator } from '../authentication/x509.ts';
 import { createTokenReviewer } from '../clients/token-reviewer.ts';
 import type { LoadedConfiguration } from '../config/load.ts';

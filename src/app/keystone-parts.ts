@@ -3,10 +3,9 @@
  * revocation events, which drops what it concerns from every cache. Each lives as long as what it is made of.
  */
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
-import { tagsOfEvent } from '../authentication/revocation.ts';
-import { assignmentsCodec, disabledScopesCodec } from '../bindings/assignment-codec.ts';
-import type { DisabledScopes } from '../bindings/assignment-source.ts';
-import type { RoleAssignment } from '../bindings/keystone-directory.ts';
+import { tagsOfEvent } from '../authentication/keystone-cache.ts';
+import type { DisabledScopes, RoleAssignment } from '../bindings/ports.ts';
+import { assignmentsCodec, disabledScopesCodec } from '../bindings/role-lookup.ts';
 import type { ClearableCredentialCache } from '../cache/credential-cache-parts.ts';
 import type { SharedCache } from '../cache/shared-cache.ts';
 import { createCredentialCache } from '../cache/tiered.ts';

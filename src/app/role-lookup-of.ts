@@ -3,8 +3,8 @@
  */
 
 import type { Identity } from '../api/identity.ts';
-import type { RoleAssignment } from '../bindings/keystone-directory.ts';
 import { namespaceOf } from '../bindings/namespace-name.ts';
+import type { RoleAssignment } from '../bindings/ports.ts';
 import { createRoleLookup, type RoleLookup } from '../bindings/role-lookup.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import {

@@ -5,10 +5,9 @@
  */
 
 import { USERS_WARNING } from '../bindings/grants.ts';
-import type { KeystoneDirectory } from '../bindings/keystone-directory.ts';
-import type { Lease } from '../bindings/lease.ts';
 import { createRequestProvisioning, type RequestProvisioning } from '../bindings/on-request.ts';
 import { createPeriodicProvisioning, LEASE_TTL, type PeriodicProvisioning } from '../bindings/periodic.ts';
+import type { KeystoneDirectory, Lease } from '../bindings/ports.ts';
 import { createRedisLease } from '../cache/redis-lease.ts';
 import type { LeaseStore } from '../cache/shared-store.ts';
 import type { LoadedConfiguration } from '../config/load.ts';

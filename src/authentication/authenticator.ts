@@ -6,6 +6,7 @@
  */
 import type { Identity } from '../api/identity.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { Credential } from './credential.ts';
 
 export interface AuthenticationContext {
@@ -56,4 +57,32 @@ export function authenticate(
     if (identity !== undefined) return identity;
   }
   throw unauthorized('no authenticator is responsible for this kind of credential');
+}
+
+/*
+ * Whether anybody can be authenticated yet. One source of identities that has been reached once suffices, unless
+ * the operator wants all of them; what is lost later does not make the process unready, since cached identities
+ * and fetched keys serve on.
+ 
+ */
+
+/**
+ * @param sources each says why it was not reached yet
+ * @param requireAll ready only when every source was reached, instead of any
+ */
+export function createAuthenticationReadiness(
+  sources: readonly ReadinessCheck[],
+  requireAll: boolean,
+): ReadinessCheck {
+  return {
+    name: 'authentication',
+    notReadyBecause() {
+      const missing = sources.flatMap((source) => {
+        const reason = source.notReadyBecause();
+        return reason === undefined ? [] : [`${source.name}: ${reason}`];
+      });
+      const enough = missing.length === 0 || (!requireAll && missing.length < sources.length);
+      return enough ? undefined : missing.join('; ');
+    },
+  };
 }

@@ -9,7 +9,6 @@ import { isUtf8 } from 'node:buffer';
 import type { ClientCertificate } from '../api/client-certificate.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import { type HeaderList, headerValue, headerValues, isNamed } from '../lib/header-list.ts';
-import { heldToken, holdToken, type TokenCredential, type TokenField } from './token-credential.ts';
 
 export type Credential =
   | TokenCredential
@@ -142,4 +141,38 @@ function carriesToken(subprotocol: string): boolean {
 function nonEmpty(token: string): string {
   if (token === '') throw unauthorized('the credential is empty');
   return token;
+}
+
+/*
+ * A token that is a credential, and the last one of each connection. A connection brings the same with nearly every
+ * request, and as the same object: so what is derived from a token (its digest, whose kind it is) can be remembered with
+ * it. Whether it is still good is never among that.
+ 
+ */
+
+export interface TokenCredential {
+  readonly kind: 'bearer' | 'x-auth-token';
+  readonly token: string;
+}
+
+/** The header field that carries it. */
+export type TokenField = 'authorization' | 'x-auth-token';
+
+/** Kept no longer than the connection. */
+const lastOf = new WeakMap<
+  object,
+  { readonly field: TokenField; readonly value: string; readonly credential: TokenCredential }
+>();
+
+/**
+ * @param value the whole of the field: in nothing may it differ from the one that is remembered
+ * @returns undefined where the connection's last token was another
+ */
+function heldToken(connection: object, field: TokenField, value: string): TokenCredential | undefined {
+  const last = lastOf.get(connection);
+  return last !== undefined && last.field === field && last.value === value ? last.credential : undefined;
+}
+
+function holdToken(connection: object, field: TokenField, value: string, credential: TokenCredential): void {
+  lastOf.set(connection, { field, value, credential });
 }

@@ -6,7 +6,7 @@
 import type { JWTStrictness } from '../api/config-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { JSONObject } from '../lib/json-object.ts';
-import { requirePrintableText, requireUnreservedName } from './given-name.ts';
+import { requirePrintableText, requireUnreservedName } from './name-validation.ts';
 
 /** The claims make no user, for kube-apiserver either. The message repeats nothing of the token but names of claims. */
 export class UnusableClaims extends Error {}

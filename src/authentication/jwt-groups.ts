@@ -9,8 +9,8 @@
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { quoted } from './jwt-claims.ts';
-import { stringMember } from './jwt-parts.ts';
-import type { VerifiedJWT } from './jwt-verify.ts';
+import { stringMember } from './jwt-parser.ts';
+import type { VerifiedJWT } from './jwt-verifier.ts';
 
 /**
  * @param strict whether any hint counts, also if the token holds groups or names no address

@@ -7,14 +7,14 @@ import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import { type Digestible, digestOf } from '../lib/credential-digest.ts';
 import { oncePer } from '../lib/once-per.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
-import type { IssuerKeys, KeySet } from './issuer-keys.ts';
-import { createVerifiedTokens } from './jwt-cache.ts';
+import type { TokenCredential } from './credential.ts';
 import { annotationsOf, identityOfClaims } from './jwt-mapping.ts';
-import { type JWTParts, readJWT, stringMember } from './jwt-parts.ts';
-import { createJWTVerifier, issuerOf, type VerifiedJWT, type VerifyJWT } from './jwt-verify.ts';
-import type { TokenCredential } from './token-credential.ts';
+import { type JWTParts, readJWT, stringMember } from './jwt-parser.ts';
+import { createJWTVerifier, issuerOf, type VerifiedJWT, type VerifyJWT } from './jwt-verifier.ts';
+import type { IssuerKeys, KeySet } from './ports.ts';
 
 /** Of some kilobytes each. */
 const MAX_REMEMBERED = 2_000;
@@ -96,4 +96,46 @@ function outcomeOfClaims({
       return { refusal: refusal.annotated(annotationsOf(verified, issuer.configuration)) };
     throw refusal;
   }
+}
+
+/*
+ * Remembers which tokens were found genuine, since checking a signature costs more than all else Stonegate does
+ * with a small request. What is remembered are the verified claims, never the token (a digest is the key). Bounded; the
+ * token used longest ago goes first.
+ 
+ */
+
+const MAX_AGE = 60_000;
+
+export interface VerifiedTokens<V> {
+  get(token: Digestible): V | undefined;
+  /** @param expiresAt the token's own end, in milliseconds since the epoch */
+  set(token: Digestible, value: V, expiresAt: number): void;
+}
+
+export function createVerifiedTokens<V>(options: {
+  readonly maxEntries: number;
+  readonly clock: Clock;
+}): VerifiedTokens<V> {
+  const { maxEntries, clock } = options;
+  const entries = new Map<string, { readonly value: V; readonly until: number }>();
+  return {
+    get(token) {
+      const key = digestOf(token);
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entries.delete(key);
+      if (entry.until <= clock.now()) return undefined;
+      entries.set(key, entry);
+      return entry.value;
+    },
+    set(token, value, expiresAt) {
+      entries.set(digestOf(token), {
+        value,
+        until: Math.min(clock.now() + MAX_AGE, expiresAt),
+      });
+      const [eldest] = entries.keys();
+      if (entries.size > maxEntries && eldest !== undefined) entries.delete(eldest);
+    },
+  };
 }

@@ -3,19 +3,18 @@
  * Keystone described it; who that makes somebody is derived from it here, once for each answer of Keystone's. Only a
  * token that no cache knows passes the gate: people who are already known are never slowed by a flood of strangers.
  */
+
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
-import { type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
+import { FERNET_START, type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { oncePer } from '../lib/once-per.ts';
 import type { AuthenticationContext, Authenticator } from './authenticator.ts';
-import type { CredentialCache, Validated } from './credential-cache.ts';
-import { classifyCredential } from './keystone-credential.ts';
-import type { KeystoneIdentity } from './keystone-identity.ts';
+import type { TokenCredential } from './credential.ts';
 import { identityOf } from './keystone-mapping.ts';
-import type { TokenCredential } from './token-credential.ts';
-import type { UnknownCredentialGate } from './unknown-credential-gate.ts';
+import type { CredentialCache, KeystoneIdentity, UnknownCredentialGate, Validated } from './ports.ts';
 
 export interface KeystoneAuthenticatorOptions {
   readonly identity: KeystoneIdentity;
@@ -81,4 +80,46 @@ export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOption
       }
     },
   };
+}
+
+/*
+ * Which credentials are Keystone's. A Fernet token shows by its first characters. A token of the JWS provider looks
+ * like anybody's JWT; it is Keystone's only where the configuration says that Keystone issues such tokens, and where
+ * it has what only Keystone writes and not what every other issuer writes: an `iss`. So neither a service account's
+ * JWT nor an ID token is ever shown to Keystone.
+ * https://docs.openstack.org/keystone/latest/admin/tokens-overview.html; RFC 7519 §4.1.1
+ 
+ */
+
+const JWT = /^[^.]+\.[^.]+\.[^.]*$/;
+
+/**
+ * `keystone`: to be validated there; `refused`: meant for Keystone, but nothing that it issues; `foreign`: let
+ * another authenticator judge it.
+ */
+function classifyCredential(
+  { kind, token }: TokenCredential,
+  tokenProvider: KeystoneConfiguration['tokenProvider'],
+): 'keystone' | 'refused' | 'foreign' {
+  if (token.startsWith(FERNET_START)) return 'keystone';
+  if (JWT.test(token)) {
+    if (tokenProvider === 'jws' && isKeystoneJWS(token)) return 'keystone';
+    return kind === 'x-auth-token' ? 'refused' : 'foreign';
+  }
+  return kind === 'x-auth-token' ? 'keystone' : 'foreign';
+}
+
+function isKeystoneJWS(token: string): boolean {
+  try {
+    const claims = decodeJwt(token);
+    return (
+      decodeProtectedHeader(token).alg === 'ES256' &&
+      !Object.hasOwn(claims, 'iss') &&
+      Array.isArray(claims.openstack_methods) &&
+      Array.isArray(claims.openstack_audit_ids)
+    );
+  } catch {
+    // No JWT after all, so not Keystone's either.
+    return false;
+  }
 }

@@ -10,7 +10,7 @@ import { StatusError, unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { oncePer } from '../lib/once-per.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
-import { requirePrintableText, requireUnreservedName } from './given-name.ts';
+import { requirePrintableText, requireUnreservedName } from './name-validation.ts';
 
 export interface X509AuthenticatorOptions {
   /** Put before names and groups, so that no other source gives the same; may be empty. */

@@ -3,14 +3,13 @@
  * is told and does not stop the rest: one tenant's trouble is not another's. Running it again does what is left.
  */
 import type { ObjectKind } from '../api/kubernetes-object.ts';
+import { reasonOf, StatusError } from '../errors/status-error.ts';
 import { bounded } from '../lib/bounded.ts';
-import type { ClusterObjects } from './cluster-objects.ts';
 import { deletionsOf, heldBack } from './deletion-guard.ts';
 import { objectKey } from './difference.ts';
-import { type Ground, groundAt, groundProblem } from './ground.ts';
 import type { Change, Plan } from './plan.ts';
-import { createTally, type Failure, type Progress, type Tally } from './tally.ts';
-import { NotOurs, takeBack, writeObject } from './write-object.ts';
+import type { ClusterObjects } from './ports.ts';
+import { type Ground, groundAt, groundProblem, NotOurs, takeBack, writeObject } from './write-object.ts';
 
 export interface ApplyOptions {
   readonly objects: ClusterObjects;
@@ -102,4 +101,75 @@ async function holdStill(
 function unitOf({ object, place }: Change): string {
   const isBinding = object.kind === 'RoleBinding' || object.kind === 'ClusterRoleBinding';
   return isBinding ? `${place.tenant ?? ''}/${place.namespace ?? ''}` : objectKey(object, place);
+}
+
+/*
+ * Counts what was done and what was not, and tells it as it goes. Refusals of the API server are counted; a mistake of
+ * our own ends the run.
+ 
+ */
+
+export interface Failure {
+  readonly change: Change;
+  readonly reason: string;
+}
+
+export interface Progress {
+  readonly change: Change;
+  /** Why it could not be done; absent where it was. */
+  readonly failure?: string;
+  readonly finished: number;
+  readonly total: number;
+}
+
+export interface Tally {
+  readonly failures: readonly Failure[];
+  done(): number;
+  attempt(change: Change, work: () => Promise<void>): Promise<void>;
+  /** For changes that were done and may turn out not to hold. */
+  attemptAgain(changes: readonly Change[], work: () => Promise<void>): Promise<void>;
+}
+
+export interface TallyOptions {
+  /** Told of each change when it is over. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** Nothing further is begun once it is aborted. */
+  readonly signal: AbortSignal;
+}
+
+function createTally(total: number, { onProgress, signal }: TallyOptions): Tally {
+  const failures: Failure[] = [];
+  let done = 0;
+
+  function count(change: Change, failure: string | undefined): void {
+    if (failure === undefined) done += 1;
+    else failures.push({ change, reason: failure });
+    const finished = done + failures.length;
+    onProgress?.({ change, finished, total, ...(failure !== undefined && { failure }) });
+  }
+
+  return {
+    failures,
+    done: () => done,
+    async attempt(change, work) {
+      count(change, signal.aborted ? 'it was broken off before' : await failureOf(work));
+    },
+    async attemptAgain(changes, work) {
+      const failure = await failureOf(work);
+      if (failure === undefined) return;
+      done -= changes.length;
+      for (const change of changes) count(change, failure);
+    },
+  };
+}
+
+async function failureOf(work: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof NotOurs) return error.message;
+    if (!(error instanceof StatusError)) throw error;
+    return reasonOf(error);
+  }
 }

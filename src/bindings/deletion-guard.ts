@@ -2,9 +2,10 @@
  * Many bindings gone at once is more often a mistake than a wish: a Keystone that answers for another installation, a
  * mapping mistyped. Such deletions are held back until an operator says that they are meant; all else is done.
  */
-import type { Place } from './cluster-objects.ts';
+
 import { objectKey, placeKey } from './difference.ts';
 import type { Change, Plan } from './plan.ts';
+import type { Place } from './ports.ts';
 
 /** What takes something away from somebody; not what is made anew at once. */
 export function deletionsOf({ changes }: Plan): readonly Change[] {

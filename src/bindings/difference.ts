@@ -6,14 +6,12 @@
 
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
 import type { Binding, KubernetesObject } from '../api/kubernetes-object.ts';
-import type { Place } from './cluster-objects.ts';
-import type { ClusterState } from './cluster-state.ts';
-import type { Desired } from './desired.ts';
-import { isOurs, labelValue, ownerLabels } from './managed-object.ts';
+import { settle, type Wish, type WishRules, wishesOf } from './desired-objects.ts';
+import type { Desired } from './desired-state.ts';
+import { isOurs, labelValue, ownerLabels, replaces, withDrift } from './managed-object.ts';
 import type { Change, Plan, Refusal } from './plan.ts';
-import { replaces, withDrift } from './same-object.ts';
-import { settle } from './settle.ts';
-import { type Wish, type WishRules, wishesOf } from './wishes.ts';
+import type { Place } from './ports.ts';
+import type { ClusterState } from './read-state.ts';
 
 export function differenceOf(desired: Desired, cluster: ClusterState, rules: WishRules): Plan {
   const settled = settle(desired, cluster);

@@ -3,13 +3,16 @@
  * outlives an assignment, and a narrower or delegated token has no more than it says. As users, each is named, as
  * k8s-keystone-auth does it: whoever proves to be that user has the role, whatever their token was scoped to.
  */
-import type { RoleTarget } from '../api/config-bindings-v1alpha1.ts';
+
+import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
+import type { BindingsConfiguration, RoleTarget } from '../api/config-bindings-v1alpha1.ts';
 import { domainRoleGroup, projectRoleGroup } from '../api/keystone-groups.ts';
 import type { DomainReference, UserReference } from '../api/keystone-v3.ts';
-import type { RBACSubject } from '../api/kubernetes-object.ts';
-import type { AssignmentScope, RoleAssignment } from './keystone-directory.ts';
+import type { Binding, RBACSubject, RoleRef } from '../api/kubernetes-object.ts';
+import { ownValue } from '../lib/own-value.ts';
+import { bindingMeta } from './managed-object.ts';
 import type { Refusal } from './plan.ts';
-import { type RoleRules, targetOf } from './role-mapping.ts';
+import type { AssignmentScope, KeystoneDomain, KeystoneProject, RoleAssignment } from './ports.ts';
 
 /** What decides whom a binding names. */
 export type Holders =
@@ -118,4 +121,104 @@ function keyOf(scope: AssignmentScope): string {
 
 function keyOfPlace(place: GrantPlace): string {
   return place.kind === 'project' ? `project/${place.id}` : `domain/${place.domain.id}`;
+}
+
+/*
+ * What a Keystone role becomes, with the exceptions for one project or one domain. A role that is not listed becomes
+ * nothing, and what a role is called means nothing by itself: an `admin` of a project is that project's alone.
+ 
+ */
+
+export type RoleRules = Pick<BindingsConfiguration, 'roles' | 'projects' | 'domains' | 'ignore'>;
+
+/** Where a role is held: a project of a domain, or the domain itself. */
+export interface RolePlace {
+  readonly projectID?: string;
+  readonly domainID: string;
+}
+
+/** @returns undefined for a role that becomes nothing there */
+function targetOf(roleName: string, place: RolePlace, rules: RoleRules): RoleTarget | undefined {
+  if (rules.ignore.roles.includes(roleName)) return undefined;
+  const { projectID, domainID } = place;
+  const ofProject = projectID === undefined ? undefined : ownValue(rules.projects, projectID)?.roles;
+  const ofDomain = ownValue(rules.domains, domainID)?.roles;
+  return (
+    ownValue(ofProject ?? {}, roleName) ??
+    ownValue(ofDomain ?? {}, roleName) ??
+    ownValue(rules.roles, roleName)
+  );
+}
+
+/*
+ * A grant as the object that gives it.
+ 
+ */
+
+const GROUP = 'rbac.authorization.k8s.io';
+
+/** A binding and whom it is for, in words. */
+export interface BindingWish {
+  readonly object: Binding;
+  readonly reason: string;
+}
+
+interface Place {
+  readonly domain: Pick<KeystoneDomain, 'id' | 'name'>;
+  /** In whose namespace it is. */
+  readonly project?: KeystoneProject;
+}
+
+/** @returns a RoleBinding lacks its namespace */
+export function bindingOf(kind: Binding['kind'], grant: Grant, { domain, project }: Place): BindingWish {
+  const { purpose, place, roleName, target, subject, userName } = grant;
+  const person = userName === undefined ? '' : ` of the user ${userName}`;
+  const where =
+    place.kind === 'project' && project !== undefined
+      ? titleOf('project', project)
+      : titleOf('domain', domain);
+  return {
+    object: {
+      apiVersion: `${GROUP}/v1`,
+      kind,
+      metadata: bindingMeta(
+        purpose,
+        { domainID: domain.id, ...(project && { projectID: project.id }) },
+        {
+          role: roleName,
+          'domain-name': domain.name,
+          ...(project && { 'project-name': project.name }),
+          ...(userName !== undefined && { 'user-name': userName }),
+        },
+      ),
+      roleRef: roleRefOf(target),
+      subjects: [subject],
+    },
+    reason: `role ${roleName}${person} on ${where}`,
+  };
+}
+
+/** Lets everybody of a tenant ask what they may do. */
+export function basicUserBinding(domainID: string): BindingWish {
+  return {
+    object: {
+      apiVersion: `${GROUP}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: bindingMeta('basic-user', { domainID }, {}),
+      roleRef: roleRefOf({ clusterRole: BASIC_USER_ROLE }),
+      subjects: [{ apiGroup: GROUP, kind: 'Group', name: 'system:authenticated' }],
+    },
+    reason: 'people may ask what they may do',
+  };
+}
+
+function roleRefOf(target: RoleTarget): RoleRef {
+  return 'clusterRole' in target
+    ? { apiGroup: GROUP, kind: 'ClusterRole', name: target.clusterRole }
+    : { apiGroup: GROUP, kind: 'Role', name: target.role };
+}
+
+/** `project web (3f…)`. */
+export function titleOf(kind: 'project' | 'domain', { name, id }: { name: string; id: string }): string {
+  return `${kind} ${name} (${id})`;
 }

@@ -6,7 +6,7 @@
 import type { BindingsConfiguration } from '../api/config-bindings-v1alpha1.ts';
 import { namespaceProblem } from '../api/namespace-label.ts';
 import { ownValue } from '../lib/own-value.ts';
-import type { KeystoneProject } from './keystone-directory.ts';
+import type { KeystoneProject } from './ports.ts';
 
 export type NamespaceRules = Pick<BindingsConfiguration, 'namespaceFormat' | 'projects'>;
 

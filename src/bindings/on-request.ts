@@ -8,9 +8,8 @@ import type { Identity } from '../api/identity.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { Claim } from './project-plan.ts';
-import { numbersOf, type Provisioning, type RunOutcome, runOnce } from './run.ts';
-import { createRunLog, type RunLog } from './run-log.ts';
+import type { Claim } from './make-plan.ts';
+import { createRunLog, numbersOf, type Provisioning, type RunLog, type RunOutcome, runOnce } from './run.ts';
 
 /** How long requests wait for a project, from when it was begun, in milliseconds. */
 const PATIENCE = 3_000;

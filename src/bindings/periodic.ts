@@ -8,9 +8,8 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { ProvisioningResult, Telemetry } from '../lib/telemetry.ts';
-import type { Lease } from './lease.ts';
-import { numbersOf, type Provisioning, type RunOutcome, runOnce } from './run.ts';
-import { createRunLog } from './run-log.ts';
+import type { Lease } from './ports.ts';
+import { createRunLog, numbersOf, type Provisioning, type RunOutcome, runOnce } from './run.ts';
 
 /** How long a lease lasts that is not prolonged, in milliseconds: so long nobody provisions when its holder has crashed. */
 export const LEASE_TTL = 30_000;

@@ -3,7 +3,7 @@
  * shown by `stonegate sync --dry-run`, carried out by `apply.ts`.
  */
 import type { KubernetesObject } from '../api/kubernetes-object.ts';
-import type { Place } from './cluster-objects.ts';
+import type { Place } from './ports.ts';
 
 export interface Change {
   readonly action: 'create' | 'update' | 'delete';

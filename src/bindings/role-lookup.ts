@@ -7,11 +7,12 @@
  * with fewer rights in silence.
  */
 import type { Identity } from '../api/identity.ts';
+import { identityScope, isSafeID, isUsableName, scopeExtra, scopeGroups } from '../api/keystone-groups.ts';
+import type { RoleReference } from '../api/keystone-v3.ts';
 import { StatusError } from '../errors/status-error.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 import { oncePer } from '../lib/once-per.ts';
-import type { AssignmentSource, DisabledScopes } from './assignment-source.ts';
-import { withRoles } from './identity-with-roles.ts';
-import type { RoleAssignment } from './keystone-directory.ts';
+import type { AssignmentScope, AssignmentSource, DisabledScopes, RoleAssignment } from './ports.ts';
 import { type Concern, type HeldRoles, type NamespaceOf, rolesInScope, scopeKey } from './roles-in-scope.ts';
 
 /** The port to what is remembered for a while, refreshed ahead of its end. Implemented in `cache/`. */
@@ -100,4 +101,112 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
       return remembered(identity, assignments, rolesInScope(assignments, concern, { disabled, namespaceOf }));
     },
   };
+}
+
+/*
+ * An identity with the roles that count for a request: the groups that tokens scoped to those places would have. Extra
+ * and the scope that is shown can tell of one place only: they are those of the narrowest, which the request concerns
+ * most, so that whoever reads project and roles from them reads what belongs together.
+ 
+ */
+
+/** On what the roles were looked up, for the audit log: `project 3f…: member, reader; domain …`. */
+export const ROLES_ANNOTATION = 'keystone.stonegate.dev/roles';
+
+/** A role's name that cannot be read as several roles or places; any other is quoted. */
+const PLAIN = /^[\p{L}\p{N}_.-]+$/u;
+
+/**
+ * @param held the narrowest scope first
+ * @returns the identity itself where no roles count
+ * @throws StatusError IdentityUnusable where a name or an id cannot be part of a Kubernetes identity
+ */
+export function withRoles(identity: Identity, held: readonly HeldRoles[]): Identity {
+  const [narrowest] = held;
+  if (narrowest === undefined) return identity;
+  for (const one of held) refuseUnusable(one);
+  return {
+    ...identity,
+    groups: [...identity.groups, ...held.flatMap(({ scope, roles }) => scopeGroups(scope, roles))],
+    extra: { ...identity.extra, ...scopeExtra(narrowest.scope, narrowest.roles) },
+    scope: identityScope(narrowest.scope, narrowest.roles),
+    auditAnnotations: {
+      ...identity.auditAnnotations,
+      [ROLES_ANNOTATION]: held.map(inWords).join('; '),
+    },
+  };
+}
+
+function inWords({ scope, roles }: HeldRoles): string {
+  const names = roles.map(({ name }) => (PLAIN.test(name) ? name : JSON.stringify(name)));
+  return `${scopeKey(scope)}: ${names.join(', ')}`;
+}
+
+function refuseUnusable({ scope, roles }: HeldRoles): void {
+  const ids =
+    scope.kind === 'project' ? [scope.project.id] : scope.kind === 'domain' ? [scope.domain.id] : [];
+  const names = [...roles.map(({ name }) => name), ...(scope.kind === 'project' ? [scope.project.name] : [])];
+  if (ids.every(isSafeID) && names.every(isUsableName)) return;
+  throw new StatusError(
+    'IdentityUnusable',
+    'Forbidden: a role, or the project it is held on, has a name or an id in Keystone that fits into no group',
+  );
+}
+
+/*
+ * Role assignments and switched-off scopes as text and back, for the shared cache. What comes back was sealed by a
+ * replica, but perhaps by one of another version: whatever does not have today's shape counts as not found.
+ 
+ */
+
+export const assignmentsCodec = {
+  encode: (assignments: readonly RoleAssignment[]): string => JSON.stringify(assignments),
+
+  /** @returns undefined for what are no assignments */
+  decode(text: string): readonly RoleAssignment[] | undefined {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.every(isAssignment) ? value : undefined;
+  },
+};
+
+export const disabledScopesCodec = {
+  encode: ({ projectIDs, domainIDs }: DisabledScopes): string =>
+    JSON.stringify({ projectIDs: [...projectIDs], domainIDs: [...domainIDs] }),
+
+  /** @returns undefined for what are no such scopes */
+  decode(text: string): DisabledScopes | undefined {
+    const value: unknown = JSON.parse(text);
+    if (!isJSONObject(value)) return undefined;
+    const { projectIDs, domainIDs } = value;
+    if (!isTexts(projectIDs) || !isTexts(domainIDs)) return undefined;
+    return { projectIDs: new Set(projectIDs), domainIDs: new Set(domainIDs) };
+  },
+};
+
+function isAssignment(value: unknown): value is RoleAssignment {
+  return isJSONObject(value) && isInDomain(value.user) && isReference(value.role) && isScope(value.scope);
+}
+
+function isScope(value: unknown): value is AssignmentScope {
+  if (!isJSONObject(value)) return false;
+  switch (value.kind) {
+    case 'project':
+      return isInDomain(value.project);
+    case 'domain':
+      return isReference(value.domain);
+    default:
+      return value.kind === 'system';
+  }
+}
+
+function isInDomain(value: unknown): boolean {
+  return isJSONObject(value) && isReference(value) && isReference(value.domain);
+}
+
+function isReference(value: unknown): value is RoleReference {
+  return isJSONObject(value) && typeof value.id === 'string' && typeof value.name === 'string';
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((member) => typeof member === 'string');
 }

@@ -7,8 +7,7 @@
  * Where a project or a domain is switched off, nobody holds a role, whatever the assignments say.
  */
 import type { RoleReference } from '../api/keystone-v3.ts';
-import type { DisabledScopes } from './assignment-source.ts';
-import type { AssignmentScope, RoleAssignment } from './keystone-directory.ts';
+import type { AssignmentScope, DisabledScopes, RoleAssignment } from './ports.ts';
 
 /** What a request concerns, in Keystone's terms. */
 export interface Concern {

@@ -3,7 +3,7 @@
  * the same name of every tenant. Few operators intend that, so they are warned.
  */
 import type { Binding } from '../api/kubernetes-object.ts';
-import type { ClusterObjects } from './cluster-objects.ts';
+import type { ClusterObjects } from './ports.ts';
 
 /** Prefix of the users that Stonegate sends for users of the system tenant. */
 const PEOPLE = /^[^:]+:stonegate:/;

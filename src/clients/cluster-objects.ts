@@ -6,14 +6,13 @@
  */
 import { type Account, STONEGATE_ACCOUNT } from '../api/account.ts';
 import type { KubernetesObject, ObjectKind } from '../api/kubernetes-object.ts';
-import type { ClusterObjects, ObjectReference } from '../bindings/cluster-objects.ts';
+import type { ClusterObjects, ObjectReference } from '../bindings/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import { TooLarge } from '../lib/too-large.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
-import { isOfKind, readObject } from './cluster-object-fields.ts';
-import { collectionPath, objectPath } from './cluster-paths.ts';
+import { collectionPath, isOfKind, objectPath, readObject } from './cluster-object-format.ts';
 
 const PAGE = 500;
 /** A page that is too long is asked for again with so many times fewer: nobody may hide behind objects of a megabyte. */

@@ -8,21 +8,29 @@
  * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
  */
 import type { RoleReference, UserReference } from '../api/keystone-v3.ts';
-import type { AssignmentSource } from '../bindings/assignment-source.ts';
-import type { AssignmentScope, KeystoneDirectory, RoleAssignment } from '../bindings/keystone-directory.ts';
+import type {
+  AssignmentScope,
+  AssignmentSource,
+  KeystoneDirectory,
+  RoleAssignment,
+} from '../bindings/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
+import { keystoneUnavailable } from './keystone-http.ts';
 import {
+  flag,
   type Implications,
+  list,
+  named,
   readAssignment,
   readImplication,
   readSystemAssignment,
+  record,
   type SystemAssignment,
+  text,
   withImplied,
-} from './keystone-assignments.ts';
-import { flag, list, named, record, text } from './keystone-fields.ts';
-import { keystoneUnavailable } from './keystone-http.ts';
+} from './keystone-response.ts';
 import type { KeystoneService } from './keystone-service.ts';
 
 /** For a list of everything, in milliseconds: nobody waits for one while being served. */

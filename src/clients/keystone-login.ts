@@ -4,9 +4,16 @@
  * https://docs.openstack.org/api-ref/identity/v3/#authentication-and-token-management
  */
 import { TOKEN_SPELLING } from '../api/keystone-v3.ts';
+import { unauthorized } from '../errors/status-error.ts';
 import { isJSONObject } from '../lib/json-object.ts';
-import { type KeystoneAnswer, type KeystoneHTTP, keystoneUnavailable } from './keystone-http.ts';
-import { readInstant } from './keystone-token.ts';
+import {
+  createKeystoneHTTP,
+  type KeystoneAnswer,
+  type KeystoneHTTP,
+  type KeystoneHTTPOptions,
+  keystoneUnavailable,
+} from './keystone-http.ts';
+import { readInstant } from './keystone-response.ts';
 
 /** A domain, by its id or by its name. */
 export type DomainName = { readonly id: string } | { readonly name: string };
@@ -139,4 +146,79 @@ function readIssued(answer: KeystoneAnswer, expected: 200 | 201, now: number): I
   if (expiresAt <= now)
     throw keystoneUnavailable(new Error('the new login has already expired: check the clocks'));
   return { token: answer.token, expiresAt };
+}
+
+/*
+ * The projects a token could be exchanged for.
+ * https://docs.openstack.org/api-ref/identity/v3/#get-available-project-scopes
+ 
+ */
+
+export interface AvailableProject {
+  readonly id: string;
+  readonly name: string;
+}
+
+/**
+ * @returns without the disabled ones, which Keystone lists too
+ * @throws StatusError KeystoneUnavailable where Keystone gives no list
+ */
+export async function listProjects(
+  http: KeystoneHTTP,
+  token: string,
+  signal?: AbortSignal,
+): Promise<AvailableProject[]> {
+  const answer = await http.exchange({
+    method: 'GET',
+    path: '/auth/projects',
+    headers: { 'x-auth-token': token },
+    refusals: [],
+    ...(signal !== undefined && { signal }),
+  });
+  const { projects } = answer.body;
+  if (!Array.isArray(projects))
+    throw keystoneUnavailable(new Error(`Keystone answered ${answer.status} without projects`));
+  return projects.flatMap(readProject);
+}
+
+function readProject(value: unknown): AvailableProject[] {
+  if (!isJSONObject(value) || value.enabled === false) return [];
+  const { id, name } = value;
+  return typeof id === 'string' && typeof name === 'string' ? [{ id, name }] : [];
+}
+
+/*
+ * The names of a user's groups, asked for with the user's own token, as k8s-keystone-auth does: a token does not say
+ * them. https://docs.openstack.org/api-ref/identity/v3/#list-groups-to-which-a-user-belongs
+ 
+ */
+
+export interface KeystoneGroupNames {
+  /** @throws StatusError CredentialInvalid for a token that has died meanwhile, KeystoneUnavailable */
+  list(userID: string, token: string): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+export function createKeystoneGroupNames(options: KeystoneHTTPOptions): KeystoneGroupNames {
+  const http = createKeystoneHTTP(options);
+  return {
+    async list(userID, token) {
+      const { status, body } = await http.exchange({
+        method: 'GET',
+        path: `/users/${encodeURIComponent(userID)}/groups`,
+        headers: { 'x-auth-token': token },
+        refusals: [],
+      });
+      if (status === 401) throw unauthorized('Keystone does not vouch for the token any more');
+      const { groups } = body;
+      if (status !== 200 || !Array.isArray(groups)) {
+        throw keystoneUnavailable(new Error(`Keystone answered ${status} when asked for a user's groups`));
+      }
+      return groups.map((group: unknown) => {
+        if (isJSONObject(group) && typeof group.name === 'string') return group.name;
+        throw keystoneUnavailable(new Error('a group has no name'));
+      });
+    },
+    close: () => http.close(),
+  };
 }

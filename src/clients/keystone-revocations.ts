@@ -11,10 +11,9 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import { list, record } from './keystone-fields.ts';
 import { keystoneUnavailable } from './keystone-http.ts';
+import { list, readInstant, record } from './keystone-response.ts';
 import type { KeystoneService } from './keystone-service.ts';
-import { readInstant } from './keystone-token.ts';
 
 /** All in milliseconds. */
 const OVERLAP = 60_000;

@@ -9,24 +9,23 @@
  */
 import type { KeystoneServiceCredential, SecretSource } from '../api/config-v1alpha1.ts';
 import { type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
-import type { KeystoneIdentity } from '../authentication/keystone-identity.ts';
-import type { AssignmentSource } from '../bindings/assignment-source.ts';
-import type { KeystoneDirectory } from '../bindings/keystone-directory.ts';
+import type { KeystoneIdentity } from '../authentication/ports.ts';
+import type { AssignmentSource, KeystoneDirectory } from '../bindings/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { createKeystoneDirectory } from './keystone-directory.ts';
 import { createKeystoneHTTP, type KeystoneAnswer, keystoneUnavailable } from './keystone-http.ts';
+import { type ReadToken, readToken } from './keystone-response.ts';
 import {
   createKeystoneService,
+  createKeystoneSession,
   isRefusal,
   type KeystoneService,
   unexpected,
   VALIDATION,
 } from './keystone-service.ts';
-import { createKeystoneSession } from './keystone-session.ts';
-import { type ReadToken, readToken } from './keystone-token.ts';
 
 export interface KeystoneClientOptions {
   /** Of the identity API, with or without its `/v3`. */

@@ -18,8 +18,7 @@ import { SingleFlight } from '../lib/single-flight.ts';
 import type { OIDCLogin } from '../portal/ports.ts';
 import { createIssuerHTTP, requireSafeAddress } from './oidc-http.ts';
 import { explainOidcError } from './oidc-login-error.ts';
-import { discoverProvider, type OidcProviderOptions } from './oidc-login-provider.ts';
-import { tokensOf } from './oidc-tokens.ts';
+import { discoverProvider, type OidcProviderOptions, tokensOf } from './oidc-provider.ts';
 
 /** Milliseconds after which the issuer's document is read anew. */
 const MAX_AGE = 3_600_000;

@@ -9,8 +9,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { PasswordLogin } from '../portal/ports.ts';
 import type { ProjectName } from '../portal/session.ts';
 import { createKeystoneHTTP, type KeystoneHTTPOptions } from './keystone-http.ts';
-import { type KeystoneLoginScope, logIn } from './keystone-login.ts';
-import { listProjects } from './keystone-projects.ts';
+import { type KeystoneLoginScope, listProjects, logIn } from './keystone-login.ts';
 
 /** What a page shows, and a session holds. */
 const MAX_PROJECTS = 100;

@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
-import type { TokenReviewer } from '../authentication/token-reviewer.ts';
+import type { TokenReviewer } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';

@@ -5,9 +5,9 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { applyPlan } from '../../src/bindings/apply.ts';
-import type { KeystoneState } from '../../src/bindings/desired.ts';
+import type { KeystoneState } from '../../src/bindings/desired-state.ts';
+import { makeProjectPlan } from '../../src/bindings/make-plan.ts';
 import { isOurs } from '../../src/bindings/managed-object.ts';
-import { makeProjectPlan } from '../../src/bindings/project-plan.ts';
 import { createMemoryCluster, type MemoryCluster } from '../support/memory-cluster.ts';
 import {
   asUsers,

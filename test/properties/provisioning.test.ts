@@ -5,10 +5,10 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { Binding, KubernetesObject } from '../../src/api/kubernetes-object.ts';
-import type { Place } from '../../src/bindings/cluster-objects.ts';
 import { deletionsOf, existingBindings, heldBack } from '../../src/bindings/deletion-guard.ts';
-import type { KeystoneState } from '../../src/bindings/desired.ts';
+import type { KeystoneState } from '../../src/bindings/desired-state.ts';
 import { isOurs, labelValue } from '../../src/bindings/managed-object.ts';
+import type { Place } from '../../src/bindings/ports.ts';
 import { createMemoryCluster, type MemoryCluster } from '../support/memory-cluster.ts';
 import { asUsers, bindingRules, carryOut, type Mode, planFor } from '../support/provisioning.ts';
 

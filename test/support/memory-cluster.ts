@@ -3,7 +3,7 @@
  * has them, and a place to step in between two calls.
  */
 import type { KubernetesObject, ObjectKind } from '../../src/api/kubernetes-object.ts';
-import type { ClusterObjects, ObjectReference, Place } from '../../src/bindings/cluster-objects.ts';
+import type { ClusterObjects, ObjectReference, Place } from '../../src/bindings/ports.ts';
 
 export interface MemoryCluster extends ClusterObjects {
   /** Everything, by `kind/tenant/namespace/name`. */

@@ -2,7 +2,7 @@
  * The login in the browser, as the person sees it: it opens, they log in, and it says that they can go back.
  */
 import type { OidcLogin } from '../../clients/oidc-login.ts';
-import type { OidcTokens } from '../../clients/oidc-tokens.ts';
+import type { OidcTokens } from '../../clients/oidc-provider.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 import type { OidcSettings } from './oidc-flags.ts';
 import { type RedirectAnswer, type RedirectListener, startRedirectListener } from './oidc-redirect.ts';

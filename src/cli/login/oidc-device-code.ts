@@ -2,7 +2,7 @@
  * The login by device code, as the person sees it.
  */
 import type { OidcLogin } from '../../clients/oidc-login.ts';
-import type { OidcTokens } from '../../clients/oidc-tokens.ts';
+import type { OidcTokens } from '../../clients/oidc-provider.ts';
 import type { Terminal } from './credential-source.ts';
 
 /** @throws OidcLoginError where the provider offers none, or the person does not confirm it */

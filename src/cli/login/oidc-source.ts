@@ -5,7 +5,7 @@
  * What speaks with the provider is imported when it is needed: with a cached token kubectl must not wait for it.
  */
 import type { OidcLogin } from '../../clients/oidc-login.ts';
-import type { OidcTokens } from '../../clients/oidc-tokens.ts';
+import type { OidcTokens } from '../../clients/oidc-provider.ts';
 import {
   type CredentialSource,
   LoginError,

@@ -1,9 +1,9 @@
 import t from 'tap';
 import type { Identity, IdentityScope } from '../../../src/api/identity.ts';
 import type { ApplyResult } from '../../../src/bindings/apply.ts';
+import type { Claim } from '../../../src/bindings/make-plan.ts';
 import { createRequestProvisioning } from '../../../src/bindings/on-request.ts';
 import type { Plan } from '../../../src/bindings/plan.ts';
-import type { Claim } from '../../../src/bindings/project-plan.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';

@@ -1,8 +1,8 @@
 import t from 'tap';
 import type { ApplyResult } from '../../../src/bindings/apply.ts';
-import type { Lease } from '../../../src/bindings/lease.ts';
 import { createPeriodicProvisioning } from '../../../src/bindings/periodic.ts';
 import type { Plan } from '../../../src/bindings/plan.ts';
+import type { Lease } from '../../../src/bindings/ports.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';

@@ -1,0 +1,241 @@
+/**
+ * Reads the fields of Keystone's answers. What does not look like Keystone is not believed: each function throws an
+ * Error that names the field, and quotes nothing that Keystone said, since that may hold a token.
+ */
+import type {
+  Delegation,
+  DomainReference,
+  KeystoneToken,
+  RoleReference,
+  Scope,
+  UserReference,
+} from '../api/keystone-v3.ts';
+import type { AssignmentScope, RoleAssignment } from '../bindings/ports.ts';
+import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+
+export function record(value: unknown, what: string): JSONObject {
+  if (!isJSONObject(value)) throw new Error(`${what} is no object`);
+  return value;
+}
+
+export function list(value: unknown, what: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new Error(`${what} is no list`);
+  return value;
+}
+
+export function text(value: unknown, what: string): string {
+  if (typeof value !== 'string' || value === '') throw new Error(`${what} is no text`);
+  return value;
+}
+
+export function flag(value: unknown, what: string): boolean {
+  if (typeof value !== 'boolean') throw new Error(`${what} is no boolean`);
+  return value;
+}
+
+/** Whatever has an id and a name. */
+export function named(value: unknown, what: string): DomainReference {
+  const fields = record(value, what);
+  return { id: text(fields.id, `${what}.id`), name: text(fields.name, `${what}.name`) };
+}
+
+/** What belongs to a domain that is named beside it. */
+function namedInDomain(value: unknown, what: string): DomainReference & { domain: DomainReference } {
+  return { ...named(value, what), domain: named(record(value, what).domain, `${what}.domain`) };
+}
+
+/*
+ * Reads the body of `GET /v3/auth/tokens` into a KeystoneToken. Every field that decides anything is checked: what
+ * does not look like Keystone's answer is not believed. Some real tokens are refused:
+ *
+ * - EC2, OAuth1 and certificate-bound tokens: proofs that a proxy cannot check again (Keystone itself refuses the
+ *   first on its API; older versions leave `methods` empty);
+ * - those of an application credential with access rules, which nobody enforces here;
+ * - scoped ones without any role: the rights are gone, and Keystone's cache has not noticed yet.
+ *
+ * https://docs.openstack.org/api-ref/identity/v3/#validate-and-show-information-for-token
+ 
+ */
+
+/** What was read: a token, or why this kind of token is not accepted. */
+export type ReadToken =
+  | { readonly token: KeystoneToken; readonly refused?: undefined }
+  | { readonly token?: undefined; readonly refused: string };
+
+const REFUSED_METHODS: ReadonlySet<string> = new Set(['ec2credential', 'oauth1']);
+const REFUSED_MARKS = ['OS-OAUTH1', 'oauth2_credential'];
+const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;
+
+/**
+ * @param body the whole JSON object of a 200 answer
+ * @throws Error naming the first field that is not as Keystone would say it
+ */
+export function readToken(body: JSONObject): ReadToken {
+  const fields = record(body.token, 'token');
+  const methods = list(fields.methods, 'methods').map((method) => text(method, 'methods[]'));
+  const refused = refusedKind(fields, methods);
+  if (refused !== undefined) return { refused };
+  const scope = readTokenScope(fields);
+  const roles =
+    fields.roles === undefined ? [] : list(fields.roles, 'roles').map((role) => named(role, 'roles[]'));
+  if (scope.kind === 'unscoped' && roles.length > 0) throw new Error('roles without a scope');
+  if (scope.kind !== 'unscoped' && roles.length === 0) return { refused: 'scoped, but without any role' };
+  const delegation = readDelegation(fields);
+  const auditIDs = list(fields.audit_ids, 'audit_ids').map((id) => text(id, 'audit_ids[]'));
+  if (auditIDs.length === 0) throw new Error('audit_ids is empty');
+  return {
+    token: {
+      user: namedInDomain(fields.user, 'user'),
+      scope,
+      roles,
+      federatedGroups: readFederatedGroups(record(fields.user, 'user')),
+      ...(delegation === undefined ? {} : { delegation }),
+      methods,
+      auditIDs,
+      issuedAt: readInstant(fields.issued_at, 'issued_at'),
+      expiresAt: readInstant(fields.expires_at, 'expires_at'),
+    },
+  };
+}
+
+/**
+ * An instant as Keystone writes it. Where the zone is missing it is UTC, whereas JavaScript would take local time.
+ *
+ * @returns milliseconds since the epoch, what is finer cut off
+ * @throws Error where it is none
+ */
+export function readInstant(value: unknown, what: string): number {
+  const match = INSTANT.exec(text(value, what));
+  if (match === null) throw new Error(`${what} is no instant`);
+  const [, seconds, fraction = '', zone = 'Z'] = match;
+  const instant = Date.parse(`${seconds}.${fraction.padEnd(3, '0').slice(0, 3)}${zone}`);
+  if (Number.isNaN(instant)) throw new Error(`${what} is no instant`);
+  return instant;
+}
+
+function refusedKind(fields: JSONObject, methods: readonly string[]): string | undefined {
+  if (methods.length === 0) return 'made by no known method';
+  const method = methods.find((each) => REFUSED_METHODS.has(each));
+  if (method !== undefined) return `made by the method ${method}`;
+  const mark = REFUSED_MARKS.find((each) => Object.hasOwn(fields, each));
+  if (mark !== undefined) return `bound by ${mark}`;
+  if (fields.is_domain === true) return 'scoped to a project that acts as a domain';
+  const credential = fields.application_credential;
+  if (!isJSONObject(credential) || credential.access_rules === undefined) return undefined;
+  return list(credential.access_rules, 'access_rules').length > 0 ? 'limited by access rules' : undefined;
+}
+
+function readTokenScope(fields: JSONObject): Scope {
+  const scopes: Scope[] = [];
+  if (fields.project !== undefined)
+    scopes.push({ kind: 'project', project: namedInDomain(fields.project, 'project') });
+  if (fields.domain !== undefined) scopes.push({ kind: 'domain', domain: named(fields.domain, 'domain') });
+  if (fields.system !== undefined) {
+    if (record(fields.system, 'system').all !== true) throw new Error('system is not all of it');
+    scopes.push({ kind: 'system' });
+  }
+  if (scopes.length > 1) throw new Error('more than one scope');
+  return scopes[0] ?? { kind: 'unscoped' };
+}
+
+function readDelegation(fields: JSONObject): Delegation | undefined {
+  const delegations: Delegation[] = [];
+  if (fields.application_credential !== undefined) {
+    const credential = record(fields.application_credential, 'application_credential');
+    delegations.push({
+      kind: 'application-credential',
+      id: text(credential.id, 'application_credential.id'),
+    });
+  }
+  if (fields['OS-TRUST:trust'] !== undefined) {
+    const trust = record(fields['OS-TRUST:trust'], 'OS-TRUST:trust');
+    if (typeof trust.impersonation !== 'boolean')
+      throw new Error('OS-TRUST:trust.impersonation is no boolean');
+    delegations.push({
+      kind: 'trust',
+      id: text(trust.id, 'OS-TRUST:trust.id'),
+      trusteeUserID: text(record(trust.trustee_user, 'trustee_user').id, 'trustee_user.id'),
+      impersonation: trust.impersonation,
+    });
+  }
+  if (delegations.length > 1) throw new Error('more than one delegation');
+  return delegations[0];
+}
+
+function readFederatedGroups(user: JSONObject): string[] {
+  const federation = user['OS-FEDERATION'];
+  if (federation === undefined) return [];
+  const { groups = [] } = record(federation, 'user.OS-FEDERATION');
+  return list(groups, 'OS-FEDERATION.groups').map((group) => text(record(group, 'group').id, 'group.id'));
+}
+
+/*
+ * Reads what `GET /v3/role_assignments?include_names` lists. Asked with `effective`, groups, inheritance and implied
+ * roles are resolved already, but the system's assignments are left out: those are listed as they were made, so that
+ * who is in which group, and which role implies which, has to be worked out here.
+ * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
+ 
+ */
+
+/** A role on the system, as it was given: to a user, or to a group. */
+export interface SystemAssignment {
+  readonly holder: { readonly user: UserReference } | { readonly groupID: string };
+  readonly role: RoleReference;
+}
+
+/** Role id → the roles it implies. */
+export type Implications = ReadonlyMap<string, readonly RoleReference[]>;
+
+/** @throws Error for what is no effective assignment */
+export function readAssignment(value: unknown): RoleAssignment {
+  const fields = record(value, 'role_assignments[]');
+  return {
+    user: namedInDomain(fields.user, 'user'),
+    role: named(fields.role, 'role'),
+    scope: readAssignmentScope(record(fields.scope, 'scope')),
+  };
+}
+
+/**
+ * An assignment that every project below inherits counts nowhere itself: `effective` lists it for each of those.
+ *
+ * @throws Error for what is no scope
+ */
+function readAssignmentScope(scope: JSONObject): AssignmentScope {
+  if (scope.project !== undefined)
+    return { kind: 'project', project: namedInDomain(scope.project, 'project') };
+  if (scope.domain !== undefined) return { kind: 'domain', domain: named(scope.domain, 'domain') };
+  if (record(scope.system, 'scope.system').all !== true) throw new Error('the scope is none that is known');
+  return { kind: 'system' };
+}
+
+/** @throws Error for what is no assignment on the system */
+export function readSystemAssignment(value: unknown): SystemAssignment {
+  const fields = record(value, 'role_assignments[]');
+  if (readAssignmentScope(record(fields.scope, 'scope')).kind !== 'system')
+    throw new Error('the scope is not the system');
+  return {
+    holder:
+      fields.group === undefined
+        ? { user: namedInDomain(fields.user, 'user') }
+        : { groupID: text(record(fields.group, 'group').id, 'group.id') },
+    role: named(fields.role, 'role'),
+  };
+}
+
+/** One of `GET /v3/role_inferences`, as an entry of the map. */
+export function readImplication(value: unknown): [string, readonly RoleReference[]] {
+  const fields = record(value, 'role_inferences[]');
+  const implied = list(fields.implies, 'implies').map((role) => named(role, 'implies[]'));
+  return [text(record(fields.prior_role, 'prior_role').id, 'prior_role.id'), implied];
+}
+
+/** Those roles, and what they imply, and what that implies; each once. */
+export function withImplied(roles: readonly RoleReference[], implications: Implications): RoleReference[] {
+  const found = new Map(roles.map((role) => [role.id, role]));
+  // A map is walked in the order of insertion, what is added on the way included.
+  for (const id of found.keys()) {
+    for (const role of implications.get(id) ?? []) if (!found.has(role.id)) found.set(role.id, role);
+  }
+  return [...found.values()];
+}
