@@ -6,7 +6,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
-import type { Sender } from '../api/sender.ts';
+import type { Sender } from '../api/upstream-request.ts';
 
 /** `object` is the body of a create or update; the others are the kinds of PATCH. */
 export type BodyFormat = 'object' | 'json-patch' | 'merge-patch' | 'strategic-merge-patch';

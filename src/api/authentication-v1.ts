@@ -1,5 +1,6 @@
 /**
- * `authentication.k8s.io/v1`: how Kubernetes describes a user, and the review by which a user asks for it.
+ * `authentication.k8s.io/v1`: Kubernetes' description of a user, and the review with which a user requests
+ * it.
  * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/
  */
 import type { ObjectMeta } from './meta-v1.ts';
@@ -8,7 +9,7 @@ export type Extra = Readonly<Record<string, readonly string[]>>;
 
 export interface UserInfo {
   readonly username: string;
-  /** Empty where the source knows none. */
+  /** Empty if the source has none. */
   readonly uid: string;
   readonly groups: readonly string[];
   readonly extra: Extra;

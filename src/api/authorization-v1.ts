@@ -1,5 +1,5 @@
 /**
- * `authorization.k8s.io/v1`: questions about what somebody may do. `tenant` is Arktos' addition.
+ * `authorization.k8s.io/v1`: access reviews. `tenant` is an addition of Arktos.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
 import type { Extra } from './authentication-v1.ts';

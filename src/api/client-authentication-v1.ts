@@ -1,5 +1,5 @@
 /**
- * `client.authentication.k8s.io`: how kubectl asks a credential plugin, and what it wants to hear.
+ * `client.authentication.k8s.io`: the exchange between kubectl and a credential plugin.
  * https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
  */
 
@@ -14,12 +14,12 @@ export interface ExecCredential {
   readonly apiVersion: ExecCredentialVersion;
   readonly status: {
     readonly token: string;
-    /** RFC 3339; kubectl asks again after it. */
+    /** RFC 3339; kubectl runs the plugin again after it. */
     readonly expirationTimestamp?: string;
   };
 }
 
-/** What kubectl puts into `KUBERNETES_EXEC_INFO`, as far as a plugin may need it. */
+/** The content of `KUBERNETES_EXEC_INFO`, without the fields that plugins do not need. */
 export interface ExecInfo {
   readonly kind: 'ExecCredential';
   readonly apiVersion: string;

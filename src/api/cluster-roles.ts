@@ -1,17 +1,7 @@
 /**
- * The roles that Keystone roles become by default, written out in full: a tenant of Arktos has no `view` and `edit` of
- * its own. Each contains the one before it.
- *
- * - `read` sees what is there, logs included, but no secrets.
- * - `control` operates what is there without changing what it is: into pods, restart them, scale. Whoever gets into a
- *   pod sees the secrets it has.
- * - `edit` changes all ordinary objects, secrets too, but not who may do what. Endpoints it does not write: that would
- *   lead traffic into other namespaces (CVE-2021-25740).
- * - `manage` says who may do what in the namespace; the API server lets nobody give more than they have.
- *
- * None impersonates or escalates, and only `manage` on Arktos binds: see `TENANT_CLUSTER_ROLES`. None writes
- * namespaces: by a RoleBinding that would be the namespace itself, whose labels say whose it is. What is of no
- * namespace (`namespaces`, `persistentvolumes`, …) counts only where the role is bound in a whole tenant.
+ * The cluster roles that Keystone roles are bound to by default: `read` ⊂ `control` ⊂ `edit` ⊂
+ * `manage`. Their rules are complete because a tenant of Arktos has no `view` and `edit` of its own.
+ * docs/bindings.md describes them.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles
  */
 import type { PolicyRule } from './kubernetes-object.ts';
@@ -22,9 +12,10 @@ const CHANGE = ['update', 'patch'];
 
 const WORKLOADS = ['deployments', 'replicasets', 'statefulsets'];
 const SCALES = ['deployments/scale', 'replicasets/scale', 'statefulsets/scale'];
-/** Arktos still serves its workloads under this group too. */
+/** Arktos still serves workloads under this group too. */
 const EXTENSIONS = ['daemonsets', 'deployments', 'ingresses', 'networkpolicies', 'replicasets'];
 
+/** Reads everything in a namespace, logs included, except secrets. */
 const READ: readonly PolicyRule[] = [
   rule('', READ_VERBS, [
     'configmaps',
@@ -67,6 +58,10 @@ const READ: readonly PolicyRule[] = [
   rule('apiextensions.k8s.io', READ_VERBS, ['customresourcedefinitions']),
 ];
 
+/**
+ * Operates workloads without changing their definition: exec, restart, scale. A user who can exec into a pod
+ * can read the secrets mounted there.
+ */
 const CONTROL: readonly PolicyRule[] = [
   ...READ,
   // Over WebSocket these begin with a GET.
@@ -79,6 +74,11 @@ const CONTROL: readonly PolicyRule[] = [
   rule('extensions', CHANGE, ['deployments/scale', 'replicasets/scale']),
 ];
 
+/**
+ * Writes all ordinary objects, secrets included, but no RBAC objects, no endpoints (they could route traffic
+ * to other namespaces, CVE-2021-25740) and no namespaces (a RoleBinding would cover the namespace itself,
+ * whose labels state its owner).
+ */
 const EDIT: readonly PolicyRule[] = [
   ...CONTROL,
   rule('', WRITE_VERBS, [
@@ -104,13 +104,14 @@ const EDIT: readonly PolicyRule[] = [
 
 const RBAC = 'rbac.authorization.k8s.io';
 
+/** Writes RBAC objects; the API server prevents users from granting more than they have. */
 const MANAGE: readonly PolicyRule[] = [
   ...EDIT,
   rule(RBAC, [...READ_VERBS, ...WRITE_VERBS], ['roles', 'rolebindings']),
   rule('authorization.k8s.io', ['create'], ['localsubjectaccessreviews']),
 ];
 
-/** A person may ask what they may do, and who they are. An ordinary cluster has `system:basic-user` for it. */
+/** Self reviews. An ordinary cluster has `system:basic-user` for them. */
 const BASIC_USER: readonly PolicyRule[] = [
   rule('authorization.k8s.io', ['create'], ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']),
   rule('authentication.k8s.io', ['create'], ['selfsubjectreviews']),
@@ -118,7 +119,7 @@ const BASIC_USER: readonly PolicyRule[] = [
 
 export const BASIC_USER_ROLE = 'stonegate:basic-user';
 
-/** In an ordinary cluster. By name, the lesser before the greater. */
+/** For an ordinary cluster; by name, the weaker before the stronger. */
 export const CLUSTER_ROLES: ReadonlyMap<string, readonly PolicyRule[]> = new Map([
   ['stonegate:read', READ],
   ['stonegate:control', CONTROL],
@@ -127,12 +128,12 @@ export const CLUSTER_ROLES: ReadonlyMap<string, readonly PolicyRule[]> = new Map
   [BASIC_USER_ROLE, BASIC_USER],
 ]);
 
-/** `manage` holds all that is in these, so that it gives nothing that it does not have. */
+/** `manage` contains all of these, so binding them grants nothing beyond it. */
 const GIVEN_BY_MANAGE = ['stonegate:read', 'stonegate:control', 'stonegate:edit', 'stonegate:manage'];
 
 /**
- * In a tenant of Arktos. Arktos checks a binding against the *system* tenant's role of that name, unless the user may
- * `bind` the role. So without that right no role of the tenant can be bound.
+ * For a tenant of Arktos. Arktos checks a binding against the *system* tenant's role of that name, unless
+ * the user has the right to `bind` the role. Without that right no role of the tenant could be bound.
  */
 export const TENANT_CLUSTER_ROLES: typeof CLUSTER_ROLES = new Map([
   ...CLUSTER_ROLES,

@@ -1,7 +1,7 @@
 /**
- * `authentication` of the configuration after loading: by what people prove who they are.
+ * `authentication` of the configuration after loading: the credentials that Stonegate accepts. With the
+ * field types that other sections use too.
  */
-import type { Milliseconds, SecretSource } from './config-fields-v1alpha1.ts';
 
 export type KeystoneServiceCredential =
   | { readonly applicationCredential: { readonly id: string; readonly secret: SecretSource } }
@@ -10,7 +10,7 @@ export type KeystoneServiceCredential =
         readonly userName: string;
         readonly userDomainName: string;
         readonly password: SecretSource;
-        /** What the service logs in to: Keystone refuses an unscoped service. */
+        /** The scope of the service's token; Keystone refuses an unscoped service. */
         readonly scope:
           | { readonly projectName: string; readonly projectDomainName: string }
           | { readonly domainName: string }
@@ -21,22 +21,22 @@ export type KeystoneServiceCredential =
 export interface KeystoneConfiguration {
   readonly url: string;
   readonly caFile?: string;
-  /** Without it each token is validated with itself. */
+  /** Absent: each token is validated with itself. */
   readonly serviceCredential?: KeystoneServiceCredential;
-  /** `jws` makes tokens that look like JWTs; only then does one go to Keystone. */
+  /** `jws` tokens look like JWTs; they are sent to Keystone only with this setting. */
   readonly tokenProvider: 'fernet' | 'jws';
   readonly timeout: Milliseconds;
   readonly cacheTTL: Milliseconds;
   readonly negativeCacheTTL: Milliseconds;
-  /** How long beyond its TTL an entry serves while Keystone is down; never beyond the token's own expiry. */
+  /** How long past its TTL an entry is used while Keystone is down; never past the token's own expiry. */
   readonly staleIfUnavailable: Milliseconds;
-  /** Absent: none are looked up. Needs `serviceCredential`. */
+  /** Absent: role assignments are not looked up. Needs `serviceCredential`. */
   readonly roleAssignments?: {
     readonly cacheTTL: Milliseconds;
-    /** How long beyond its TTL an entry serves while Keystone is down. */
+    /** How long past its TTL an entry is used while Keystone is down. */
     readonly staleIfUnavailable: Milliseconds;
   };
-  /** Not followed without `serviceCredential`. */
+  /** Ignored without `serviceCredential`. */
   readonly revocationEvents: false | { readonly interval: Milliseconds };
 }
 
@@ -45,43 +45,43 @@ export interface PrefixedClaim {
   readonly prefix: string;
 }
 
-/** CEL, about `claims`. */
+/** A CEL expression over `claims`. */
 export interface ClaimExpression {
   readonly expression: string;
 }
 
-/** CEL that must be true: about `claims` before they are mapped, about `user` afterwards. */
+/** A CEL expression that must be true: over `claims` before they are mapped, over `user` afterwards. */
 export interface ExpressionRule {
   readonly expression: string;
-  /** For the log, where it is not. */
+  /** Logged if the expression is false. */
   readonly message?: string;
 }
 
-/** The tenant is fixed, or from a claim through a map or an allow-list: never any value. */
+/** A fixed tenant, or a claim restricted by a map or an allow-list; never an arbitrary claim value. */
 export type JWTTenant =
   | { readonly value: string }
   | { readonly claim: string; readonly map: Readonly<Record<string, string>> }
   | { readonly claim: string; readonly allow: readonly string[] };
 
-/** What of a token is refused that kube-apiserver would accept. */
+/** Tokens that are refused although kube-apiserver would accept them; each check can be turned off. */
 export interface JWTStrictness {
   /** `email` without `email_verified: true`. */
   readonly verifiedEmail: boolean;
-  /** A token for several audiences that was made for another party, by `azp`. */
+  /** A token for several audiences whose `azp` names another party. */
   readonly authorizedParty: boolean;
-  /** A token whose `typ` is another than `JWT` or `at+jwt`, or a logout token (`events`). */
+  /** A token whose `typ` is neither `JWT` nor `at+jwt`, or a logout token (`events`). */
   readonly tokenTypes: boolean;
-  /** A member that is there twice. */
+  /** A duplicate member. */
   readonly uniqueMembers: boolean;
-  /** A number that is not exact, in a claim that an expression reads. */
+  /** A number beyond 2^53 in a claim that an expression reads. */
   readonly exactNumbers: boolean;
-  /** Groups that the token does not hold, but says where to find. */
+  /** Groups that the token references instead of containing them. */
   readonly completeGroups: boolean;
-  /** A key that the issuer's set gives to another issuer. */
+  /** A key that the issuer's key set assigns to another issuer. */
   readonly ownKeys: boolean;
-  /** A user name that is nothing but its prefix. */
+  /** A user or group name that consists of its prefix only. */
   readonly namedUsers: boolean;
-  /** Half a character (a lone surrogate) in a claim. */
+  /** A lone surrogate in a claim. */
   readonly wholeCharacters: boolean;
 }
 
@@ -91,7 +91,7 @@ export interface JWTConfiguration {
     readonly discoveryURL?: string;
     readonly audiences: readonly string[];
     readonly caFile?: string;
-    /** PEM, as kube-apiserver's configuration has it. */
+    /** PEM, as in kube-apiserver's configuration. */
     readonly certificateAuthority?: string;
   };
   readonly algorithms: readonly string[];
@@ -109,36 +109,38 @@ export interface JWTConfiguration {
     )[];
   };
   readonly userValidationRules: readonly ExpressionRule[];
-  /** What names by expression begin with; those by claim have a prefix of their own. */
+  /**
+   * The prefix that names made by an expression must have; names made from a claim have their own `prefix`.
+   */
   readonly usernamePrefix?: string;
   readonly groupsPrefix?: string;
   readonly tenant: JWTTenant;
   readonly strict: JWTStrictness;
-  /** It is of kube-apiserver's file: what its server refuses is a 401 here too. */
+  /** The issuer comes from kube-apiserver's file: a token that kube-apiserver refuses gets 401 here too. */
   readonly asKubernetes: boolean;
   readonly clockTolerance: Milliseconds;
   readonly keysMaxAge: Milliseconds;
-  /** At most one fetch of keys in this time for key ids nobody has seen. */
+  /** At most one fetch of the key set in this time because of unknown key ids. */
   readonly keysRefreshInterval: Milliseconds;
 }
 
-/** What an AuthenticationConfiguration does not say of one of its issuers. */
+/** What an AuthenticationConfiguration has no field for: the tenant of an issuer's users. */
 export interface IssuerTenant {
   readonly tenant: JWTTenant;
   readonly usernamePrefix?: string;
   readonly groupsPrefix?: string;
 }
 
-/** A file of people, in the format of kube-apiserver's and Arktos' token and basic-auth files. */
+/** A file of users, in the format of kube-apiserver's and Arktos' token and basic-auth files. */
 export interface StaticFileConfiguration {
   readonly file: string;
   readonly usernamePrefix: string;
   readonly groupsPrefix: string;
-  /** Lines that name no tenant are of the system tenant; without it they are refused. */
+  /** Whether lines without a tenant belong to the system tenant; otherwise they are refused. */
   readonly systemTenantByDefault: boolean;
 }
 
-/** Who shows a certificate of these authorities is whom it names. */
+/** The subject of a certificate issued by these authorities is the user. */
 export interface ClientCertificatesConfiguration {
   readonly caFile: string;
   readonly usernamePrefix: string;
@@ -149,14 +151,14 @@ export interface ClientCertificatesConfiguration {
 /** Requests without any credential. */
 export interface AnonymousConfiguration {
   readonly enabled: boolean;
-  /** Exactly these; all where there are none. */
+  /** Exactly these paths; all paths if empty. */
   readonly paths: readonly string[];
 }
 
-/** Tokens of which the API server itself says whose they are. */
+/** Tokens that the API server validates by TokenReview. */
 export interface TokenReviewConfiguration {
   readonly audiences: readonly string[];
-  /** Of those whose credential names none. */
+  /** The tenant of users whose credential names none. */
   readonly tenant?: string;
   readonly timeout: Milliseconds;
   readonly cacheTTL: Milliseconds;
@@ -169,17 +171,26 @@ export interface AuthenticationConfiguration {
   readonly basicAuthFile?: StaticFileConfiguration;
   readonly clientCertificates?: ClientCertificatesConfiguration;
   readonly anonymous: AnonymousConfiguration;
-  /** That people may ask for who act as somebody else. */
+  /** Keys that a client may send in `Impersonate-Extra-…` when it impersonates another user. */
   readonly impersonationExtraKeys: readonly string[];
   readonly keystone?: KeystoneConfiguration;
-  /** Of `configurationFile`, where there is one. */
+  /** Read from `configurationFile` if it is set. */
   readonly jwt: readonly JWTConfiguration[];
   /** kube-apiserver's AuthenticationConfiguration, already read into `jwt` and `anonymous`. */
   readonly configurationFile?: string;
-  /** Of the API server itself: no issuer may be one of these. */
+  /** The API server's own issuers for service accounts: no entry of `jwt` may be one of these. */
   readonly serviceAccountIssuers: readonly string[];
-  /** By the issuer's URL; for the issuers of that file. */
+  /** By issuer URL; for the issuers of that file. */
   readonly tenants: Readonly<Record<string, IssuerTenant>>;
-  /** Ready only when every issuer has been reached once, instead of any. */
+  /** Ready only after every issuer has been reached once; otherwise one suffices. */
   readonly requireAllIssuers: boolean;
 }
+
+/** The configuration never contains a secret, only the file or environment variable that holds it. */
+export type SecretSource = { readonly fromFile: string } | { readonly fromEnv: string };
+
+export type Milliseconds = number;
+
+export type UpstreamCredential =
+  | { readonly tokenFile: string }
+  | { readonly certFile: string; readonly keyFile: string };

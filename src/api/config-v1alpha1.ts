@@ -1,18 +1,16 @@
 /**
- * `stonegate.dev/v1alpha1` StonegateConfiguration after loading: defaults filled in, durations in milliseconds,
- * paths absolute. `config/schema.ts` reads the file into this; every field is explained in
- * `docs/configuration.md`.
+ * `stonegate.dev/v1alpha1` StonegateConfiguration after loading: defaults filled in, durations in
+ * milliseconds, paths absolute. `config/schema.ts` parses the file into this type; `docs/configuration.md`
+ * explains every field.
  */
-
-import type { AuthenticationConfiguration } from './config-authentication-v1alpha1.ts';
-import type { BindingsConfiguration } from './config-bindings-v1alpha1.ts';
-import type { Milliseconds, SecretSource, UpstreamCredential } from './config-fields-v1alpha1.ts';
-import type { WebhookConfiguration } from './config-webhook-v1alpha1.ts';
+import type {
+  AuthenticationConfiguration,
+  Milliseconds,
+  SecretSource,
+  UpstreamCredential,
+} from './config-authentication-v1alpha1.ts';
 
 export type * from './config-authentication-v1alpha1.ts';
-export type * from './config-bindings-v1alpha1.ts';
-export type * from './config-fields-v1alpha1.ts';
-export type * from './config-webhook-v1alpha1.ts';
 
 export interface TLSFiles {
   readonly certFile: string;
@@ -21,22 +19,22 @@ export interface TLSFiles {
 }
 
 export interface ServerConfiguration {
-  /** `host:port`; port 0 lets the system choose. */
+  /** `host:port`; with port 0 the system chooses a free port. */
   readonly bind: string;
   readonly tls: TLSFiles;
   readonly http2: boolean;
-  /** CIDRs whose X-Forwarded-For is believed. */
+  /** CIDRs of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
   readonly workers: number | 'auto';
   readonly shutdownGrace: Milliseconds;
   readonly timeouts: {
-    /** For the whole request head, the TLS handshake included. */
+    /** For the TLS handshake and the whole request head. */
     readonly header: Milliseconds;
-    /** For the next bytes of a request body the upstream is waiting for. */
+    /** For the next bytes of a request body while the API server waits for them. */
     readonly body: Milliseconds;
-    /** For the next request on a kept connection. */
+    /** For the next request on an idle connection. */
     readonly idle: Milliseconds;
-    /** For a client to take the next bytes of an answer that waits for it. */
+    /** For a client to read the next bytes of a response. */
     readonly stall: Milliseconds;
   };
   readonly limits: {
@@ -49,7 +47,7 @@ export interface UpstreamConfiguration {
   readonly server: string;
   readonly caFile?: string;
   readonly credential: UpstreamCredential;
-  /** What the API server takes of request headers in all, in bytes. */
+  /** The API server's limit for a request head, in bytes. */
   readonly headerBytes: number;
   readonly timeouts: {
     readonly connect: Milliseconds;
@@ -63,9 +61,14 @@ export interface TenancyConfiguration {
   readonly systemTenant: string;
   /** Keystone domain name → tenant. */
   readonly domains: Readonly<Record<string, string>>;
-  /** How long a tenant's discovery documents are kept; after a change of them, for how long they are not. */
+  /**
+   * How long a tenant's discovery documents are cached; after a change of them, for how long they are not.
+   */
   readonly discoveryTTL: Milliseconds;
-  /** API groups whose custom resources of scope `Cluster` tenants may use, although all tenants share their objects. */
+  /**
+   * API groups whose cluster-scoped custom resources tenants may use, although all tenants share the
+   * objects.
+   */
   readonly sharedAPIGroups: readonly string[];
 }
 
@@ -74,23 +77,23 @@ export interface CacheConfiguration {
   readonly redis?: {
     readonly url: SecretSource;
     readonly caFile?: string;
-    /** How long a request waits for Redis before it goes on without. */
+    /** How long a request waits for Redis before it continues without it. */
     readonly timeout: Milliseconds;
     readonly keyPrefix: string;
     readonly sentinels: readonly { readonly host: string; readonly port: number }[];
     readonly sentinelName?: string;
     readonly cluster: boolean;
   };
-  /** Base64 of 32 bytes each. The first seals, all open. */
+  /** Base64 of 32 bytes each. The first one seals, all of them open. */
   readonly sealingKeys: readonly SecretSource[];
 }
 
 export interface LimitsConfiguration {
   readonly unknownCredentials: {
     readonly perSource: { readonly perSecond: number; readonly burst: number };
-    /** Validations under way at once. */
+    /** Concurrent validations. */
     readonly concurrent: number;
-    /** How many more may wait. */
+    /** How many further validations may be queued. */
     readonly queue: number;
     readonly queueTimeout: Milliseconds;
   };
@@ -100,20 +103,20 @@ export interface LimitsConfiguration {
     readonly perTenant: number;
     /** Whether watches and followed logs end when their credential expires. */
     readonly endWithCredential: boolean;
-    /** A stream's credential is validated again after this time at the earliest. */
+    /** The credential of an open stream is validated again after at least this time. */
     readonly recheck: Milliseconds;
-    /** The longest life of exec, attach, port-forward and proxy. */
+    /** The maximum duration of exec, attach, port-forward and proxy. */
     readonly tunnelMaxAge: Milliseconds;
   };
-  /** Requests of one tenant; absent means unlimited. */
+  /** Rate of one tenant's requests; absent means unlimited. */
   readonly perTenant?: { readonly perSecond: number; readonly burst: number };
-  /** Requests of one tenant that wait for a connection to the API server. */
+  /** One tenant's requests that are queued for a connection to the API server. */
   readonly tenantQueue: { readonly requests: number; readonly bytes: number };
 }
 
-/** An issuer of `authentication.jwt` that people may sign in with at the portal. */
+/** An issuer of `authentication.jwt` that users may sign in with at the portal. */
 export interface PortalOIDCConfiguration {
-  /** A DNS label of its own: where it redirects to is called by it. */
+  /** A unique DNS label; the last segment of the redirect URI. */
   readonly name: string;
   /** As in `authentication.jwt[].issuer.url`. */
   readonly issuer: string;
@@ -122,9 +125,9 @@ export interface PortalOIDCConfiguration {
   readonly clientSecret?: SecretSource;
   readonly displayName: string;
   readonly scopes: readonly string[];
-  /** The client that `stonegate login` uses on people's machines; the portal's own without it. */
+  /** The client that `stonegate login` uses on users' machines; absent: `clientID`. */
   readonly kubectlClientID?: string;
-  /** Where it comes back to on people's machines. */
+  /** The redirect URI of that client on users' machines. */
   readonly kubectlRedirectURI?: string;
 }
 
@@ -136,10 +139,10 @@ interface Rate {
 export interface PortalConfiguration {
   /** `host:port`. */
   readonly bind: string;
-  /** The origin people reach it at. */
+  /** The origin under which browsers reach the portal. */
   readonly publicURL: string;
   readonly tls: Omit<TLSFiles, 'clientCAFile'>;
-  /** What goes into people's kubeconfigs. */
+  /** The cluster entry of the kubeconfig that users download. */
   readonly kubernetes: {
     readonly name: string;
     readonly server: string;
@@ -149,7 +152,7 @@ export interface PortalConfiguration {
   readonly keystone: {
     readonly enabled: boolean;
     readonly displayName: string;
-    /** As people's machines reach it; `authentication.keystone.url` without it. */
+    /** Keystone's URL as seen from users' machines; absent: `authentication.keystone.url`. */
     readonly publicURL?: string;
     readonly defaultDomain?: string;
   };
@@ -166,11 +169,89 @@ export interface StonegateConfiguration {
   readonly bindings: BindingsConfiguration;
   readonly cache: CacheConfiguration;
   readonly limits: LimitsConfiguration;
-  /** Absent: there is none. */
+  /** Absent: no such listener. */
   readonly portal?: PortalConfiguration;
-  /** Absent: there is none. */
+  /** Absent: no such listener. */
   readonly webhook?: WebhookConfiguration;
   /** `-` is standard output. */
   readonly audit: { readonly file: string };
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' };
+}
+
+/**
+ * The role that a Keystone role is bound to: a ClusterRole, or a Role that the operator maintains in each
+ * namespace.
+ */
+export type RoleTarget = { readonly clusterRole: string } | { readonly role: string };
+
+/** Overrides for one project or one domain; absent fields keep the general setting. */
+export interface BindingsException {
+  /** Nothing is created for it; existing objects stay until the operator removes them. */
+  readonly ignore?: boolean;
+  /** For a project only. */
+  readonly namespace?: string;
+  /** Keystone role → role to bind there; roles not listed keep the general setting. */
+  readonly roles?: Readonly<Record<string, RoleTarget>>;
+}
+
+/** How Keystone projects and roles become namespaces and role bindings. */
+export interface BindingsConfiguration {
+  readonly provision: 'none' | 'onRequest' | 'periodic';
+  /** Time between two periodic runs; with `onRequest`, the time until a project is checked again. */
+  readonly interval: Milliseconds;
+  /**
+   * For provisioning only, never the impersonator's. Required unless `provision` is none and `sync` never
+   * runs.
+   */
+  readonly credential?: UpstreamCredential;
+  /** With `%n` (project name), `%i` (project id) and `%d` (id of the project's domain). */
+  readonly namespaceFormat: string;
+  readonly roles: Readonly<Record<string, RoleTarget>>;
+  /**
+   * Whether Stonegate creates and updates its own cluster roles (`stonegate:read`, …,
+   * `stonegate:basic-user`).
+   */
+  readonly createRoles: boolean;
+  /** `spec.storageClusterId` of the tenants that Stonegate creates (arktos), `0` to `63`. */
+  readonly storageClusterID: string;
+  /** The subject of a RoleBinding: the group of project and role or, as in k8s-keystone-auth, each user. */
+  readonly subjects: 'groups' | 'users';
+  /** By project id. */
+  readonly projects: Readonly<Record<string, BindingsException>>;
+  /** By domain id. */
+  readonly domains: Readonly<Record<string, BindingsException>>;
+  readonly ignore: {
+    /** By name; `projects` and `domains` take ids. */
+    readonly projectNames: readonly string[];
+    readonly roles: readonly string[];
+    /** User ids, for `subjects: users`. */
+    readonly users: readonly string[];
+  };
+  /** The share of existing bindings, 0 to 1, above which a run deletes nothing and requires `--force`. */
+  readonly maxDeletedShare: number;
+}
+
+export interface ConfigMapReference {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The source of a policy or of synchronization rules. */
+export type WebhookSource = { readonly file: string } | { readonly configMap: ConfigMapReference };
+
+/** The webhook that replaces k8s-keystone-auth. */
+export interface WebhookConfiguration {
+  /** `host:port`. */
+  readonly bind: string;
+  /** The path that reviews are posted to. */
+  readonly path: string;
+  readonly tls: { readonly certFile: string; readonly keyFile: string; readonly clientCAFile: string };
+  /** `legacy`: the bare Keystone name, which users of two domains may share. */
+  readonly usernames: 'qualified' | 'legacy';
+  /** Absent: no access review is allowed. */
+  readonly policy?: WebhookSource;
+  /** Absent: no roles are mapped and nothing is created. */
+  readonly sync?: WebhookSource;
+  /** Time between two reads of a ConfigMap. */
+  readonly configMapInterval: Milliseconds;
 }

@@ -1,8 +1,7 @@
 /**
- * What a scope of Keystone's and the roles held on it are called in Kubernetes: the same for a token that was scoped to
- * it, for roles that were looked up, and for whoever binds rights to them. Groups are named by ids, since names are
- * free text, repeat across domains and may go stale. Role names have no use without being readable, so they stand last
- * with what could confuse escaped. The extra keys and values are those of k8s-keystone-auth, names as they are.
+ * The Kubernetes groups and extra values of a Keystone scope and its roles. Groups contain ids, because
+ * names are free text, repeat across domains and change; role names come last, percent-encoded. Extra keys
+ * are those of k8s-keystone-auth.
  * https://github.com/kubernetes/cloud-provider-openstack
  */
 import type { Extra } from './authentication-v1.ts';
@@ -11,7 +10,7 @@ import type { RoleReference, Scope } from './keystone-v3.ts';
 
 const IDENTITY = 'alpha.kubernetes.io/identity';
 
-/** All of them: the API server has to be told of each before anybody can be impersonated with it. */
+/** All keys; the impersonator needs an RBAC right for each of them. */
 export const KEYSTONE_EXTRA = {
   roles: `${IDENTITY}/roles`,
   projectID: `${IDENTITY}/project/id`,
@@ -22,30 +21,30 @@ export const KEYSTONE_EXTRA = {
 
 const SAFE_ID = /^[A-Za-z0-9_.-]{1,255}$/;
 const CONTROL = /\p{Cc}/u;
-/** What separates the parts of a group's name or introduces an escape, and blanks of any kind. */
+/** The separator of a group name's parts, the escape character, and white space. */
 const ESCAPED = /[%:\s]/gu;
 
-/** Whether it can be part of a group's name as it is. */
+/** Whether the id can be part of a group's name without escaping. */
 export function isSafeID(id: string): boolean {
   return SAFE_ID.test(id);
 }
 
-/** Whether it can be told from every other name once it is in a header: a lone surrogate would be replaced there. */
+/** Whether the name stays unique in a header: a lone surrogate would be replaced there. */
 export function isUsableName(name: string): boolean {
   return name !== '' && name.trim() === name && !CONTROL.test(name) && name.isWellFormed();
 }
 
-/** Everybody with any role on the project. */
+/** The group of all users with any role on the project. */
 function projectGroup(projectID: string): string {
   return `keystone:project:${projectID}`;
 }
 
-/** Everybody with that role on the project. */
+/** The group of all users with that role on the project. */
 export function projectRoleGroup(projectID: string, roleName: string): string {
   return roleGroup(projectGroup(projectID), roleName);
 }
 
-/** Everybody with that role on the domain itself. */
+/** The group of all users with that role on the domain itself. */
 export function domainRoleGroup(domainID: string, roleName: string): string {
   return roleGroup(`keystone:domain:${domainID}`, roleName);
 }

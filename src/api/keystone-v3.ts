@@ -1,15 +1,16 @@
 /**
- * Keystone v3: the parts of a validated token that decide who somebody is and what they may do.
+ * Keystone v3: the parts of a validated token that determine the user, the tenant and the roles.
  * https://docs.openstack.org/api-ref/identity/v3/#validate-and-show-information-for-token
  */
 
 /**
- * How a token string may be spelt: what Keystone itself issues (Fernet, JWS). Its decoder would ignore foreign
- * characters, so that one token had endless spellings. The length leaves room for a token with 500 federated groups.
+ * The characters of the tokens that Keystone issues (Fernet, JWS). Keystone's decoder ignores other
+ * characters, so without this check one token would have any number of spellings. 16 KiB is enough for 500
+ * federated groups.
  */
 export const TOKEN_SPELLING = /^[A-Za-z0-9_.-]{1,16384}$/;
 
-/** What every Fernet token begins with: version 0x80 and the first bytes of a time stamp, in base64. */
+/** The start of every Fernet token: version 0x80 and the first bytes of a time stamp, in base64. */
 export const FERNET_START = 'gAAAAA';
 
 export interface DomainReference {
@@ -34,14 +35,14 @@ export interface UserReference {
   readonly domain: DomainReference;
 }
 
-/** What a token is good for: exactly one of Keystone's scopes. */
+/** The scope of a token. */
 export type Scope =
   | { readonly kind: 'project'; readonly project: ProjectReference }
   | { readonly kind: 'domain'; readonly domain: DomainReference }
   | { readonly kind: 'system' }
   | { readonly kind: 'unscoped' };
 
-/** Whose rights a token carries when it is not simply its user's own. */
+/** The delegation by which a token was issued, if it does not simply have its user's rights. */
 export type Delegation =
   | { readonly kind: 'application-credential'; readonly id: string }
   | {
@@ -51,7 +52,10 @@ export type Delegation =
       readonly impersonation: boolean;
     };
 
-/** A token that Keystone vouched for, reduced to what Stonegate uses; safe to cache, holds no secret. */
+/**
+ * A token validated by Keystone, reduced to the fields that Stonegate uses. Holds no secret and may be
+ * cached.
+ */
 export interface KeystoneToken {
   readonly user: UserReference;
   readonly scope: Scope;
@@ -60,20 +64,20 @@ export interface KeystoneToken {
   readonly federatedGroups: readonly string[];
   readonly delegation?: Delegation;
   readonly methods: readonly string[];
-  /** The first identifies the token: its string has many spellings. */
+  /** The first identifies the token, whose string may have several spellings. */
   readonly auditIDs: readonly string[];
   /** Milliseconds since the epoch. */
   readonly issuedAt: number;
-  /** Milliseconds since the epoch; the token is dead at that very millisecond. */
+  /** Milliseconds since the epoch; the token is invalid from that millisecond on. */
   readonly expiresAt: number;
 }
 
 /**
- * What Keystone says was revoked: every token to which all of the ids apply.
+ * Revokes every token to which all of the ids apply.
  * https://docs.openstack.org/api-ref/identity/v3-ext/#list-revocation-events
  */
 export interface RevocationEvent {
-  /** Tells it from every other event. */
+  /** Identifies the event. */
   readonly digest: string;
   /** Milliseconds since the epoch. */
   readonly revokedAt: number;

@@ -1,16 +1,13 @@
 /**
- * The objects Stonegate makes in a cluster: namespaces, tenants, roles and their bindings.
- * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/ and …/authorization-resources/
+ * The objects that Stonegate creates in a cluster: namespaces, tenants, roles and role bindings.
+ * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/ and
+ * …/authorization-resources/
  */
+import type { ObjectMeta } from './meta-v1.ts';
 
-export interface ObjectMeta {
+/** Metadata of an object that has a name. */
+export interface NamedObjectMeta extends ObjectMeta {
   readonly name: string;
-  readonly namespace?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-  readonly deletionTimestamp?: string;
 }
 
 export interface PolicyRule {
@@ -37,26 +34,26 @@ export interface RBACSubject {
 export interface Tenant {
   readonly apiVersion: 'v1';
   readonly kind: 'Tenant';
-  readonly metadata: ObjectMeta;
+  readonly metadata: NamedObjectMeta;
   readonly spec: { readonly storageClusterId: string };
 }
 
 export interface Namespace {
   readonly apiVersion: 'v1';
   readonly kind: 'Namespace';
-  readonly metadata: ObjectMeta;
+  readonly metadata: NamedObjectMeta;
 }
 
 export interface ClusterRole {
   readonly apiVersion: 'rbac.authorization.k8s.io/v1';
   readonly kind: 'ClusterRole';
-  readonly metadata: ObjectMeta;
+  readonly metadata: NamedObjectMeta;
   readonly rules: readonly PolicyRule[];
 }
 
 interface BindingFields {
   readonly apiVersion: 'rbac.authorization.k8s.io/v1';
-  readonly metadata: ObjectMeta;
+  readonly metadata: NamedObjectMeta;
   readonly roleRef: RoleRef;
   readonly subjects: readonly RBACSubject[];
 }

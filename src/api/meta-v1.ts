@@ -1,5 +1,5 @@
 /**
- * `meta/v1` as Stonegate speaks it: what kubectl understands of an answer that no API server gave.
+ * `meta/v1`: the types of the responses that Stonegate itself gives.
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
  */
 
@@ -7,6 +7,8 @@ export interface ObjectMeta {
   readonly name?: string;
   readonly namespace?: string;
   readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly deletionTimestamp?: string;
   readonly creationTimestamp?: string | null;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 /**
- * What a request asks for, as kube-apiserver's RequestInfo says it, with Arktos' tenant.
+ * kube-apiserver's RequestInfo, with Arktos' tenant.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/request#RequestInfo
  */
 import type { TenantName } from './identity.ts';
@@ -7,9 +7,9 @@ import type { TenantName } from './identity.ts';
 export type LongRunning = 'watch' | 'log' | 'exec' | 'attach' | 'portforward' | 'proxy';
 
 interface Target {
-  /** The path exactly as the client sent it, without query; every decision and the upstream URL come from it. */
+  /** The path as the client sent it, without query. All decisions and the upstream URL derive from it. */
   readonly rawPath: string;
-  /** What followed the `?`, exactly as sent; empty where there was none. */
+  /** The query as the client sent it, without `?`; empty if there is none. */
   readonly rawQuery: string;
 }
 
@@ -21,14 +21,17 @@ export interface ResourceRequest extends Target {
   /** Empty for the core group. */
   readonly apiGroup: string;
   readonly apiVersion: string;
-  /** The tenant the path names; empty on a short path, and always empty where tenants are not read. */
+  /** The tenant in the path; empty for a short path, and always empty in shared mode. */
   readonly tenant: TenantName | '';
   readonly namespace: string;
-  /** Empty only for `/api/v1/watch` and its like. */
+  /** Empty only for paths such as `/api/v1/watch`. */
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
-  /** Where, in rawPath, `tenants/T/` belongs: after the version, or after a `watch/` or `proxy/` prefix. */
+  /**
+   * The offset in `rawPath` at which `tenants/T/` is inserted: after the version, or after `watch/` or
+   * `proxy/`.
+   */
   readonly tenantOffset: number;
   readonly longRunning?: LongRunning;
 }
@@ -44,7 +47,7 @@ export type RequestInfo = ResourceRequest | NonResourceRequest;
 
 const PROXIED: ReadonlySet<string> = new Set(['pods', 'services', 'nodes']);
 
-/** Whether a pod, a service or a node answers the request instead of the API server, which only passes it on. */
+/** Whether the API server passes the request on to a pod, a service or a node. */
 export function isWorkload(info: RequestInfo): boolean {
   return (
     info.isResourceRequest &&

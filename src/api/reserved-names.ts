@@ -1,11 +1,64 @@
 /**
- * What names and groups of the cluster's, of Keystone's and of Stonegate's own begin with. No other source may give
- * such a name, and nobody may ask for one.
+ * Names that no external input may produce: users and groups of the cluster, of Keystone and of Stonegate;
+ * extra keys of Kubernetes and of Stonegate; namespaces of the cluster.
  */
 
+/** No other identity source may give a user or group such a name, and no client may impersonate one. */
 export const RESERVED_PREFIXES = ['system:', 'keystone:', 'stonegate:'] as const;
 
-/** @returns what makes the name a reserved one; undefined where it is none */
+/** @returns the reserved prefix of the name; undefined if it has none */
 export function reservedPrefixOf(name: string): string | undefined {
   return RESERVED_PREFIXES.find((prefix) => name.startsWith(prefix));
+}
+
+/**
+ * A key of a user's extra attributes. Lower case only: the API server lower-cases header names.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
+ */
+export const EXTRA_KEY = /^[a-z0-9/._-]+$/;
+
+/**
+ * An extra key that kube-apiserver accepts in an issuer's configuration, in lower case; sent
+ * percent-encoded.
+ */
+export const SENDABLE_EXTRA_KEY = /^[a-z0-9/._~%!$&'()*+,;=:-]+$/;
+
+/** The tenant, in the tenancy mode whose user names do not contain it. */
+export const TENANT_KEY = 'stonegate.dev/tenant';
+
+/** The user who sent the request, as one JSON value, if the request is made as another user. */
+export const ORIGINAL_USER_KEY = 'stonegate.dev/original-user';
+
+/**
+ * The id of the user's credential, as kube-apiserver sets it: `JTI=` and the token's id.
+ * https://pkg.go.dev/k8s.io/apiserver/pkg/authentication/user#CredentialIDKey
+ */
+export const CREDENTIAL_ID_KEY = 'authentication.kubernetes.io/credential-id';
+
+/** Keys in the domains of Kubernetes and Stonegate, with or without a slash after the domain. */
+export const RESERVED_EXTRA_KEY = /^(?:[^/]*\.)?(?:kubernetes\.io|k8s\.io|stonegate\.dev)(?:\/|$)/;
+
+/** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names */
+const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
+export const MAX_LABEL_LENGTH = 63;
+
+/** @returns why it cannot be the namespace of a project, continuing "which …"; undefined if it can */
+export function namespaceProblem(name: string): string | undefined {
+  return (
+    labelProblem(name) ??
+    (isReservedNamespace(name) ? 'is reserved for the cluster or for Stonegate' : undefined)
+  );
+}
+
+/** @returns why it cannot be the name of a namespace, continuing "which …"; undefined if it can */
+export function labelProblem(name: string): string | undefined {
+  if (name.length > MAX_LABEL_LENGTH) return `is longer than ${MAX_LABEL_LENGTH} characters`;
+  if (!LABEL.test(name))
+    return 'is no DNS-1123 label: lower-case letters, digits and "-", which is neither first nor last';
+  return undefined;
+}
+
+/** Namespaces of the cluster, and those in which Stonegate itself may run. */
+function isReservedNamespace(name: string): boolean {
+  return name === 'default' || /^kube-/.test(name) || /^stonegate(?:-|$)/.test(name);
 }

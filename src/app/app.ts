@@ -124,7 +124,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     const bringIntoForce = prepare(next);
     sayWhatNeedsRestart(configuration, next.configuration, logger);
     // A part may serve several pipelines, the portal and the webhook: it is ended after the last of them.
-    former = Promise.all([former, current.undecided.ended(), portal?.ended(), webhook?.ended()]);
+    former = Promise.all([former, current.undecided.drained(), portal?.ended(), webhook?.ended()]);
     bringIntoForce();
     warnOfCertificates(next, surroundings);
     const ends = [provisioning.former(), adapters.former()];

@@ -4,7 +4,7 @@
  * written, so that the answer is of now.
  */
 
-import type { Explanation, ExplanationRequest } from '../api/explanation-v1alpha1.ts';
+import type { Explanation, ExplanationRequest } from '../api/stonegate-v1alpha1.ts';
 import { explain } from '../cli/explain.ts';
 import type { CommandIO } from '../cli/usage.ts';
 import type { LoadedConfiguration } from '../config/load.ts';

@@ -29,8 +29,8 @@ import { createBodyMemory } from '../flowcontrol/body-memory.ts';
 import type { StreamCredential } from '../flowcontrol/open-stream.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { createTenantLimit } from '../flowcontrol/tenant-limit.ts';
+import { InFlightCounter } from '../lib/in-flight.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
-import { Usage } from '../lib/usage.ts';
 import { createDiscoveryAnswerer } from '../pipeline/answer-discovery.ts';
 import { createExplanationAnswerer } from '../pipeline/answer-explanation.ts';
 import { selfIdentityAnswerer } from '../pipeline/answer-self-identity.ts';
@@ -63,7 +63,7 @@ export interface BuiltPipeline {
   serve(exchange: Exchange): Promise<void>;
   /** Validates a credential of open streams again; see `recheckStreams`. */
   recheck(credential: StreamCredential): Promise<void>;
-  readonly undecided: Usage;
+  readonly undecided: InFlightCounter;
   readonly authentication: ReadinessCheck;
   /** Without the last: for whoever only wants to know what would happen. */
   readonly stages: Stages;
@@ -201,7 +201,7 @@ export function pipelineOf(
     }),
     forwarder: upstream,
     tunneller: upstream,
-    undecided: new Usage(),
+    undecided: new InFlightCounter(),
     streams,
     discoveryChanged: (owner) => changes.changed(owner),
     writeStatus,
@@ -209,11 +209,11 @@ export function pipelineOf(
   return {
     serve: (exchange) => serveRequest(exchange, pipeline),
     async recheck(credential) {
-      const stay = pipeline.undecided.enter();
+      const inFlight = pipeline.undecided.enter();
       try {
         await recheckStreams(credential, stages);
       } finally {
-        stay.leave();
+        inFlight.release();
       }
     },
     undecided: pipeline.undecided,

@@ -18,7 +18,7 @@ import { createSignInLimit } from '../flowcontrol/sign-in-limit.ts';
 import { createKept, type Keeping, type Kept, keepTogether } from '../lib/kept.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Stages } from '../pipeline/stages.ts';
-import type { KeystoneWay } from '../portal/context.ts';
+import type { KeystoneSignIn } from '../portal/context.ts';
 import { createPortal } from '../portal/portal.ts';
 import type { IdentitySource, Provider, Sealer, SessionStore, SignInLimit } from '../portal/ports.ts';
 import type { Adapters } from './adapters.ts';
@@ -95,7 +95,7 @@ export class PortalParts {
     loaded: LoadedConfiguration,
     { keystone }: PortalConfiguration,
     { url, caFile, timeout }: KeystoneConfiguration,
-  ): KeystoneWay | undefined {
+  ): KeystoneSignIn | undefined {
     if (!keystone.enabled) return undefined;
     const ca = caFile === undefined ? {} : { ca: loaded.file(caFile).toString() };
     const login = this.#password.take(fingerprintOf(url, ca, timeout), () =>

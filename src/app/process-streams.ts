@@ -7,7 +7,7 @@ import type { LoadedConfiguration } from '../config/load.ts';
 import type { StreamCredential } from '../flowcontrol/open-stream.ts';
 import { StreamLifetimes } from '../flowcontrol/stream-lifetimes.ts';
 import { StreamRegistry } from '../flowcontrol/stream-registry.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { Adapters } from './adapters.ts';
 import type { Surroundings } from './made-of.ts';
 
@@ -25,7 +25,7 @@ export function createProcessStreams(
   surroundings: Surroundings,
   recheck: (credential: StreamCredential) => Promise<void>,
 ): ProcessStreams {
-  const dropsOf = oncePer(createDrops);
+  const dropsOf = memoizeByReference(createDrops);
   const { streams: settings } = loaded.configuration.limits;
   const registry = new StreamRegistry({ ...surroundings, limits: settings });
   const drops = dropsOf(adapters.shared(loaded));

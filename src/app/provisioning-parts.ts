@@ -2,9 +2,10 @@
  * What provisioning is made of: Keystone's directory, the API server with the provisioning credential, and what the
  * tenancy mode says of domains and people.
  */
-import { type Account, STONEGATE_ACCOUNT } from '../api/account.ts';
+
 import type { Identity } from '../api/identity.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { type ApplyOptions, type ApplyResult, applyPlan } from '../bindings/apply.ts';
 import type { TenancyFacts } from '../bindings/desired-state.ts';
 import { type Claim, makePlan, makeProjectPlan } from '../bindings/make-plan.ts';

@@ -4,8 +4,8 @@
  */
 import type { AddressInfo } from 'node:net';
 import { StatusError } from '../errors/status-error.ts';
+import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Keeping, TwoStep } from '../lib/kept.ts';
-import { Usage } from '../lib/usage.ts';
 import { createListener, type ListenerOptions } from '../server/listener.ts';
 
 type Served = Pick<ListenerOptions, 'serve' | 'tls'>;
@@ -35,7 +35,7 @@ export interface SideListener extends TwoStep {
 /** @throws Error where the address is taken; the parts are closed then */
 export async function createSideListener(options: SideListenerOptions): Promise<SideListener> {
   const { name, parts, logger } = options;
-  let current = { serve: options.serve, inUse: new Usage() };
+  let current = { serve: options.serve, inUse: new InFlightCounter() };
   let prepared: (() => void) | undefined;
   /** When nobody is served any more by what was replaced. */
   let former: Promise<unknown> = Promise.resolve();
@@ -43,11 +43,11 @@ export async function createSideListener(options: SideListenerOptions): Promise<
     ...options,
     async serve(exchange) {
       const { serve, inUse } = current;
-      const stay = inUse.enter();
+      const inFlight = inUse.enter();
       try {
         await serve(exchange);
       } finally {
-        stay.leave();
+        inFlight.release();
       }
     },
   }).catch(async (error: unknown) => {
@@ -61,8 +61,8 @@ export async function createSideListener(options: SideListenerOptions): Promise<
       const serve = next?.serve ?? notConfigured(name);
       prepared = () => {
         setTLS?.();
-        former = Promise.all([former, current.inUse.ended()]);
-        current = { serve, inUse: new Usage() };
+        former = Promise.all([former, current.inUse.drained()]);
+        current = { serve, inUse: new InFlightCounter() };
       };
     },
     commit() {
@@ -78,7 +78,7 @@ export async function createSideListener(options: SideListenerOptions): Promise<
       return parts.rollback();
     },
     async ended() {
-      await Promise.all([former, current.inUse.ended()]);
+      await Promise.all([former, current.inUse.drained()]);
     },
     async close(grace) {
       await listener.close(grace);

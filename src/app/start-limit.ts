@@ -2,8 +2,7 @@
  * Ends a start that hangs, so that whoever started the process starts it anew: a file on a network share that is gone, or a
  * pipe that nobody reads, never opens and never fails either. It says at which step, which a probe that ends it would not.
  */
-import type { Clock, Timer } from '../lib/clock.ts';
-import { afterLook } from '../lib/late-timer.ts';
+import { afterPendingIO, type Clock, type Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**
@@ -38,7 +37,7 @@ export class StartLimit {
     const { clock, logger, exit } = this.#options;
     this.end();
     this.#step = step;
-    this.#timer = afterLook(clock, LIMIT, () => {
+    this.#timer = afterPendingIO(clock, LIMIT, () => {
       logger.error({}, `Stonegate could not be started: ${step} took longer than ${LIMIT / 1_000} seconds`);
       exit();
     });

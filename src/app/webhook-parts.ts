@@ -4,8 +4,7 @@
  */
 
 import type { KeystoneConfiguration, WebhookConfiguration, WebhookSource } from '../api/config-v1alpha1.ts';
-import type { KeystonePolicy } from '../api/keystone-policy.ts';
-import type { KeystoneSync } from '../api/keystone-sync.ts';
+import type { KeystonePolicy, KeystoneSync } from '../api/keystone-auth.ts';
 import { authenticate } from '../authentication/authenticator.ts';
 import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
 import { createKeystonePolicy } from '../authorization/keystone-policy/keystone-policy.ts';
@@ -18,20 +17,19 @@ import { syncReader } from '../config/keystone-auth/webhook-files.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
 import { createKept, type Keeping, type Kept, keepTogether } from '../lib/kept.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import type { Upstream } from '../upstream/upstream.ts';
-import { createGroupNames } from '../webhook/group-names.ts';
 import type {
   AccessPolicy,
-  GroupNames,
+  KeystoneGroups,
   KeystoneIdentities,
   Live,
   ProjectSync as WebhookProjectSync,
 } from '../webhook/ports.ts';
-import { createTokenReviewer } from '../webhook/token-review.ts';
+import { createKeystoneGroups, createTokenReviewHandler } from '../webhook/token-review.ts';
 import { createWebhook } from '../webhook/webhook.ts';
 import type { Adapters } from './adapters.ts';
 import { tagsOf } from './authenticators-of.ts';
@@ -96,7 +94,7 @@ export class WebhookParts {
       path: webhook.path,
       bodyTimeout: loaded.configuration.server.timeouts.body,
       policy: policy.live && authorizing(policy.live),
-      tokens: createTokenReviewer({
+      tokens: createTokenReviewHandler({
         identities: this.#identities(loaded, keystone, mode),
         legacy: webhook.usernames === 'legacy' ? this.#groups(loaded, keystone) : undefined,
         rules: sync.live,
@@ -214,12 +212,12 @@ export class WebhookParts {
     return { sync, upstream };
   }
 
-  #groups(loaded: LoadedConfiguration, { url, caFile, timeout }: KeystoneConfiguration): GroupNames {
+  #groups(loaded: LoadedConfiguration, { url, caFile, timeout }: KeystoneConfiguration): KeystoneGroups {
     const ca = caFile === undefined ? {} : { ca: loaded.file(caFile).toString() };
     const client = this.#groupNames.take(fingerprintOf(url, ca, timeout), () =>
       createKeystoneGroupNames({ ...this.#around, url, ...ca, timeout }),
     );
-    return createGroupNames((userID, token) => client.list(userID, token));
+    return createKeystoneGroups((userID, token) => client.list(userID, token));
   }
 }
 
@@ -232,7 +230,7 @@ function stopRules(rules: Pick<ConfigMapRules<unknown>, 'stop'>): void {
 }
 
 function authorizing(policies: Live<KeystonePolicy>): Live<AccessPolicy> {
-  const authorizerOf = oncePer(createKeystonePolicy);
+  const authorizerOf = memoizeByReference(createKeystonePolicy);
   return {
     get current() {
       return policies.current && authorizerOf(policies.current);

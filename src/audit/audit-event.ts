@@ -4,11 +4,11 @@
  * https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
-import { RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
+import { RESERVED_EXTRA_KEY } from '../api/reserved-names.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../lib/redact.ts';
 
 /** What the event is made of; the pipeline's record has this shape. */
@@ -76,11 +76,13 @@ export function usersText({ user, actsAs, impersonated }: AuditedRequest): strin
 }
 
 /** Once for the person: with many groups it is most of a line. */
-const userText = oncePer((user: UserInfo): string => text(shown(user)));
-const asThemselves = oncePer((user: UserInfo): string => `${userText(user)}${IMPERSONATED}${userText(user)}`);
+const userText = memoizeByReference((user: UserInfo): string => text(shown(user)));
+const asThemselves = memoizeByReference(
+  (user: UserInfo): string => `${userText(user)}${IMPERSONATED}${userText(user)}`,
+);
 
 /** The client has chosen it: any of its fields may hold a token that was pasted into the wrong place. */
-const impersonatedText = oncePer((user: UserInfo): string =>
+const impersonatedText = memoizeByReference((user: UserInfo): string =>
   text(
     shown({
       username: untrustedText(user.username, MAX_NAME),

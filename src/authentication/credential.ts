@@ -6,7 +6,7 @@
  * RFC 6750 §2.1; https://pkg.go.dev/k8s.io/apiserver/pkg/authentication/request/bearertoken and …/websocket
  */
 import { isUtf8 } from 'node:buffer';
-import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import { type HeaderList, headerValue, headerValues, isNamed } from '../lib/header-list.ts';
 

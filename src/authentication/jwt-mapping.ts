@@ -5,12 +5,12 @@
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import type { JWTConfiguration, JWTStrictness, JWTTenant } from '../api/config-v1alpha1.ts';
-import { CREDENTIAL_ID_KEY, RESERVED_EXTRA_KEY, SENDABLE_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
+import { CREDENTIAL_ID_KEY, RESERVED_EXTRA_KEY, SENDABLE_EXTRA_KEY } from '../api/reserved-names.ts';
 import { refusedName, StatusError, unauthorized } from '../errors/status-error.ts';
 import { compileClaimsExpression } from '../lib/cel.ts';
 import type { JSONObject } from '../lib/json-object.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import {
   quoted,
   requiredClaim,
@@ -75,7 +75,7 @@ function userOf(verified: VerifiedJWT, configuration: JWTConfiguration): UserInf
 }
 
 /** Made once for a configuration, since compiling is dear. */
-const userReader = oncePer((configuration: JWTConfiguration): Read<UserInfo> => {
+const userReader = memoizeByReference((configuration: JWTConfiguration): Read<UserInfo> => {
   const { exactNumbers, wholeCharacters } = configuration.strict;
   const claimRules = configuration.claimValidationRules.map((rule) =>
     'claim' in rule

@@ -10,7 +10,7 @@ import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import { type JWTParts, type RegisteredClaims, stringMember } from './jwt-parser.ts';
 import type { KeySet } from './ports.ts';
 
@@ -162,7 +162,7 @@ function isCertificate(value: unknown): boolean {
   }
 }
 
-const keyObject = oncePer((key: JSONWebKey): { readonly key: KeyObject | undefined } => ({
+const keyObject = memoizeByReference((key: JSONWebKey): { readonly key: KeyObject | undefined } => ({
   key: publicKeyOf({ ...key }),
 }));
 

@@ -8,7 +8,7 @@ import type { Identity } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type Digestible, digestOf } from '../lib/credential-digest.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 import { annotationsOf, identityOfClaims } from './jwt-mapping.ts';
@@ -50,7 +50,7 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
     issuers.set(url, { configuration, keys, verify: createJWTVerifier(configuration, clock) });
   }
 
-  const outcomeOf = oncePer(outcomeOfClaims);
+  const outcomeOf = memoizeByReference(outcomeOfClaims);
   const identityOf = (verdict: Verdict): Identity => {
     const outcome = outcomeOf(verdict);
     if ('refusal' in outcome) throw outcome.refusal;

@@ -10,7 +10,7 @@ import type { Identity } from '../api/identity.ts';
 import { FERNET_START, type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { AuthenticationContext, Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 import { identityOf } from './keystone-mapping.ts';
@@ -32,9 +32,9 @@ export interface KeystoneAuthenticatorOptions {
  */
 export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOptions): Authenticator {
   const { identity, cache, gate, tokenProvider, clock, tagsOf } = options;
-  const identityOfToken = oncePer(identityOf);
+  const identityOfToken = memoizeByReference(identityOf);
   /** Once for a credential that comes with every request of a connection. */
-  const judge = oncePer((credential: TokenCredential) => {
+  const judge = memoizeByReference((credential: TokenCredential) => {
     const kind = classifyCredential(credential, tokenProvider);
     return kind === 'keystone' && !TOKEN_SPELLING.test(credential.token) ? 'misspelt' : kind;
   });

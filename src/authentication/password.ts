@@ -4,7 +4,7 @@
  */
 import { hash, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { compare } from '@node-rs/bcrypt';
-import type { StoredPassword } from '../api/static-user.ts';
+import type { StoredPassword } from '../api/credentials.ts';
 
 /** bcrypt reads no further: what follows would count for nothing. */
 const BCRYPT_BYTES = 72;

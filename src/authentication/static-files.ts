@@ -4,10 +4,10 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
  */
 import { createHmac } from 'node:crypto';
+import type { StaticPassword, StaticToken, StaticUser } from '../api/credentials.ts';
 import type { Identity } from '../api/identity.ts';
-import type { StaticPassword, StaticToken, StaticUser } from '../api/static-user.ts';
 import { unauthorized } from '../errors/status-error.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { Random } from '../lib/random.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
 import type { AsyncAuthenticator, Authenticator } from './authenticator.ts';
@@ -28,7 +28,7 @@ export function createTokenFileAuthenticator({ entries, random }: TokenFileOptio
   const users = new Map<string, StaticUser>(entries.map(({ token, user }) => [digest(token), user]));
   const identityOf = identityOfStaticUser('token-file');
   /** Once for a credential that comes with every request of a connection. */
-  const userOf = oncePer(({ token }: TokenCredential) => users.get(digest(token)));
+  const userOf = memoizeByReference(({ token }: TokenCredential) => users.get(digest(token)));
   return {
     name: 'token-file',
     takes: 'tokens of the token file',
@@ -109,7 +109,7 @@ export function createBasicAuthFileAuthenticator(options: BasicAuthFileOptions):
 
 /** @returns the same object for the same user, so that what depends on it is made once */
 function identityOfStaticUser(authenticator: string): (user: StaticUser) => Identity {
-  return oncePer(({ name, uid, groups, tenant }: StaticUser) => ({
+  return memoizeByReference(({ name, uid, groups, tenant }: StaticUser) => ({
     authenticator,
     subject: { kind: 'claim', name },
     tenantOrigin: { from: 'issuer', tenant },

@@ -10,7 +10,7 @@ import type { Identity } from '../api/identity.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 import { type JWTParts, readJWT } from './jwt-parser.ts';
@@ -38,7 +38,7 @@ const MAX_LENGTH = 16 * 1024;
  */
 export function createTokenReviewAuthenticator(options: TokenReviewAuthenticatorOptions): Authenticator {
   const { reviewer, cache, gate, rules, clock, tagsOf } = options;
-  const identityOfUser = oncePer((vouched: VouchedUser) => identityOf(vouched, rules));
+  const identityOfUser = memoizeByReference((vouched: VouchedUser) => identityOf(vouched, rules));
 
   // Without the client's signal: others may wait for the same answer.
   async function validate(token: string, source: string): Promise<Validated<VouchedUser>> {
@@ -48,7 +48,9 @@ export function createTokenReviewAuthenticator(options: TokenReviewAuthenticator
   }
 
   /** Once for a credential that comes with every request of a connection. */
-  const isSpelt = oncePer(({ token }: TokenCredential) => token.length <= MAX_LENGTH && TOKEN.test(token));
+  const isSpelt = memoizeByReference(
+    ({ token }: TokenCredential) => token.length <= MAX_LENGTH && TOKEN.test(token),
+  );
 
   function identityOfVouched(vouched: VouchedUser | undefined): Identity {
     if (vouched === undefined) throw unauthorized('the API server does not vouch for the token');

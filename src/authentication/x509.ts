@@ -4,11 +4,11 @@
  * to be is refused here, and never taken for none. A certificate that could be read in two ways is nobody's.
  * RFC 5280 §4.1.2.6; https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
  */
-import type { VerifiedCertificate } from '../api/client-certificate.ts';
+import type { VerifiedCertificate } from '../api/credentials.ts';
 import type { Identity } from '../api/identity.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
 import { requirePrintableText, requireUnreservedName } from './name-validation.ts';
 
@@ -41,7 +41,7 @@ const EVERY_TENANT = 'all';
 /** Made once for each certificate: the listener gives the same one for all requests of a connection. */
 export function createX509Authenticator(options: X509AuthenticatorOptions): AsyncAuthenticator {
   const { clock } = options;
-  const identityOf = oncePer((certificate: VerifiedCertificate) =>
+  const identityOf = memoizeByReference((certificate: VerifiedCertificate) =>
     identityOfCertificate(certificate, options),
   );
   return {

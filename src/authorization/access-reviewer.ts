@@ -1,7 +1,7 @@
 /**
  * The port for asking the API server what somebody may do. Implemented in `clients/kube-apiserver.ts`.
  */
-import type { Account } from '../api/account.ts';
+
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type {
   NonResourceAttributes,
@@ -9,7 +9,7 @@ import type {
   SubjectAccessReviewStatus,
 } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
-import type { Sender } from '../api/sender.ts';
+import type { Account, Sender } from '../api/upstream-request.ts';
 
 /** What is asked: one of the two, with its `tenant` where the API server knows tenants. */
 export type AccessAttributes =

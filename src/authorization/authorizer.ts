@@ -5,7 +5,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
-import type { Sender } from '../api/sender.ts';
+import type { Sender } from '../api/upstream-request.ts';
 
 export interface AuthorizationAttributes {
   /** The request as it came. */

@@ -4,7 +4,7 @@
  */
 import type { ObjectKind } from '../api/kubernetes-object.ts';
 import { reasonOf, StatusError } from '../errors/status-error.ts';
-import { bounded } from '../lib/bounded.ts';
+import { mapWithConcurrency } from '../lib/concurrency.ts';
 import { deletionsOf, heldBack } from './deletion-guard.ts';
 import { objectKey } from './difference.ts';
 import type { Change, Plan } from './plan.ts';
@@ -49,13 +49,13 @@ export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<Appl
     const changes = plan.changes.filter(
       (change) => kinds.includes(change.object.kind) && !deletions.has(change),
     );
-    await bounded([...Map.groupBy(changes, unitOf).values()], AT_ONCE, async (unit) => {
+    await mapWithConcurrency([...Map.groupBy(changes, unitOf).values()], AT_ONCE, async (unit) => {
       if (kinds.includes('RoleBinding')) await bind(unit, options, tally);
       else for (const change of unit) await write(change);
     });
   }
   const waiting = new Set(held);
-  await bounded(
+  await mapWithConcurrency(
     [...deletions].filter((change) => !waiting.has(change)),
     AT_ONCE,
     write,

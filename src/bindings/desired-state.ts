@@ -5,7 +5,7 @@
  * A role on a domain counts in that domain: bound in its tenant where the cluster has tenants, in each of its projects'
  * namespaces where it has none. It never reaches the whole cluster.
  */
-import type { BindingsConfiguration } from '../api/config-bindings-v1alpha1.ts';
+import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import { isSafeID } from '../api/keystone-groups.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
 import { ownValue } from '../lib/own-value.ts';

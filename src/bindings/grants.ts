@@ -5,7 +5,7 @@
  */
 
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
-import type { BindingsConfiguration, RoleTarget } from '../api/config-bindings-v1alpha1.ts';
+import type { BindingsConfiguration, RoleTarget } from '../api/config-v1alpha1.ts';
 import { domainRoleGroup, projectRoleGroup } from '../api/keystone-groups.ts';
 import type { DomainReference, UserReference } from '../api/keystone-v3.ts';
 import type { Binding, RBACSubject, RoleRef } from '../api/kubernetes-object.ts';

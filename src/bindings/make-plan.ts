@@ -1,7 +1,7 @@
 /**
  * From what Keystone says now and what the cluster holds now to what has to be done.
  */
-import type { BindingsConfiguration } from '../api/config-bindings-v1alpha1.ts';
+import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
 import { desiredOf, type TenancyFacts } from './desired-state.ts';
 import { differenceOf } from './difference.ts';

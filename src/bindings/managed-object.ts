@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
 import { createHash } from 'node:crypto';
-import type { KubernetesObject, ObjectMeta, PolicyRule, RBACSubject } from '../api/kubernetes-object.ts';
+import type { KubernetesObject, NamedObjectMeta, PolicyRule, RBACSubject } from '../api/kubernetes-object.ts';
 
 const MANAGED_BY = 'stonegate.dev/managed-by';
 const PROJECT_ID = 'stonegate.dev/project-id';
@@ -25,7 +25,7 @@ export interface Ownership {
 export function marksOf(
   { projectID, domainID }: Ownership,
   readable: Readonly<Record<string, string>> = {},
-): Required<Pick<ObjectMeta, 'labels' | 'annotations'>> {
+): Required<Pick<NamedObjectMeta, 'labels' | 'annotations'>> {
   const ids = Object.entries({ [PROJECT_ID]: projectID, [DOMAIN_ID]: domainID }).flatMap(([key, id]) =>
     id === undefined ? [] : [{ key, id, value: labelValue(id) }],
   );
@@ -44,7 +44,7 @@ export function bindingMeta(
   purpose: string,
   owner: Ownership,
   readable: Readonly<Record<string, string>>,
-): ObjectMeta {
+): NamedObjectMeta {
   const { labels, annotations } = marksOf(owner, readable);
   return { name: bindingName(purpose), labels, annotations: { ...annotations, [PURPOSE]: purpose } };
 }
@@ -72,7 +72,7 @@ export function ownerSelector(owner: Ownership): string {
 }
 
 /** For what is compared with another object's marks, such as a namespace with its bindings. */
-export function ownerLabels({ labels }: ObjectMeta): { projectID?: string; domainID?: string } {
+export function ownerLabels({ labels }: NamedObjectMeta): { projectID?: string; domainID?: string } {
   const projectID = labels?.[PROJECT_ID];
   const domainID = labels?.[DOMAIN_ID];
   return { ...(projectID !== undefined && { projectID }), ...(domainID !== undefined && { domainID }) };
@@ -84,7 +84,7 @@ export function labelValue(id: string): string {
   return `${DIGEST}${digest(id).slice(0, 56)}`;
 }
 
-function isOf({ labels }: ObjectMeta, kind: string, id: string): boolean {
+function isOf({ labels }: NamedObjectMeta, kind: string, id: string): boolean {
   return labels?.[kind === 'projectID' ? PROJECT_ID : DOMAIN_ID] === labelValue(id);
 }
 

@@ -3,8 +3,8 @@
  * not fit is refused in words. Lower-casing or cutting it off would sooner or later give two projects one namespace.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names
  */
-import type { BindingsConfiguration } from '../api/config-bindings-v1alpha1.ts';
-import { namespaceProblem } from '../api/namespace-label.ts';
+import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
+import { namespaceProblem } from '../api/reserved-names.ts';
 import { ownValue } from '../lib/own-value.ts';
 import type { KeystoneProject } from './ports.ts';
 

@@ -6,9 +6,9 @@
  * Nothing is bound in a namespace that is not marked as this very project's: whoever may name a project in Keystone could
  * else reach into any.
  */
-import type { KeystoneSync, ProjectMember } from '../api/keystone-sync.ts';
+import type { KeystoneSync, ProjectMember } from '../api/keystone-auth.ts';
 import type { Binding, Namespace, RBACSubject } from '../api/kubernetes-object.ts';
-import { MAX_LABEL_LENGTH, namespaceProblem } from '../api/namespace-label.ts';
+import { MAX_LABEL_LENGTH, namespaceProblem } from '../api/reserved-names.ts';
 import { reasonOf, StatusError } from '../errors/status-error.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isMadeFor, marksOf } from './managed-object.ts';

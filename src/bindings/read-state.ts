@@ -4,10 +4,10 @@
  */
 
 import { CLUSTER_ROLES } from '../api/cluster-roles.ts';
-import type { BindingsConfiguration } from '../api/config-bindings-v1alpha1.ts';
+import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import type { Binding, ClusterRole, Namespace, Tenant } from '../api/kubernetes-object.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { bounded } from '../lib/bounded.ts';
+import { mapWithConcurrency } from '../lib/concurrency.ts';
 import type { Desired, KeystoneState } from './desired-state.ts';
 import type { Holders } from './grants.ts';
 import { ownerSelector } from './managed-object.ts';
@@ -74,7 +74,9 @@ export async function readCluster(options: ReadClusterOptions): Promise<ClusterS
   const listed = await objects.list('Tenant', {}, ALL, signal);
   const tenants = listed.filter(({ metadata }) => metadata.name !== systemTenant);
   const names = new Set([...tenants.map(({ metadata }) => metadata.name), ...options.wanted]);
-  const places = await bounded([...names], AT_ONCE, (tenant) => readTenant(objects, { tenant }, signal));
+  const places = await mapWithConcurrency([...names], AT_ONCE, (tenant) =>
+    readTenant(objects, { tenant }, signal),
+  );
   return { tenants, places };
 }
 

@@ -11,7 +11,7 @@ import { identityScope, isSafeID, isUsableName, scopeExtra, scopeGroups } from '
 import type { RoleReference } from '../api/keystone-v3.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject } from '../lib/json-object.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { AssignmentScope, AssignmentSource, DisabledScopes, RoleAssignment } from './ports.ts';
 import { type Concern, type HeldRoles, type NamespaceOf, rolesInScope, scopeKey } from './roles-in-scope.ts';
 
@@ -54,8 +54,8 @@ const ALL = 'disabled';
 
 export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
   const { source, namespaceOf } = options;
-  const made = oncePer((_: Identity) =>
-    oncePer((_: readonly RoleAssignment[]) => new Map<string, Identity>()),
+  const made = memoizeByReference((_: Identity) =>
+    memoizeByReference((_: readonly RoleAssignment[]) => new Map<string, Identity>()),
   );
 
   async function assignmentsOf(

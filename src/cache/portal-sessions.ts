@@ -5,8 +5,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import { tenantTag, userTag } from '../lib/drop-tags.ts';
-import type { KubernetesIdentity, SessionStore } from '../portal/ports.ts';
-import type { Session } from '../portal/session.ts';
+import type { KubernetesIdentity, Session, SessionStore } from '../portal/ports.ts';
 import { createMemoryTier } from './memory.ts';
 import type { EntryKey, SharedCache } from './shared-cache.ts';
 

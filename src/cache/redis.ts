@@ -5,8 +5,7 @@
  * https://redis.io/docs/latest/develop/reference/protocol-spec/
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { Clock } from '../lib/clock.ts';
-import { afterLook } from '../lib/late-timer.ts';
+import { afterPendingIO, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { createCircuit } from './circuit.ts';
@@ -200,7 +199,7 @@ class TimeoutError extends Error {}
 /** A rush of handshakes would else pass for a Redis that is away, and each replica ask Keystone itself. */
 function within<T>(answer: Promise<T>, milliseconds: number, clock: Clock): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = afterLook(clock, milliseconds, () =>
+    const timer = afterPendingIO(clock, milliseconds, () =>
       reject(new TimeoutError(`no answer within ${milliseconds} ms`)),
     );
     answer.then(resolve, reject).finally(() => timer.cancel());

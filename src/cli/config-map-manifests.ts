@@ -2,7 +2,7 @@
  * The RBAC manifests by which Stonegate may read the ConfigMaps that the webhook's rules are kept in: each by its name,
  * and to read alone.
  */
-import type { ConfigMapReference } from '../api/config-webhook-v1alpha1.ts';
+import type { ConfigMapReference } from '../api/config-v1alpha1.ts';
 import { type Impersonator, subjectOf } from './rbac-manifests.ts';
 
 /** @returns YAML documents */

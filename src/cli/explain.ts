@@ -2,7 +2,7 @@
  * `stonegate explain`: why was this refused, or what becomes of it? Asked of a configuration file, whose backends are
  * really asked, or of a running Stonegate by an administrator.
  */
-import { EXPLANATIONS_PATH, type Explanation, type ExplanationRequest } from '../api/explanation-v1alpha1.ts';
+import { EXPLANATIONS_PATH, type Explanation, type ExplanationRequest } from '../api/stonegate-v1alpha1.ts';
 import { askStonegate } from '../clients/stonegate-api.ts';
 import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';

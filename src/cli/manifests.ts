@@ -10,7 +10,7 @@ import type {
   StonegateConfiguration,
   UpstreamConfiguration,
 } from '../api/config-v1alpha1.ts';
-import { CREDENTIAL_ID_KEY } from '../api/extra-keys.ts';
+import { CREDENTIAL_ID_KEY } from '../api/reserved-names.ts';
 import { checkContent } from '../config/content-checks.ts';
 import { type LoadSources, systemSources } from '../config/load.ts';
 import { optionalExtraKeysOf } from '../config/optional-extra-keys.ts';

@@ -3,8 +3,8 @@
  * not ours has been checked to need no escaping, and is quoted.
  */
 
-import { ORIGINAL_USER_KEY, TENANT_KEY } from '../api/extra-keys.ts';
 import { KEYSTONE_EXTRA } from '../api/keystone-groups.ts';
+import { ORIGINAL_USER_KEY, TENANT_KEY } from '../api/reserved-names.ts';
 
 export interface ImpersonationNeeds {
   readonly mode: 'arktos' | 'shared';

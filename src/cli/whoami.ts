@@ -1,7 +1,7 @@
 /**
  * `stonegate whoami`: who one is to Stonegate, as Stonegate says it.
  */
-import { SELF_IDENTITY_PATH, type SelfIdentity } from '../api/self-identity-v1alpha1.ts';
+import { SELF_IDENTITY_PATH, type SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { askStonegate } from '../clients/stonegate-api.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { isLastInstant } from '../lib/timestamp.ts';

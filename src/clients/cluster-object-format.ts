@@ -4,8 +4,8 @@
  */
 import type {
   KubernetesObject,
+  NamedObjectMeta,
   ObjectKind,
-  ObjectMeta,
   PolicyRule,
   RBACSubject,
   RoleRef,
@@ -97,12 +97,12 @@ export function isOfKind<K extends ObjectKind>(
   return object.kind === kind && object.apiVersion === RESOURCES[kind].apiVersion;
 }
 
-function metaOf(value: unknown): ObjectMeta {
+function metaOf(value: unknown): NamedObjectMeta {
   if (!isMeta(value)) throw new Error('metadata is none');
   return value;
 }
 
-function isMeta(value: unknown): value is ObjectMeta & JSONObject {
+function isMeta(value: unknown): value is NamedObjectMeta & JSONObject {
   if (!isJSONObject(value) || typeof value.name !== 'string' || value.name === '') return false;
   const texts = [value.namespace, value.uid, value.resourceVersion, value.deletionTimestamp];
   return (

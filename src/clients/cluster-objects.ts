@@ -4,8 +4,9 @@
  * what they were decided on, so that whoever was faster wins.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
-import { type Account, STONEGATE_ACCOUNT } from '../api/account.ts';
+
 import type { KubernetesObject, ObjectKind } from '../api/kubernetes-object.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import type { ClusterObjects, ObjectReference } from '../bindings/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField } from '../lib/header-list.ts';

@@ -3,8 +3,9 @@
  * cannot be read, or is no good, leaves the last good ones in force and is said once, not at every look.
  * https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/config-map-v1/
  */
-import { STONEGATE_ACCOUNT } from '../api/account.ts';
-import type { ConfigMapReference } from '../api/config-webhook-v1alpha1.ts';
+
+import type { ConfigMapReference } from '../api/config-v1alpha1.ts';
+import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';

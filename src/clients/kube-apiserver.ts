@@ -4,10 +4,11 @@
  * and accepts its credential.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
  */
-import { STONEGATE_ACCOUNT } from '../api/account.ts';
+
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
+import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';

@@ -6,8 +6,7 @@
 
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { PasswordLogin } from '../portal/ports.ts';
-import type { ProjectName } from '../portal/session.ts';
+import type { PasswordLogin, ProjectName } from '../portal/ports.ts';
 import { createKeystoneHTTP, type KeystoneHTTPOptions } from './keystone-http.ts';
 import { type KeystoneLoginScope, listProjects, logIn } from './keystone-login.ts';
 

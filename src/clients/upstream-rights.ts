@@ -4,7 +4,7 @@
  * older ClusterRole does not refuse every request.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/
  */
-import { STONEGATE_ACCOUNT } from '../api/account.ts';
+import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { HeaderList } from '../lib/header-list.ts';

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import type { AnonymousConfiguration, JWTConfiguration } from '../api/config-v1alpha1.ts';
-import { RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
+import { RESERVED_EXTRA_KEY } from '../api/reserved-names.ts';
 import { parseGoURL } from '../lib/go-url.ts';
 import { formIssue } from './forms.ts';
 

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
-import { RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
+import { RESERVED_EXTRA_KEY } from '../api/reserved-names.ts';
 import { prefixOrNone, text } from './fields.ts';
 import { formIssue } from './forms.ts';
 

@@ -2,7 +2,7 @@
  * `authentication.tokenFile`, `.basicAuthFile`, `.anonymous` and `.impersonationExtraKeys`.
  */
 import { z } from 'zod';
-import { EXTRA_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
+import { EXTRA_KEY, RESERVED_EXTRA_KEY } from '../api/reserved-names.ts';
 import { prefixOrNone, requestPath } from './fields.ts';
 import type { FileField } from './schema-secret.ts';
 

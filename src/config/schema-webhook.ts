@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/webhook/
  */
 import { z } from 'zod';
-import type { WebhookSource } from '../api/config-webhook-v1alpha1.ts';
+import type { WebhookSource } from '../api/config-v1alpha1.ts';
 import { bind, period, tenant } from './fields.ts';
 import type { FileField } from './schema-secret.ts';
 

@@ -7,9 +7,9 @@
  */
 import { CsvError, parse } from 'csv-parse/sync';
 import type { StaticFileConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type { StaticPassword, StaticToken, StaticUser } from '../api/credentials.ts';
 import { FERNET_START } from '../api/keystone-v3.ts';
 import { reservedPrefixOf } from '../api/reserved-names.ts';
-import type { StaticPassword, StaticToken, StaticUser } from '../api/static-user.ts';
 import { isPrintable } from '../lib/printable-text.ts';
 import { TENANT_NAME } from './fields.ts';
 import { LINE_PROBLEMS as LINE, type LineProblem } from './line-problem.ts';

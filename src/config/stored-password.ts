@@ -3,7 +3,7 @@
  * another kind is refused: taken for a password, the hash itself would be one.
  * https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
  */
-import type { StoredPassword } from '../api/static-user.ts';
+import type { StoredPassword } from '../api/credentials.ts';
 import { LINE_PROBLEMS as LINE, type LineProblem, MAX_BCRYPT_COST } from './line-problem.ts';
 
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;

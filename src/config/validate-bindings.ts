@@ -3,7 +3,7 @@
  */
 import { CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { RoleTarget, StonegateConfiguration, UpstreamCredential } from '../api/config-v1alpha1.ts';
-import { MAX_LABEL_LENGTH, namespaceProblem } from '../api/namespace-label.ts';
+import { MAX_LABEL_LENGTH, namespaceProblem } from '../api/reserved-names.ts';
 import type { Finding, Path } from './problem.ts';
 
 export function validateBindings(configuration: StonegateConfiguration): Finding[] {

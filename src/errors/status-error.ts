@@ -48,7 +48,8 @@ export class StatusError extends Error {
 }
 
 /**
- * A name that an identity source gave and that no user may have. The audit log shows it: the event has no user then.
+ * A name that an identity source gave and that no user may have. The audit log shows it: the event has no
+ * user then.
  *
  * @param name as the source gave it
  */

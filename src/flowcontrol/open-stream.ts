@@ -7,8 +7,8 @@ import type { Identity, TenantName } from '../api/identity.ts';
 import type { LongRunning, ResourceRequest } from '../api/request-info.ts';
 import type { Credential } from '../authentication/credential.ts';
 import { type StatusError, unauthorized } from '../errors/status-error.ts';
-import type { Leaving } from '../lib/leaving.ts';
-import { Place } from '../lib/ring.ts';
+import type { Cancellation } from '../lib/cancellation.ts';
+import { ListNode } from '../lib/linked-list.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
 import type { DropWatch } from './ports.ts';
 
@@ -39,7 +39,7 @@ export class StreamCredential {
   /** Milliseconds since the epoch; Infinity if the credential has no end. */
   readonly expiresAt: number;
   /** Its streams are linked behind this place. */
-  readonly ring = new Place();
+  readonly ring = new ListNode();
   /** When it is to be validated again, in milliseconds since the epoch. */
   dueAt = Number.POSITIVE_INFINITY;
   /** None of its streams ends before, by its own time. */
@@ -84,7 +84,7 @@ export class StreamCredential {
 }
 
 /** For the upstream: what ends the request before its client or the API server does. */
-export class OpenStream extends Place implements Leaving {
+export class OpenStream extends ListNode implements Cancellation {
   readonly info: ResourceRequest;
   readonly kind: LongRunning;
   readonly user: UserInfo;
@@ -109,7 +109,7 @@ export class OpenStream extends Place implements Leaving {
     this.opener = opener;
     this.openedAt = openedAt;
     this.fraction = fraction;
-    this.joinBefore(opener.ring);
+    this.insertBefore(opener.ring);
   }
 
   /** A connection into a pod, a service or a node. */
@@ -122,7 +122,7 @@ export class OpenStream extends Place implements Leaving {
     return this.#reason;
   }
 
-  get left(): boolean {
+  get cancelled(): boolean {
     return this.#reason !== undefined;
   }
 
@@ -137,17 +137,17 @@ export class OpenStream extends Place implements Leaving {
   }
 
   /** Of one listener. */
-  onLeave(callback: () => void): void {
-    if (!this.left) this.#callback = callback;
+  onCancel(callback: () => void): void {
+    if (!this.cancelled) this.#callback = callback;
   }
 
-  offLeave(callback: () => void): void {
+  offCancel(callback: () => void): void {
     if (this.#callback === callback) this.#callback = undefined;
   }
 
   /** Only the first call counts. */
   end(reason: StreamEndReason): void {
-    if (this.left) return;
+    if (this.cancelled) return;
     this.#reason = reason;
     const callback = this.#callback;
     this.#callback = undefined;

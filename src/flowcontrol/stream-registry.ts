@@ -66,7 +66,7 @@ export class StreamRegistry {
   close(stream: OpenStream): void {
     const { opener, kind, reason } = stream;
     stream.unlink();
-    if (opener.ring.alone) this.#credentials.delete(opener.key);
+    if (!opener.ring.linked) this.#credentials.delete(opener.key);
     decrement(this.#users, userKeyOf(opener.tenant, opener.username));
     decrement(this.#tenants, opener.tenant);
     this.#size -= 1;

@@ -1,5 +1,5 @@
 /**
- * The time of day and timers as a value, so that tests turn the hands themselves and no test sleeps.
+ * Time and timers as an injected dependency, so that no test sleeps.
  */
 
 /** A started timer; `cancel` is idempotent. */
@@ -14,7 +14,7 @@ export interface Clock {
   after(milliseconds: number, action: () => void): Timer;
 }
 
-/** The machine's own clock. */
+/** The operating system's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(milliseconds, action) {
@@ -23,3 +23,21 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(timer) };
   },
 };
+
+/**
+ * A timeout for a peer's silence. Node runs timers before it reads from sockets: a process that was busy would find the time
+ * over although the response has arrived. So pending I/O is read first, and `cancel` counts until `action` runs.
+ * https://nodejs.org/en/learn/asynchronous-work/event-loop-timers-and-nexttick
+ */
+export function afterPendingIO(clock: Clock, milliseconds: number, action: () => void): Timer {
+  let immediate: NodeJS.Immediate | undefined;
+  const timer = clock.after(milliseconds, () => {
+    immediate = setImmediate(action);
+  });
+  return {
+    cancel() {
+      timer.cancel();
+      clearImmediate(immediate);
+    },
+  };
+}

@@ -2,7 +2,7 @@
  * What stands for a credential where something about it is remembered: its digest, from which nobody gets back to it.
  */
 import { hash } from 'node:crypto';
-import { oncePer } from './once-per.ts';
+import { memoizeByReference } from './memoize.ts';
 
 /** A credential's text; or an object with it that comes again and again, so that its digest is made once. */
 export type Digestible = string | { readonly token: string };
@@ -12,7 +12,7 @@ export function digestOf(credential: Digestible): string {
   return typeof credential === 'string' ? digestOfText(credential) : digestOfHeld(credential);
 }
 
-const digestOfHeld = oncePer(({ token }: { readonly token: string }) => digestOfText(token));
+const digestOfHeld = memoizeByReference(({ token }: { readonly token: string }) => digestOfText(token));
 
 function digestOfText(text: string): string {
   return hash('sha256', text, 'base64url');

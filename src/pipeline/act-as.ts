@@ -4,11 +4,11 @@
  * administrator of a tenant may impersonate every name as far as the tenant's rules are concerned.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
-import type { Account } from '../api/account.ts';
+
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
-import { ORIGINAL_USER_KEY, RESERVED_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { TenantName } from '../api/identity.ts';
-import { reservedPrefixOf } from '../api/reserved-names.ts';
+import { ORIGINAL_USER_KEY, RESERVED_EXTRA_KEY, reservedPrefixOf } from '../api/reserved-names.ts';
+import type { Account } from '../api/upstream-request.ts';
 import type { AccessAttributes, AccessReviewer } from '../authorization/access-reviewer.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import { StatusError } from '../errors/status-error.ts';

@@ -3,7 +3,7 @@
  * decided on the way here (`authorization/explanations.ts`). The body holds a credential: it is read here and nowhere
  * else, and neither logged nor audited.
  */
-import type { ExplainedRequest, ExplanationRequest } from '../api/explanation-v1alpha1.ts';
+import type { ExplainedRequest, ExplanationRequest } from '../api/stonegate-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';

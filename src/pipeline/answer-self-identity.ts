@@ -2,7 +2,7 @@
  * Answers who the caller is: what Stonegate itself decided on the way of this very request, so the API server is not
  * asked. Any authenticated user may know it about themselves.
  */
-import type { SelfIdentity } from '../api/self-identity-v1alpha1.ts';
+import type { SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { timestamp } from '../lib/timestamp.ts';
 import type { Answer, Answerer } from './answerer.ts';
 import type { Scoped } from './request-state.ts';

@@ -4,9 +4,10 @@
  * user's own token is forwarded, since by name it could be another user.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
-import type { Account } from '../api/account.ts';
+
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
+import type { Account } from '../api/upstream-request.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';

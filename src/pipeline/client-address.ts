@@ -5,7 +5,7 @@
  */
 import ipaddr from 'ipaddr.js';
 import { type HeaderList, headerValues } from '../lib/header-list.ts';
-import { remembered } from '../lib/remembered.ts';
+import { memoize } from '../lib/memoize.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export type TrustedProxies = readonly [Address, number][];
@@ -53,7 +53,7 @@ interface Read {
 }
 
 /** A connection's peer is the same at each of its requests. */
-const read = remembered((text: string): Read | undefined => {
+const read = memoize((text: string): Read | undefined => {
   const unscoped = text.split('%', 1)[0] ?? '';
   if (!ipaddr.isValid(unscoped)) return undefined;
   const address = ipaddr.process(unscoped);

@@ -8,7 +8,7 @@
 import { withoutTokenSubprotocol } from '../authentication/credential.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type HeaderField, type HeaderList, headerTokens, headerValue } from '../lib/header-list.ts';
-import { remembered } from '../lib/remembered.ts';
+import { memoize } from '../lib/memoize.ts';
 
 const DROPPED: ReadonlySet<string> = new Set([
   // Framing and hop-by-hop: each hop makes its own.
@@ -88,7 +88,7 @@ export interface FieldRule {
 }
 
 /** A field's name is looked at several times on a request's way, and there are few names. */
-export const fieldRule = remembered((name: string): FieldRule => {
+export const fieldRule = memoize((name: string): FieldRule => {
   const canonical = canonicalName(name);
   const identity = isIdentityField(canonical);
   return {

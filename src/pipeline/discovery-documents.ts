@@ -5,7 +5,7 @@
  */
 import type { TenantName } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { bounded } from '../lib/bounded.ts';
+import { mapWithConcurrency } from '../lib/concurrency.ts';
 import type { DocumentCache } from '../lib/document-cache.ts';
 import { firstParameter } from '../lib/query.ts';
 import { isHealth } from '../tenancy/discovery-paths.ts';
@@ -154,7 +154,7 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     const doubtful = groups
       .filter(({ name }) => definitions.has(name))
       .flatMap(({ name, versions }) => versions.map(({ version }) => ({ group: name, version })));
-    const found = await bounded(doubtful, PROBES, async (one) =>
+    const found = await mapWithConcurrency(doubtful, PROBES, async (one) =>
       (await hasVersion(tenant, one, signal)) ? [nameOf(one)] : [],
     );
     const known = new Set(found.flat());

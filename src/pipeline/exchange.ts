@@ -3,9 +3,9 @@
  * upgrade. Implemented in `server/`.
  */
 import type { Duplex, Readable } from 'node:stream';
-import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
+import type { Cancellation } from '../lib/cancellation.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import type { Leaving } from '../lib/leaving.ts';
 
 export interface Exchange {
   readonly method: string;
@@ -25,7 +25,7 @@ export interface Exchange {
   /** Aborted when the client is gone before the answer is complete. */
   readonly signal: AbortSignal;
   /** The same, cheaper to listen to; present where the listener has it. */
-  readonly leaving?: Leaving;
+  readonly cancellation?: Cancellation;
   /**
    * Aborted when the server is about to stop: an answer that has no end of its own (a watch, a followed log) is
    * to be ended now, in good order. Others simply finish.

@@ -3,7 +3,7 @@
  * mistaken a question for a request.
  */
 import { PassThrough, Readable } from 'node:stream';
-import type { ExplanationRequest } from '../api/explanation-v1alpha1.ts';
+import type { ExplanationRequest } from '../api/stonegate-v1alpha1.ts';
 import type { Exchange, ResponseWriter } from './exchange.ts';
 
 /** From where the explanation is asked for. */

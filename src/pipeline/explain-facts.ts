@@ -2,9 +2,10 @@
  * What was found out on the way, as data: who it is, and what would be sent. Header values are shown of the identity and
  * of what Stonegate writes itself, since any other may hold a secret.
  */
-import type { Explanation } from '../api/explanation-v1alpha1.ts';
+
 import type { Identity } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
+import type { Explanation } from '../api/stonegate-v1alpha1.ts';
 import { timestamp } from '../lib/timestamp.ts';
 import { goesAsPerson } from './explain-delivery.ts';
 import type { RequestRecord } from './request-observer.ts';

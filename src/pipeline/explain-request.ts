@@ -4,7 +4,7 @@
  * stages ask (Keystone, an issuer, an access review) they ask here too, and it counts against the tenant's limit as any
  * request does.
  */
-import type { Explanation, ExplanationRequest } from '../api/explanation-v1alpha1.ts';
+import type { Explanation, ExplanationRequest } from '../api/stonegate-v1alpha1.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { redact } from '../lib/redact.ts';
 import { askRBAC } from './explain-access.ts';

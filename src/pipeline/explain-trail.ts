@@ -8,7 +8,7 @@ import {
   type Refusal,
   STAGES,
   type StageName,
-} from '../api/explanation-v1alpha1.ts';
+} from '../api/stonegate-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { toStatus } from '../errors/to-status.ts';
 

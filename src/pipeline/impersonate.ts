@@ -7,7 +7,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import { fieldRule } from './client-headers.ts';
 
 /** What a header line costs beside its name and value: colon, blank, CR, LF. */
@@ -26,7 +26,7 @@ export function impersonationHeaders(user: UserInfo): HeaderField[] {
 }
 
 /** A person's identity looks the same on each of their requests. */
-const identityHeaders = oncePer(impersonationHeaders);
+const identityHeaders = memoizeByReference(impersonationHeaders);
 
 function sizeOf(headers: HeaderList): number {
   let size = 0;
@@ -109,7 +109,7 @@ export function assertOnlyIdentity(headers: HeaderList, identity: HeaderList): v
 }
 
 /** Of a person's fields, which do not change: whether all of them impersonate, and one user. */
-const namesOneUser = oncePer((identity: HeaderList): boolean => {
+const namesOneUser = memoizeByReference((identity: HeaderList): boolean => {
   const rules = identity.map(([name]) => fieldRule(name));
   const users = identity.filter((_, at) => rules[at]?.canonical === 'impersonate-user');
   return rules.every(({ impersonates }) => impersonates) && users.length === 1 && users[0]?.[1] !== '';

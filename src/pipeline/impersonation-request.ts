@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 import type { Extra } from '../api/authentication-v1.ts';
-import { EXTRA_KEY } from '../api/extra-keys.ts';
+import { EXTRA_KEY } from '../api/reserved-names.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 

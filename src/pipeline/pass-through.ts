@@ -4,7 +4,7 @@
  * carry nothing else that says who it is, and this is looked at once more right before it is sent.
  */
 import type { Identity } from '../api/identity.ts';
-import type { Sender } from '../api/sender.ts';
+import type { Sender } from '../api/upstream-request.ts';
 import type { Credential } from '../authentication/credential.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';

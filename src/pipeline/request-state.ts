@@ -6,7 +6,7 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
-import type { Sender } from '../api/sender.ts';
+import type { Sender } from '../api/upstream-request.ts';
 import type { Credential } from '../authentication/credential.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { OwnAPIRoute } from '../tenancy/own-api.ts';

@@ -9,7 +9,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { type StatusAnswer, toStatus } from '../errors/to-status.ts';
 import type { OpenStream } from '../flowcontrol/open-stream.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
-import type { Stay, Usage } from '../lib/usage.ts';
+import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
 import { discoveryChange } from '../tenancy/discovery-change.ts';
 import { isFilteredWatch } from './accepted-types.ts';
 import type { Answer, Answerer } from './answerer.ts';
@@ -43,7 +43,7 @@ export interface Pipeline extends Stages {
   readonly forwarder: Forwarder;
   readonly tunneller: Tunneller;
   /** Requests not yet handed to the API server; the others at most make a cache forget a token, which may have ended by then. */
-  readonly undecided: Usage;
+  readonly undecided: InFlightCounter;
   /** Of the process: it outlives a reload. */
   readonly streams: StreamRegistry;
   /** Called when a request has changed a tenant's discovery; every tenant's if it is undefined. */
@@ -86,7 +86,7 @@ export async function serveRequest(exchange: Exchange, pipeline: Pipeline): Prom
       pipeline.upstreamRights.refused();
     record.outcome = refuse(error, received, pipeline);
   } finally {
-    undecided.leave();
+    undecided.release();
     if (stream !== undefined) closeStream(stream, record, pipeline);
   }
   pipeline.observer.responseComplete(record);
@@ -100,7 +100,7 @@ function deliver(
   outgoing: Outgoing,
   record: RequestRecord,
   pipeline: Pipeline,
-  undecided: Stay,
+  undecided: InFlight,
   stream: OpenStream | undefined,
 ): Promise<RelayResult> {
   const answer = firstAnswer(outgoing, pipeline.answerers);
@@ -115,7 +115,7 @@ async function sendInspected(
   outgoing: Outgoing,
   record: RequestRecord,
   pipeline: Pipeline,
-  undecided: Stay,
+  undecided: InFlight,
   stream: OpenStream | undefined,
 ): Promise<RelayResult> {
   const inspected = await inspection;
@@ -131,7 +131,7 @@ function send(
   outgoing: Outgoing,
   record: RequestRecord,
   pipeline: Pipeline,
-  undecided: Stay,
+  undecided: InFlight,
   stream: OpenStream | undefined,
   inspected?: Inspected,
 ): Promise<RelayResult> {
@@ -159,7 +159,7 @@ function send(
     exchange.upgrade === undefined
       ? pipeline.forwarder.forward(request, exchange, hooks)
       : pipeline.tunneller.tunnel(request, exchange, exchange.upgrade, hooks);
-  undecided.leave();
+  undecided.release();
   return result;
 }
 

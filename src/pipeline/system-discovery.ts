@@ -3,7 +3,7 @@
  * definitions and its own discovery documents. If the list cannot be read, discovery stays as the API server gives it:
  * one group too many is a warning of kubectl's, and a 503 would stop every command.
  */
-import { STONEGATE_ACCOUNT } from '../api/account.ts';
+import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { DocumentCache } from '../lib/document-cache.ts';
 import type { Logger } from '../lib/logger.ts';

@@ -3,7 +3,7 @@
  * impersonate: the API server refuses a whole request for one such key. Implemented in `clients/upstream-rights.ts`.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 
 export interface UpstreamRights {
   /** The optional extra keys that are omitted; another object after each change. */
@@ -14,8 +14,8 @@ export interface UpstreamRights {
   refused(): void;
 }
 
-const withoutKeys = oncePer((withheld: ReadonlySet<string>) =>
-  oncePer((user: UserInfo): UserInfo => {
+const withoutKeys = memoizeByReference((withheld: ReadonlySet<string>) =>
+  memoizeByReference((user: UserInfo): UserInfo => {
     const kept = Object.entries(user.extra).filter(([key]) => !withheld.has(key));
     return kept.length === Object.keys(user.extra).length
       ? user

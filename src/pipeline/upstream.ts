@@ -2,11 +2,10 @@
  * The ports to the API server. Implemented in `upstream/`.
  */
 
-import type { Account } from '../api/account.ts';
-import type { Sender } from '../api/sender.ts';
+import type { Account, Sender } from '../api/upstream-request.ts';
 import type { StatusError } from '../errors/status-error.ts';
+import type { Cancellation } from '../lib/cancellation.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import type { Leaving } from '../lib/leaving.ts';
 import type { Exchange, Upgrade } from './exchange.ts';
 
 export interface UpstreamRequest {
@@ -34,7 +33,7 @@ export interface UpstreamRequest {
   readonly body?: Buffer;
 }
 
-export interface StreamEnding extends Leaving {
+export interface StreamEnding extends Cancellation {
   /** Whether the response is finished then. Otherwise it is broken off, so that the client sees an error. */
   readonly clean: boolean;
   /** Thrown if the response has not begun. */

@@ -1,35 +1,34 @@
 /**
- * Who somebody is, as their page tells it: the facts of the session, and what the Kubernetes API makes of them now. It
- * is what the API itself would answer them (`selfidentity`), with the names they know themselves by.
+ * What the account page shows of a user: the facts of the session, and the tenant, user name and groups that the current
+ * configuration derives from them, as in the API's own `selfidentity` response.
  */
 
-import type { SelfIdentity } from '../api/self-identity-v1alpha1.ts';
+import type { SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { selfIdentityOf } from '../pipeline/answer-self-identity.ts';
-import type { IdentitySource } from './ports.ts';
-import type { ProjectName, Session } from './session.ts';
+import type { IdentitySource, ProjectName, Session } from './ports.ts';
 
 export interface Account {
-  /** As they know themselves. */
+  /** The user's name in Keystone or at the issuer. */
   readonly name: string;
   /** The domain of a Keystone user. */
   readonly domain: string | undefined;
-  /** The issuer they signed in with; undefined for Keystone. */
+  /** Undefined for Keystone. */
   readonly issuer: string | undefined;
   readonly tenant: string;
-  /** As the API server knows them. */
+  /** As the API server knows the user. */
   readonly username: string;
   readonly groups: readonly string[];
-  /** What they signed in to. */
+  /** The scope of the user's token. */
   readonly project: ProjectName | undefined;
   /** On that project. */
   readonly roles: readonly string[];
-  /** Others they may sign in to. */
+  /** Other projects that the user may sign in to. */
   readonly otherProjects: readonly ProjectName[];
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
-/** @throws StatusError where the identity is nobody here (any more) */
+/** @throws StatusError if the identity has no tenant or user name in the current configuration */
 export function accountOf(session: Session, { describe }: Pick<IdentitySource, 'describe'>): Account {
   const { identity, issuer, projects, expiresAt } = session;
   const { subject } = identity;
@@ -49,14 +48,14 @@ export function accountOf(session: Session, { describe }: Pick<IdentitySource, '
   };
 }
 
-/** As they know themselves. */
+/** The user's name in Keystone or at the issuer. */
 export function ownName({ identity: { subject } }: Session): string {
   switch (subject.kind) {
     case 'keystone':
       return subject.userName;
     case 'claim':
       return subject.name;
-    // Nobody signs in as these; the portal has no way to.
+    // The portal offers no sign-in for these.
     case 'upstream':
       return subject.user.username;
     case 'anonymous':

@@ -1,5 +1,5 @@
 /**
- * Everything the portal's parts share; built once for a configuration.
+ * What the portal is created with, and what its handlers get.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -9,26 +9,26 @@ import type { FormTokens } from './csrf.ts';
 import type { ClusterFacts } from './kubeconfig.ts';
 import type { IdentitySource, PasswordLogin, Provider, Sealer, SessionStore, SignInLimit } from './ports.ts';
 
-export interface KeystoneWay {
+export interface KeystoneSignIn {
   readonly displayName: string;
-  /** What stands in the field at first. */
+  /** Prefills the field of the form. */
   readonly defaultDomain: string | undefined;
   readonly login: PasswordLogin;
 }
 
 export interface PortalOptions {
-  /** Where browsers reach it, such as `https://login.example.com`. */
+  /** The URL that browsers use, such as `https://login.example.com`. */
   readonly publicURL: string;
   readonly trustedProxies: TrustedProxies;
   readonly cluster: ClusterFacts;
   readonly providers: readonly Provider[];
-  /** Undefined where nobody signs in with a password. */
-  readonly keystone: KeystoneWay | undefined;
+  /** Undefined if users cannot sign in with a password. */
+  readonly keystone: KeystoneSignIn | undefined;
   readonly identities: IdentitySource;
   readonly sessions: SessionStore;
   readonly limit: SignInLimit;
   readonly sealer: Sealer;
-  /** How long a session lasts at most, in milliseconds. */
+  /** The longest life of a session, in milliseconds. */
   readonly sessionLifetime: number;
   readonly clock: Clock;
   readonly random: Random;

@@ -1,19 +1,31 @@
 /**
- * The portal's cookies. The prefix makes browsers refuse them from any other host, without TLS, and for a part of the
- * site only. `Lax`, since a browser comes back from an issuer by a link from another site; forms are protected by
- * tokens of their own (`csrf.ts`). RFC 6265; draft-ietf-httpbis-rfc6265bis §4.1.3.2.
+ * The portal's cookies and the IDs in them. Browsers accept the prefix `__Host-` only from this host, over TLS and for the
+ * whole site. `Lax`, because a browser comes back from an issuer by a cross-site link; forms have tokens (`csrf.ts`).
+ * RFC 6265; draft-ietf-httpbis-rfc6265bis §4.1.3.2.
  */
 import { type HeaderField, type HeaderList, headerValues } from '../lib/header-list.ts';
 
 export const SESSION_COOKIE = '__Host-stonegate';
-/** Tells browsers apart that have not signed in yet. */
+/** Identifies a browser before sign-in. */
 export const VISIT_COOKIE = '__Host-stonegate-visit';
-/** A sign-in that has been sent to its issuer. */
+/** The sealed authorization request that the browser was sent to an issuer with. */
 export const OIDC_COOKIE = '__Host-stonegate-oidc';
 
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax';
+const ID_BYTES = 32;
+const ID = /^[A-Za-z0-9_-]{43}$/;
 
-/** @returns undefined where the cookie is absent, or there are several: one of them is somebody else's */
+/** An ID of 256 random bits for a session or a visit. */
+export function newID(random: { bytes(size: number): Buffer }): string {
+  return random.bytes(ID_BYTES).toString('base64url');
+}
+
+/** Whether a value from outside has the form of an ID. */
+export function isID(text: string | undefined): text is string {
+  return text !== undefined && ID.test(text);
+}
+
+/** @returns undefined if the cookie is absent or sent more than once: one of them would be an attacker's */
 export function cookieOf(headers: HeaderList, name: string): string | undefined {
   const values = headerValues(headers, 'cookie')
     .flatMap((field) => field.split(';'))
@@ -23,7 +35,11 @@ export function cookieOf(headers: HeaderList, name: string): string | undefined 
   return values.length === 1 ? values[0] : undefined;
 }
 
-/** @param value of `[A-Za-z0-9_.-]` alone. It ends with the browser; what it stands for may end sooner. */
+/**
+ * A session cookie: the browser deletes it when it ends.
+ *
+ * @param value only `[A-Za-z0-9_.-]`
+ */
 export function setCookie(name: string, value: string): HeaderField {
   return ['Set-Cookie', `${name}=${value}; ${ATTRIBUTES}`];
 }

@@ -1,19 +1,18 @@
 /**
- * Forms only count from our own pages, in the browser they were sent to. Each form carries a token that is bound to
- * the session (before there is one, to the visit), to what the form does, and to an end of its own; and the browser
- * must say that the form came from here.
+ * Protection against cross-site request forgery. Each form has an HMAC token that is bound to the session (to the visit
+ * before sign-in), the form's action and an expiry; and the browser must state that the form came from the portal.
  * OWASP CSRF Prevention Cheat Sheet (HMAC-based tokens); Fetch Metadata; RFC 6454 §7.
  */
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderList, headerValues } from '../lib/header-list.ts';
 import type { Sealer } from './ports.ts';
 
-/** Milliseconds; much shorter than a session may last. */
+/** Milliseconds. */
 const LIFETIME = 3_600_000;
 
 export interface FormTokens {
   /**
-   * @param binding the session's or the visit's id
+   * @param binding the ID of the session or the visit
    * @param action the form's target
    */
   issue(binding: string, action: string): string;
@@ -27,16 +26,16 @@ export function createFormTokens({
   readonly sealer: Sealer;
   readonly clock: Clock;
 }): FormTokens {
-  const partsOf = (binding: string, action: string, end: string) => ['form', binding, action, end];
+  const macInput = (binding: string, action: string, expiry: string) => ['form', binding, action, expiry];
   return {
     issue(binding, action) {
-      const end = String(clock.now() + LIFETIME);
-      return `${end}.${sealer.mac(partsOf(binding, action, end))}`;
+      const expiry = String(clock.now() + LIFETIME);
+      return `${expiry}.${sealer.mac(macInput(binding, action, expiry))}`;
     },
     verify(token, binding, action) {
-      const [, end, mac] = /^(\d{1,16})\.([\w-]{1,128})$/.exec(token ?? '') ?? [];
-      if (end === undefined || mac === undefined || binding === undefined) return false;
-      return sealer.verify(mac, partsOf(binding, action, end)) && clock.now() < Number(end);
+      const [, expiry, mac] = /^(\d{1,16})\.([\w-]{1,128})$/.exec(token ?? '') ?? [];
+      if (expiry === undefined || mac === undefined || binding === undefined) return false;
+      return sealer.verify(mac, macInput(binding, action, expiry)) && clock.now() < Number(expiry);
     },
   };
 }

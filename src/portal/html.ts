@@ -1,6 +1,6 @@
 /**
- * The one way to HTML: a template in which everything that is put in is escaped, for text and for quoted attributes
- * alike. What is already HTML can only come from this template.
+ * The only way to make HTML: a template that escapes every value for text and quoted attributes. Only its own results
+ * count as HTML.
  * https://html.spec.whatwg.org/multipage/syntax.html#syntax-charref
  */
 
@@ -11,7 +11,7 @@ export interface Html {
   readonly text: string;
 }
 
-/** `undefined` and `false` are nothing, so that parts can be left out by `condition && html…`. */
+/** `undefined` and `false` render as nothing, for `condition && html…`. */
 export type Content = Html | string | number | undefined | false | readonly Content[];
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -22,13 +22,13 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Attribute values must stand in quotes; scripts and styles must not hold values at all. */
+/** Attribute values must be quoted; values must not be put into scripts or styles. */
 export function html(literals: TemplateStringsArray, ...values: readonly Content[]): Html {
   const text = literals.reduce((made, literal, index) => `${made}${textOf(values[index - 1])}${literal}`);
   return { [brand]: true, text };
 }
 
-/** Our own constant, such as a style sheet; never anything from outside. */
+/** Only for constants of this program, such as the style sheet. */
 export function constant(text: string): Html {
   return { [brand]: true, text };
 }

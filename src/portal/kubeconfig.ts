@@ -1,41 +1,43 @@
 /**
- * The kubeconfig people download, and the same as commands for the one they have. Both name `stonegate login` as the
- * way to a credential and hold none, so that they can lie about. Cluster, user and contexts have names of their own,
- * letters, digits and dashes alone: `kubectl config set` takes a dot for the end of a name.
+ * The kubeconfig that users download, and the same as `kubectl config` commands. Both name `stonegate login` as the exec
+ * plugin and contain no secret. Names have only letters, digits and dashes: `kubectl config set` splits at dots.
  * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/; …/client-authentication.v1/
  */
 
 import { stringify } from 'yaml';
 import type { Account } from './account.ts';
-import type { Provider } from './ports.ts';
-import type { ProjectName } from './session.ts';
+import type { ProjectName, Provider } from './ports.ts';
 
 const EXEC_API = 'client.authentication.k8s.io/v1';
-/** `v1` demands an interactive mode, which `kubectl config` cannot set before 1.33. */
-const EXEC_API_OF_COMMANDS = 'client.authentication.k8s.io/v1beta1';
+/** `v1` requires `interactiveMode`, which `kubectl config` cannot set before 1.33. */
+const COMMANDS_EXEC_API = 'client.authentication.k8s.io/v1beta1';
 const INSTALL_HINT = 'stonegate is needed to sign in: put it on your PATH';
-/** What a kubeconfig can hold and still be read. */
+/** Keeps the kubeconfig readable. */
 const MAX_CONTEXTS = 50;
 
 export interface ClusterFacts {
   /** A DNS label. */
   readonly name: string;
   readonly server: string;
-  /** PEM; undefined where the system's authorities are enough. */
+  /** PEM; undefined if clients trust the certificate by the system's CAs. */
   readonly ca: string | undefined;
-  /** Of Keystone, as people's machines reach it. */
+  /** The URL of Keystone that users reach. */
   readonly keystoneURL: string | undefined;
 }
 
-/** One way to the cluster: a user and a context of the same name. */
-export interface Access {
+/** A user of the kubeconfig; its context has the same name. */
+export interface KubeconfigUser {
   readonly name: string;
-  /** For `stonegate`. */
+  /** Arguments of the exec plugin `stonegate`. */
   readonly args: readonly string[];
 }
 
-/** The first is the one that is used when nothing else is said. */
-export function accessOf(account: Account, cluster: ClusterFacts, provider: Provider | undefined): Access[] {
+/** The first is the user of the current context. */
+export function kubeconfigUsers(
+  account: Account,
+  cluster: ClusterFacts,
+  provider: Provider | undefined,
+): KubeconfigUser[] {
   if (account.issuer !== undefined) {
     const args = [
       'login',
@@ -47,20 +49,20 @@ export function accessOf(account: Account, cluster: ClusterFacts, provider: Prov
     ];
     return [{ name: nameOf(cluster.name, account.tenant), args }];
   }
-  const here = account.project === undefined ? [] : [account.project];
-  const projects = [...here, ...account.otherProjects].slice(0, MAX_CONTEXTS);
-  if (projects.length === 0) return [keystoneAccess(nameOf(cluster.name, account.tenant), account, cluster)];
+  const own = account.project === undefined ? [] : [account.project];
+  const projects = [...own, ...account.otherProjects].slice(0, MAX_CONTEXTS);
+  if (projects.length === 0) return [keystoneUser(nameOf(cluster.name, account.tenant), account, cluster)];
   const taken = new Set<string>();
   return projects.map((project) => {
     const plain = nameOf(cluster.name, project.name);
     const name = taken.has(plain) ? nameOf(plain, project.id) : plain;
     taken.add(name);
-    return keystoneAccess(name, account, cluster, project);
+    return keystoneUser(name, account, cluster, project);
   });
 }
 
-/** As YAML. */
-export function kubeconfigOf(cluster: ClusterFacts, access: readonly Access[]): string {
+/** @returns YAML */
+export function kubeconfigOf(cluster: ClusterFacts, users: readonly KubeconfigUser[]): string {
   const { name, server, ca } = cluster;
   return stringify(
     {
@@ -72,30 +74,30 @@ export function kubeconfigOf(cluster: ClusterFacts, access: readonly Access[]): 
           cluster: { server, ...(ca === undefined ? {} : { 'certificate-authority-data': base64(ca) }) },
         },
       ],
-      users: access.map((each) => ({
-        name: each.name,
+      users: users.map(({ name, args }) => ({
+        name,
         user: {
           exec: {
             apiVersion: EXEC_API,
             command: 'stonegate',
-            args: each.args,
+            args,
             interactiveMode: 'IfAvailable',
             provideClusterInfo: false,
             installHint: INSTALL_HINT,
           },
         },
       })),
-      contexts: access.map((each) => ({ name: each.name, context: { cluster: name, user: each.name } })),
-      'current-context': access[0]?.name ?? '',
+      contexts: users.map((user) => ({ name: user.name, context: { cluster: name, user: user.name } })),
+      'current-context': users[0]?.name ?? '',
     },
-    // kubectl reads YAML 1.1, to which a name such as `on` is a boolean.
+    // kubectl reads YAML 1.1, in which a name such as `on` is a boolean.
     { lineWidth: 0, compat: 'yaml-1.1' },
   );
 }
 
-/** A shell command each, for the first access. */
-export function kubectlCommands(cluster: ClusterFacts, [access]: readonly Access[]): string[] {
-  if (access === undefined) return [];
+/** Shell commands that set up the first user. */
+export function kubectlCommands(cluster: ClusterFacts, [user]: readonly KubeconfigUser[]): string[] {
+  if (user === undefined) return [];
   const { name, server, ca } = cluster;
   const config = (...args: readonly string[]) => ['kubectl', 'config', ...args].map(shellWord).join(' ');
   return [
@@ -103,37 +105,37 @@ export function kubectlCommands(cluster: ClusterFacts, [access]: readonly Access
     ...(ca === undefined ? [] : [config('set', `clusters.${name}.certificate-authority-data`, base64(ca))]),
     config(
       'set-credentials',
-      access.name,
-      `--exec-api-version=${EXEC_API_OF_COMMANDS}`,
+      user.name,
+      `--exec-api-version=${COMMANDS_EXEC_API}`,
       '--exec-command=stonegate',
-      ...access.args.map((arg) => `--exec-arg=${arg}`),
+      ...user.args.map((arg) => `--exec-arg=${arg}`),
     ),
-    config('set-context', access.name, `--cluster=${name}`, `--user=${access.name}`),
-    config('use-context', access.name),
+    config('set-context', user.name, `--cluster=${name}`, `--user=${user.name}`),
+    config('use-context', user.name),
   ];
 }
 
-/** As flags, since those count more than what an `openrc` file has left in somebody's environment. */
-function keystoneAccess(
+/** Flags, because they take precedence over the environment variables of an `openrc` file. */
+function keystoneUser(
   name: string,
   account: Account,
   cluster: ClusterFacts,
   project?: ProjectName,
-): Access {
-  const words: Record<string, string> = {
+): KubeconfigUser {
+  const values: Record<string, string> = {
     'auth-url': cluster.keystoneURL ?? '',
     username: account.name,
     'user-domain-name': account.domain ?? '',
     ...(project !== undefined && { 'project-id': project.id }),
   };
-  const flags = Object.entries(words).map(([word, value]) => `--os-${word}=${value}`);
+  const flags = Object.entries(values).map(([flag, value]) => `--os-${flag}=${value}`);
   return { name, args: ['login', '--keystone', ...flags] };
 }
 
-/** Those that `stonegate login` does not ask for by itself. */
+/** The scopes that `stonegate login` does not request by default. */
 function extraScopes(provider: Provider | undefined): readonly string[] {
-  const usual = ['openid', 'profile', 'email'];
-  return (provider?.scopes ?? []).filter((scope) => !usual.includes(scope));
+  const defaults = ['openid', 'profile', 'email'];
+  return (provider?.scopes ?? []).filter((scope) => !defaults.includes(scope));
 }
 
 function redirectURI(provider: Provider | undefined): string[] {
@@ -153,7 +155,7 @@ function base64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-/** A word of a POSIX shell: in single quotes unless it is harmless. */
+/** Quotes a word for a POSIX shell if needed. */
 function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,25 +1,22 @@
 /**
- * The portal: a few pages under an origin of its own, from which people get a working kubectl. A closed list of paths;
- * whatever is thrown becomes a page. It is reached under its own host name only: under the API's, a browser would send
- * its cookies to pages that tenants serve.
+ * The portal: pages on which users sign in and set up kubectl. It has a closed list of paths, and every error becomes a
+ * page. It requires a host name of its own: under the API's, a browser would send its cookies to pages that tenants serve.
  */
 import { StatusError } from '../errors/status-error.ts';
 import { headerValues } from '../lib/header-list.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { showAccount, showKubeconfig, signOut } from './account-handlers.ts';
-import { type Answer, page, send } from './answer.ts';
-import { callbackOf } from './callback.ts';
+import { ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';
 import { createFormTokens } from './csrf.ts';
-import { ICON } from './icon.ts';
-import { finishOIDC, startOIDC } from './oidc-handlers.ts';
-import { problemPage } from './pages/problem-page.ts';
+import { callbackPath, finishOIDC, startOIDC } from './oidc-handlers.ts';
 import type { Provider } from './ports.ts';
-import { methodNotAllowed, misdirected, notFound, PortalProblem, problemOf } from './problem.ts';
+import { methodNotAllowed, misdirected, notFound, PortalProblem, problemOf, problemPage } from './problem.ts';
 import { type PortalRequest, readRequest } from './request.ts';
+import { type PortalResponse, page, send } from './response.ts';
 import { showSignIn, signInWithPassword } from './sign-in-handlers.ts';
 
-type Handler = (request: PortalRequest, context: PortalContext) => Answer | Promise<Answer>;
+type Handler = (request: PortalRequest, context: PortalContext) => PortalResponse | Promise<PortalResponse>;
 
 type Route = Readonly<Partial<Record<'GET' | 'POST', Handler>>>;
 type Routes = ReadonlyMap<string, Route>;
@@ -34,28 +31,28 @@ const ROUTES: Routes = new Map([
   ['/icon.svg', { GET: showIcon }],
 ]);
 
-/** @returns what serves one request to its end, and never throws */
+/** @returns a function that serves one request and never rejects */
 export function createPortal(options: PortalOptions): (exchange: Exchange) => Promise<void> {
   const { sealer, clock, publicURL, providers } = options;
-  const routes: Routes = new Map([...ROUTES, ...callbacks(providers)]);
+  const routes: Routes = new Map([...ROUTES, ...callbackRoutes(providers)]);
   const context: PortalContext = {
     ...options,
     origin: new URL(publicURL).origin,
     formTokens: createFormTokens({ sealer, clock }),
   };
   return async (exchange) => {
-    send(exchange, await answer(exchange, context, routes));
+    send(exchange, await respond(exchange, context, routes));
   };
 }
 
-function callbacks(providers: readonly Provider[]): [string, Route][] {
+function callbackRoutes(providers: readonly Provider[]): [string, Route][] {
   return providers.map((provider) => [
-    callbackOf(provider),
+    callbackPath(provider),
     { GET: (request, context) => finishOIDC(provider, request, context) },
   ]);
 }
 
-async function answer(exchange: Exchange, context: PortalContext, routes: Routes): Promise<Answer> {
+async function respond(exchange: Exchange, context: PortalContext, routes: Routes): Promise<PortalResponse> {
   try {
     requireOwnHost(exchange, context);
     const request = readRequest(exchange, context.trustedProxies);
@@ -79,7 +76,7 @@ function handlerOf({ path, method }: PortalRequest, routes: Routes): Handler {
   return handler;
 }
 
-function refuse(error: unknown, { random, logger, cluster }: PortalContext): Answer {
+function refuse(error: unknown, { random, logger, cluster }: PortalContext): PortalResponse {
   const id = random.uuid();
   if (error instanceof StatusError) {
     logger.info({ id, code: error.code, cause: error.cause }, `portal: ${error.message}`);
@@ -90,6 +87,6 @@ function refuse(error: unknown, { random, logger, cluster }: PortalContext): Ans
   return page(problem.status, problemPage(problem, cluster.server), problem.headers);
 }
 
-function showIcon(): Answer {
+function showIcon(): PortalResponse {
   return { status: 200, headers: [['Content-Type', 'image/svg+xml']], body: ICON };
 }

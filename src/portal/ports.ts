@@ -1,16 +1,34 @@
 /**
- * What the portal needs of the rest of the house. Each port is small and tells in its result what a person did wrong;
- * what is nobody's fault is thrown as a StatusError.
+ * The interfaces the portal needs from outside. A mistake of the user is a result; a failure of a backend is thrown as a
+ * StatusError.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
-import type { ProjectName, Session } from './session.ts';
+
+export interface ProjectName {
+  readonly id: string;
+  readonly name: string;
+}
+
+/**
+ * A user's session. It has no credential: an attacker who reads all sessions learns names and can act as no user. The
+ * Kubernetes identity is derived for each page, as the API does it.
+ */
+export interface Session {
+  readonly identity: Identity;
+  /** Undefined if the user signed in with Keystone. */
+  readonly issuer?: string;
+  /** Keystone projects that the user may sign in to. */
+  readonly projects: readonly ProjectName[];
+  /** Milliseconds since the epoch; never after the credential's own end. */
+  readonly expiresAt: number;
+}
 
 export interface PasswordSignIn {
   readonly user: string;
   readonly domain: string;
   readonly password: string;
-  /** Without it Keystone picks the user's default project, or none. */
+  /** Undefined: Keystone uses the user's default project, or none. */
   readonly project: string | undefined;
 }
 
@@ -23,45 +41,45 @@ export interface PasswordLogin {
   signIn(request: PasswordSignIn, signal: AbortSignal): Promise<PasswordResult>;
 }
 
-/** What is kept of a sign-in that has been sent to its issuer; secret. */
+/** The secrets of an authorization request: `state`, `nonce` and the PKCE code verifier. */
 export interface OIDCTransaction {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
 }
 
-/** `refused`: why, in the issuer's words; to be shown, never to be acted upon. */
+/** `refused` is the issuer's error text: it is shown to the user and decides nothing. */
 export type OIDCResult = { readonly idToken: string } | { readonly refused: string };
 
-/** An issuer's side of the authorization code flow. RFC 6749 §4.1; RFC 7636; OpenID Connect Core 1.0 §3.1. */
+/** The authorization code flow. RFC 6749 §4.1; RFC 7636; OpenID Connect Core 1.0 §3.1. */
 export interface OIDCLogin {
   /**
-   * @returns where the browser is to be sent
+   * @returns `location`: the URL of the authorization request
    * @throws StatusError IssuerUnavailable
    */
   begin(redirectURI: string): Promise<{ readonly location: string; readonly transaction: OIDCTransaction }>;
   /**
-   * @param callback the address the issuer sent the browser back to, with its query
-   * @throws StatusError IssuerUnavailable where it cannot be asked, or its answer cannot be used
+   * @param callback the redirect URI with the authorization response in its query
+   * @throws StatusError IssuerUnavailable if the issuer cannot be reached or its response cannot be used
    */
   finish(callback: URL, transaction: OIDCTransaction): Promise<OIDCResult>;
 }
 
-/** An issuer as the portal offers it. */
+/** An identity provider that users can sign in with. */
 export interface Provider {
-  /** A DNS label that no other has: its part of links and of the address it sends browsers back to. */
+  /** A unique DNS label: part of links and of the redirect URI. */
   readonly name: string;
   readonly displayName: string;
   readonly issuer: string;
-  /** The client that `stonegate login` uses. */
+  /** The client ID of `stonegate login`. */
   readonly kubectlClientID: string;
-  /** Where that comes back to, where it is not `stonegate login`'s usual address. */
+  /** The redirect URI of `stonegate login`, if it is not the default one. */
   readonly kubectlRedirectURI: string | undefined;
   readonly scopes: readonly string[];
   readonly login: OIDCLogin;
 }
 
-/** How the Kubernetes API knows somebody. */
+/** The tenant and user that the Kubernetes API derives from an identity. */
 export interface KubernetesIdentity {
   readonly tenant: TenantName;
   readonly user: UserInfo;
@@ -74,23 +92,23 @@ export interface IdentitySource {
     credential: { readonly kind: 'bearer' | 'x-auth-token'; readonly token: string },
     source: string,
   ): Promise<Identity>;
-  /** @throws StatusError where the identity is nobody here */
+  /** @throws StatusError if the identity has no tenant or no user name */
   describe(identity: Identity): KubernetesIdentity;
 }
 
 export interface SessionStore {
-  /** @returns false where it could not be kept */
+  /** @returns false if it could not be stored */
   save(id: string, session: Session, identity: KubernetesIdentity): Promise<boolean>;
   find(id: string): Promise<Session | undefined>;
-  /** @returns false where nobody knows whether it is gone */
+  /** @returns false if it may still exist */
   remove(id: string): Promise<boolean>;
 }
 
-/** Makes texts that only this Stonegate, in all its replicas, can have made. */
+/** Authenticated encryption and MACs with a key that all replicas share. */
 export interface Sealer {
   /** @returns base64url */
   seal(text: string, purpose: string): string;
-  /** @returns undefined for whatever was not sealed for this purpose */
+  /** @returns undefined if the text was not sealed for this purpose */
   open(sealed: string, purpose: string): string | undefined;
   /** @returns base64url */
   mac(parts: readonly string[]): string;
@@ -99,8 +117,8 @@ export interface Sealer {
 
 export interface SignInLimit {
   /**
-   * @param user whose password is tried; undefined where an issuer asks for it
-   * @returns whose bound is reached, if one is
+   * @param user whose password is tried; undefined for a sign-in with an issuer
+   * @returns the limit that is reached
    */
   admit(source: string, user: string | undefined): 'source' | 'user' | undefined;
 }

@@ -1,23 +1,25 @@
 /**
- * What can go wrong at the portal, as a page: what happened and what to do, in words. Refusals of the API's own parts
- * keep their words; what nobody foresaw is told by its number in the log alone.
+ * The portal's error pages: what happened and what the user can do. A refusal of the API is quoted; of an unexpected
+ * error the page shows only the ID of its log entry.
  */
 import { CODES } from '../errors/codes.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField } from '../lib/header-list.ts';
+import { type Html, html } from './html.ts';
+import { layout } from './pages/layout.ts';
 
 export interface Problem {
   readonly status: number;
   readonly title: string;
   readonly text: string;
-  /** Somebody else's words, to be set apart. */
+  /** Text of the issuer or the API, shown as a quotation. */
   readonly quote?: string;
-  /** Where to go from here. */
+  /** A link to continue with. */
   readonly action: { readonly label: string; readonly target: string };
   readonly headers?: readonly HeaderField[];
 }
 
-/** Thrown by what cannot go on; `problem` becomes the page. */
+/** Thrown by a handler; `problem` becomes the page. */
 export class PortalProblem extends Error {
   readonly problem: Problem;
 
@@ -43,7 +45,7 @@ export const notFound = (): PortalProblem =>
     action: START,
   });
 
-/** @param allowed the methods that are */
+/** @param allowed for the `Allow` field */
 export const methodNotAllowed = (allowed: readonly string[]): PortalProblem =>
   new PortalProblem({
     status: 405,
@@ -62,7 +64,7 @@ export const misdirected = (origin: string): PortalProblem =>
     action: { label: `Go to ${origin}`, target: `${origin}/` },
   });
 
-/** The form is too old, of another browser, or not ours. */
+/** The form is too old, or from another browser or another site. */
 export const staleForm = (): PortalProblem =>
   new PortalProblem({
     status: 403,
@@ -71,7 +73,7 @@ export const staleForm = (): PortalProblem =>
     action: { label: 'Start again', target: '/' },
   });
 
-/** The browser has come back from an issuer without having been sent there by us, or too late. */
+/** An authorization response without a pending authorization request in this browser. */
 export const unknownSignIn = (): PortalProblem =>
   new PortalProblem({
     status: 400,
@@ -80,16 +82,16 @@ export const unknownSignIn = (): PortalProblem =>
     action: SIGN_IN_AGAIN,
   });
 
-/** The answer to a sign-in has come to another address than it was asked for at. */
-export const misdirectedAnswer = (): PortalProblem =>
+/** An authorization response at another redirect URI than the request named. */
+export const misdirectedResponse = (): PortalProblem =>
   new PortalProblem({
     status: 400,
-    title: 'This answer belongs to another sign-in',
-    text: 'You were sent back from elsewhere than you were sent to. Nothing was done. If it happens again, tell the operators.',
+    title: 'This response belongs to another sign-in',
+    text: 'It came back at another address than the sign-in began with. Nothing was done. If it happens again, tell the operators.',
     action: SIGN_IN_AGAIN,
   });
 
-/** @param quote the issuer's words */
+/** @param quote the issuer's error text */
 export const refusedByProvider = (provider: string, quote: string): PortalProblem =>
   new PortalProblem({
     status: 403,
@@ -124,7 +126,7 @@ export const sessionNotEnded = (): PortalProblem =>
     action: SIGN_IN_AGAIN,
   });
 
-/** @param id under which the log has the rest */
+/** @param id of the log entry */
 export function problemOf(error: unknown, id: string): Problem {
   if (error instanceof PortalProblem) return error.problem;
   if (!(error instanceof StatusError)) {
@@ -136,12 +138,12 @@ export function problemOf(error: unknown, id: string): Problem {
     };
   }
   const { http } = CODES[error.code];
-  // Without a challenge in HTTP there is no 401 (RFC 9110 §15.5.2).
+  // A 401 requires a `WWW-Authenticate` challenge (RFC 9110 §15.5.2); a form has none.
   const status = http === 401 ? 403 : http;
-  return { status, ...wordsFor(http), quote: error.message, action: SIGN_IN_AGAIN };
+  return { status, ...textFor(http), quote: error.message, action: SIGN_IN_AGAIN };
 }
 
-function wordsFor(status: number): Pick<Problem, 'title' | 'text'> {
+function textFor(status: number): Pick<Problem, 'title' | 'text'> {
   switch (status) {
     case 401:
       return {
@@ -163,4 +165,18 @@ function wordsFor(status: number): Pick<Problem, 'title' | 'text'> {
     default:
       return { title: 'This did not work', text: 'The request could not be understood:' };
   }
+}
+
+export function problemPage({ title, text, quote, action }: Problem, server: string): Html {
+  return layout({
+    title,
+    narrow: true,
+    server,
+    main: html`<div class="card">
+<h1>${title}</h1>
+<p>${text}</p>
+${quote !== undefined && html`<blockquote>${quote}</blockquote>`}
+<p><a class="button stretch" href="${action.target}">${action.label}</a></p>
+</div>`,
+  });
 }

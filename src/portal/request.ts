@@ -1,6 +1,6 @@
 /**
- * A request to the portal: its target is read once, as text, and only compared with what the portal has. Form fields
- * are those of an HTML form (application/x-www-form-urlencoded), bounded in size and time.
+ * A request to the portal. Its target is read once, as text, and only compared with known paths; forms
+ * (application/x-www-form-urlencoded) are bounded in size and time.
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -8,8 +8,7 @@ import { headerValue } from '../lib/header-list.ts';
 import { clientAddresses, type TrustedProxies } from '../pipeline/client-address.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { readBody } from '../pipeline/read-body.ts';
-import { cookieOf, SESSION_COOKIE, VISIT_COOKIE } from './cookies.ts';
-import { isID } from './session.ts';
+import { cookieOf, isID, SESSION_COOKIE, VISIT_COOKIE } from './cookies.ts';
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 const FORM_BYTES = 16_384;
@@ -22,9 +21,25 @@ export interface PortalRequest {
   readonly query: URLSearchParams;
   /** The client's address. */
   readonly source: string;
-  /** As the browser says; whether there is such a session is another question. */
+  /** From the cookie; the session may not exist. */
   readonly sessionID: string | undefined;
   readonly visitID: string | undefined;
+}
+
+export const HOME = '/';
+/** The section on setting up kubectl, which other documents link to. */
+export const SET_UP = '/#kubectl';
+
+const REDIRECT_TARGETS: readonly string[] = [HOME, SET_UP];
+
+/**
+ * Where the browser goes after sign-in. The requested value is compared whole and never parsed, so that no spelling leads
+ * to another site (CWE-601).
+ *
+ * @param next decoded value of a link or a form
+ */
+export function redirectTarget(next: string | null | undefined): string {
+  return REDIRECT_TARGETS.find((target) => target === next) ?? HOME;
 }
 
 export function readRequest(exchange: Exchange, trusted: TrustedProxies): PortalRequest {

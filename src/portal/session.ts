@@ -1,35 +1,61 @@
 /**
- * What is remembered of somebody who has signed in: who the credential proved them to be, and no credential. Whoever
- * reads all sessions learns names, and can act as nobody. The Kubernetes identity is derived anew for each page, as the
- * API does it.
+ * Sessions of the portal. Every sign-in ends here: the credential passes the API's own authenticators and tenancy mode,
+ * and the session holds the identity that it proved, never the credential.
+ * CWE-384 (session fixation).
  */
-import type { Identity } from '../api/identity.ts';
 
-/** A project somebody may sign in to. */
-export interface ProjectName {
-  readonly id: string;
-  readonly name: string;
-}
+import type { PortalContext } from './context.ts';
+import { clearCookie, newID, OIDC_COOKIE, SESSION_COOKIE, setCookie, VISIT_COOKIE } from './cookies.ts';
+import type { ProjectName, Session } from './ports.ts';
+import { sessionNotKept } from './problem.ts';
+import { type PortalRequest, redirectTarget } from './request.ts';
+import { type PortalResponse, seeOther } from './response.ts';
 
-export interface Session {
-  readonly identity: Identity;
-  /** The issuer, for those who signed in with one; else it was Keystone. */
+export interface SignIn {
+  readonly credential: { readonly kind: 'bearer' | 'x-auth-token'; readonly token: string };
+  /** Undefined for Keystone. */
   readonly issuer?: string;
-  /** Keystone projects they may sign in to. */
   readonly projects: readonly ProjectName[];
-  /** Milliseconds since the epoch; never beyond the credential's own end. */
-  readonly expiresAt: number;
+  /** Requested redirect target, not validated yet. */
+  readonly next: string | null | undefined;
 }
 
-const ID_BYTES = 32;
-const ID = /^[A-Za-z0-9_-]{43}$/;
-
-/** An id that says nothing and cannot be guessed. */
-export function newID(random: { bytes(size: number): Buffer }): string {
-  return random.bytes(ID_BYTES).toString('base64url');
+/**
+ * Creates a session with a new ID. A session that the browser sent along is removed: an attacker may have planted it.
+ *
+ * @throws StatusError as the API would refuse the credential; PortalProblem if the session cannot be stored
+ */
+export async function beginSession(
+  { credential, issuer, projects, next }: SignIn,
+  { source, sessionID }: PortalRequest,
+  { identities, sessions, clock, random, logger, sessionLifetime }: PortalContext,
+): Promise<PortalResponse> {
+  const identity = await identities.authenticate(credential, source);
+  const described = identities.describe(identity);
+  const session: Session = {
+    identity,
+    ...(issuer === undefined ? {} : { issuer }),
+    projects,
+    expiresAt: Math.min(identity.expiresAt, clock.now() + sessionLifetime),
+  };
+  if (sessionID !== undefined) await sessions.remove(sessionID);
+  const id = newID(random);
+  if (!(await sessions.save(id, session, described))) throw sessionNotKept();
+  const { tenant, user } = described;
+  logger.info({ user: user.username, tenant, source, issuer }, 'signed in at the portal');
+  return seeOther(redirectTarget(next), [
+    setCookie(SESSION_COOKIE, id),
+    clearCookie(VISIT_COOKIE),
+    clearCookie(OIDC_COOKIE),
+  ]);
 }
 
-/** Whether a text from outside could be an id at all. */
-export function isID(text: string | undefined): text is string {
-  return text !== undefined && ID.test(text);
+/** The session of the request's cookie. Its end is checked here as well as in the store. */
+export async function currentSession(
+  { sessionID }: PortalRequest,
+  { sessions, clock }: PortalContext,
+): Promise<Session | undefined> {
+  if (sessionID === undefined) return undefined;
+  const session = await sessions.find(sessionID);
+  return session !== undefined && clock.now() < session.expiresAt ? session : undefined;
 }

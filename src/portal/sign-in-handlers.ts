@@ -1,25 +1,21 @@
 /**
- * The page to sign in at, and its form: user, password, domain and project go to Keystone, and nowhere else. Tries are
- * counted per source and per user before Keystone is asked. What was wrong is not told apart, since Keystone does not
- * either.
+ * The sign-in page and its form: user, password, domain and project are sent to Keystone only. Attempts are counted per
+ * source and per user before Keystone is called; like Keystone, the page does not tell which of the values was wrong.
  */
 import type { HeaderField } from '../lib/header-list.ts';
 import { ownName } from './account.ts';
-import { type Answer, page, seeOther } from './answer.ts';
-import { beginSession } from './begin-session.ts';
-import type { KeystoneWay, PortalContext } from './context.ts';
-import { setCookie, VISIT_COOKIE } from './cookies.ts';
+import type { KeystoneSignIn, PortalContext } from './context.ts';
+import { newID, setCookie, VISIT_COOKIE } from './cookies.ts';
 import { isFromOwnPage } from './csrf.ts';
-import { currentSession } from './current-session.ts';
 import { FIELDS, type Field, type SignInPage, signInPage } from './pages/sign-in-page.ts';
 import { notFound, staleForm } from './problem.ts';
-import { redirectTarget } from './redirect-target.ts';
-import { type PortalRequest, readForm } from './request.ts';
-import { newID } from './session.ts';
+import { type PortalRequest, readForm, redirectTarget } from './request.ts';
+import { type PortalResponse, page, seeOther } from './response.ts';
+import { beginSession, currentSession } from './session.ts';
 
 const KEYSTONE_ACTION = '/login/keystone';
 
-/** What the sign-in page may be asked to say: nothing from outside is shown. */
+/** Notices by their value in the query; no text from the query is shown. */
 const NOTICES: Readonly<Record<string, string>> = {
   'signed-out': 'You have signed out.',
   ended: 'Your session has ended. Sign in again.',
@@ -30,9 +26,9 @@ const MISSING: Readonly<Partial<Record<Field, string>>> = {
   password: 'Enter your password',
   domain: 'Enter the domain your user belongs to',
 };
-const TOO_LONG = 255;
+const MAX_LENGTH = 255;
 
-export async function showSignIn(request: PortalRequest, context: PortalContext): Promise<Answer> {
+export async function showSignIn(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
   const { query } = request;
   const session = await currentSession(request, context);
   const notice = query.get('notice') ?? '';
@@ -45,7 +41,10 @@ export async function showSignIn(request: PortalRequest, context: PortalContext)
   });
 }
 
-export async function signInWithPassword(request: PortalRequest, context: PortalContext): Promise<Answer> {
+export async function signInWithPassword(
+  request: PortalRequest,
+  context: PortalContext,
+): Promise<PortalResponse> {
   const { keystone, limit, origin, formTokens, clock, logger } = context;
   const { exchange, visitID, source } = request;
   if (keystone === undefined) throw notFound();
@@ -55,29 +54,32 @@ export async function signInWithPassword(request: PortalRequest, context: Portal
 
   const values = Object.fromEntries(FIELDS.map((name) => [name, form.get(name) ?? '']));
   const next = redirectTarget(form.get('next'));
-  const again = (status: number, mistakes: SignInPage['mistakes'], headers: readonly HeaderField[] = []) =>
-    showForm(status, request, context, { values, mistakes, next }, headers);
+  const showAgain = (
+    status: number,
+    mistakes: SignInPage['mistakes'],
+    headers: readonly HeaderField[] = [],
+  ) => showForm(status, request, context, { values, mistakes, next }, headers);
 
   const mistakes = mistakesIn(values);
-  if (Object.keys(mistakes).length > 0) return again(422, mistakes);
+  if (Object.keys(mistakes).length > 0) return showAgain(422, mistakes);
   const { user = '', domain = '', password = '', project = '' } = values;
-  const limited = limit.admit(source, JSON.stringify([domain, user].map(folded)));
+  const limited = limit.admit(source, JSON.stringify([domain, user].map(normalized)));
   if (limited !== undefined) {
     logger.warn({ source, limited }, 'portal: too many sign-ins tried');
-    return again(429, { form: tooMany(limited) }, [['Retry-After', '60']]);
+    return showAgain(429, { form: tooMany(limited) }, [['Retry-After', '60']]);
   }
-  const wish = { user, domain, password, project: project === '' ? undefined : project };
-  const result = await keystone.login.signIn(wish, exchange.signal);
+  const credentials = { user, domain, password, project: project === '' ? undefined : project };
+  const result = await keystone.login.signIn(credentials, exchange.signal);
   if ('refused' in result) {
     logger.info({ source, refused: result.refused }, 'portal: Keystone refused a password');
-    return again(403, mistakeOf(result.refused, keystone));
+    return showAgain(403, mistakeOf(result.refused, keystone));
   }
   const credential = { kind: 'x-auth-token', token: result.token } as const;
   return beginSession({ credential, projects: result.projects, next }, request, context);
 }
 
-/** Keystone's database takes `Alice `, `alice` and `álice` for one user: spellings are not to be tries of their own. */
-function folded(name: string): string {
+/** Keystone's database treats `Alice `, `alice` and `álice` as one user, so they count as one in the limit. */
+function normalized(name: string): string {
   return name.normalize('NFKD').replace(/\p{M}/gu, '').trim().toLowerCase();
 }
 
@@ -85,13 +87,16 @@ function mistakesIn(values: Readonly<Record<string, string>>): SignInPage['mista
   const mistakes: SignInPage['mistakes'] = {};
   for (const name of FIELDS) {
     const value = values[name] ?? '';
-    const mistake = value === '' ? MISSING[name] : value.length > TOO_LONG ? 'This is too long' : undefined;
+    const mistake = value === '' ? MISSING[name] : value.length > MAX_LENGTH ? 'This is too long' : undefined;
     if (mistake !== undefined) mistakes[name] = mistake;
   }
   return mistakes;
 }
 
-function mistakeOf(refused: 'wrong' | 'second-factor', { displayName }: KeystoneWay): SignInPage['mistakes'] {
+function mistakeOf(
+  refused: 'wrong' | 'second-factor',
+  { displayName }: KeystoneSignIn,
+): SignInPage['mistakes'] {
   return refused === 'wrong'
     ? { form: `${displayName} does not accept this. Check user name, password, domain and project.` }
     : {
@@ -112,7 +117,7 @@ function showForm(
   { cluster, providers, keystone, formTokens, random }: PortalContext,
   shown: Shown,
   headers: readonly HeaderField[] = [],
-): Answer {
+): PortalResponse {
   const visit = visitID ?? newID(random);
   const content = signInPage({
     ...shown,
@@ -127,8 +132,8 @@ function showForm(
   ]);
 }
 
-/** To the page to sign in at, for whoever has not. */
-export function toSignIn({ sessionID }: PortalRequest, next: string): Answer {
+/** Redirects a user without a session to the sign-in page. */
+export function toSignIn({ sessionID }: PortalRequest, next: string): PortalResponse {
   const query = new URLSearchParams({
     ...(next === '/' ? {} : { next }),
     ...(sessionID === undefined ? {} : { notice: 'ended' }),

@@ -2,29 +2,29 @@
  * Where one answer stands, whatever protocol carries it: still open, complete, or abandoned by its client.
  * Writers change it, the exchange shows it as signals, and a listener that stops tells it to come to an end.
  */
-import type { Leaving } from '../lib/leaving.ts';
-import { Place } from '../lib/ring.ts';
+import type { Cancellation } from '../lib/cancellation.ts';
+import { ListNode } from '../lib/linked-list.ts';
 
 /** The listener's answers that are not complete. */
 export class OpenAnswers {
-  readonly #ring = new Place();
+  readonly #list = new ListNode();
 
   add(answer: AnswerState): void {
-    answer.joinBefore(this.#ring);
+    answer.insertBefore(this.#list);
   }
 
   drain(): void {
-    for (const place of [...this.#ring.others()]) if (place instanceof AnswerState) place.drain();
+    for (const place of [...this.#list.others()]) if (place instanceof AnswerState) place.drain();
   }
 }
 
-export class AnswerState extends Place implements Leaving {
+export class AnswerState extends ListNode implements Cancellation {
   /** As a rule there is one. */
   #callback: (() => void) | undefined;
   #others: (() => void)[] | undefined;
   #gone: AbortController | undefined;
   #draining: AbortController | undefined;
-  #left = false;
+  #cancelled = false;
   #drained: boolean;
   #complete = false;
 
@@ -41,7 +41,7 @@ export class AnswerState extends Place implements Leaving {
   /** Aborted when the client leaves before the answer is complete. Made on demand, as `draining` is. */
   get signal(): AbortSignal {
     this.#gone ??= new AbortController();
-    if (this.#left) this.#gone.abort();
+    if (this.#cancelled) this.#gone.abort();
     return this.#gone.signal;
   }
 
@@ -53,18 +53,18 @@ export class AnswerState extends Place implements Leaving {
   }
 
   /** Whether the client left before the answer was complete. */
-  get left(): boolean {
-    return this.#left;
+  get cancelled(): boolean {
+    return this.#cancelled;
   }
 
-  onLeave(callback: () => void): void {
-    if (this.#left) return;
+  onCancel(callback: () => void): void {
+    if (this.#cancelled) return;
     if (this.#callback === undefined) this.#callback = callback;
     else if (this.#others === undefined) this.#others = [callback];
     else this.#others.push(callback);
   }
 
-  offLeave(callback: () => void): void {
+  offCancel(callback: () => void): void {
     if (this.#callback === callback) {
       this.#callback = undefined;
       return;
@@ -74,7 +74,7 @@ export class AnswerState extends Place implements Leaving {
   }
 
   get closed(): boolean {
-    return this.#complete || this.#left;
+    return this.#complete || this.#cancelled;
   }
 
   complete(): void {
@@ -83,8 +83,8 @@ export class AnswerState extends Place implements Leaving {
   }
 
   abandon(): void {
-    if (this.#complete || this.#left) return;
-    this.#left = true;
+    if (this.#complete || this.#cancelled) return;
+    this.#cancelled = true;
     this.unlink();
     this.#gone?.abort();
     const told = [this.#callback, ...(this.#others ?? [])];

@@ -4,7 +4,7 @@
  * RFC 5280 §4.1.2.6; https://nodejs.org/api/tls.html#certificate-object
  */
 import type { X509Certificate } from 'node:crypto';
-import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
 
 /** What Node calls an attribute whose value is no kind of text: there could be anything in it. */
 const UNREADABLE = '';

@@ -9,7 +9,7 @@ import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
-import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
 import type { Clock } from '../lib/clock.ts';
 import { runAt } from '../lib/deadline.ts';
 import type { Logger } from '../lib/logger.ts';

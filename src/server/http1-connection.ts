@@ -6,8 +6,8 @@
  */
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { ClientCertificate } from '../api/client-certificate.ts';
-import { Round } from '../lib/round.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
+import { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { IdleGuard, type Kept } from './idle-guard.ts';
 import type { ServeContext } from './serve-context.ts';
 import { type Guarded, StallGuard } from './stall-guard.ts';
@@ -43,18 +43,18 @@ export class Http1Connection implements Guarded, Kept {
   /** An answer has left while the rest of its request is still to come: there is none to give any more. */
   answeredEarly = false;
 
-  /** @param idleRound of all connections of the listener */
-  constructor(socket: Duplex, context: ServeContext, idleRound: Round) {
+  /** @param idleQueue of all connections of the listener */
+  constructor(socket: Duplex, context: ServeContext, idleQueue: TimeoutQueue) {
     const { certificateOf, clock, timeouts } = context;
     this.context = context;
     this.#socket = socket;
     this.clientCertificate = certificateOf(socket);
     this.peerAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
-    const round = new Round(clock, timeouts.stall);
-    this.guard = new StallGuard(round, this);
-    this.#idle = new IdleGuard(idleRound, this);
+    const queue = new TimeoutQueue(clock, timeouts.stall);
+    this.guard = new StallGuard(queue, this);
+    this.#idle = new IdleGuard(idleQueue, this);
     socket.once('close', () => {
-      round.stop();
+      queue.stop();
       this.#idle.stop();
       this.abandon();
     });
@@ -136,11 +136,11 @@ export class Http1Connection implements Guarded, Kept {
 /** The connection of each socket, made when it is first asked for: after its handshake. */
 export function createHttp1Connections(context: ServeContext): (socket: Duplex) => Http1Connection {
   const connections = new WeakMap<Duplex, Http1Connection>();
-  const idleRound = new Round(context.clock, context.timeouts.idle);
+  const idleQueue = new TimeoutQueue(context.clock, context.timeouts.idle);
   return (socket) => {
     const known = connections.get(socket);
     if (known) return known;
-    const connection = new Http1Connection(socket, context, idleRound);
+    const connection = new Http1Connection(socket, context, idleQueue);
     connections.set(socket, connection);
     return connection;
   };

@@ -5,10 +5,10 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
+import type { Cancellation } from '../lib/cancellation.ts';
 import type { Timer } from '../lib/clock.ts';
 import { fromRawHeaders, type HeaderList } from '../lib/header-list.ts';
-import type { Leaving } from '../lib/leaving.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
 import { continueOnRead } from './expect-continue.ts';
 import type { Http1Connection } from './http1-connection.ts';
@@ -68,7 +68,7 @@ export class Http1Exchange extends Http1Response implements Exchange {
     return this;
   }
 
-  get leaving(): Leaving {
+  get cancellation(): Cancellation {
     return this;
   }
 

@@ -4,9 +4,9 @@
  */
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Readable } from 'node:stream';
-import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
+import type { Cancellation } from '../lib/cancellation.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import type { Leaving } from '../lib/leaving.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
 import { continueOnRead } from './expect-continue.ts';
 import { requestFields } from './http2-fields.ts';
@@ -54,7 +54,7 @@ export class Http2Exchange extends Http2Response implements Exchange {
     return this;
   }
 
-  get leaving(): Leaving {
+  get cancellation(): Cancellation {
     return this;
   }
 

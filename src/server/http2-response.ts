@@ -4,7 +4,7 @@
  */
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { HeaderList } from '../lib/header-list.ts';
-import { remembered } from '../lib/remembered.ts';
+import { memoize } from '../lib/memoize.ts';
 import type { ResponseWriter } from '../pipeline/exchange.ts';
 import { AnswerState } from './answer-state.ts';
 import { endInPieces, type Pieces } from './end-in-pieces.ts';
@@ -28,7 +28,7 @@ export class Http2Response extends AnswerState implements ResponseWriter, Pieces
     this.stream = stream;
     this.peer = peer;
     this.#bodiless = method === 'HEAD';
-    this.#guard = new StallGuard(peer.stallRound, this);
+    this.#guard = new StallGuard(peer.stallQueue, this);
     peer.watch.begun(stream);
     // 'on', though most come once: Node tells every stream of each listener that is taken off.
     stream.on('error', (error) => logger.debug({ error }, 'an HTTP/2 stream broke'));
@@ -116,7 +116,7 @@ export class Http2Response extends AnswerState implements ResponseWriter, Pieces
   }
 }
 
-const lowerCase = remembered((name: string) => name.toLowerCase());
+const lowerCase = memoize((name: string) => name.toLowerCase());
 
 /** Names in lower case, repeats as lists (RFC 9113 §8.2). */
 function fieldsOf(status: number, headers: HeaderList): OutgoingHttpHeaders {

@@ -9,7 +9,7 @@ import { constants, performServerHandshake, type ServerHttp2Session } from 'node
 import type { TLSSocket } from 'node:tls';
 import { StatusError } from '../errors/status-error.ts';
 import { headerValue } from '../lib/header-list.ts';
-import { Round } from '../lib/round.ts';
+import { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 import { WITH_PADDED_FIELDS } from './http2-fields.ts';
 import type { Http2Peer } from './http2-peer.ts';
@@ -36,7 +36,7 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
     session,
     peerAddress: socket.remoteAddress,
     clientCertificate: context.certificateOf(socket),
-    stallRound: new Round(context.clock, context.timeouts.stall),
+    stallQueue: new TimeoutQueue(context.clock, context.timeouts.stall),
     watch: new SessionWatch(session, socket, context),
     context,
   };
@@ -44,7 +44,7 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
   session.on('stream', (stream, headers, _flags, rawHeaders) => {
     serve(new Http2Exchange(stream, headers, rawHeaders, peer), context);
   });
-  session.once('close', () => peer.stallRound.stop());
+  session.once('close', () => peer.stallQueue.stop());
   session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW));
   return session;
 }

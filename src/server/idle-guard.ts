@@ -3,7 +3,7 @@
  * and start another for each request. A head that has begun is not idle: `headersTimeout` ends it where it is not finished.
  * RFC 9112 §9.5.
  */
-import { type Round, Wait } from '../lib/round.ts';
+import { TimeoutEntry, type TimeoutQueue } from '../lib/timeout-queue.ts';
 
 /**
  * So many times in its patience a connection is looked at, at the most: with thousands of them one is always the next. It may
@@ -19,16 +19,16 @@ export interface Kept {
   onIdle(): void;
 }
 
-export class IdleGuard extends Wait {
-  readonly #round: Round;
+export class IdleGuard extends TimeoutEntry {
+  readonly #queue: TimeoutQueue;
   readonly #kept: Kept;
   #received = 0;
   #since = 0;
 
-  /** @param round of the listener; as long as a connection may be idle */
-  constructor(round: Round, kept: Kept) {
+  /** @param queue of the listener; as long as a connection may be idle */
+  constructor(queue: TimeoutQueue, kept: Kept) {
     super();
-    this.#round = round;
+    this.#queue = queue;
     this.#kept = kept;
   }
 
@@ -36,8 +36,8 @@ export class IdleGuard extends Wait {
   begin(): void {
     this.unlink();
     this.#received = this.#kept.received;
-    this.#since = this.#round.clock.now();
-    this.#round.join(this);
+    this.#since = this.#queue.clock.now();
+    this.#queue.add(this);
   }
 
   /** A request is there. */
@@ -48,11 +48,11 @@ export class IdleGuard extends Wait {
   /** The connection has ended. */
   stop(): void {
     this.unlink();
-    if (this.#round.empty) this.#round.stop();
+    if (this.#queue.empty) this.#queue.stop();
   }
 
-  look(now: number): number {
-    const { milliseconds } = this.#round;
+  check(now: number): number {
+    const { timeout: milliseconds } = this.#queue;
     const { received } = this.#kept;
     if (received !== this.#received) {
       this.#received = received;

@@ -3,7 +3,7 @@
  * fault of ours is a 500 for one client, never the end of the process.
  */
 import type { Duplex } from 'node:stream';
-import type { ClientCertificate } from '../api/client-certificate.ts';
+import type { ClientCertificate } from '../api/credentials.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { toStatus } from '../errors/to-status.ts';
 import type { Clock } from '../lib/clock.ts';

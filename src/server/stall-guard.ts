@@ -3,7 +3,7 @@
  * our own is no standstill: a watch that has nothing to send waits as long as it likes, and any byte taken counts.
  * Nothing is looked at while nothing is unsent.
  */
-import { type Round, Wait } from '../lib/round.ts';
+import { TimeoutEntry, type TimeoutQueue } from '../lib/timeout-queue.ts';
 
 /** Whose bytes are to be taken. */
 export interface Guarded {
@@ -15,25 +15,25 @@ export interface Guarded {
   onStall(): void;
 }
 
-export class StallGuard extends Wait {
-  readonly #round: Round;
+export class StallGuard extends TimeoutEntry {
+  readonly #queue: TimeoutQueue;
   readonly #guarded: Guarded;
   #sent = 0;
   #since = 0;
 
-  /** @param round of its connection; as long as an answer may stand still */
-  constructor(round: Round, guarded: Guarded) {
+  /** @param queue of its connection; as long as an answer may stand still */
+  constructor(queue: TimeoutQueue, guarded: Guarded) {
     super();
-    this.#round = round;
+    this.#queue = queue;
     this.#guarded = guarded;
   }
 
   /** To be told of every write. */
   wrote(): void {
-    if (!this.alone || this.#guarded.unsent === 0) return;
+    if (this.linked || this.#guarded.unsent === 0) return;
     this.#sent = this.#guarded.sent;
-    this.#since = this.#round.clock.now();
-    this.#round.join(this);
+    this.#since = this.#queue.clock.now();
+    this.#queue.add(this);
   }
 
   /** Until it is told of a write again. */
@@ -41,8 +41,8 @@ export class StallGuard extends Wait {
     this.unlink();
   }
 
-  look(now: number): number {
-    const patience = this.#round.milliseconds;
+  check(now: number): number {
+    const patience = this.#queue.timeout;
     const { unsent, sent } = this.#guarded;
     if (unsent === 0) {
       this.unlink();

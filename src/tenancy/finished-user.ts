@@ -5,8 +5,8 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
-import { SENDABLE_EXTRA_KEY } from '../api/extra-keys.ts';
 import type { Identity } from '../api/identity.ts';
+import { SENDABLE_EXTRA_KEY } from '../api/reserved-names.ts';
 import { refusedName, StatusError } from '../errors/status-error.ts';
 import { assertSendable, assertUsable } from './user-name.ts';
 

@@ -2,9 +2,9 @@
  * The API group `stonegate.dev` is Stonegate's own in every tenancy mode: nothing below it reaches the API server, so
  * that no object a tenant creates there can pose as Stonegate's answer.
  */
-import { EXPLANATIONS_PATH } from '../api/explanation-v1alpha1.ts';
+
 import type { RequestInfo } from '../api/request-info.ts';
-import { SELF_IDENTITY_PATH } from '../api/self-identity-v1alpha1.ts';
+import { EXPLANATIONS_PATH, SELF_IDENTITY_PATH } from '../api/stonegate-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 
 /** Where a request for it goes: nowhere. */

@@ -3,12 +3,12 @@
  * identities do not change and a mode is pure; the mode of a new configuration remembers nothing of the old one's.
  */
 import type { Identity } from '../api/identity.ts';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
 
 export function rememberedMode(mode: TenancyMode): TenancyMode {
-  const tenantOf = oncePer((identity: Identity) => mode.tenantOf(identity));
-  const userOf = oncePer((identity: Identity) => mode.userOf(identity, tenantOf(identity)));
+  const tenantOf = memoizeByReference((identity: Identity) => mode.tenantOf(identity));
+  const userOf = memoizeByReference((identity: Identity) => mode.userOf(identity, tenantOf(identity)));
   return {
     ...mode,
     tenantOf,

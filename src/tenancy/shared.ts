@@ -3,8 +3,8 @@
  * in user name, groups and extra, and bindings decide.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
-import { TENANT_KEY } from '../api/extra-keys.ts';
 import type { TenantName } from '../api/identity.ts';
+import { TENANT_KEY } from '../api/reserved-names.ts';
 import { refusedName, StatusError } from '../errors/status-error.ts';
 import { createDomainFinder, createTenantResolver } from './domains.ts';
 import { finishedUser } from './finished-user.ts';

@@ -3,7 +3,7 @@
  * Stonegate itself. Each of the three has a part that the others cannot take, and within a part no tenant and no
  * address can take everything.
  */
-import type { Account } from '../api/account.ts';
+import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { sourceKey } from '../lib/source-key.ts';

@@ -4,7 +4,7 @@
  * RFC 9112 §2.2, §4, §5, §6.3.
  */
 import type { HeaderField } from '../lib/header-list.ts';
-import { remembered } from '../lib/remembered.ts';
+import { memoize } from '../lib/memoize.ts';
 import { isContentLength, isFieldValue, isToken } from './syntax.ts';
 
 /** How the answer's content ends: at once, after so many bytes, with its last chunk, or with the connection. */
@@ -30,7 +30,7 @@ const STATUS_LINE = /^HTTP\/1\.([01]) (\d{3})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 type Concern = 'content-length' | 'transfer-encoding' | 'connection' | 'keep-alive' | 'none' | 'invalid';
 
 /** What the name of a field has to do with framing. */
-const concernOf = remembered((name: string): Concern => {
+const concernOf = memoize((name: string): Concern => {
   if (!isToken(name)) return 'invalid';
   switch (name.toLowerCase()) {
     case 'content-length':

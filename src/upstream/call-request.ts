@@ -2,8 +2,8 @@
  * What a call asks of the API server, for whom, and with how much patience.
  */
 import type { Readable } from 'node:stream';
+import type { Cancellation } from '../lib/cancellation.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import type { Leaving } from '../lib/leaving.ts';
 import type { IdleTimers } from './idle-timer.ts';
 import type { KeyLimiter } from './key-limiter.ts';
 import type { Framing } from './outgoing-headers.ts';
@@ -31,7 +31,7 @@ export interface CallRequest {
   /** It repeats a request of before: then it is nothing new to connections that are being closed. */
   readonly takenOn?: boolean;
   /** Who wants the answer. */
-  readonly leaving: Leaving;
+  readonly cancellation: Cancellation;
 }
 
 /** Bytes of a body that the listener takes from the client before they are read: the window of an HTTP/2 stream. */

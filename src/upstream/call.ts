@@ -62,9 +62,9 @@ class Call implements AnswerHandler, Flow, Waiter {
     this.#context = context;
     this.#request = request;
     this.#sink = sink;
-    const { leaving, limiter } = request;
-    leaving.onLeave(this.#onLeave);
-    if (leaving.left) this.#onLeave();
+    const { cancellation, limiter } = request;
+    cancellation.onCancel(this.#onCancel);
+    if (cancellation.cancelled) this.#onCancel();
     else if (limiter === undefined) this.#send();
     else if (limiter.tryAcquire()) this.onAcquired();
     else {
@@ -170,13 +170,13 @@ class Call implements AnswerHandler, Flow, Waiter {
 
   /** Only what changes nothing, had no body, got not one byte of answer, and lost its connection. */
   #mayBeRepeated(error: unknown): boolean {
-    const { method, body, leaving } = this.#request;
+    const { method, body, cancellation } = this.#request;
     const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
-    const unanswered = !this.#repeated && !this.#answering && !leaving.left;
+    const unanswered = !this.#repeated && !this.#answering && !cancellation.cancelled;
     return safe && body === undefined && unanswered && isConnectionLoss(error);
   }
 
-  readonly #onLeave = (): void => {
+  readonly #onCancel = (): void => {
     if (this.#settled) return;
     this.#settle();
     if (!this.#discard()) this.#abandon();
@@ -229,7 +229,7 @@ class Call implements AnswerHandler, Flow, Waiter {
 
   #settle(): void {
     this.#settled = true;
-    this.#request.leaving.offLeave(this.#onLeave);
+    this.#request.cancellation.offCancel(this.#onCancel);
     this.#idle?.stop();
     this.#body?.destroy();
     this.#queued?.stop();

@@ -4,7 +4,7 @@
  */
 import net from 'node:net';
 import tls from 'node:tls';
-import { oncePer } from '../lib/once-per.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 
 export type UpstreamCredential =
   | { readonly token: string }
@@ -96,7 +96,7 @@ export function assertUsable(options: ConnectionOptions): void {
 }
 
 /** One for all connections of the same options: each would else read the authorities anew and keep them. */
-const secureContextOf = oncePer(({ ca, certificate }: ConnectionOptions) =>
+const secureContextOf = memoizeByReference(({ ca, certificate }: ConnectionOptions) =>
   tls.createSecureContext({
     minVersion: 'TLSv1.2',
     ...(ca === undefined ? {} : { ca }),

@@ -5,7 +5,7 @@
  * and with their pools TLS sessions of their own, in which a certificate would be remembered.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
  */
-import type { Sender } from '../api/sender.ts';
+import type { Sender } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { MAX_CONNECTIONS } from './account-limits.ts';
 import type { CallContext } from './call.ts';

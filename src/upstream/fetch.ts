@@ -2,13 +2,13 @@
  * What Stonegate asks for answers of its own: the whole answer in memory, bounded, since discovery documents and
  * reviews are of known size and anything larger is not one.
  */
-import type { Account } from '../api/account.ts';
+import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
+import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
-import { leavingOf } from '../lib/leaving.ts';
+import type { InFlightCounter } from '../lib/in-flight.ts';
 import { TooLarge } from '../lib/too-large.ts';
-import type { Usage } from '../lib/usage.ts';
 import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { callUpstream } from './call.ts';
@@ -29,7 +29,7 @@ export interface FetcherOptions {
   readonly refusals: OwnRefusals;
   readonly clock: Clock;
   /** Counts requests that wait to be repeated: no connection knows of them. */
-  readonly repeating: Usage;
+  readonly repeating: InFlightCounter;
 }
 
 type Fetch = UpstreamFetcher['fetch'];
@@ -39,12 +39,12 @@ export function createFetcher(options: FetcherOptions): UpstreamFetcher {
   const { refusals, clock, repeating } = options;
 
   async function repeat(...[request, signal]: Parameters<Fetch>): Promise<UpstreamAnswer> {
-    const stay = repeating.enter();
+    const inFlight = repeating.enter();
     try {
       await pause(clock, REFUSAL_PAUSE);
       return await fetchOnce(request, signal, true);
     } finally {
-      stay.leave();
+      inFlight.release();
     }
   }
 
@@ -94,7 +94,7 @@ function createFetch({
         refusalIsTheirs: sender.kind === 'client',
         patience,
         takenOn,
-        leaving: leavingOf(signal),
+        cancellation: fromAbortSignal(signal),
       },
       {
         head(status, received) {

@@ -4,10 +4,10 @@
  * would carry our credential to wherever it points (CVE-2020-8559).
  */
 import { StatusError } from '../errors/status-error.ts';
+import { anyOf, type Cancellation, fromAbortSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
-import { firstOf, type Leaving, leavingOf } from '../lib/leaving.ts';
-import type { Usage } from '../lib/usage.ts';
+import type { InFlightCounter } from '../lib/in-flight.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
 import type {
   Forwarder,
@@ -40,7 +40,7 @@ export interface ForwarderOptions {
   readonly maxBodyBytes: number;
   readonly refusals: OwnRefusals;
   /** Counts requests that wait to be repeated: no connection knows of them. */
-  readonly repeating: Usage;
+  readonly repeating: InFlightCounter;
 }
 
 export function createForwarder(options: ForwarderOptions): Forwarder {
@@ -73,7 +73,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
             discardable: !longRunning && isSafe,
             patience: longRunning ? undefined : options.patience,
             takenOn: repeated,
-            leaving: endOf(exchange, request),
+            cancellation: endOf(exchange, request),
           },
           sink,
         );
@@ -87,12 +87,12 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       ): Promise<RelayResult> {
         if (refusal === undefined) return result;
         if (refusal !== 'untold' && !mayRepeat) throw refusals.report(refusal);
-        const stay = repeating.enter();
+        const inFlight = repeating.enter();
         try {
           await pause(context.clock, REFUSAL_PAUSE);
           return await attempt(true);
         } finally {
-          stay.leave();
+          inFlight.release();
         }
       }
 
@@ -144,16 +144,16 @@ function streamOf(
     });
 }
 
-function leavingOfClient({ leaving, signal }: Exchange): Leaving {
-  return leaving ?? leavingOf(signal);
+function clientCancellation({ cancellation, signal }: Exchange): Cancellation {
+  return cancellation ?? fromAbortSignal(signal);
 }
 
 /** A watch has no end of its own: it ends with its client, with its access, or with the server that relays it. */
-function endOf(exchange: Exchange, { endless, ending }: UpstreamRequest): Leaving {
-  const client = leavingOfClient(exchange);
-  const leaving = ending === undefined ? client : firstOf(client, ending);
+function endOf(exchange: Exchange, { endless, ending }: UpstreamRequest): Cancellation {
+  const client = clientCancellation(exchange);
+  const cancellation = ending === undefined ? client : anyOf(client, ending);
   const { draining } = exchange;
-  return !endless || draining === undefined ? leaving : firstOf(leaving, leavingOf(draining));
+  return !endless || draining === undefined ? cancellation : anyOf(cancellation, fromAbortSignal(draining));
 }
 
 type PossibleRefusal = ImpersonationRefusal | 'untold';
@@ -232,8 +232,8 @@ class ToClient implements Sink {
    */
   brokeOff(result: CallResult): CallResult {
     const stopping = this.#endless && this.#exchange.draining?.aborted === true;
-    const ending = this.#ending?.left ? this.#ending : undefined;
-    const ours = (stopping || ending !== undefined) && !leavingOfClient(this.#exchange).left;
+    const ending = this.#ending?.cancelled ? this.#ending : undefined;
+    const ours = (stopping || ending !== undefined) && !clientCancellation(this.#exchange).cancelled;
     if (ours && result.status === 0)
       throw ending?.refusal() ?? new StatusError('ShuttingDown', 'the server is shutting down; try again');
     if (ours && (stopping || ending?.clean)) {

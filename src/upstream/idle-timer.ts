@@ -1,9 +1,9 @@
 /**
  * Notices that nothing has happened for a while. A wait is touched any number of times, and looks what is left of it
- * when its round comes: arming a timer for each chunk would cost more than the chunk.
+ * when its queue comes: arming a timer for each chunk would cost more than the chunk.
  */
 import type { Clock } from '../lib/clock.ts';
-import { Round, Wait } from '../lib/round.ts';
+import { TimeoutEntry, TimeoutQueue } from '../lib/timeout-queue.ts';
 
 export interface IdleTimer {
   /** Something happened: the wait begins anew. */
@@ -15,11 +15,11 @@ export interface IdleTimer {
 }
 
 export class IdleTimers {
-  readonly #round: Round;
+  readonly #queue: TimeoutQueue;
 
   /** @param milliseconds of silence, the same for all */
   constructor(clock: Clock, milliseconds: number) {
-    this.#round = new Round(clock, milliseconds);
+    this.#queue = new TimeoutQueue(clock, milliseconds);
   }
 
   /**
@@ -28,27 +28,27 @@ export class IdleTimers {
    * @param onIdle called once, after the silence
    */
   start(onIdle: () => void): IdleTimer {
-    const wait = new IdleWait(this.#round, onIdle);
-    this.#round.join(wait);
+    const wait = new IdleWait(this.#queue, onIdle);
+    this.#queue.add(wait);
     return wait;
   }
 }
 
-class IdleWait extends Wait implements IdleTimer {
-  readonly #round: Round;
+class IdleWait extends TimeoutEntry implements IdleTimer {
+  readonly #queue: TimeoutQueue;
   readonly #onIdle: () => void;
   #last: number;
   #held = false;
 
-  constructor(round: Round, onIdle: () => void) {
+  constructor(queue: TimeoutQueue, onIdle: () => void) {
     super();
-    this.#round = round;
+    this.#queue = queue;
     this.#onIdle = onIdle;
-    this.#last = round.clock.now();
+    this.#last = queue.clock.now();
   }
 
   touch(): void {
-    this.#last = this.#round.clock.now();
+    this.#last = this.#queue.clock.now();
   }
 
   hold(): void {
@@ -62,11 +62,11 @@ class IdleWait extends Wait implements IdleTimer {
 
   stop(): void {
     this.unlink();
-    if (this.#round.empty) this.#round.stop();
+    if (this.#queue.empty) this.#queue.stop();
   }
 
-  look(now: number): number {
-    const { milliseconds } = this.#round;
+  check(now: number): number {
+    const { timeout: milliseconds } = this.#queue;
     const left = this.#held ? milliseconds : this.#last + milliseconds - now;
     if (left > 0) return left;
     this.stop();

@@ -3,8 +3,8 @@
  */
 import type { StatusError } from '../errors/status-error.ts';
 import type { Timer } from '../lib/clock.ts';
-import { Place } from '../lib/ring.ts';
-import { Round, Wait } from '../lib/round.ts';
+import { ListNode } from '../lib/linked-list.ts';
+import { TimeoutEntry, TimeoutQueue } from '../lib/timeout-queue.ts';
 import type { LimiterOptions, QueueBounds } from './limiter-options.ts';
 
 /** Exactly one of the two is called, once; neither after `stop`. */
@@ -35,10 +35,10 @@ export interface AllKeys {
   count(key: KeyLimiter, requests: number, bytes: number): void;
 }
 
-export class KeyLimiter extends Place {
+export class KeyLimiter extends ListNode {
   readonly #all: AllKeys;
   readonly #key: string;
-  readonly #queue: Round;
+  readonly #queue: TimeoutQueue;
   #inUse = 0;
   /** Of those in use: their connection is closed, and they are given back later. */
   #cooling = 0;
@@ -54,7 +54,7 @@ export class KeyLimiter extends Place {
     this.#all = all;
     this.#key = key;
     const { clock, queueTimeout, closings } = all.options;
-    this.#queue = new Round(clock, queueTimeout);
+    this.#queue = new TimeoutQueue(clock, queueTimeout);
     this.#credit = closings.burst;
     this.#creditAt = clock.now();
   }
@@ -88,7 +88,7 @@ export class KeyLimiter extends Place {
     if (this.#requests + 1 > queue.requests || this.#bytes + bytes > queue.bytes) return undefined;
     if (!this.#all.hasRoom(this, bytes)) return undefined;
     const request = new Queued(this.#queue, waiter, bytes, this);
-    this.#queue.join(request);
+    this.#queue.add(request);
     this.#count(1, bytes);
     this.#offer();
     return request;
@@ -200,21 +200,21 @@ export class KeyLimiter extends Place {
   }
 }
 
-class Queued extends Wait implements QueuedRequest {
+class Queued extends TimeoutEntry implements QueuedRequest {
   readonly waiter: Waiter;
-  readonly #queue: Round;
+  readonly #queue: TimeoutQueue;
   readonly #bytes: number;
   readonly #key: KeyLimiter;
   readonly #until: number;
   #stopped = false;
 
-  constructor(queue: Round, waiter: Waiter, bytes: number, key: KeyLimiter) {
+  constructor(queue: TimeoutQueue, waiter: Waiter, bytes: number, key: KeyLimiter) {
     super();
     this.waiter = waiter;
     this.#queue = queue;
     this.#bytes = bytes;
     this.#key = key;
-    this.#until = queue.clock.now() + queue.milliseconds;
+    this.#until = queue.clock.now() + queue.timeout;
   }
 
   stop(): void {
@@ -224,10 +224,10 @@ class Queued extends Wait implements QueuedRequest {
     this.#key.left(this.#bytes);
   }
 
-  look(now: number): number {
+  check(now: number): number {
     const left = this.#until - now;
     if (left > 0) return left;
     this.#key.tooLate(this);
-    return this.#queue.milliseconds;
+    return this.#queue.timeout;
   }
 }

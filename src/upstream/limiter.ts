@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/
  */
 import type { StatusError } from '../errors/status-error.ts';
-import { Place } from '../lib/ring.ts';
+import { ListNode } from '../lib/linked-list.ts';
 import { type AllKeys, KeyLimiter } from './key-limiter.ts';
 import type { LimiterOptions, QueueBounds } from './limiter-options.ts';
 
@@ -18,7 +18,7 @@ export class Limiter implements AllKeys {
   readonly options: LimiterOptions;
   readonly #keys = new Map<string, KeyLimiter>();
   /** Keys that have a queue and a free slot of their own, in the order in which they are served. */
-  readonly #ready = new Place();
+  readonly #ready = new ListNode();
   readonly #queued = new Set<KeyLimiter>();
   #queuedRequests = 0;
   #queuedBytes = 0;
@@ -90,7 +90,7 @@ export class Limiter implements AllKeys {
 
   /** Behind the other keys. */
   ready(key: KeyLimiter): void {
-    if (key.alone) key.joinBefore(this.#ready);
+    if (!key.linked) key.insertBefore(this.#ready);
   }
 
   /**

@@ -3,7 +3,7 @@
  * else people who ask and leave would cost the API server a TLS handshake each. So does Go's transport.
  */
 import type { Socket } from 'node:net';
-import { Place } from '../lib/ring.ts';
+import { ListNode } from '../lib/linked-list.ts';
 import type { Connector, Opening, Receiver } from './connector.ts';
 import type { Errand } from './errand.ts';
 
@@ -20,7 +20,7 @@ export class Openings {
   readonly #owner: OpeningOwner;
   readonly #all = new Set<PendingConnection>();
   /** Stands before the first that nobody wants. */
-  readonly #spare = new Place();
+  readonly #spare = new ListNode();
   #closed = false;
 
   constructor(connector: Connector, owner: OpeningOwner) {
@@ -70,12 +70,12 @@ export class Openings {
     const next = this.#owner.nextWaiting();
     if (next !== undefined) pending.serve(next);
     else if (this.#closed) pending.opening?.giveUp(new Error('nobody wants the connection any more'));
-    else pending.joinBefore(this.#spare);
+    else pending.insertBefore(this.#spare);
   };
 }
 
 /** One of them. Who waits for it may leave it. */
-export class PendingConnection extends Place {
+export class PendingConnection extends ListNode {
   errand: Errand | undefined;
   opening: Opening | undefined;
   readonly #onLeft: (pending: PendingConnection) => void;

@@ -5,7 +5,7 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerTokens, headerValue, headerValues } from '../lib/header-list.ts';
-import { remembered } from '../lib/remembered.ts';
+import { memoize } from '../lib/memoize.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { isContentLength, isToken } from './syntax.ts';
 
@@ -31,7 +31,7 @@ interface Fate {
 }
 
 /** What becomes of a field, by its name. */
-export const fateOf = remembered((name: string): Fate => {
+export const fateOf = memoize((name: string): Fate => {
   const lower = name.toLowerCase();
   const start = `\r\n${name}: `;
   if (lower === 'authorization') return { kind: 'credential', start };

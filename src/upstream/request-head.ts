@@ -4,7 +4,7 @@
  * RFC 9112 §3, §5; RFC 9110 §5.5, §5.6.2, §8.6.
  */
 import type { HeaderList } from '../lib/header-list.ts';
-import { remembered } from '../lib/remembered.ts';
+import { memoize } from '../lib/memoize.ts';
 import { unspeakable } from './failure.ts';
 import { credentialLeft, type Framing, fateOf } from './outgoing-headers.ts';
 import { isFieldValue, isToken } from './syntax.ts';
@@ -14,7 +14,7 @@ const TARGET = /^[\x21-\x7e]+$/;
 const WITH_CONTENT: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /** What follows the answer to a CONNECT is no HTTP. */
-const isMethod = remembered((method: string) => isToken(method) && method !== 'CONNECT');
+const isMethod = memoize((method: string) => isToken(method) && method !== 'CONNECT');
 
 /**
  * @param authority the server's, as the Host field says it

@@ -4,7 +4,7 @@
  * the first is what Node itself would have kept.
  */
 import { type HeaderField, type HeaderList, isNamed } from '../lib/header-list.ts';
-import { remembered } from '../lib/remembered.ts';
+import { memoize } from '../lib/memoize.ts';
 import { isFieldValue } from './syntax.ts';
 
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
@@ -61,7 +61,7 @@ const SINGLE_VALUE: ReadonlySet<string> = new Set([
 ]);
 
 /** What there is to know of a field by its name. */
-const fieldRule = remembered((field: string) => {
+const fieldRule = memoize((field: string) => {
   const name = field.toLowerCase();
   return { name, hopByHop: HOP_BY_HOP.has(name), single: SINGLE_VALUE.has(name) };
 });

@@ -2,7 +2,7 @@
  * How many bytes of responses Stonegate holds in memory for its own use: in all, and for one account, so that no tenant
  * takes the memory of the others.
  */
-import type { Account } from '../api/account.ts';
+import type { Account } from '../api/upstream-request.ts';
 
 /** Of all responses together, in bytes. */
 export const MAX_RESPONSE_MEMORY = 256 * 1024 * 1024;

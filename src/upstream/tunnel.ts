@@ -37,10 +37,10 @@ export function createTunneller(options: TunnelOptions): OwnedTunneller {
       const onEnd = (): void => ending.abort(new Error("the user's access has ended"));
       const forget = (): void => {
         open.delete(ending);
-        request.ending?.offLeave(onEnd);
+        request.ending?.offCancel(onEnd);
       };
-      request.ending?.onLeave(onEnd);
-      if (request.ending?.left) onEnd();
+      request.ending?.onCancel(onEnd);
+      if (request.ending?.cancelled) onEnd();
       const running = runTunnel(options, request, exchange, upgrade, hooks, ending.signal);
       open.set(ending, running.then(forget, forget));
       return running;
@@ -80,7 +80,7 @@ async function runTunnel(
     const opened = slot === undefined ? LEFT : await openUpgrade(options, request, upgrade, signal);
     unwatch();
     if (opened.kind === 'left') {
-      if (request.ending?.left && !gone.signal.aborted && !exchange.signal.aborted)
+      if (request.ending?.cancelled && !gone.signal.aborted && !exchange.signal.aborted)
         throw request.ending.refusal();
       // The client may have closed only its own half.
       if (!exchange.response.closed) exchange.response.destroy();

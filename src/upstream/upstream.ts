@@ -3,9 +3,9 @@
  * token makes a new one; the old one finishes what it has.
  */
 import type { Clock } from '../lib/clock.ts';
+import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import { Usage } from '../lib/usage.ts';
 import type { Forwarder, Tunneller, UpstreamFetcher } from '../pipeline/upstream.ts';
 import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
 import type { UpstreamCredential } from './connection.ts';
@@ -72,7 +72,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const limits = createAccountLimits({ clock, queueTimeout: timeouts.response, ...options.limits });
   const patience = new IdleTimers(clock, timeouts.response);
   const refusals = new OwnRefusals({ ownName: ownUserName(credential), clock, logger });
-  const repeating = new Usage();
+  const repeating = new InFlightCounter();
   const tunneller = createTunneller({ departureOf, limits, timeouts, refusals, ...context });
   return {
     ...createForwarder({ departureOf, limits, patience, timeouts, maxBodyBytes, refusals, repeating }),
@@ -80,7 +80,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     tunnel: tunneller.tunnel,
     async close() {
       await Promise.all([departures.close(), tunneller.idle()]);
-      await repeating.ended();
+      await repeating.drained();
     },
     async destroy() {
       limits.destroy();

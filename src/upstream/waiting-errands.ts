@@ -3,11 +3,11 @@
  * become free no faster than those before give up, and the more wait, the later the last would hear of it.
  */
 import type { Clock } from '../lib/clock.ts';
-import { Round, Wait } from '../lib/round.ts';
+import { TimeoutEntry, TimeoutQueue } from '../lib/timeout-queue.ts';
 import type { Errand } from './errand.ts';
 
 export class WaitingErrands {
-  readonly #round: Round;
+  readonly #queue: TimeoutQueue;
   readonly #onTooLong: (errand: Errand) => void;
 
   /**
@@ -15,12 +15,12 @@ export class WaitingErrands {
    * @param onTooLong given an errand that waits no more
    */
   constructor(clock: Clock, milliseconds: number, onTooLong: (errand: Errand) => void) {
-    this.#round = new Round(clock, milliseconds);
+    this.#queue = new TimeoutQueue(clock, milliseconds);
     this.#onTooLong = onTooLong;
   }
 
   get empty(): boolean {
-    return this.#round.empty;
+    return this.#queue.empty;
   }
 
   /** Behind all others; who was taken and got no connection after all keeps its place and its limit. */
@@ -29,48 +29,48 @@ export class WaitingErrands {
       errand.wait.goOn();
       return;
     }
-    const wait = new ErrandWait(this.#round, errand, this.#onTooLong);
+    const wait = new ErrandWait(this.#queue, errand, this.#onTooLong);
     errand.wait = wait;
-    this.#round.join(wait);
+    this.#queue.add(wait);
   }
 
   /** Who has waited longest, and waits no more. */
   take(): Errand | undefined {
-    const first = this.#round.first;
+    const first = this.#queue.first;
     if (!(first instanceof ErrandWait)) return undefined;
     first.stop();
     return first.errand;
   }
 }
 
-class ErrandWait extends Wait {
+class ErrandWait extends TimeoutEntry {
   readonly errand: Errand;
-  readonly #round: Round;
+  readonly #queue: TimeoutQueue;
   readonly #onTooLong: (errand: Errand) => void;
   readonly #until: number;
 
-  constructor(round: Round, errand: Errand, onTooLong: (errand: Errand) => void) {
+  constructor(queue: TimeoutQueue, errand: Errand, onTooLong: (errand: Errand) => void) {
     super();
     this.errand = errand;
-    this.#round = round;
+    this.#queue = queue;
     this.#onTooLong = onTooLong;
-    this.#until = round.clock.now() + round.milliseconds;
+    this.#until = queue.clock.now() + queue.timeout;
   }
 
   stop(): void {
     this.unlink();
-    if (this.#round.empty) this.#round.stop();
+    if (this.#queue.empty) this.#queue.stop();
   }
 
   goOn(): void {
-    this.#round.rejoin(this, this.#until - this.#round.clock.now());
+    this.#queue.addFirst(this, this.#until - this.#queue.clock.now());
   }
 
-  look(now: number): number {
+  check(now: number): number {
     const left = this.#until - now;
     if (left > 0) return left;
     this.stop();
     this.#onTooLong(this.errand);
-    return this.#round.milliseconds;
+    return this.#queue.timeout;
   }
 }

@@ -1,39 +1,39 @@
 /**
- * What the webhook needs of the rest of the house.
+ * The interfaces the webhook needs from outside.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SubjectAccessReviewSpec } from '../api/authorization-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
-import type { ProjectMember } from '../api/keystone-sync.ts';
+import type { ProjectMember } from '../api/keystone-auth.ts';
 
-/** Keystone's authenticator alone, and the tenancy mode. */
+/** The Keystone authenticator, without any other, and the tenancy mode. */
 export interface KeystoneIdentities {
   /** @throws StatusError as the API would refuse the token */
   authenticate(token: string, source: string): Promise<Identity>;
-  /** @throws StatusError where the identity is nobody here */
+  /** @throws StatusError if the identity has no tenant or no user name */
   describe(identity: Identity): { readonly tenant: TenantName; readonly user: UserInfo };
 }
 
-export interface GroupNames {
+export interface KeystoneGroups {
   /**
-   * The names of the user's groups in Keystone, asked for with their own token.
+   * The names of the user's groups in Keystone, requested with the user's own token.
    *
    * @throws StatusError KeystoneUnavailable, CredentialInvalid
    */
-  of(identity: Identity, token: string): Promise<readonly string[]>;
+  namesOf(identity: Identity, token: string): Promise<readonly string[]>;
 }
 
 export interface AccessPolicy {
-  allows(question: SubjectAccessReviewSpec): boolean;
+  allows(spec: SubjectAccessReviewSpec): boolean;
 }
 
-/** Rules that change while they are in use. */
+/** Rules that are read again while they are in use. */
 export interface Live<T> {
-  /** The last good ones; undefined where none has been read yet. */
+  /** The last valid ones; undefined before the first read. */
   readonly current: T | undefined;
 }
 
 export interface ProjectSync {
-  /** Makes what is missing, some time. Never throws; failures are logged. */
+  /** Creates missing objects in the background. Never throws; failures are logged. */
   request(member: ProjectMember): void;
 }

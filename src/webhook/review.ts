@@ -1,6 +1,6 @@
 /**
- * The reviews that an API server posts, read and answered in the version they came in. Everything in a body is looked
- * at before it is used. In `v1beta1` the field with a user's groups is called `group`.
+ * Reads the reviews that an API server posts, and encodes the responses in the version of the request. Every field is
+ * checked before use. In SubjectAccessReview `v1beta1` the field `groups` is called `group`.
  * https://kubernetes.io/docs/reference/access-authn-authz/webhook/
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
@@ -17,20 +17,20 @@ export type Review =
   | {
       readonly kind: 'SubjectAccessReview';
       readonly apiVersion: string;
-      readonly question: SubjectAccessReviewSpec;
-      /** In which tenant; an Arktos API server says so. */
+      readonly spec: SubjectAccessReviewSpec;
+      /** `spec.resourceAttributes.tenant`, which only Arktos sets; else empty. */
       readonly tenant: string;
     };
 
-/** `audiences` is never answered: Keystone's tokens have none, and the API server then takes its own. */
+/** Without `audiences`: Keystone's tokens have none, and the API server then assumes its own. */
 export interface TokenReviewStatus {
   readonly authenticated: boolean;
   readonly user?: UserInfo;
-  /** For the API server's log; with it, the no is not cached there. */
+  /** For the API server's log. The API server does not cache a result with an error. */
   readonly error?: string;
 }
 
-/** Never `denied`: what the policy does not allow, another authorizer may. */
+/** Never `denied`: another authorizer may allow what the policy does not. */
 export interface AccessReviewStatus {
   readonly allowed: boolean;
   readonly reason?: string;
@@ -40,7 +40,7 @@ export interface AccessReviewStatus {
 const RESOURCE_FIELDS = ['namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name'] as const;
 const NON_RESOURCE_FIELDS = ['path', 'verb'] as const;
 
-/** @throws StatusError BodyMalformed, which never repeats anything of the body */
+/** @throws StatusError BodyMalformed; its message never quotes the body, which holds a token */
 export function readReview(body: Buffer): Review {
   const document = parse(body);
   const apiVersion = text(document, 'apiVersion') ?? '';
@@ -61,8 +61,8 @@ export function readReview(body: Buffer): Review {
   }
 }
 
-/** Without the review's `spec`: it holds the token. */
-export function answerOf(
+/** Without the review's `spec`, which holds the token. */
+export function encodeReview(
   { apiVersion, kind }: Review,
   status: TokenReviewStatus | AccessReviewStatus,
 ): string {
@@ -74,7 +74,7 @@ function parse(body: Buffer): JSONObject {
     return object(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)), 'the body');
   } catch (error) {
     if (error instanceof StatusError) throw error;
-    // The parser's own words quote the body, and with it the token.
+    // The parser's message would quote the body, and with it the token.
     throw malformed('the body is no JSON');
   }
 }
@@ -89,15 +89,15 @@ function tokenOf(spec: JSONObject): string {
 function accessReview(apiVersion: string, spec: JSONObject, groupsField: 'groups' | 'group'): Review {
   const { resourceAttributes } = spec;
   const tenant = isJSONObject(resourceAttributes) ? (text(resourceAttributes, 'tenant') ?? '') : '';
-  return { kind: 'SubjectAccessReview', apiVersion, question: questionOf(spec, groupsField), tenant };
+  return { kind: 'SubjectAccessReview', apiVersion, spec: accessReviewSpec(spec, groupsField), tenant };
 }
 
-function questionOf(spec: JSONObject, groupsField: 'groups' | 'group'): SubjectAccessReviewSpec {
+function accessReviewSpec(spec: JSONObject, groupsField: 'groups' | 'group'): SubjectAccessReviewSpec {
   const { resourceAttributes, nonResourceAttributes } = spec;
   if (isAbsent(resourceAttributes) === isAbsent(nonResourceAttributes)) {
     throw malformed('exactly one of spec.resourceAttributes and spec.nonResourceAttributes must be given');
   }
-  const asked: Pick<SubjectAccessReviewSpec, 'resourceAttributes' | 'nonResourceAttributes'> = isAbsent(
+  const attributes: Pick<SubjectAccessReviewSpec, 'resourceAttributes' | 'nonResourceAttributes'> = isAbsent(
     resourceAttributes,
   )
     ? {
@@ -112,7 +112,7 @@ function questionOf(spec: JSONObject, groupsField: 'groups' | 'group'): SubjectA
     uid: text(spec, 'uid') ?? '',
     groups: strings(spec, groupsField),
     extra: extraOf(spec.extra),
-    ...asked,
+    ...attributes,
   };
 }
 

@@ -1,22 +1,23 @@
 /**
- * The user that a review of a token answers with. `qualified` is whom the API behind Stonegate knows; `legacy` is the
- * bare name and the names of the groups in Keystone, as k8s-keystone-auth answers: users of two domains may share it,
- * so it is there for clusters whose bindings are written so already. Both have the project's id among the groups.
- *
- * A token needs a project's scope here: policies and bindings of such clusters take it for granted. What comes from
- * Keystone never becomes one of the cluster's own names, nor, as a group's name, another project's id.
+ * The user in the response to a TokenReview. `qualified` is the user name of the API behind Stonegate; `legacy` is the bare
+ * user name with the names of the Keystone groups, as in k8s-keystone-auth, for clusters with such bindings: users of two
+ * domains may share one. Keystone can set neither a reserved name nor another project's ID as a group.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, IdentityScope, TenantName } from '../api/identity.ts';
-import type { KeystoneSync, ProjectMember } from '../api/keystone-sync.ts';
+import type { KeystoneSync, ProjectMember } from '../api/keystone-auth.ts';
 import { StatusError } from '../errors/status-error.ts';
 
 const RESERVED = /^(system|keystone|stonegate):/;
-/** As Keystone makes ids of projects, users and domains. */
+/** The form of the IDs that Keystone generates. */
 const KEYSTONE_ID = /^[0-9a-f]{32}$/;
 const USER_DOMAIN = 'alpha.kubernetes.io/identity/user/domain/id';
 
-/** @throws StatusError IdentityUnusable for a token without a project */
+/**
+ * Policies and bindings of such clusters rely on a project, so a token without one is refused.
+ *
+ * @throws StatusError IdentityUnusable
+ */
 export function projectOf({ scope }: Identity): Required<IdentityScope> {
   if (scope?.kind === 'project' && scope.id !== undefined && scope.name !== undefined) {
     return { ...scope, id: scope.id, name: scope.name };
@@ -29,13 +30,13 @@ export function qualifiedUser(user: UserInfo, projectID: string): UserInfo {
 }
 
 /**
- * @param groupNames of the user in Keystone
- * @throws StatusError IdentityReserved for names that the cluster keeps for itself
+ * @param groupNames names of the user's Keystone groups
+ * @throws StatusError IdentityReserved for reserved names
  */
 export function legacyUser(identity: Identity, groupNames: readonly string[], projectID: string): UserInfo {
   const { subject, uid, extra } = identity;
   if (subject.kind !== 'keystone') {
-    throw new StatusError('InvariantBroken', 'Internal error occurred: no user of Keystone');
+    throw new StatusError('InvariantBroken', 'Internal error occurred: not a Keystone user');
   }
   refuseReserved(subject.userName, 'the user name');
   for (const group of groupNames) {
@@ -45,19 +46,24 @@ export function legacyUser(identity: Identity, groupNames: readonly string[], pr
   return { username: subject.userName, uid, groups: withGroups(groupNames, [projectID]), extra };
 }
 
-/** Names and groups by role: every mapping that fits, in order. */
-export function mapped(user: UserInfo, roles: readonly string[], sync: KeystoneSync | undefined): UserInfo {
-  const fitting = (sync?.roleMappings ?? []).filter(({ role }) => roles.includes(role));
-  const username = fitting.findLast((mapping) => mapping.username !== undefined)?.username ?? user.username;
+/** Applies the mappings of the user's roles, in order: groups add up, the last user name counts. */
+export function applyRoleMappings(
+  user: UserInfo,
+  roles: readonly string[],
+  sync: KeystoneSync | undefined,
+): UserInfo {
+  const applicable = (sync?.roleMappings ?? []).filter(({ role }) => roles.includes(role));
+  const username =
+    applicable.findLast((mapping) => mapping.username !== undefined)?.username ?? user.username;
   const groups = withGroups(
     user.groups,
-    fitting.flatMap((mapping) => mapping.groups),
+    applicable.flatMap((mapping) => mapping.groups),
   );
   return { ...user, username, groups };
 }
 
-/** @returns undefined for a delegated token: it holds a part of its user's roles, so it says nothing of the others */
-export function memberOf(
+/** @returns undefined for a delegated token: it may have only a part of its user's roles */
+export function projectMember(
   { subject, extra, uid }: Identity,
   { id, name, roles }: Required<IdentityScope>,
   username: string,

@@ -1,33 +1,33 @@
 /**
- * Answers whether Keystone vouches for a token, and whose it is. A token that is no good is an answer; that nobody
- * could find out is an error, and no "no": the API server would keep that for minutes.
+ * Answers a TokenReview with Keystone. A refused token is a response with `authenticated: false`, which the API server may
+ * cache; a failure to validate is an error, which it does not cache.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
-import type { KeystoneSync } from '../api/keystone-sync.ts';
+import type { KeystoneSync } from '../api/keystone-auth.ts';
 import { StatusError } from '../errors/status-error.ts';
-import type { GroupNames, KeystoneIdentities, Live, ProjectSync } from './ports.ts';
+import type { KeystoneGroups, KeystoneIdentities, Live, ProjectSync } from './ports.ts';
 import type { TokenReviewStatus } from './review.ts';
-import { legacyUser, mapped, memberOf, projectOf, qualifiedUser } from './reviewed-user.ts';
+import { applyRoleMappings, legacyUser, projectMember, projectOf, qualifiedUser } from './reviewed-user.ts';
 
-export interface TokenReviewerOptions {
+export interface TokenReviewHandlerOptions {
   readonly identities: KeystoneIdentities;
-  /** Given where people are called by their bare names. */
-  readonly legacy: GroupNames | undefined;
-  /** Given where there is a synchronisation file. */
+  /** Given if user names are legacy names (`webhook.usernames`). */
+  readonly legacy: KeystoneGroups | undefined;
+  /** Given if there is a synchronisation file. */
   readonly rules: Live<KeystoneSync> | undefined;
   readonly sync: ProjectSync;
 }
 
-export interface TokenReviewer {
+export interface TokenReviewHandler {
   /**
    * @param source the API server's address
-   * @throws StatusError for what is not about the token: KeystoneUnavailable, CredentialRateExceeded, …
+   * @throws StatusError if the token cannot be validated: KeystoneUnavailable, CredentialRateExceeded, …
    */
   review(token: string, source: string): Promise<TokenReviewStatus>;
 }
 
-export function createTokenReviewer(options: TokenReviewerOptions): TokenReviewer {
+export function createTokenReviewHandler(options: TokenReviewHandlerOptions): TokenReviewHandler {
   return {
     async review(token, source) {
       try {
@@ -40,38 +40,63 @@ export function createTokenReviewer(options: TokenReviewerOptions): TokenReviewe
   };
 }
 
-async function userOf(identity: Identity, token: string, options: TokenReviewerOptions): Promise<UserInfo> {
+async function userOf(
+  identity: Identity,
+  token: string,
+  options: TokenReviewHandlerOptions,
+): Promise<UserInfo> {
   const { rules, sync } = options;
   const project = projectOf(identity);
-  const { tenant, user } = await knownAs(identity, token, project.id, options);
+  const { tenant, user } = await kubernetesUser(identity, token, project.id, options);
   if (rules === undefined) return user;
   if (rules.current === undefined) {
     throw new StatusError('WebhookRulesUnavailable', 'the synchronisation rules have not been read yet');
   }
-  const answered = mapped(user, project.roles, rules.current);
-  const member = memberOf(identity, project, answered.username, tenant);
+  const reviewed = applyRoleMappings(user, project.roles, rules.current);
+  const member = projectMember(identity, project, reviewed.username, tenant);
   if (member !== undefined) sync.request(member);
-  return answered;
+  return reviewed;
 }
 
-async function knownAs(
+async function kubernetesUser(
   identity: Identity,
   token: string,
   projectID: string,
-  { identities, legacy }: TokenReviewerOptions,
+  { identities, legacy }: TokenReviewHandlerOptions,
 ): Promise<{ readonly user: UserInfo; readonly tenant?: TenantName }> {
-  // No tenant is in a bare name: a domain that is none is no hindrance.
+  // A legacy name has no tenant, so the domain need not map to one.
   if (legacy !== undefined) {
-    return { user: legacyUser(identity, await legacy.of(identity, token), projectID) };
+    return { user: legacyUser(identity, await legacy.namesOf(identity, token), projectID) };
   }
   const { tenant, user } = identities.describe(identity);
   return { tenant, user: qualifiedUser(user, projectID) };
 }
 
-/** @throws what is not about the token */
+/** @throws the error if it is not a refusal of the token */
 function refusal(error: unknown): TokenReviewStatus {
   if (!(error instanceof StatusError)) throw error;
   if (error.http === 401) return { authenticated: false };
   if (error.http === 403) return { authenticated: false, error: error.message };
   throw error;
+}
+
+/**
+ * Requests a user's group names once for each validated token: as long as its cached identity lives.
+ *
+ * @param list calls Keystone; a failure is not cached
+ */
+export function createKeystoneGroups(
+  list: (userID: string, token: string) => Promise<readonly string[]>,
+): KeystoneGroups {
+  const lists = new WeakMap<Identity, Promise<readonly string[]>>();
+  return {
+    namesOf(identity, token) {
+      const cached = lists.get(identity);
+      if (cached !== undefined) return cached;
+      const names = list(identity.uid, token);
+      lists.set(identity, names);
+      names.catch(() => lists.delete(identity));
+      return names;
+    },
+  };
 }

@@ -1,7 +1,6 @@
 /**
- * The webhook: one path, to which API servers post the reviews of tokens and of access that k8s-keystone-auth would
- * answer. Whatever is refused is thrown, and becomes a Status: an API server takes everything but 2xx for an error, and
- * keeps neither yes nor no of it.
+ * The webhook: one path for the TokenReviews and SubjectAccessReviews of API servers, as k8s-keystone-auth serves them. A
+ * refusal is thrown and becomes a Status: the API server treats every response except 2xx as an error and does not cache it.
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -12,17 +11,17 @@ import type { Telemetry } from '../lib/telemetry.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { readBody } from '../pipeline/read-body.ts';
 import type { AccessPolicy, Live } from './ports.ts';
-import { type AccessReviewStatus, answerOf, type Review, readReview } from './review.ts';
-import type { TokenReviewer } from './token-review.ts';
+import { type AccessReviewStatus, encodeReview, type Review, readReview } from './review.ts';
+import type { TokenReviewHandler } from './token-review.ts';
 
-/** A token of some 16 kB, or a user with some thousand groups. */
+/** Enough for a token of 16 kB or a user with some thousand groups. */
 const REVIEW_BYTES = 1024 * 1024;
 const JSON_TYPE = 'application/json';
 
 export interface WebhookOptions {
   readonly path: string;
-  readonly tokens: TokenReviewer;
-  /** Undefined where no policy is configured. */
+  readonly tokens: TokenReviewHandler;
+  /** Undefined if no policy is configured. */
   readonly policy: Live<AccessPolicy> | undefined;
   /** For a whole body, in milliseconds. */
   readonly bodyTimeout: number;
@@ -32,14 +31,14 @@ export interface WebhookOptions {
   readonly telemetry: Telemetry;
 }
 
-interface Answered {
+interface Reviewed {
   readonly body: string;
   readonly result: Parameters<Telemetry['webhookReview']>[1];
   /** For the log. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** @returns serves one request; throws StatusError for what it refuses */
+/** @returns a function that serves one request; it throws StatusError for a refusal */
 export function createWebhook(options: WebhookOptions): (exchange: Exchange) => Promise<void> {
   const { random, logger, telemetry } = options;
   return async (exchange) => {
@@ -47,7 +46,7 @@ export function createWebhook(options: WebhookOptions): (exchange: Exchange) => 
     try {
       const review = readReview(await bodyOf(exchange, options));
       kind = review.kind;
-      const { body, result, fields } = await answer(review, exchange, options);
+      const { body, result, fields } = await respond(review, exchange, options);
       const auditID = random.uuid();
       telemetry.webhookReview(kind, result);
       logger[kind === 'TokenReview' ? 'info' : 'debug'](
@@ -62,50 +61,50 @@ export function createWebhook(options: WebhookOptions): (exchange: Exchange) => 
   };
 }
 
-async function answer(
+async function respond(
   review: Review,
   { peerAddress = '' }: Exchange,
   { tokens, policy }: WebhookOptions,
-): Promise<Answered> {
+): Promise<Reviewed> {
   if (review.kind === 'TokenReview') {
     const status = await tokens.review(review.token, peerAddress);
     const { authenticated, user, error } = status;
     return {
-      body: answerOf(review, status),
+      body: encodeReview(review, status),
       result: authenticated ? 'authenticated' : 'unauthenticated',
       fields: user === undefined ? { reason: error } : { user: user.username, uid: user.uid },
     };
   }
   const status = decide(review, policy);
-  const { user, resourceAttributes, nonResourceAttributes } = review.question;
+  const { user, resourceAttributes, nonResourceAttributes } = review.spec;
   return {
-    body: answerOf(review, status),
+    body: encodeReview(review, status),
     result: status.allowed ? 'allowed' : 'no-opinion',
     fields: { user, ...resourceAttributes, ...nonResourceAttributes },
   };
 }
 
 function decide(
-  { question, tenant }: Extract<Review, { kind: 'SubjectAccessReview' }>,
+  { spec, tenant }: Extract<Review, { kind: 'SubjectAccessReview' }>,
   policy: Live<AccessPolicy> | undefined,
 ): AccessReviewStatus {
-  // A policy knows no tenants, and a user's stands before the first colon of their name.
-  if (tenant !== '' && question.user?.split(':', 1)[0] !== tenant) {
+  // A policy has no tenants; the user's tenant is the part of the user name before the first colon.
+  if (tenant !== '' && spec.user?.split(':', 1)[0] !== tenant) {
     return { allowed: false, reason: 'the Keystone policy holds within the tenant of the user alone' };
   }
   if (policy === undefined) return { allowed: false, reason: 'no Keystone policy is configured' };
   if (policy.current === undefined) {
     return { allowed: false, evaluationError: 'the Keystone policy has not been read yet' };
   }
-  if (policy.current.allows(question)) return { allowed: true, reason: 'allowed by the Keystone policy' };
+  if (policy.current.allows(spec)) return { allowed: true, reason: 'allowed by the Keystone policy' };
   return { allowed: false, reason: 'no entry of the Keystone policy allows it' };
 }
 
 /** @throws StatusError NotFound, MethodNotAllowed, MediaTypeUnsupported, BodyTooLarge, BodyTimeout */
 async function bodyOf(exchange: Exchange, { path, bodyTimeout, clock }: WebhookOptions): Promise<Buffer> {
   const { target, method, headers } = exchange;
-  const [asked] = target.split('?', 1);
-  if (asked !== path) {
+  const [requested] = target.split('?', 1);
+  if (requested !== path) {
     throw new StatusError('NotFound', 'the server could not find the requested resource');
   }
   if (method !== 'POST') {

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { UserInfo } from '../../src/api/authentication-v1.ts';
-import type { Sender } from '../../src/api/sender.ts';
+import type { Sender } from '../../src/api/upstream-request.ts';
 import { authorize } from '../../src/authorization/authorizer.ts';
 import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
 import { StatusError } from '../../src/errors/status-error.ts';

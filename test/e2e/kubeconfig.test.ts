@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { SELF_IDENTITY_PATH } from '../../src/api/self-identity-v1alpha1.ts';
+import { SELF_IDENTITY_PATH } from '../../src/api/stonegate-v1alpha1.ts';
 import { kubeconfig } from '../../src/cli/kubeconfig.ts';
 import { whoami } from '../../src/cli/whoami.ts';
 import { systemClock } from '../../src/lib/clock.ts';

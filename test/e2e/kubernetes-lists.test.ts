@@ -5,7 +5,7 @@
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
 
-import { bounded } from '../../src/lib/bounded.ts';
+import { mapWithConcurrency } from '../../src/lib/concurrency.ts';
 import type { Ask, Reply } from '../support/https-client.ts';
 import { missingKubernetes, NEWEST, OLDEST, type Release } from '../support/kubernetes/programs.ts';
 import { sameResponse } from '../support/kubernetes/same-response.ts';
@@ -41,7 +41,7 @@ async function start(t: Test, release: Release, flags: readonly string[] = []): 
 async function fill({ kubernetes }: Both): Promise<void> {
   const data = { text: 'x'.repeat(900) };
   const names = Array.from({ length: OBJECTS }, (_, i) => `item-${String(i).padStart(5, '0')}`);
-  await bounded(names, 16, (name) =>
+  await mapWithConcurrency(names, 16, (name) =>
     kubernetes.create(CONFIG_MAPS, { metadata: { name, labels: { half: `${name.length % 2}` } }, data }),
   );
 }

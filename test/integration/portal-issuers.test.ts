@@ -106,7 +106,7 @@ t.test(
     const back = await browse(passOn(question, { redirect_uri }), CAROL, home);
     t.match(back.url, `${redirect_uri}?code=`, 'the honest issuer suspects nothing');
     const answer = await comeBack(back);
-    t.match(answer, { status: 400, body: /This answer belongs to another sign-in/ });
+    t.match(answer, { status: 400, body: /This response belongs to another sign-in/ });
     t.same(hostile.asked, [], 'the hostile issuer is given neither code nor verifier');
     t.equal((await get('/')).location, '/login', 'nobody is signed in');
   },

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import type { VerifiedCertificate } from '../../src/api/client-certificate.ts';
+import type { VerifiedCertificate } from '../../src/api/credentials.ts';
 import { createX509Authenticator } from '../../src/authentication/x509.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';

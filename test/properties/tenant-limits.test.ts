@@ -166,12 +166,12 @@ class World {
     body?.write('{');
     const asker: Asker = { tenant, breakBody: () => undefined, leave: () => leave(), ended: false };
     this.askers.push(asker);
-    const leaving = {
-      left: false,
-      onLeave(callback: () => void) {
+    const cancellation = {
+      cancelled: false,
+      onCancel(callback: () => void) {
         leave = callback;
       },
-      offLeave() {
+      offCancel() {
         asker.ended = true;
       },
     };
@@ -197,7 +197,7 @@ class World {
         discardable: body === undefined,
         refusalIsTheirs: false,
         patience: this.#patience,
-        leaving,
+        cancellation,
       },
       {
         head() {

@@ -1,5 +1,5 @@
 /**
- * Whatever an API server posts, the webhook answers or refuses in order; whatever Keystone calls people, none of them
+ * Whatever an API server posts, the webhook answers or refuses in order; whatever names Keystone returns, none of them
  * becomes the cluster's own; and a policy allows exactly what an enumeration of everything it covers holds.
  */
 import fc from 'fast-check';

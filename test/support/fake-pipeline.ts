@@ -7,9 +7,9 @@ import type { AccessReviewer } from '../../src/authorization/access-reviewer.ts'
 import type { StatusAnswer } from '../../src/errors/to-status.ts';
 import { StreamRegistry } from '../../src/flowcontrol/stream-registry.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { InFlightCounter } from '../../src/lib/in-flight.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
-import { Usage } from '../../src/lib/usage.ts';
 import type { ResponseWriter } from '../../src/pipeline/exchange.ts';
 import { LastModes } from '../../src/pipeline/last-modes.ts';
 import type { RequestRecord } from '../../src/pipeline/request-observer.ts';
@@ -118,7 +118,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
         return { status: 101, aborted: false };
       },
     },
-    undecided: new Usage(),
+    undecided: new InFlightCounter(),
     streams: new StreamRegistry({
       limits: { perUser: 500, perTenant: 5_000 },
       clock: systemClock,

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseAllDocuments, stringify } from 'yaml';
-import { CREDENTIAL_ID_KEY } from '../../src/api/extra-keys.ts';
+import { CREDENTIAL_ID_KEY } from '../../src/api/reserved-names.ts';
 import { rbacManifests } from '../../src/cli/rbac-manifests.ts';
 import { type ApiServer, createApiServer, type LoggedRequest } from './apiserver/api-server.ts';
 import { isObject, type JsonObject } from './apiserver/json.ts';

@@ -3,7 +3,7 @@
  * namespaces) are covered by `*` alone: neither a namespace nor all but one are the whole cluster.
  */
 import type { NonResourceAttributes, ResourceAttributes } from '../../api/authorization-v1.ts';
-import type { NamePattern, PolicyNonResource, ResourcePermission } from '../../api/keystone-policy.ts';
+import type { NamePattern, PolicyNonResource, ResourcePermission } from '../../api/keystone-auth.ts';
 
 export function allowsResource(permission: ResourcePermission, asked: ResourceAttributes): boolean {
   const { namespace = '', resource = '', subresource = '', verb = '' } = asked;

@@ -12,7 +12,7 @@ import type {
   ResourceAttributes,
   SubjectAccessReviewSpec,
 } from '../../api/authorization-v1.ts';
-import type { KeystonePolicy, PolicyEntry, PolicyMatch, PolicyUsers } from '../../api/keystone-policy.ts';
+import type { KeystonePolicy, PolicyEntry, PolicyMatch, PolicyUsers } from '../../api/keystone-auth.ts';
 import { allowsNonResource, allowsResource } from './attributes.ts';
 
 const IDENTITY = 'alpha.kubernetes.io/identity/';

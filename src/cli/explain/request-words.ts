@@ -1,7 +1,7 @@
 /**
  * From what an operator types (`get pods -n web`, or a method and a path) to the request that is to be explained.
  */
-import type { ExplainedRequest } from '../../api/explanation-v1alpha1.ts';
+import type { ExplainedRequest } from '../../api/stonegate-v1alpha1.ts';
 import { UsageError } from '../usage.ts';
 import { resourceType } from './resources.ts';
 

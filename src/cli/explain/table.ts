@@ -1,7 +1,7 @@
 /**
  * An explanation for people: the way of the request, a line each, then what came of it.
  */
-import type { Decision, Explanation } from '../../api/explanation-v1alpha1.ts';
+import type { Decision, Explanation } from '../../api/stonegate-v1alpha1.ts';
 import { columns } from '../output.ts';
 
 const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {

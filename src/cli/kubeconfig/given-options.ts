@@ -2,7 +2,7 @@
  * What the options of `stonegate kubeconfig` may be. kubectl takes nearly anything and fails at the first request, so that
  * each is refused here with a sentence.
  */
-import { labelProblem } from '../../api/namespace-label.ts';
+import { labelProblem } from '../../api/reserved-names.ts';
 import { UsageError } from '../usage.ts';
 import { nameOf } from './entries.ts';
 

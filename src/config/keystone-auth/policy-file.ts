@@ -3,7 +3,7 @@
  * with its place: a key nobody reads may be a restriction that somebody mistyped.
  */
 import { z } from 'zod';
-import type { KeystonePolicy, PolicyEntry, ResourcePermission } from '../../api/keystone-policy.ts';
+import type { KeystonePolicy, PolicyEntry, ResourcePermission } from '../../api/keystone-auth.ts';
 import { readJSON } from '../json-document.ts';
 import { formatPath, formatProblem, problemsOfIssue } from '../problem.ts';
 import { readResourceKey } from './resource-key.ts';

@@ -2,7 +2,7 @@
  * The keys of `resource_permissions` in a policy of k8s-keystone-auth: `namespace/resource`, each a name, `*`, `!name`,
  * `['a','b']` or `!['a','b']`. A further `/` names a subresource: `default/pods/exec`, `default/['pods','pods/log']`.
  */
-import type { NamePattern } from '../../api/keystone-policy.ts';
+import type { NamePattern } from '../../api/keystone-auth.ts';
 
 export type ResourceKey =
   | { readonly namespaces: NamePattern; readonly resources: NamePattern }

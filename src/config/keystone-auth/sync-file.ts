@@ -4,7 +4,7 @@
  * mapped to, however they are written down.
  */
 import { z } from 'zod';
-import type { KeystoneSync, RoleMapping } from '../../api/keystone-sync.ts';
+import type { KeystoneSync, RoleMapping } from '../../api/keystone-auth.ts';
 import { text } from '../fields.ts';
 import { formatProblem } from '../problem.ts';
 import { readYAML } from '../yaml-document.ts';

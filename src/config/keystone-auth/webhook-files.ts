@@ -2,7 +2,7 @@
  * What the files that `webhook` names hold: their problems are problems of the configuration.
  */
 import type { StonegateConfiguration, WebhookSource } from '../../api/config-v1alpha1.ts';
-import type { KeystoneSync } from '../../api/keystone-sync.ts';
+import type { KeystoneSync } from '../../api/keystone-auth.ts';
 import type { Finding } from '../problem.ts';
 import { type Read, readPolicy } from './policy-file.ts';
 import { readSync } from './sync-file.ts';

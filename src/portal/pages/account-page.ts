@@ -1,36 +1,50 @@
 /**
- * The page of somebody who has signed in: who they are to Kubernetes, until when, and how to set up kubectl. Commands
- * are selected whole by one click, without a script.
+ * The account page: the user's identity in Kubernetes, its end, and how to set up kubectl. One click selects all commands,
+ * without a script.
  */
 import type { Account } from '../account.ts';
 import { type Content, type Html, html } from '../html.ts';
-import { inWords, spanInWords } from '../moment.ts';
 import { layout } from './layout.ts';
 
-/** A person may have hundreds of groups. */
-const GROUPS_IN_SIGHT = 12;
+/** Groups shown unfolded: a user may have hundreds. */
+const GROUPS_SHOWN = 12;
+
+const UNITS: readonly (readonly [name: string, milliseconds: number])[] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+];
+
+const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+});
 
 export interface AccountPage {
   readonly server: string;
   readonly account: Account;
-  /** What the issuer or Keystone is called. */
-  readonly way: string;
+  /** The display name of the issuer or of Keystone. */
+  readonly signedInWith: string;
   readonly now: number;
   /** The name of the file to download. */
   readonly fileName: string;
-  /** A shell command each. */
+  /** Shell commands. */
   readonly commands: readonly string[];
   readonly formToken: string;
 }
 
 export function accountPage(page: AccountPage): Html {
-  const { server, account, way, now, formToken } = page;
+  const { server, account, signedInWith, now, formToken } = page;
   return layout({
     title: 'Your access',
     server,
     aside: html`<form method="post" action="/logout"><input type="hidden" name="token" value="${formToken}"><button class="button quiet" type="submit">Sign out</button></form>`,
     main: html`<h1>${account.name}</h1>
-<p class="lead">signed in with ${way}${account.domain !== undefined && html`, domain ${account.domain}`}</p>
+<p class="lead">signed in with ${signedInWith}${account.domain !== undefined && html`, domain ${account.domain}`}</p>
 <section class="card" aria-labelledby="who">
 <h2 id="who">Who you are to Kubernetes</h2>
 <dl>
@@ -40,7 +54,7 @@ ${account.domain !== undefined && row('Project', account.project?.name ?? html`<
 ${account.domain !== undefined && row('Roles', account.roles.length === 0 ? html`<span class="muted">none</span>` : list(account.roles))}
 ${account.otherProjects.length > 0 && row('Other projects', list(account.otherProjects.map(({ name }) => name)))}
 ${row('Groups', groups(account.groups))}
-${row('Signed in until', html`<time datetime="${new Date(account.expiresAt).toISOString()}">${inWords(account.expiresAt)}</time> <span class="muted">(${spanInWords(account.expiresAt - now)} left)</span>`)}
+${row('Signed in until', html`<time datetime="${new Date(account.expiresAt).toISOString()}">${formatTime(account.expiresAt)}</time> <span class="muted">(${formatDuration(account.expiresAt - now)} left)</span>`)}
 </dl>
 </section>
 ${setUp(page)}`,
@@ -56,9 +70,9 @@ function list(texts: readonly string[]): Html {
 }
 
 function groups(names: readonly string[]): Html {
-  if (names.length <= GROUPS_IN_SIGHT) return list(names);
-  return html`${list(names.slice(0, GROUPS_IN_SIGHT))}
-<details><summary>${names.length - GROUPS_IN_SIGHT} more</summary>${list(names.slice(GROUPS_IN_SIGHT))}</details>`;
+  if (names.length <= GROUPS_SHOWN) return list(names);
+  return html`${list(names.slice(0, GROUPS_SHOWN))}
+<details><summary>${names.length - GROUPS_SHOWN} more</summary>${list(names.slice(GROUPS_SHOWN))}</details>`;
 }
 
 function setUp({ fileName, commands }: AccountPage): Html {
@@ -77,4 +91,18 @@ function setUp({ fileName, commands }: AccountPage): Html {
 kubectl --kubeconfig ${fileName} get pods</pre></li>
 </ol>
 </section>`;
+}
+
+/** In UTC, because the server does not know the user's time zone: `21 November 2026 at 03:15 UTC`. */
+export function formatTime(time: number): string {
+  return `${TIME_FORMAT.format(time)} UTC`;
+}
+
+/** @returns such as `59 minutes`, rounded down; `less than a minute` */
+export function formatDuration(milliseconds: number): string {
+  for (const [name, length] of UNITS) {
+    const count = Math.floor(milliseconds / length);
+    if (count >= 1) return `${count} ${name}${count === 1 ? '' : 's'}`;
+  }
+  return 'less than a minute';
 }

@@ -1,16 +1,16 @@
 /**
- * What all pages have in common: language, title, landmarks, style. No script: everything works by links and forms.
+ * The frame of all pages: language, title, landmarks, style. No script: everything works with links and forms.
  * WCAG 2.2 §2.4.1 (skip link), §2.4.2 (titles), §3.1.1 (language).
  */
+
+import { DRAWING, STYLE } from '../assets.ts';
 import { type Content, constant, type Html, html } from '../html.ts';
-import { DRAWING } from '../icon.ts';
-import { STYLE } from '../style.ts';
 
 const STYLE_TEXT = constant(STYLE);
 
 export interface LayoutOptions {
   readonly title: string;
-  /** Beside the name of the house; for those who are signed in. */
+  /** Beside the logo, for signed-in users. */
   readonly aside?: Content;
   readonly narrow?: boolean;
   readonly main: Content;

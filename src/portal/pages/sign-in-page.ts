@@ -1,6 +1,6 @@
 /**
- * The page to sign in at: a link for each issuer, a form for Keystone. What was typed wrong is summed up above the
- * form, with links to the fields, and said again at each field; the password is never put back.
+ * The sign-in page: a link for each issuer, a form for Keystone. Mistakes are listed above the form, with links to the
+ * fields, and repeated at each field; the password is never put back.
  * WCAG 2.2 §3.3.1 to §3.3.3, §1.3.5 (autocomplete).
  */
 import { type Content, type Html, html } from '../html.ts';
@@ -13,16 +13,16 @@ export type Field = (typeof FIELDS)[number];
 export interface SignInPage {
   readonly server: string;
   readonly providers: readonly Pick<Provider, 'name' | 'displayName'>[];
-  /** Undefined where nobody signs in with Keystone. */
+  /** Undefined if users cannot sign in with Keystone. */
   readonly keystone: { readonly displayName: string } | undefined;
-  /** What has just happened. */
+  /** The result of the previous action, such as signing out. */
   readonly notice?: string | undefined;
-  /** Who is signed in already. */
+  /** The user of the current session. */
   readonly signedInAs?: string | undefined;
   readonly formToken: string;
   readonly next: string;
   readonly values: Partial<Record<Field, string>>;
-  /** By field; under `form` what belongs to none. */
+  /** By field; `form` for what concerns several fields. */
   readonly mistakes: Partial<Record<Field | 'form', string>>;
 }
 

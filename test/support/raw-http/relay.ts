@@ -3,7 +3,7 @@
  * thinnest listener before that. Tests play both ends.
  */
 
-import type { Sender } from '../../../src/api/sender.ts';
+import type { Sender } from '../../../src/api/upstream-request.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';

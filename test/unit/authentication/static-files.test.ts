@@ -1,7 +1,7 @@
 import { scryptSync } from 'node:crypto';
 import { hash } from '@node-rs/bcrypt';
 import t from 'tap';
-import type { StaticPassword, StaticUser } from '../../../src/api/static-user.ts';
+import type { StaticPassword, StaticUser } from '../../../src/api/credentials.ts';
 import { createAnonymousAccess } from '../../../src/authentication/anonymous.ts';
 import {
   createBasicAuthFileAuthenticator,

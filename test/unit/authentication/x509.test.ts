@@ -1,6 +1,6 @@
 /** Whom a client certificate names, in Arktos' two forms, and which certificates name nobody. */
 import t from 'tap';
-import type { VerifiedCertificate } from '../../../src/api/client-certificate.ts';
+import type { VerifiedCertificate } from '../../../src/api/credentials.ts';
 import { createX509Authenticator, type X509AuthenticatorOptions } from '../../../src/authentication/x509.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 

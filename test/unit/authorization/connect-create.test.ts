@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
 import type { TenantName } from '../../../src/api/identity.ts';
-import type { Sender } from '../../../src/api/sender.ts';
+import type { Sender } from '../../../src/api/upstream-request.ts';
 import { authorize } from '../../../src/authorization/authorizer.ts';
 import { createConnectCreate } from '../../../src/authorization/connect-create.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';

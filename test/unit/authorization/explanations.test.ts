@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
-import type { Sender } from '../../../src/api/sender.ts';
+import type { Sender } from '../../../src/api/upstream-request.ts';
 import { authorize } from '../../../src/authorization/authorizer.ts';
 import { createExplanationsAuthorizer } from '../../../src/authorization/explanations.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { KeystoneSync, ProjectMember } from '../../../src/api/keystone-sync.ts';
+import type { KeystoneSync, ProjectMember } from '../../../src/api/keystone-auth.ts';
 import type { Binding, Namespace } from '../../../src/api/kubernetes-object.ts';
 import { marksOf } from '../../../src/bindings/managed-object.ts';
 import { createProjectSync } from '../../../src/bindings/project-sync.ts';

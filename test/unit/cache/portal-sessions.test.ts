@@ -3,7 +3,7 @@ import { drop } from '../../../src/cache/drop.ts';
 import { createPortalSealer } from '../../../src/cache/portal-sealer.ts';
 import { createMemorySessions, createSharedSessions } from '../../../src/cache/portal-sessions.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
-import type { Session } from '../../../src/portal/session.ts';
+import type { Session } from '../../../src/portal/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { keystoneIdentity } from '../../support/portal.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/account.ts';
 import type { Binding } from '../../../src/api/kubernetes-object.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
 import { createClusterObjects } from '../../../src/clients/cluster-objects.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { TooLarge } from '../../../src/lib/too-large.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Account } from '../../../src/api/account.ts';
+import type { Account } from '../../../src/api/upstream-request.ts';
 import { createAccessReviewer, createApiServerProbe } from '../../../src/clients/kube-apiserver.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';

@@ -93,7 +93,7 @@ t.test('the end of a credential: watches and logs end with a spread, tunnels do 
   const log = registry.open(streamFacts({ ...facts, kind: 'log' }));
   const exec = registry.open(streamFacts({ ...facts, kind: 'exec' }));
   await pass(HOUR + 4_000);
-  t.notOk(watch.left, 'half of ten seconds is not over');
+  t.notOk(watch.cancelled, 'half of ten seconds is not over');
   const before = checked.length;
   await pass(1_000);
   t.same([watch.reason, log.reason, exec.reason], ['expired', 'expired', undefined]);
@@ -109,7 +109,7 @@ t.test('a tunnel ends at its maximum age', async (t) => {
   const exec = registry.open(streamFacts({ kind: 'exec' }));
   const watch = registry.open(streamFacts());
   await pass(5 * MINUTE - 1_000);
-  t.notOk(exec.left);
+  t.notOk(exec.cancelled);
   await pass(1_000);
   t.same([exec.reason, watch.reason], ['max-age', undefined]);
 });
@@ -121,11 +121,11 @@ t.test('what cannot be validated is tried again, and ended after one more rechec
     throw new Error('Keystone is down');
   };
   await pass(MINUTE + 59_000);
-  t.notOk(stream.left);
+  t.notOk(stream.cancelled);
   t.ok(checked.length > 2, 'tried again and again');
   check.now = async () => {};
   await pass(MINUTE);
-  t.notOk(stream.left, 'it recovered');
+  t.notOk(stream.cancelled, 'it recovered');
   check.now = async () => {
     throw unauthorized();
   };
@@ -167,11 +167,11 @@ t.test(
         ['dropped', 'dropped'],
         tag,
       );
-      t.notOk(bob.left);
+      t.notOk(bob.cancelled);
       for (const stream of streams) registry.close(stream);
       const next = registry.open(streamFacts());
       await pass(2 * MINUTE);
-      t.notOk(next.left, 'what is opened after it goes on');
+      t.notOk(next.cancelled, 'what is opened after it goes on');
       t.ok(checked.length > 0);
     }
   },
@@ -186,11 +186,11 @@ t.test(
     await pass(1_000);
     await pass(1_000);
     t.equal(checked.length, 1, 'long before the recheck time');
-    t.notOk(valid.left);
+    t.notOk(valid.cancelled);
     await pass(HOUR);
     dropped.push('user:somebody-else');
     await pass(2_000);
-    t.notOk(valid.left, 'expired, and not concerned');
+    t.notOk(valid.cancelled, 'expired, and not concerned');
     dropped.push('user:u1');
     await pass(1_000);
     t.equal(valid.reason, 'dropped');

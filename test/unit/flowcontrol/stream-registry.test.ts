@@ -39,7 +39,7 @@ t.test('limits that a reload lowers end nothing, and count from then on', (t) =>
   const { registry } = registryOf({ perUser: 2, perTenant: 9 });
   const streams = [registry.open(streamFacts()), registry.open(streamFacts())];
   registry.limits = { perUser: 1, perTenant: 9 };
-  t.notOk(streams.some(({ left }) => left));
+  t.notOk(streams.some(({ cancelled }) => cancelled));
   for (const stream of streams) {
     t.throws(() => registry.open(streamFacts()), { code: 'StreamLimitExceeded' });
     registry.close(stream);
@@ -59,7 +59,7 @@ t.test('streams with one credential are found by it, those of another user or cr
   t.equal([...registry.credentials].length, 4);
   t.equal(registry.open({ ...streamFacts(), credential: { ...password } }).opener, basic.opener);
   const heard: string[] = [];
-  one.onLeave(() => heard.push('one'));
+  one.onCancel(() => heard.push('one'));
   one.opener.end('dropped');
   one.opener.end('refused');
   t.same([one.reason, two.reason, other.reason], ['dropped', 'dropped', undefined]);

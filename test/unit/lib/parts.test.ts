@@ -4,9 +4,9 @@ import { createFirstContact } from '../../../src/clients/first-contact.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
 import { parseDuration } from '../../../src/lib/duration.ts';
 import { fromRawHeaders, headerTokens, headerValue, headerValues } from '../../../src/lib/header-list.ts';
+import { InFlightCounter } from '../../../src/lib/in-flight.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { SingleFlight } from '../../../src/lib/single-flight.ts';
-import { Usage } from '../../../src/lib/usage.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 t.test('durations are read as Kubernetes writes them', async (t) => {
@@ -71,19 +71,19 @@ t.test('work that fails fails for all who wait, and is not kept', async (t) => {
   t.equal(await flight.do('k', async () => 1), 1);
 });
 
-t.test('what is used has ended being used when the last user has left', async (t) => {
-  const usage = new Usage();
-  await usage.ended();
+t.test('a counter is drained when the last request in flight is released', async (t) => {
+  const counter = new InFlightCounter();
+  await counter.drained();
   const seen: string[] = [];
-  const [a, b] = [usage.enter(), usage.enter()];
-  const ended = usage.ended().then(() => seen.push('ended'));
-  a.leave();
-  a.leave();
+  const [a, b] = [counter.enter(), counter.enter()];
+  const drained = counter.drained().then(() => seen.push('drained'));
+  a.release();
+  a.release();
   await Promise.resolve();
   t.same(seen, []);
-  b.leave();
-  await ended;
-  t.same(seen, ['ended']);
+  b.release();
+  await drained;
+  t.same(seen, ['drained']);
 });
 
 t.test('a backend is asked until it has answered once, ever less often, then no more', async (t) => {

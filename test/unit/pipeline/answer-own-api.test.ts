@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Explanation, ExplanationRequest } from '../../../src/api/explanation-v1alpha1.ts';
+import type { Explanation, ExplanationRequest } from '../../../src/api/stonegate-v1alpha1.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import { createExplanationAnswerer } from '../../../src/pipeline/answer-explanation.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createBodySizeAdmission } from '../../../src/admission/body-size.ts';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
-import type { ExplainedRequest, Explanation, StageName } from '../../../src/api/explanation-v1alpha1.ts';
+import type { ExplainedRequest, Explanation, StageName } from '../../../src/api/stonegate-v1alpha1.ts';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { createExplain } from '../../../src/pipeline/explain-request.ts';
 import type { Pipeline } from '../../../src/pipeline/serve-request.ts';

@@ -27,7 +27,7 @@ const begin = (browser: FakeBrowser, name: string) => browser.get(`/login/oidc?p
 const comeBack = (browser: FakeBrowser, name: string) =>
   browser.get(`/login/callback/${name}?code=the-code&state=the-state`);
 
-t.test('each issuer is told an address of its own, and its answer is taken there', async (t) => {
+t.test('each issuer has its own redirect URI, and its response is accepted there', async (t) => {
   const { honest, hostile, redeemed } = setUp();
   for (const providers of [
     [honest, hostile],
@@ -44,40 +44,43 @@ t.test('each issuer is told an address of its own, and its answer is taken there
   }
 });
 
-t.test('an answer at another issuer’s address is refused, and neither issuer sees the code', async (t) => {
-  const { honest, hostile, redeemed } = setUp();
-  for (const [asked, answered] of [
-    [hostile, honest],
-    [honest, hostile],
-  ] as const) {
-    const portal = createFakePortal({ providers: [honest, hostile] });
-    const browser = portal.browser();
-    await begin(browser, asked.name);
-    const answer = await comeBack(browser, answered.name);
-    t.equal(answer.status, 400);
-    t.match(answer.text, 'This answer belongs to another sign-in');
-    t.notOk(browser.cookies.has(SESSION));
-    t.notOk(browser.cookies.has(OIDC), 'the sign-in is over');
-    t.equal((await comeBack(browser, asked.name)).status, 400, 'also at its own address');
-    const [entry] = portal.logged.filter(({ message }) => message.includes('not asked for'));
-    t.match(entry?.fields, { issuer: asked.issuer, answered: answered.issuer });
-    t.notMatch(JSON.stringify(portal.logged), /the-(code|state|nonce|verifier)/);
-  }
-  t.same(redeemed, []);
-});
+t.test(
+  'a response at another issuer’s redirect URI is refused, and neither issuer sees the code',
+  async (t) => {
+    const { honest, hostile, redeemed } = setUp();
+    for (const [asked, answered] of [
+      [hostile, honest],
+      [honest, hostile],
+    ] as const) {
+      const portal = createFakePortal({ providers: [honest, hostile] });
+      const browser = portal.browser();
+      await begin(browser, asked.name);
+      const response = await comeBack(browser, answered.name);
+      t.equal(response.status, 400);
+      t.match(response.text, 'This response belongs to another sign-in');
+      t.notOk(browser.cookies.has(SESSION));
+      t.notOk(browser.cookies.has(OIDC), 'the sign-in is over');
+      t.equal((await comeBack(browser, asked.name)).status, 400, 'also at its own address');
+      const [entry] = portal.logged.filter(({ message }) => message.includes('another redirect URI'));
+      t.match(entry?.fields, { issuer: asked.issuer, answered: answered.issuer });
+      t.notMatch(JSON.stringify(portal.logged), /the-(code|state|nonce|verifier)/);
+    }
+    t.same(redeemed, []);
+  },
+);
 
-t.test('an error at another issuer’s address is refused too, and none of its words are shown', async (t) => {
+t.test('an error at another issuer’s redirect URI is refused too, and its text is not shown', async (t) => {
   const { honest, hostile, redeemed } = setUp();
   const browser = createFakePortal({ providers: [honest, hostile] }).browser();
   await begin(browser, honest.name);
   const said = 'error=access_denied&error_description=Call+0800+now';
-  const answer = await browser.get(`/login/callback/hostile?${said}&state=the-state`);
-  t.equal(answer.status, 400);
-  t.notMatch(answer.text, '0800');
+  const response = await browser.get(`/login/callback/hostile?${said}&state=the-state`);
+  t.equal(response.status, 400);
+  t.notMatch(response.text, '0800');
   t.same(redeemed, []);
 });
 
-t.test('a sign-in outlasts a reload that leaves its issuer the name, and no other reload', async (t) => {
+t.test('a sign-in survives a reload only if its issuer keeps its name', async (t) => {
   const { honest, hostile, redeemed } = setUp();
   const named = (provider: Provider, name: string): Provider => ({ ...provider, name });
   const sealer = createPortalSealer([], systemRandom);

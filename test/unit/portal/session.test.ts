@@ -5,51 +5,52 @@ import { createFakePortal, headerOf, keystoneIdentity } from '../../support/port
 const SESSION = '__Host-stonegate';
 const HOUR = 3_600_000;
 
-t.test('whoever has not signed in is sent to sign in', async (t) => {
+t.test('a user without a session is redirected to the sign-in page', async (t) => {
   const browser = createFakePortal().browser();
   for (const [path, target] of [
     ['/', '/login'],
     ['/kubeconfig', '/login?next=%2F%23kubectl'],
   ] as const) {
-    const answer = await browser.get(path);
-    t.equal(answer.status, 303);
-    t.equal(headerOf(answer, 'location'), target);
+    const response = await browser.get(path);
+    t.equal(response.status, 303);
+    t.equal(headerOf(response, 'location'), target);
   }
 });
 
-t.test('the session cookie is for this host, this site and HTTP alone, and says nothing', async (t) => {
-  const answer = await createFakePortal().browser().signIn();
-  const [cookie = ''] = answer.headers.filter(([name]) => name === 'Set-Cookie').map(([, value]) => value);
-  t.match(cookie, /^__Host-stonegate=[A-Za-z0-9_-]{43}; Path=\/; Secure; HttpOnly; SameSite=Lax$/);
-});
+t.test(
+  'the session cookie is limited to this host, this site and HTTP, and holds only a random ID',
+  async (t) => {
+    const response = await createFakePortal().browser().signIn();
+    const [cookie = ''] = response.headers
+      .filter(([name]) => name === 'Set-Cookie')
+      .map(([, value]) => value);
+    t.match(cookie, /^__Host-stonegate=[A-Za-z0-9_-]{43}; Path=\/; Secure; HttpOnly; SameSite=Lax$/);
+  },
+);
 
-t.test('C183 a session planted in the browser does not survive signing in', async (t) => {
+t.test('C183 a session that an attacker planted in the browser is ended by signing in', async (t) => {
   const portal = createFakePortal();
   const mallory = portal.browser();
   await mallory.signIn({ user: 'mallory' });
   const planted = mallory.cookies.get(SESSION) ?? '';
   const alice = portal.browser();
   alice.cookies.set(SESSION, planted);
-  t.match(
-    (await alice.get('/login')).text,
-    'You are signed in as',
-    'the page says that somebody is signed in',
-  );
+  t.match((await alice.get('/login')).text, 'You are signed in as', 'the page shows the planted session');
   await alice.signIn();
   t.not(alice.cookies.get(SESSION), planted);
   t.equal((await alice.get('/')).status, 200);
-  t.equal((await mallory.get('/')).status, 303, 'the planted one is worth nothing any more');
+  t.equal((await mallory.get('/')).status, 303, 'the planted session has ended');
 });
 
-t.test('C183 an id that was made up is never taken for a new session', async (t) => {
+t.test('C183 an invented session ID is never adopted', async (t) => {
   const browser = createFakePortal().browser();
-  const madeUp = 'A'.repeat(43);
-  browser.cookies.set(SESSION, madeUp);
+  const invented = 'A'.repeat(43);
+  browser.cookies.set(SESSION, invented);
   await browser.signIn();
-  t.not(browser.cookies.get(SESSION), madeUp);
+  t.not(browser.cookies.get(SESSION), invented);
 });
 
-t.test('each signing in makes a new id', async (t) => {
+t.test('each sign-in creates a new session ID', async (t) => {
   const browser = createFakePortal().browser();
   await browser.signIn();
   const first = browser.cookies.get(SESSION);
@@ -57,7 +58,7 @@ t.test('each signing in makes a new id', async (t) => {
   t.not(browser.cookies.get(SESSION), first);
 });
 
-t.test('two cookies of that name are none: one of them is somebody else’s', async (t) => {
+t.test('two session cookies count as none: an attacker may have set one', async (t) => {
   const portal = createFakePortal();
   const browser = portal.browser();
   await browser.signIn();
@@ -65,20 +66,20 @@ t.test('two cookies of that name are none: one of them is somebody else’s', as
   t.equal((await browser.get('/', { headers })).status, 303);
 });
 
-t.test('C185 a form older than its own end is refused, though the session lives', async (t) => {
+t.test('C185 an expired form is refused, although the session is valid', async (t) => {
   const portal = createFakePortal();
   const browser = portal.browser();
   await browser.signIn();
   await browser.get('/');
   const token = browser.formToken;
   portal.clock.advance(HOUR);
-  t.equal((await browser.get('/')).status, 200, 'the session lives');
-  const answer = await browser.post('/logout', { token });
-  t.equal(answer.status, 403);
-  t.equal((await browser.get('/')).status, 200, 'and lives on');
+  t.equal((await browser.get('/')).status, 200, 'the session is valid');
+  const response = await browser.post('/logout', { token });
+  t.equal(response.status, 403);
+  t.equal((await browser.get('/')).status, 200, 'and stays valid');
 });
 
-t.test('C185 a sign-in form older than its own end is refused', async (t) => {
+t.test('C185 an expired sign-in form is refused', async (t) => {
   const portal = createFakePortal();
   const browser = portal.browser();
   await browser.get('/login');
@@ -88,19 +89,19 @@ t.test('C185 a sign-in form older than its own end is refused', async (t) => {
   t.same(portal.asked, []);
 });
 
-t.test('a session ends after its time, and the page to sign in at says so', async (t) => {
+t.test('a session ends after its lifetime, and the sign-in page says so', async (t) => {
   const portal = createFakePortal();
   const browser = portal.browser();
   await browser.signIn();
   portal.clock.advance(8 * HOUR - 1);
   t.equal((await browser.get('/')).status, 200);
   portal.clock.advance(1);
-  const answer = await browser.get('/');
-  t.equal(headerOf(answer, 'location'), '/login?notice=ended');
+  const response = await browser.get('/');
+  t.equal(headerOf(response, 'location'), '/login?notice=ended');
   t.match((await browser.get('/login?notice=ended')).text, 'Your session has ended. Sign in again.');
 });
 
-t.test('a session never outlives the credential it was made with', async (t) => {
+t.test('a session never outlives its credential', async (t) => {
   const portal = createFakePortal();
   portal.world.identity = keystoneIdentity(portal.clock.now() + HOUR);
   const browser = portal.browser();
@@ -109,20 +110,20 @@ t.test('a session never outlives the credential it was made with', async (t) => 
   t.equal((await browser.get('/')).status, 303);
 });
 
-t.test('signing out ends the session on the server, not only the cookie', async (t) => {
+t.test('signing out ends the session on the server as well as the cookie', async (t) => {
   const portal = createFakePortal();
   const browser = portal.browser();
   await browser.signIn();
-  const kept = browser.cookies.get(SESSION) ?? '';
+  const stolen = browser.cookies.get(SESSION) ?? '';
   await browser.get('/');
-  const answer = await browser.post('/logout', { token: browser.formToken });
-  t.equal(headerOf(answer, 'location'), '/login?notice=signed-out');
+  const response = await browser.post('/logout', { token: browser.formToken });
+  t.equal(headerOf(response, 'location'), '/login?notice=signed-out');
   t.notOk(browser.cookies.has(SESSION));
-  browser.cookies.set(SESSION, kept);
+  browser.cookies.set(SESSION, stolen);
   t.equal((await browser.get('/')).status, 303);
 });
 
-t.test('nobody else can sign somebody out', async (t) => {
+t.test('another site or user cannot sign a user out', async (t) => {
   const portal = createFakePortal();
   const [alice, mallory] = [portal.browser(), portal.browser()];
   await alice.signIn();
@@ -138,7 +139,7 @@ t.test('nobody else can sign somebody out', async (t) => {
   t.equal((await alice.get('/')).status, 200);
 });
 
-t.test('the token of one form does not open another', async (t) => {
+t.test('the token of one form is not valid for another', async (t) => {
   const portal = createFakePortal();
   const browser = portal.browser();
   await browser.signIn();
@@ -146,34 +147,34 @@ t.test('the token of one form does not open another', async (t) => {
   t.equal((await browser.post('/logout', { token: browser.formToken })).status, 403);
 });
 
-t.test('signing out twice does no harm', async (t) => {
+t.test('signing out twice is harmless', async (t) => {
   const browser = createFakePortal().browser();
-  const answer = await browser.post('/logout', {});
-  t.equal(headerOf(answer, 'location'), '/login?notice=signed-out');
+  const response = await browser.post('/logout', {});
+  t.equal(headerOf(response, 'location'), '/login?notice=signed-out');
 });
 
-t.test('where sessions cannot be kept, nobody is told that they are signed in', async (t) => {
+t.test('if the session cannot be stored, the user is not signed in', async (t) => {
   const { sessions } = createFakePortal();
   const portal = createFakePortal({ sessions: { ...sessions, save: async () => false } });
   const browser = portal.browser();
-  const answer = await browser.signIn();
-  t.equal(answer.status, 503);
+  const response = await browser.signIn();
+  t.equal(response.status, 503);
   t.notOk(browser.cookies.has(SESSION));
 });
 
-t.test('where a session cannot be ended, the page says what that means', async (t) => {
+t.test('if the session cannot be removed, the page says what that means', async (t) => {
   const { sessions } = createFakePortal();
   const portal = createFakePortal({ sessions: { ...sessions, remove: async () => false } });
   const browser = portal.browser();
   await browser.signIn();
   await browser.get('/');
-  const answer = await browser.post('/logout', { token: browser.formToken });
-  t.equal(answer.status, 503);
-  t.match(answer.text, 'signed out in this browser only');
+  const response = await browser.post('/logout', { token: browser.formToken });
+  t.equal(response.status, 503);
+  t.match(response.text, 'signed out in this browser only');
   t.notOk(browser.cookies.has(SESSION));
 });
 
-t.test('who somebody is follows the configuration of the moment', async (t) => {
+t.test('the account page follows the current configuration', async (t) => {
   const portal = createFakePortal();
   const browser = portal.browser();
   await browser.signIn();
@@ -182,7 +183,7 @@ t.test('who somebody is follows the configuration of the moment', async (t) => {
   t.match((await browser.get('/')).text, 'renamed:alice');
 });
 
-t.test('no credential is kept, in the session or in the log', async (t) => {
+t.test('no credential is stored in the session or logged', async (t) => {
   const portal = createFakePortal();
   const browser = portal.browser();
   await browser.signIn();
@@ -191,7 +192,7 @@ t.test('no credential is kept, in the session or in the log', async (t) => {
   t.notMatch(JSON.stringify([session, portal.logged]), /keystone-token|alice-pass/);
 });
 
-t.test('no notice of a stranger is shown', async (t) => {
+t.test('a notice from the query is not shown', async (t) => {
   const browser = createFakePortal().browser();
   for (const notice of ['call+this+number', 'constructor', '__proto__'])
     t.notMatch((await browser.get(`/login?notice=${notice}`)).text, 'class="notice');

@@ -63,8 +63,8 @@ t.test('a client that waits for leave to send a body it does not announce is ans
 t.test('a client that leaves while its request without a body is served is noticed', async (t) => {
   const begun = Promise.withResolvers<void>();
   const left = Promise.withResolvers<boolean>();
-  const listening = await startListener(async ({ leaving, signal }) => {
-    leaving?.onLeave(() => left.resolve(signal.aborted));
+  const listening = await startListener(async ({ cancellation, signal }) => {
+    cancellation?.onCancel(() => left.resolve(signal.aborted));
     begun.resolve();
     await left.promise;
   });

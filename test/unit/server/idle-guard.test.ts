@@ -1,14 +1,14 @@
 /** How long a kept connection may be without a request. */
 import t from 'tap';
-import { Round } from '../../../src/lib/round.ts';
+import { TimeoutQueue } from '../../../src/lib/timeout-queue.ts';
 import { IdleGuard } from '../../../src/server/idle-guard.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const PATIENCE = 120_000;
 
-function connection(round: Round) {
+function connection(queue: TimeoutQueue) {
   const state = { received: 100, closed: 0 };
-  const guard = new IdleGuard(round, {
+  const guard = new IdleGuard(queue, {
     get received() {
       return state.received;
     },
@@ -21,8 +21,8 @@ function connection(round: Round) {
 
 t.test('a kept connection', async (t) => {
   const clock = createFakeClock(0);
-  const round = new Round(clock, PATIENCE);
-  const { state, guard } = connection(round);
+  const queue = new TimeoutQueue(clock, PATIENCE);
+  const { state, guard } = connection(queue);
 
   t.test('is kept as long as its patience', async (t) => {
     guard.begin();
@@ -64,8 +64,8 @@ t.test('a kept connection', async (t) => {
 
 t.test('a thousand connections, one after the other', async (t) => {
   const clock = createFakeClock(0);
-  const round = new Round(clock, PATIENCE);
-  const connections = Array.from({ length: 1_000 }, () => connection(round));
+  const queue = new TimeoutQueue(clock, PATIENCE);
+  const connections = Array.from({ length: 1_000 }, () => connection(queue));
   for (const { guard } of connections) {
     guard.begin();
     clock.advance(100);

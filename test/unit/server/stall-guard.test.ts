@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { Duplex, Readable } from 'node:stream';
 import t from 'tap';
-import { Round } from '../../../src/lib/round.ts';
+import { TimeoutQueue } from '../../../src/lib/timeout-queue.ts';
 import { StallGuard } from '../../../src/server/stall-guard.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
@@ -17,7 +17,7 @@ t.test('the guard of an answer', async (t) => {
   let unsent = 0;
   let sent = 0;
   let stalls = 0;
-  const guard = new StallGuard(new Round(clock, 100), {
+  const guard = new StallGuard(new TimeoutQueue(clock, 100), {
     get unsent() {
       return unsent;
     },

@@ -3,7 +3,7 @@
  * discovery, tunnels while they are negotiated, and the connections that cancelled requests cost.
  */
 import t, { type Test } from 'tap';
-import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/account.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { createAccountLimits } from '../../../src/upstream/account-limits.ts';
 import { DISCARD_TIMEOUT, MAX_DISCARDED_BYTES } from '../../../src/upstream/discarded-response.ts';

@@ -40,7 +40,7 @@ function get(
       limits: 'connection',
       discardable: true,
       refusalIsTheirs: false,
-      leaving: { left: false, onLeave: () => undefined, offLeave: () => undefined },
+      cancellation: { cancelled: false, onCancel: () => undefined, offCancel: () => undefined },
     },
     { head: () => undefined, data: () => undefined, end: () => undefined, brokeOff: (result) => result },
   );

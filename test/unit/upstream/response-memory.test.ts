@@ -1,6 +1,5 @@
 import t from 'tap';
-import type { Account } from '../../../src/api/account.ts';
-import { STONEGATE_ACCOUNT } from '../../../src/api/account.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import {
   MAX_ACCOUNT_MEMORY,

@@ -1,9 +1,13 @@
 import t from 'tap';
 import type { Identity } from '../../../src/api/identity.ts';
-import type { KeystoneSync, ProjectMember } from '../../../src/api/keystone-sync.ts';
+import type { KeystoneSync, ProjectMember } from '../../../src/api/keystone-auth.ts';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
-import { createTokenReviewer, type TokenReviewerOptions } from '../../../src/webhook/token-review.ts';
+import {
+  createKeystoneGroups,
+  createTokenReviewHandler,
+  type TokenReviewHandlerOptions,
+} from '../../../src/webhook/token-review.ts';
 import { keystoneIdentity } from '../../support/identities.ts';
 
 const PROJECT = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
@@ -17,10 +21,10 @@ const RULES: KeystoneSync = {
   roleMappings: [],
 };
 
-function reviewer(identity: Identity | StatusError, changes: Partial<TokenReviewerOptions> = {}) {
+function reviewer(identity: Identity | StatusError, changes: Partial<TokenReviewHandlerOptions> = {}) {
   const mode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
   const requested: ProjectMember[] = [];
-  const { review } = createTokenReviewer({
+  const { review } = createTokenReviewHandler({
     identities: {
       async authenticate() {
         if (identity instanceof StatusError) throw identity;
@@ -39,50 +43,55 @@ function reviewer(identity: Identity | StatusError, changes: Partial<TokenReview
   return { requested, review: () => review('gAAAAA', '192.0.2.1') };
 }
 
-t.test('people are called as the API calls them, with their project among the groups', async (t) => {
+t.test('the user has the same name as at the API, and the project ID among the groups', async (t) => {
   t.match(await reviewer(ALICE).review(), {
     authenticated: true,
     user: { username: 'acme:alice', groups: ['stonegate:tenant:acme', 'system:authenticated', 'p1'] },
   });
 });
 
-t.test('a bad token is a no without a reason: the API server may keep it', async (t) => {
-  t.same(await reviewer(unauthorized('expired')).review(), { authenticated: false });
-});
+t.test(
+  'an invalid token is not authenticated, without an error: the API server may cache that',
+  async (t) => {
+    t.same(await reviewer(unauthorized('expired')).review(), { authenticated: false });
+  },
+);
 
-t.test('whom nothing can be made of is a no with the reason', async (t) => {
+t.test('an identity without a tenant is not authenticated, with the reason as the error', async (t) => {
   const refused = new StatusError('TenantUnknown', 'no tenant');
   t.same(await reviewer(refused).review(), { authenticated: false, error: 'no tenant' });
 });
 
-t.test('what is not about the token is no answer', async (t) => {
+t.test('a failure that is not about the token is an error, not a review status', async (t) => {
   for (const code of ['KeystoneUnavailable', 'CredentialRateExceeded'] as const)
     await t.rejects(reviewer(new StatusError(code, 'later')).review(), { code });
 });
 
 for (const kind of ['domain', 'system', 'unscoped'] as const) {
-  t.test(`a token of the scope ${kind} is nobody’s`, async (t) => {
+  t.test(`a token of the scope ${kind} is not authenticated`, async (t) => {
     const { review } = reviewer({ ...ALICE, scope: { kind, roles: ['admin'] } });
     t.match(await review(), { authenticated: false, error: /not scoped to a project/ });
   });
 }
 
-t.test('under legacy names Keystone’s groups count, and must be known', async (t) => {
-  const legacy = { of: async () => ['developers'] };
+t.test('with legacy names the Keystone groups count, and a failure to list them is an error', async (t) => {
+  const legacy = { namesOf: async () => ['developers'] };
   t.match(await reviewer(ALICE, { legacy }).review(), {
     user: { username: 'alice', groups: ['developers', 'p1'] },
   });
-  const down = { of: async () => Promise.reject(new StatusError('KeystoneUnavailable', 'later')) };
+  const down = { namesOf: async () => Promise.reject(new StatusError('KeystoneUnavailable', 'later')) };
   await t.rejects(reviewer(ALICE, { legacy: down }).review(), { code: 'KeystoneUnavailable' });
 });
 
-t.test('under legacy names a domain that is no tenant is no hindrance', async (t) => {
+t.test('with legacy names the domain need not be a tenant', async (t) => {
   const identity = { ...keystoneIdentity('alice', { home: 'Default' }), scope: PROJECT };
   t.match(await reviewer(identity).review(), { authenticated: false, error: /Default/ });
-  t.match(await reviewer(identity, { legacy: { of: async () => [] } }).review(), { authenticated: true });
+  t.match(await reviewer(identity, { legacy: { namesOf: async () => [] } }).review(), {
+    authenticated: true,
+  });
 });
 
-t.test('C240 mappings apply in order, and what is made is made for the name that was answered', async (t) => {
+t.test('C240 mappings apply in order, and objects are created for the mapped user name', async (t) => {
   const roleMappings = [
     { role: 'member', username: 'first', groups: ['a'] },
     { role: 'other', username: 'nobody', groups: ['b'] },
@@ -97,7 +106,7 @@ t.test('C240 mappings apply in order, and what is made is made for the name that
 });
 
 t.test(
-  'a delegated token says nothing of its user’s other roles: nothing is made or taken away',
+  'a delegated token shows only a part of the user’s roles, so nothing is created or removed',
   async (t) => {
     const delegated = keystoneIdentity('alice', {}, { kind: 'application-credential', id: 'c1' });
     const { review, requested } = reviewer({ ...delegated, scope: PROJECT }, { rules: { current: RULES } });
@@ -106,7 +115,34 @@ t.test(
   },
 );
 
-t.test('nobody is answered for while the rules by which they are called are unknown', async (t) => {
+t.test('no token is reviewed before the mapping rules are read', async (t) => {
   const { review } = reviewer(ALICE, { rules: { current: undefined } });
   await t.rejects(review(), { code: 'WebhookRulesUnavailable', http: 503 });
+});
+
+t.test('group names are requested once for each validated token', async (t) => {
+  const asked: string[] = [];
+  const groups = createKeystoneGroups(async (userID) => {
+    asked.push(userID);
+    return ['developers'];
+  });
+  const alice = keystoneIdentity('alice');
+  t.same(await Promise.all([groups.namesOf(alice, 't'), groups.namesOf(alice, 't')]), [
+    ['developers'],
+    ['developers'],
+  ]);
+  await groups.namesOf(keystoneIdentity('alice'), 't');
+  t.equal(asked.length, 2);
+});
+
+t.test('a failed request for group names is not cached', async (t) => {
+  let down = true;
+  const groups = createKeystoneGroups(async () => {
+    if (down) throw new Error('down');
+    return [];
+  });
+  const alice = keystoneIdentity('alice');
+  await t.rejects(groups.namesOf(alice, 't'));
+  down = false;
+  t.same(await groups.namesOf(alice, 't'), []);
 });

@@ -34,11 +34,11 @@ async function review(
 const everything = { current: { allows: () => true } };
 const pods = { resource: 'pods', verb: 'get' };
 
-t.test('who asks without groups is answered', async (t) => {
+t.test('a SubjectAccessReview without groups is answered', async (t) => {
   t.match(await review(pods, { policy: everything }), { status: { allowed: true } });
 });
 
-t.test('without a policy, or before it was read, nothing is allowed', async (t) => {
+t.test('without a policy, or before it is read, nothing is allowed', async (t) => {
   t.match(await review(pods, { policy: undefined }), {
     status: { allowed: false, reason: /no Keystone policy/ },
   });
@@ -47,7 +47,7 @@ t.test('without a policy, or before it was read, nothing is allowed', async (t) 
   });
 });
 
-t.test('at an Arktos API server a policy holds within the user’s own tenant', async (t) => {
+t.test('for an Arktos API server a policy applies only within the user’s own tenant', async (t) => {
   const within = (tenant: string, user?: string) => review({ ...pods, tenant }, { policy: everything }, user);
   t.match(await within('acme'), { status: { allowed: true } });
   t.match(await within('globex'), { status: { allowed: false } });

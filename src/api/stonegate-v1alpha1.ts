@@ -1,20 +1,48 @@
 /**
- * `stonegate.dev/v1alpha1` Explanation: what would become of a request, stage by stage. An administrator posts an
- * ExplanationRequest to a running Stonegate; `stonegate explain` makes the same answer from a configuration file. No
- * field of the answer holds a credential.
+ * Stonegate's own API group `stonegate.dev/v1alpha1`: SelfIdentity (who the caller is) and Explanation (what
+ * would happen to a request). No field of a response holds a credential.
  */
 import type { UserInfo } from './authentication-v1.ts';
 import type { IdentityScope } from './identity.ts';
 import type { ObjectMeta } from './meta-v1.ts';
 
+/** `kubectl get --raw` shows it; `stonegate whoami` and the portal read it. */
+export const SELF_IDENTITY_PATH = '/apis/stonegate.dev/v1alpha1/selfidentity';
+
+export interface SelfIdentity {
+  readonly kind: 'SelfIdentity';
+  readonly apiVersion: 'stonegate.dev/v1alpha1';
+  readonly metadata: ObjectMeta;
+  readonly status: {
+    readonly user: UserInfo;
+    readonly tenant: string;
+    /** The authenticator that accepted the credential: `keystone`, `jwt`, `x509`, … */
+    readonly authenticator: string;
+    /** The scope of the credential; absent if its source has no scopes. */
+    readonly scope?: {
+      readonly kind: 'project' | 'domain' | 'system' | 'unscoped';
+      readonly id?: string;
+      readonly name?: string;
+    };
+    /** Role names on that scope. */
+    readonly roles: readonly string[];
+    /** RFC 3339. */
+    readonly expirationTimestamp: string;
+  };
+}
+
+/**
+ * An administrator posts an ExplanationRequest to a running Stonegate; `stonegate explain` computes the same
+ * Explanation from a configuration file.
+ */
 export const EXPLANATIONS_PATH = '/apis/stonegate.dev/v1alpha1/explanations';
 
 /** The request to be explained. */
 export interface ExplainedRequest {
   readonly method: string;
-  /** Path and query as a client would send them. */
+  /** Path and query, as a client would send them. */
   readonly path: string;
-  /** Beside the credential. */
+  /** In addition to the credential. */
   readonly headers?: readonly (readonly [name: string, value: string])[];
   /** The protocol to upgrade to, lower-cased: `websocket`, `spdy/3.1`. */
   readonly upgrade?: string;
@@ -25,12 +53,15 @@ export interface ExplanationRequest {
   readonly apiVersion: 'stonegate.dev/v1alpha1';
   readonly spec: {
     readonly request: ExplainedRequest;
-    /** Absent: a request without one. Secret; never repeated in the answer. */
+    /** Absent: a request without a credential. Secret; never repeated in the response. */
     readonly token?: string;
   };
 }
 
-/** In the order of the way; `accessReview` is the API server's own RBAC, asked only where all else passed. */
+/**
+ * In the order of the lifecycle; `accessReview` is the API server's RBAC, reviewed only if all others
+ * passed.
+ */
 export const STAGES = [
   'parseRequestInfo',
   'authenticate',
@@ -52,13 +83,13 @@ export interface ExplainedStage {
   readonly name: StageName;
   readonly decision: Decision;
   readonly reason: string;
-  /** What was asked within the stage, in order: authenticators, authorizers, admission plugins. */
+  /** The members of the stage, in order: authenticators, authorizers, admission plugins. */
   readonly parts?: readonly ExplainedPart[];
 }
 
 export interface ExplainedPart {
   readonly name: string;
-  /** `passedOn`: not this one's business. */
+  /** `passedOn`: this member does not handle the request. */
   readonly decision: 'accepted' | 'passedOn' | 'refused';
   readonly reason: string;
 }
@@ -67,9 +98,9 @@ export interface Refusal {
   readonly stage: StageName;
   readonly code: string;
   readonly httpStatus: number;
-  /** What the client is told. */
+  /** The message sent to the client. */
   readonly message: string;
-  /** What only the operator may know. */
+  /** The cause, which only the operator may see. */
   readonly cause?: string;
 }
 
@@ -77,13 +108,13 @@ export interface Explanation {
   readonly kind: 'Explanation';
   readonly apiVersion: 'stonegate.dev/v1alpha1';
   readonly metadata: ObjectMeta;
-  /** Headers are not repeated: they may hold secrets. */
+  /** Headers are omitted: they may hold secrets. */
   readonly spec: { readonly request: Omit<ExplainedRequest, 'headers'> };
   readonly status: {
     readonly outcome: 'forwarded' | 'tunnelled' | 'answered' | 'refused';
     readonly refusal?: Refusal;
     readonly stages: readonly ExplainedStage[];
-    /** What kind of credential it is, without the credential. */
+    /** The kind of the credential, without the credential. */
     readonly credential: string;
     readonly requestInfo?: Readonly<Record<string, string | boolean>>;
     readonly identity?: {
@@ -98,11 +129,14 @@ export interface Explanation {
     readonly tenant?: string;
     /** As impersonated. */
     readonly user?: UserInfo;
-    /** Who sends the request, where that is somebody else. */
+    /** The user who sends the request, if it is another user. */
     readonly impersonator?: UserInfo;
-    /** As sent to the API server; absent where nothing would be. */
+    /** As sent to the API server; absent if the request would not be sent. */
     readonly upstreamPath?: string;
-    /** Values of the identity, and of what Stonegate writes itself; of the client's other fields only the names. */
+    /**
+     * With values if Stonegate sets them (identity headers included); only names for the client's other
+     * fields.
+     */
     readonly headers?: readonly { readonly name: string; readonly value?: string }[];
   };
 }

@@ -1,13 +1,13 @@
 /**
- * Work on many things, a few at a time: enough to be quick, not so many that a server has nothing else to do.
+ * Runs an asynchronous function over many items with bounded concurrency.
  */
 
 /**
- * @param limit how many run at once
+ * @param limit calls of `work` in flight
  * @returns the results in the order of the items
- * @throws what the first failing piece of work throws, once those under way have ended; no further one is begun then
+ * @throws the error of the first failed call, after those in flight have ended; no further call is made then
  */
-export async function bounded<T, R>(
+export async function mapWithConcurrency<T, R>(
   items: readonly T[],
   limit: number,
   work: (item: T) => Promise<R>,

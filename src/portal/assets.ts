@@ -1,9 +1,10 @@
 /**
- * How the pages look: one style sheet in each page, allowed by its hash, so that page and style cannot be of different
- * versions. Colours are named once, for light and dark; text has a contrast of 4.5:1 or more, borders of fields 3:1.
+ * The style sheet and the icon of the pages. The style sheet is part of each page and allowed by its hash, so that page and
+ * style cannot be of different versions; text has a contrast of at least 4.5:1, borders of fields 3:1.
  * WCAG 2.2 §1.4.3, §1.4.11, §2.4.7; Media Queries Level 5 (prefers-color-scheme).
  */
 import { createHash } from 'node:crypto';
+import { constant } from './html.ts';
 
 export const STYLE = `
 :root {
@@ -120,3 +121,9 @@ details > :not(summary) { margin-top: .5rem; }
 
 /** As a source expression of a Content Security Policy. */
 export const STYLE_HASH = `sha256-${createHash('sha256').update(STYLE).digest('base64')}`;
+
+const SHAPE =
+  '<rect width="32" height="32" rx="7" fill="#0a5aa8"/><path fill="#fff" d="M6 26V14a10 10 0 0 1 20 0v12h-6V14a4 4 0 0 0-8 0v12z"/><path stroke="#0a5aa8" stroke-width="1.6" d="M6 20h6M20 20h6M16 3.5V10M8.6 6.9l4.4 4.4M23.4 6.9 19 11.300"/>';
+
+export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${SHAPE}</svg>\n`;
+export const DRAWING = constant(`<svg viewBox="0 0 32 32" aria-hidden="true">${SHAPE}</svg>`);

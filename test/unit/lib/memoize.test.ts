@@ -1,9 +1,9 @@
 import t from 'tap';
-import { oncePer } from '../../../src/lib/once-per.ts';
+import { memoizeByReference } from '../../../src/lib/memoize.ts';
 
 t.test('each object is asked about once', async (t) => {
   let asked = 0;
-  const nameOf = oncePer(({ name }: { name: string | undefined }) => {
+  const nameOf = memoizeByReference(({ name }: { name: string | undefined }) => {
     asked += 1;
     return name;
   });
@@ -16,13 +16,13 @@ t.test('each object is asked about once', async (t) => {
 });
 
 t.test('another object with the same content is another', async (t) => {
-  const of = oncePer(() => ({}));
+  const of = memoizeByReference(() => ({}));
   t.not(of({}), of({}));
 });
 
 t.test('a refusal is reached anew each time', async (t) => {
   let asked = 0;
-  const refuse = oncePer(() => {
+  const refuse = memoizeByReference(() => {
     asked += 1;
     throw new Error('refused');
   });
