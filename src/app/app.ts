@@ -15,7 +15,7 @@ import type { createLogger } from '../observability/log.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { observeAll } from '../observability/observers.ts';
 import { createRequestLog } from '../observability/request-log.ts';
-import type { RequestObserver } from '../pipeline/request-observer.ts';
+import type { RequestObserver } from '../pipeline/ports.ts';
 import { type Readiness, readinessOf } from '../server/health.ts';
 import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';

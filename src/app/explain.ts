@@ -14,7 +14,7 @@ import type { LogFields, Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { redact } from '../lib/redact.ts';
 import { noTelemetry } from '../lib/telemetry.ts';
-import type { RequestObserver } from '../pipeline/request-observer.ts';
+import type { RequestObserver } from '../pipeline/ports.ts';
 import { Adapters } from './adapters.ts';
 import type { Surroundings } from './made-of.ts';
 import { pipelineOf } from './pipeline-of.ts';

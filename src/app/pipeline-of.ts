@@ -35,16 +35,14 @@ import { createDiscoveryAnswerer } from '../pipeline/answer-discovery.ts';
 import { createExplanationAnswerer } from '../pipeline/answer-explanation.ts';
 import { selfIdentityAnswerer } from '../pipeline/answer-self-identity.ts';
 import { createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
-import type { Answer } from '../pipeline/answerer.ts';
 import { createAskedAbout } from '../pipeline/asked-about.ts';
 import { parseTrustedProxies } from '../pipeline/client-address.ts';
 import { createDiscoveryDocuments } from '../pipeline/discovery-documents.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
 import { createExplain, type Explain } from '../pipeline/explain-request.ts';
 import { createBodyInspection } from '../pipeline/inspect-body.ts';
 import { LastModes } from '../pipeline/last-modes.ts';
 import { recheckStreams } from '../pipeline/open-stream.ts';
-import type { RequestObserver } from '../pipeline/request-observer.ts';
+import type { Exchange, RequestObserver, UpstreamResponse } from '../pipeline/ports.ts';
 import { decodeSubjectReview } from '../pipeline/review-protobuf.ts';
 import { type Pipeline, serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
@@ -120,17 +118,17 @@ export function pipelineOf(
     maxBytes: DISCOVERY_BYTES,
     ownerBytes: TENANT_DISCOVERY_BYTES,
     fetches: TENANT_FETCHES,
-    sizeOf: ({ body }: Answer) => body.length,
-    keep: ({ status }: Answer) => status === 200,
+    sizeOf: ({ body }: UpstreamResponse) => body.length,
+    keep: ({ status }: UpstreamResponse) => status === 200,
     changes,
     ...surroundings,
   };
-  const tenantDocuments = createDocumentCache<Answer>(documentCache);
-  const systemDocuments = createDocumentCache<Answer>({
+  const tenantDocuments = createDocumentCache<UpstreamResponse>(documentCache);
+  const systemDocuments = createDocumentCache<UpstreamResponse>({
     ...documentCache,
     ownerBytes: DISCOVERY_BYTES,
     recentTTL: SYSTEM_RECENT_TTL,
-    keep: ({ status }: Answer) => status === 200 || status === 404,
+    keep: ({ status }: UpstreamResponse) => status === 200 || status === 404,
   });
   const system = createSystemDiscovery({
     ...surroundings,

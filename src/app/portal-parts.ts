@@ -16,7 +16,7 @@ import { createPortalPasswordLogin, type PortalPasswordLogin } from '../clients/
 import type { LoadedConfiguration } from '../config/load.ts';
 import { createSignInLimit } from '../flowcontrol/sign-in-limit.ts';
 import { createKept, type Keeping, type Kept, keepTogether } from '../lib/kept.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
+import type { Exchange } from '../pipeline/ports.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import type { KeystoneSignIn } from '../portal/context.ts';
 import { createPortal } from '../portal/portal.ts';

@@ -15,7 +15,7 @@ import type { Provisioning } from '../bindings/run.ts';
 import { createClusterObjects } from '../clients/cluster-objects.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
-import type { UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { UpstreamFetcher } from '../pipeline/ports.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
 import { fingerprintOf, type Surroundings, upstreamOptions } from './made-of.ts';

@@ -19,7 +19,7 @@ import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-g
 import { createKept, type Keeping, type Kept, keepTogether } from '../lib/kept.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
+import type { Exchange } from '../pipeline/ports.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type {

@@ -12,7 +12,7 @@ import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import { TooLarge } from '../lib/too-large.ts';
-import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 import { collectionPath, isOfKind, objectPath, readObject } from './cluster-object-format.ts';
 
 const PAGE = 500;
@@ -32,7 +32,7 @@ export function createClusterObjects(
     target: string,
     signal: AbortSignal,
     body?: object,
-  ): Promise<UpstreamAnswer> {
+  ): Promise<UpstreamResponse> {
     const accept: HeaderField = ['Accept', 'application/json'];
     const answer = await fetcher.fetch(
       {
@@ -133,9 +133,9 @@ export function createClusterObjects(
 
 /** @returns undefined for a page that is too long, where there may be a shorter one */
 async function unlessTooLarge(
-  page: Promise<UpstreamAnswer>,
+  page: Promise<UpstreamResponse>,
   divisible: boolean,
-): Promise<UpstreamAnswer | undefined> {
+): Promise<UpstreamResponse | undefined> {
   try {
     return await page;
   } catch (error) {
@@ -158,7 +158,7 @@ function deleteOptions({ metadata }: KubernetesObject): object {
   };
 }
 
-function objectIn({ body }: UpstreamAnswer): JSONObject {
+function objectIn({ body }: UpstreamResponse): JSONObject {
   const parsed = parse(body);
   if (isJSONObject(parsed)) return parsed;
   throw unusable(new Error('it is no object'));
@@ -181,7 +181,7 @@ function believed(value: unknown, kind: ObjectKind): KubernetesObject {
 }
 
 /** What the API server says of a refusal; empty where it is not in its words. */
-function statusOf({ body }: UpstreamAnswer): JSONObject {
+function statusOf({ body }: UpstreamResponse): JSONObject {
   try {
     const status: unknown = JSON.parse(body.toString('utf8'));
     return isJSONObject(status) ? status : {};
@@ -191,18 +191,18 @@ function statusOf({ body }: UpstreamAnswer): JSONObject {
   }
 }
 
-function reasonOf(answer: UpstreamAnswer): string {
+function reasonOf(answer: UpstreamResponse): string {
   const { reason } = statusOf(answer);
   return typeof reason === 'string' ? reason : '';
 }
 
 /** @returns undefined if the response is not in the API server's words */
-function messageOf(answer: UpstreamAnswer): string | undefined {
+function messageOf(answer: UpstreamResponse): string | undefined {
   const { message } = statusOf(answer);
   return typeof message === 'string' ? message : undefined;
 }
 
-function forbidden(answer: UpstreamAnswer, what: string): StatusError {
+function forbidden(answer: UpstreamResponse, what: string): StatusError {
   return new StatusError(
     'ProvisioningForbidden',
     'Service Unavailable: the API server does not let Stonegate provision this; its operator applies what `stonegate manifests rbac --config FILE --provisioner` prints',
@@ -211,7 +211,7 @@ function forbidden(answer: UpstreamAnswer, what: string): StatusError {
 }
 
 /** A response that refuses says why; any other cannot be used. */
-function unexpected(answer: UpstreamAnswer, what: string): StatusError {
+function unexpected(answer: UpstreamResponse, what: string): StatusError {
   const cause = refusalOf(answer, what);
   const refuses = answer.status >= 400 && answer.status < 500 && messageOf(answer) !== undefined;
   if (!refuses) return unusable(cause);
@@ -220,7 +220,7 @@ function unexpected(answer: UpstreamAnswer, what: string): StatusError {
   });
 }
 
-function refusalOf(answer: UpstreamAnswer, what: string): Error {
+function refusalOf(answer: UpstreamResponse, what: string): Error {
   return new Error(`${what}: ${messageOf(answer) ?? `the status was ${answer.status}`}`);
 }
 

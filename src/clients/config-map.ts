@@ -12,7 +12,7 @@ import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { UpstreamFetcher } from '../pipeline/ports.ts';
 
 type Read<T> =
   | { readonly ok: true; readonly value: T }

@@ -16,7 +16,7 @@ import type { HeaderList } from '../lib/header-list.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
-import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 
 const JSON_HEADERS: HeaderList = [
   ['Content-Type', 'application/json'],
@@ -93,7 +93,7 @@ function subjectOf(user: UserInfo): SubjectAccessReviewSpec {
 }
 
 /** Exactly what a review answers, and nothing that merely looks like a yes. */
-function statusOf({ status: http, body }: UpstreamAnswer, kind: string): SubjectAccessReviewStatus {
+function statusOf({ status: http, body }: UpstreamResponse, kind: string): SubjectAccessReviewStatus {
   if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
   const review = parse(body);
   if (!isJSONObject(review) || review.kind !== kind) throw unusable('it is no review');

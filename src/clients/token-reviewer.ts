@@ -9,7 +9,7 @@ import type { TokenReviewer } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 
 export interface TokenReviewerOptions {
   readonly fetcher: UpstreamFetcher;
@@ -60,7 +60,7 @@ export function createTokenReviewer({
 }
 
 /** @throws StatusError UpstreamUnavailable, UpstreamRefusedCredential */
-function statusOf({ status: http, body }: UpstreamAnswer): JSONObject {
+function statusOf({ status: http, body }: UpstreamResponse): JSONObject {
   if (http === 403) {
     throw new StatusError(
       'UpstreamRefusedCredential',

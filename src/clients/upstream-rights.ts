@@ -10,8 +10,7 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
-import type { UpstreamRights } from '../pipeline/upstream-rights.ts';
+import type { UpstreamFetcher, UpstreamResponse, UpstreamRights } from '../pipeline/ports.ts';
 
 /** Milliseconds. */
 const HOUR = 3_600_000;
@@ -223,7 +222,7 @@ async function hasConstrained(fetcher: UpstreamFetcher, signal: AbortSignal): Pr
   return typeof message === 'string' && message.endsWith(CONSTRAINED_WORDS);
 }
 
-function objectIn({ body }: UpstreamAnswer): JSONObject | undefined {
+function objectIn({ body }: UpstreamResponse): JSONObject | undefined {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
     return isJSONObject(value) ? value : undefined;

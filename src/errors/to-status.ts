@@ -8,7 +8,7 @@ import type { HeaderField } from '../lib/header-list.ts';
 import { CODES } from './codes.ts';
 import { StatusError } from './status-error.ts';
 
-export interface StatusAnswer {
+export interface StatusResponse {
   readonly status: Status;
   readonly headers: readonly HeaderField[];
 }
@@ -17,7 +17,7 @@ export interface StatusAnswer {
  * @param error anything thrown
  * @param auditID repeated in the Status, so that a screenshot of an error suffices to find its log line
  */
-export function toStatus(error: unknown, auditID: string): StatusAnswer {
+export function toStatus(error: unknown, auditID: string): StatusResponse {
   const known =
     error instanceof StatusError
       ? error

@@ -8,7 +8,7 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Registry } from 'pr
 import type { RequestInfo } from '../api/request-info.ts';
 import type { ErrorCode } from '../errors/codes.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { RequestObserver, RequestRecord } from '../pipeline/request-observer.ts';
+import type { RequestObserver, RequestRecord } from '../pipeline/ports.ts';
 import { createProvisioningMetrics } from './provisioning-metrics.ts';
 import { Histogram, Numbers } from './series.ts';
 

@@ -2,7 +2,7 @@
  * Several observers as one. One that fails must not take the request or the others with it: it is logged.
  */
 import type { Logger } from '../lib/logger.ts';
-import type { RequestObserver } from '../pipeline/request-observer.ts';
+import type { RequestObserver } from '../pipeline/ports.ts';
 
 export function observeAll(observers: readonly RequestObserver[], logger: Logger): RequestObserver {
   const failed = (error: unknown) => logger.error({ error }, 'an observer of requests failed');

@@ -5,7 +5,7 @@
 import { StatusError } from '../errors/status-error.ts';
 import type { Logger } from '../lib/logger.ts';
 import { untrustedText } from '../lib/redact.ts';
-import type { RequestObserver, RequestRecord } from '../pipeline/request-observer.ts';
+import type { RequestObserver, RequestRecord } from '../pipeline/ports.ts';
 
 export function createRequestLog(logger: Logger): RequestObserver {
   return {

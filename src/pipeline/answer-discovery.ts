@@ -4,14 +4,15 @@
  */
 import { headerValues } from '../lib/header-list.ts';
 import { isHealth } from '../tenancy/discovery-paths.ts';
-import type { Answer, Answerer } from './answerer.ts';
+import type { Answerer } from './answerer.ts';
 import type { DiscoveryRoute } from './discovery-document.ts';
 import type { DiscoveryDocuments } from './discovery-documents.ts';
 import { discoveryForm } from './discovery-form.ts';
+import type { UpstreamResponse } from './ports.ts';
 import type { Outgoing } from './request-state.ts';
 
 export function createDiscoveryAnswerer(documents: DiscoveryDocuments): Answerer {
-  function answerDiscovery({ tenant, exchange }: Outgoing, route: DiscoveryRoute): Promise<Answer> {
+  function answerDiscovery({ tenant, exchange }: Outgoing, route: DiscoveryRoute): Promise<UpstreamResponse> {
     const accept = isHealth(route.path)
       ? '*/*'
       : discoveryForm(route.path, headerValues(exchange.headers, 'accept').join());

@@ -7,8 +7,9 @@ import type { ExplainedRequest, ExplanationRequest } from '../api/stonegate-v1al
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';
-import type { Answer, Answerer } from './answerer.ts';
+import type { Answerer } from './answerer.ts';
 import type { Explain } from './explain-request.ts';
+import type { UpstreamResponse } from './ports.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
 import type { Outgoing } from './request-state.ts';
 
@@ -32,7 +33,7 @@ export function createExplanationAnswerer(options: ExplanationAnswererOptions): 
 async function answerExplanation(
   { exchange, sourceIPs }: Outgoing,
   { explain, limits, clock }: ExplanationAnswererOptions,
-): Promise<Answer> {
+): Promise<UpstreamResponse> {
   assertJSON(headerValue(exchange.headers, 'content-type') ?? JSON_TYPE);
   const body = await readBody(exchange, { ...limits, what: 'an explanation' }, clock);
   const asker = { peerAddress: sourceIPs[0], signal: exchange.signal };

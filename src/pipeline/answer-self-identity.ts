@@ -4,7 +4,8 @@
  */
 import type { SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { timestamp } from '../lib/timestamp.ts';
-import type { Answer, Answerer } from './answerer.ts';
+import type { Answerer } from './answerer.ts';
+import type { UpstreamResponse } from './ports.ts';
 import type { Scoped } from './request-state.ts';
 
 export const selfIdentityAnswerer: Answerer = {
@@ -15,7 +16,7 @@ export const selfIdentityAnswerer: Answerer = {
   },
 };
 
-function answerWith(identity: SelfIdentity): Answer {
+function answerWith(identity: SelfIdentity): UpstreamResponse {
   return {
     status: 200,
     headers: [

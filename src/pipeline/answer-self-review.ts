@@ -13,12 +13,12 @@ import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isGranted, withGrantedRules } from '../tenancy/granted-rules.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
-import type { Answer, Answerer } from './answerer.ts';
+import type { Answerer } from './answerer.ts';
 import type { AskedAbout } from './asked-about.ts';
+import type { UpstreamFetcher, UpstreamResponse } from './ports.ts';
 import type { BodyLimits } from './read-body.ts';
 import type { Outgoing } from './request-state.ts';
 import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
-import type { UpstreamAnswer, UpstreamFetcher } from './upstream.ts';
 
 export interface SelfReviewOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
@@ -52,7 +52,7 @@ async function answerReview(
   outgoing: Outgoing,
   route: ReviewRoute,
   options: SelfReviewOptions,
-): Promise<Answer> {
+): Promise<UpstreamResponse> {
   const { limits, clock, askedAbout = asItIs } = options;
   // Its answer depends on who asks alone, so whatever its body says is not read.
   if (route.review === 'subject') return answerSubject(outgoing, clock);
@@ -73,7 +73,7 @@ function accountOf({ tenant }: Outgoing): Account {
 const asItIs: AskedAbout = async (outgoing) => outgoing;
 
 /** As kube-apiserver does, this kind alone says when it was made, to the second. */
-function answerSubject(outgoing: Outgoing, clock: Clock): Answer {
+function answerSubject(outgoing: Outgoing, clock: Clock): UpstreamResponse {
   return created({
     kind: 'SelfSubjectReview',
     apiVersion: apiVersionOf(outgoing),
@@ -96,7 +96,7 @@ async function answerAccess(
   route: ReviewRoute,
   asked: AccessQuestion,
   { fetcher, reviewer, mode }: SelfReviewOptions,
-): Promise<Answer> {
+): Promise<UpstreamResponse> {
   const spec = inTenant(asked, outgoing, mode);
   const review = {
     kind: 'SelfSubjectAccessReview',
@@ -152,7 +152,7 @@ async function answerRules(
   route: ReviewRoute,
   namespace: string,
   { fetcher, mode }: SelfReviewOptions,
-): Promise<Answer> {
+): Promise<UpstreamResponse> {
   const review = { kind: 'SelfSubjectRulesReview', apiVersion: apiVersionOf(outgoing), metadata: {} };
   const answer = await askAsUser(outgoing, route, { ...review, spec: { namespace } }, fetcher);
   if (answer.status === 403) return created({ ...review, spec: {}, status: withGrantedRules(UNKNOWN_RULES) });
@@ -169,7 +169,7 @@ const UNKNOWN_RULES: RulesStatus = {
 };
 
 /** @throws StatusError UpstreamUnavailable for an answer that is no review */
-function rulesOf({ body }: UpstreamAnswer): RulesStatus {
+function rulesOf({ body }: UpstreamResponse): RulesStatus {
   const { status } = parsedReview(body);
   if (!isRulesStatus(status))
     throw new StatusError(
@@ -208,7 +208,7 @@ function askAsUser(
   { path, query }: ReviewRoute,
   review: object,
   fetcher: UpstreamFetcher,
-): Promise<UpstreamAnswer> {
+): Promise<UpstreamResponse> {
   const { headers, exchange, sender } = outgoing;
   return fetcher.fetch(
     {
@@ -231,7 +231,7 @@ function apiVersionOf({ info }: Outgoing): string {
   return info.isResourceRequest ? `${info.apiGroup}/${info.apiVersion}` : '';
 }
 
-function created(body: object): Answer {
+function created(body: object): UpstreamResponse {
   return {
     status: 201,
     headers: [['Content-Type', 'application/json']],
@@ -239,7 +239,7 @@ function created(body: object): Answer {
   };
 }
 
-function relayed({ status, headers, body }: UpstreamAnswer): Answer {
+function relayed({ status, headers, body }: UpstreamResponse): UpstreamResponse {
   return { status, headers: headers.filter(([name]) => RELAYED.has(name.toLowerCase())), body };
 }
 

@@ -7,7 +7,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { discoveryPath, discoveryQuery } from '../tenancy/discovery-paths.ts';
 import type { Route } from '../tenancy/tenancy-mode.ts';
-import type { Answer } from './answerer.ts';
+import type { UpstreamResponse } from './ports.ts';
 
 export type DiscoveryRoute = Extract<Route, { kind: 'discovery' }>;
 
@@ -27,12 +27,12 @@ const RELAYED: ReadonlySet<string> = new Set([
   'vary',
   'warning',
 ]);
-export const JSON_ANSWER: Answer = {
+export const JSON_ANSWER: UpstreamResponse = {
   status: 200,
   headers: [['Content-Type', JSON_TYPE]],
   body: Buffer.alloc(0),
 };
-export const NOT_FOUND: Answer = {
+export const NOT_FOUND: UpstreamResponse = {
   status: 404,
   headers: [['Content-Type', 'text/plain; charset=utf-8']],
   body: Buffer.from('404 page not found\n'),
@@ -68,7 +68,10 @@ export function groupVersionOf(path: string): GroupVersion | undefined {
 export const nameOf = ({ group, version }: GroupVersion): string => `${group}/${version}`;
 
 /** @throws StatusError UpstreamUnavailable if the document cannot be read: what is not reduced is not shown */
-export function documentOf<T>({ headers, body }: Answer, read: (document: unknown) => T | undefined): T {
+export function documentOf<T>(
+  { headers, body }: UpstreamResponse,
+  read: (document: unknown) => T | undefined,
+): T {
   const type = headerValue(headers, 'content-type') ?? '';
   if (!type.startsWith(JSON_TYPE)) throw unreadable(`its type is ${JSON.stringify(type)}`);
   const document = read(parseJSON(body));
@@ -84,7 +87,7 @@ function parseJSON(body: Buffer): unknown {
   }
 }
 
-export function withBody(answer: Answer, document: object): Answer {
+export function withBody(answer: UpstreamResponse, document: object): UpstreamResponse {
   return { ...answer, body: Buffer.from(`${JSON.stringify(document)}\n`) };
 }
 

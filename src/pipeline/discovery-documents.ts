@@ -21,7 +21,6 @@ import {
 } from '../tenancy/reduce-discovery.ts';
 import { type SystemDefinitions, withForced, withVersions } from '../tenancy/system-definitions.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import type { Answer } from './answerer.ts';
 import {
   type DiscoveryRoute,
   documentOf,
@@ -37,13 +36,13 @@ import {
   versionRoute,
   withBody,
 } from './discovery-document.ts';
+import type { UpstreamFetcher, UpstreamResponse } from './ports.ts';
 import type { SystemDiscovery } from './system-discovery.ts';
-import type { UpstreamFetcher } from './upstream.ts';
 
 export interface DiscoveryDocumentsOptions {
   readonly fetcher: UpstreamFetcher;
   /** Must keep answers with status 200 only. */
-  readonly cache: DocumentCache<Answer>;
+  readonly cache: DocumentCache<UpstreamResponse>;
   readonly mode: Pick<TenancyMode, 'hiddenResources' | 'hiddenGroups'>;
   readonly system: SystemDiscovery;
 }
@@ -53,7 +52,12 @@ export interface DiscoveryDocuments {
    * @param accept one of a small, fixed number per path
    * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
    */
-  get(tenant: TenantName, route: DiscoveryRoute, accept: string, signal: AbortSignal): Promise<Answer>;
+  get(
+    tenant: TenantName,
+    route: DiscoveryRoute,
+    accept: string,
+    signal: AbortSignal,
+  ): Promise<UpstreamResponse>;
   /**
    * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may be older than
    * the resource. So is one that was made while the system tenant's share in it could not be read.
@@ -84,16 +88,16 @@ const PROBES = 8;
 
 export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): DiscoveryDocuments {
   const { fetcher, cache, mode, system } = options;
-  const described = new WeakMap<Answer, ResourceNames>();
+  const described = new WeakMap<UpstreamResponse, ResourceNames>();
   /** Documents that may lack what the system tenant shares: good enough to be shown, not to decide by. */
-  const incomplete = new WeakSet<Answer>();
+  const incomplete = new WeakSet<UpstreamResponse>();
 
   async function ask(
     tenant: TenantName,
     { path, query }: Pick<DiscoveryRoute, 'path' | 'query'>,
     accept: string,
     signal: AbortSignal,
-  ): Promise<Answer> {
+  ): Promise<UpstreamResponse> {
     const { status, headers, body } = await fetcher.fetch(
       {
         account: { kind: 'tenant', tenant },
@@ -114,7 +118,7 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     route: DiscoveryRoute,
     accept: string,
     signal: AbortSignal,
-  ): Promise<Answer> {
+  ): Promise<UpstreamResponse> {
     const answer = await ask(tenant, route, accept, signal);
     switch (route.reduce) {
       case 'none':
@@ -128,14 +132,22 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     }
   }
 
-  async function loadGroups(tenant: TenantName, answer: Answer, signal: AbortSignal): Promise<Answer> {
+  async function loadGroups(
+    tenant: TenantName,
+    answer: UpstreamResponse,
+    signal: AbortSignal,
+  ): Promise<UpstreamResponse> {
     const list = documentOf(answer, readGroupList);
     const definitions = await system.definitions(signal);
     const { groups } = reduceGroups(list, mode.hiddenGroups);
     return withBody(answer, { ...list, groups: await ownGroups(tenant, groups, definitions, signal) });
   }
 
-  async function loadGroup(tenant: TenantName, answer: Answer, signal: AbortSignal): Promise<Answer> {
+  async function loadGroup(
+    tenant: TenantName,
+    answer: UpstreamResponse,
+    signal: AbortSignal,
+  ): Promise<UpstreamResponse> {
     const group = documentOf(answer, readGroup);
     const definitions = await system.definitions(signal);
     if (definitions?.has(group.name) !== true) return answer;
@@ -184,7 +196,11 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     }
   }
 
-  async function loadResources(route: DiscoveryRoute, answer: Answer, signal: AbortSignal): Promise<Answer> {
+  async function loadResources(
+    route: DiscoveryRoute,
+    answer: UpstreamResponse,
+    signal: AbortSignal,
+  ): Promise<UpstreamResponse> {
     if (answer.status !== 200 && answer.status !== 404) return answer;
     const own = answer.status === 200 ? documentOf(answer, readResourceList) : undefined;
     const shared = await sharedResources(groupVersionOf(route.path), signal);
@@ -235,7 +251,7 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     accept: string,
     signal: AbortSignal,
     reusable: boolean,
-  ): Promise<Answer> {
+  ): Promise<UpstreamResponse> {
     const version = firstParameter(route.query, 'hash');
     return cache.get(
       {

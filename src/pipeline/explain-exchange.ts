@@ -4,7 +4,7 @@
  */
 import { PassThrough, Readable } from 'node:stream';
 import type { ExplanationRequest } from '../api/stonegate-v1alpha1.ts';
-import type { Exchange, ResponseWriter } from './exchange.ts';
+import type { Exchange, ResponseWriter } from './ports.ts';
 
 /** From where the explanation is asked for. */
 export interface Asker {

@@ -8,7 +8,7 @@ import type { RequestInfo } from '../api/request-info.ts';
 import type { Explanation } from '../api/stonegate-v1alpha1.ts';
 import { timestamp } from '../lib/timestamp.ts';
 import { goesAsPerson } from './explain-delivery.ts';
-import type { RequestRecord } from './request-observer.ts';
+import type { RequestRecord } from './ports.ts';
 import type { Outgoing } from './request-state.ts';
 
 type Status = Explanation['status'];

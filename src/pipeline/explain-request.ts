@@ -21,8 +21,8 @@ import {
   rolesWords,
   tenantWords,
 } from './explain-words.ts';
+import type { RequestRecord } from './ports.ts';
 import { ServedRecord } from './record.ts';
-import type { RequestRecord } from './request-observer.ts';
 import type { Outgoing, Received } from './request-state.ts';
 import {
   actAsRequested,

@@ -9,9 +9,9 @@ import type { Clock } from '../lib/clock.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { MAX_YAML_BYTES } from './body-yaml.ts';
 import { forwardedType, type MediaType, mediaTypeOf, parseBody } from './inspected-format.ts';
+import type { UpstreamFetcher } from './ports.ts';
 import { readBody } from './read-body.ts';
 import type { Outgoing } from './request-state.ts';
-import type { UpstreamFetcher } from './upstream.ts';
 
 export interface BodyInspectionOptions {
   readonly admissions: readonly BodyAdmission[];

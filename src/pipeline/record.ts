@@ -6,7 +6,7 @@ import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
-import type { Outcome, RequestRecord } from './request-observer.ts';
+import type { Outcome, RequestRecord } from './ports.ts';
 import type { Received } from './request-state.ts';
 
 /** With room for all that is to come: an object that grows is slow to make. */

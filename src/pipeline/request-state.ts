@@ -11,7 +11,7 @@ import type { Credential } from '../authentication/credential.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import type { OwnAPIRoute } from '../tenancy/own-api.ts';
 import type { Route } from '../tenancy/tenancy-mode.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './ports.ts';
 
 export interface Received {
   readonly exchange: Exchange;

@@ -7,7 +7,7 @@ import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';
 import { isTenantName } from '../tenancy/tenant-name.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './ports.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
 import { decodeReview, PROTOBUF_TYPE } from './review-protobuf.ts';
 

@@ -6,19 +6,30 @@
 import type { TenantName } from '../api/identity.ts';
 import { isWorkload } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { type StatusAnswer, toStatus } from '../errors/to-status.ts';
+import { type StatusResponse, toStatus } from '../errors/to-status.ts';
 import type { OpenStream } from '../flowcontrol/open-stream.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
 import { discoveryChange } from '../tenancy/discovery-change.ts';
 import { isFilteredWatch } from './accepted-types.ts';
-import type { Answer, Answerer } from './answerer.ts';
+import type { Answerer } from './answerer.ts';
 import { isAnsweredByAPIServer } from './built-in-groups.ts';
-import type { Exchange, ResponseWriter } from './exchange.ts';
 import type { BodyInspection, Inspected } from './inspect-body.ts';
 import { openStream } from './open-stream.ts';
+import type {
+  Exchange,
+  Forwarder,
+  Outcome,
+  RelayHooks,
+  RelayResult,
+  RequestObserver,
+  RequestRecord,
+  ResponseWriter,
+  Tunneller,
+  UpstreamRequest,
+  UpstreamResponse,
+} from './ports.ts';
 import { ServedRecord } from './record.ts';
-import type { Outcome, RequestObserver, RequestRecord } from './request-observer.ts';
 import type { Outgoing, Received } from './request-state.ts';
 import {
   actAsRequested,
@@ -33,7 +44,6 @@ import {
   rewrite,
   type Stages,
 } from './stages.ts';
-import type { Forwarder, RelayHooks, RelayResult, Tunneller, UpstreamRequest } from './upstream.ts';
 
 /** Everything a request meets: the stages, those who watch, and the last stage's three ways. */
 export interface Pipeline extends Stages {
@@ -48,7 +58,7 @@ export interface Pipeline extends Stages {
   readonly streams: StreamRegistry;
   /** Called when a request has changed a tenant's discovery; every tenant's if it is undefined. */
   readonly discoveryChanged: (owner: TenantName | undefined) => void;
-  readonly writeStatus: (response: ResponseWriter, answer: StatusAnswer, auditID: string) => void;
+  readonly writeStatus: (response: ResponseWriter, answer: StatusResponse, auditID: string) => void;
 }
 
 /**
@@ -193,7 +203,10 @@ function forgetRefused({ sender, identity, info }: Outgoing, { authenticators }:
   authenticators.find(({ name }) => name === identity.authenticator)?.forget?.(sender.token);
 }
 
-function firstAnswer(outgoing: Outgoing, answerers: readonly Answerer[]): Promise<Answer> | undefined {
+function firstAnswer(
+  outgoing: Outgoing,
+  answerers: readonly Answerer[],
+): Promise<UpstreamResponse> | undefined {
   for (const answerer of answerers) {
     const answer = answerer.answer(outgoing);
     if (answer !== undefined) return answer;
@@ -201,7 +214,7 @@ function firstAnswer(outgoing: Outgoing, answerers: readonly Answerer[]): Promis
   return undefined;
 }
 
-function writeAnswer({ exchange, auditID }: Outgoing, answer: Answer): RelayResult {
+function writeAnswer({ exchange, auditID }: Outgoing, answer: UpstreamResponse): RelayResult {
   const { response } = exchange;
   if (response.closed) return { status: answer.status, aborted: true };
   response.writeHead(answer.status, [

@@ -20,12 +20,11 @@ import { type ActAsOptions, actAs } from './act-as.ts';
 import { asAuthorized } from './authorized.ts';
 import { clientAddresses, type TrustedProxies } from './client-address.ts';
 import { cleanClientHeaders } from './client-headers.ts';
-import type { Exchange } from './exchange.ts';
 import { impersonate } from './impersonate.ts';
 import { wishesToAct } from './impersonation-request.ts';
 import { passThrough, senderOf } from './pass-through.ts';
+import type { Exchange, RequestRecord, UpstreamRights } from './ports.ts';
 import { parseRequestInfo } from './request-info.ts';
-import type { RequestRecord } from './request-observer.ts';
 import {
   type Authenticated,
   type Authorized,
@@ -42,7 +41,7 @@ import {
   type Scoped,
 } from './request-state.ts';
 import { concernOf } from './role-concern.ts';
-import { type UpstreamRights, withoutWithheld } from './upstream-rights.ts';
+import { withoutWithheld } from './upstream-rights.ts';
 
 /** What the stages decide by; built once for a configuration, in `pipeline-of.ts`. */
 export interface Stages {

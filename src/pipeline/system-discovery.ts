@@ -9,7 +9,7 @@ import type { DocumentCache } from '../lib/document-cache.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type ResourceNames, readResourceList } from '../tenancy/reduce-discovery.ts';
 import { readSystemDefinitions, type SystemDefinitions } from '../tenancy/system-definitions.ts';
-import type { UpstreamAnswer, UpstreamFetcher } from './upstream.ts';
+import type { UpstreamFetcher, UpstreamResponse } from './ports.ts';
 
 export interface SystemDiscovery {
   /** @returns undefined if they cannot be read */
@@ -21,7 +21,7 @@ export interface SystemDiscovery {
 export interface SystemDiscoveryOptions {
   readonly fetcher: UpstreamFetcher;
   /** Must keep responses with status 200 and 404 only, and for a moment also if they changed just now. */
-  readonly cache: DocumentCache<UpstreamAnswer>;
+  readonly cache: DocumentCache<UpstreamResponse>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Milliseconds until a document that could not be read is asked for again. */
@@ -38,11 +38,11 @@ const QUIET = 60_000;
 
 export function createSystemDiscovery(options: SystemDiscoveryOptions): SystemDiscovery {
   const { fetcher, cache, clock, logger, ttl } = options;
-  const parsed = new WeakMap<UpstreamAnswer, unknown>();
+  const parsed = new WeakMap<UpstreamResponse, unknown>();
   const unreadableUntil = new Map<string, number>();
   let quietUntil = 0;
 
-  function fetchAsStonegate(target: string, accept: string, signal: AbortSignal): Promise<UpstreamAnswer> {
+  function fetchAsStonegate(target: string, accept: string, signal: AbortSignal): Promise<UpstreamResponse> {
     const request = { owner: OWNER, key: target, reusable: true };
     return cache.get(request, signal, (wanted) =>
       fetcher.fetch(

@@ -1,18 +1,8 @@
 /**
- * The port to what Stonegate's own credential may do at the API server, and the removal of extras that it may not
- * impersonate: the API server refuses a whole request for one such key. Implemented in `clients/upstream-rights.ts`.
+ * Removes the extras that Stonegate may not impersonate: the API server refuses a whole request for one such key.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-
-export interface UpstreamRights {
-  /** The optional extra keys that are omitted; another object after each change. */
-  readonly withheld: ReadonlySet<string>;
-  /** Whether the API server has constrained impersonation. */
-  readonly constrained: boolean;
-  /** Reports that the API server refused a request because of Stonegate's own rights: they are asked for again. */
-  refused(): void;
-}
 
 const withoutKeys = memoizeByReference((withheld: ReadonlySet<string>) =>
   memoizeByReference((user: UserInfo): UserInfo => {

@@ -4,7 +4,7 @@
  */
 import { StatusError } from '../errors/status-error.ts';
 import { headerValues } from '../lib/header-list.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
+import type { Exchange } from '../pipeline/ports.ts';
 import { showAccount, showKubeconfig, signOut } from './account-handlers.ts';
 import { ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';

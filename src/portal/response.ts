@@ -4,7 +4,7 @@
  * Content Security Policy Level 3; RFC 6797 (HSTS); Referrer Policy §8.
  */
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
+import type { Exchange } from '../pipeline/ports.ts';
 import { STYLE_HASH } from './assets.ts';
 import type { Html } from './html.ts';
 

@@ -9,7 +9,7 @@ import type { ClientCertificate } from '../api/credentials.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { Timer } from '../lib/clock.ts';
 import { fromRawHeaders, type HeaderList } from '../lib/header-list.ts';
-import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
+import type { Exchange, ResponseWriter } from '../pipeline/ports.ts';
 import { continueOnRead } from './expect-continue.ts';
 import type { Http1Connection } from './http1-connection.ts';
 import { announcesBody } from './http1-head.ts';

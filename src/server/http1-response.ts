@@ -7,7 +7,7 @@ import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type HeaderList, isNamed } from '../lib/header-list.ts';
-import type { ResponseWriter } from '../pipeline/exchange.ts';
+import type { ResponseWriter } from '../pipeline/ports.ts';
 import { AnswerState } from './answer-state.ts';
 import { endInPieces, type Pieces } from './end-in-pieces.ts';
 import type { Http1Connection, Owed } from './http1-connection.ts';

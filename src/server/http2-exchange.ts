@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import type { ClientCertificate } from '../api/credentials.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { HeaderList } from '../lib/header-list.ts';
-import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
+import type { Exchange, ResponseWriter } from '../pipeline/ports.ts';
 import { continueOnRead } from './expect-continue.ts';
 import { requestFields } from './http2-fields.ts';
 import type { Http2Peer } from './http2-peer.ts';

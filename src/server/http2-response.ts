@@ -5,7 +5,7 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { HeaderList } from '../lib/header-list.ts';
 import { memoize } from '../lib/memoize.ts';
-import type { ResponseWriter } from '../pipeline/exchange.ts';
+import type { ResponseWriter } from '../pipeline/ports.ts';
 import { AnswerState } from './answer-state.ts';
 import { endInPieces, type Pieces } from './end-in-pieces.ts';
 import type { Http2Peer } from './http2-peer.ts';

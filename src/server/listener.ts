@@ -11,7 +11,7 @@ import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
+import type { Exchange } from '../pipeline/ports.ts';
 import { OpenAnswers } from './answer-state.ts';
 import { readAuthorities } from './client-authorities.ts';
 import { type ClientCertificates, createClientCertificates } from './client-certificates.ts';

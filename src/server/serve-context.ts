@@ -9,7 +9,7 @@ import { toStatus } from '../errors/to-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
+import type { Exchange, ResponseWriter } from '../pipeline/ports.ts';
 import type { OpenAnswers } from './answer-state.ts';
 import { writeStatus } from './status-writer.ts';
 

@@ -3,9 +3,9 @@
  * refusal looks the same to kubectl and carries its audit ID.
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
  */
-import type { StatusAnswer } from '../errors/to-status.ts';
+import type { StatusResponse } from '../errors/to-status.ts';
 import type { HeaderField } from '../lib/header-list.ts';
-import type { ResponseWriter } from '../pipeline/exchange.ts';
+import type { ResponseWriter } from '../pipeline/ports.ts';
 
 /** A Status ready to be sent: the same whether a writer, a raw socket or the admin listener sends it. */
 export interface EncodedStatus {
@@ -14,7 +14,7 @@ export interface EncodedStatus {
   readonly body: Buffer;
 }
 
-export function encodeStatus({ status, headers }: StatusAnswer, auditID: string): EncodedStatus {
+export function encodeStatus({ status, headers }: StatusResponse, auditID: string): EncodedStatus {
   const body = Buffer.from(`${JSON.stringify(status)}\n`);
   return {
     code: status.code,
@@ -30,7 +30,7 @@ export function encodeStatus({ status, headers }: StatusAnswer, auditID: string)
 }
 
 /** Sends the Status where nothing has been sent yet; an answer already begun can only be broken off. */
-export function writeStatus(response: ResponseWriter, answer: StatusAnswer, auditID: string): void {
+export function writeStatus(response: ResponseWriter, answer: StatusResponse, auditID: string): void {
   if (response.closed) return;
   if (response.headersSent) {
     response.destroy();

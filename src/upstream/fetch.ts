@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import type { InFlightCounter } from '../lib/in-flight.ts';
 import { TooLarge } from '../lib/too-large.ts';
-import type { UpstreamAnswer, UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { callUpstream } from './call.ts';
 import type { DepartureOf } from './departures.ts';
@@ -38,7 +38,7 @@ export function createFetcher(options: FetcherOptions): UpstreamFetcher {
   const fetchOnce = createFetch(options);
   const { refusals, clock, repeating } = options;
 
-  async function repeat(...[request, signal]: Parameters<Fetch>): Promise<UpstreamAnswer> {
+  async function repeat(...[request, signal]: Parameters<Fetch>): Promise<UpstreamResponse> {
     const inFlight = repeating.enter();
     try {
       await pause(clock, REFUSAL_PAUSE);
@@ -51,7 +51,7 @@ export function createFetcher(options: FetcherOptions): UpstreamFetcher {
   return {
     async fetch(request, signal) {
       const { sender, headers, method, body } = request;
-      const refusalOf = ({ body: said }: UpstreamAnswer) => refusals.read(said, headers);
+      const refusalOf = ({ body: said }: UpstreamResponse) => refusals.read(said, headers);
       // Without an impersonated user any refusal is about Stonegate itself; the caller says what it means.
       const asItself = headerValue(headers, 'impersonate-user') === undefined;
       let answer = await fetchOnce(request, signal, false);

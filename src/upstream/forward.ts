@@ -8,14 +8,15 @@ import { anyOf, type Cancellation, fromAbortSignal } from '../lib/cancellation.t
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import type { InFlightCounter } from '../lib/in-flight.ts';
-import type { Exchange, ResponseWriter } from '../pipeline/exchange.ts';
 import type {
+  Exchange,
   Forwarder,
   RelayHooks,
   RelayResult,
+  ResponseWriter,
   StreamEnding,
   UpstreamRequest,
-} from '../pipeline/upstream.ts';
+} from '../pipeline/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { AnswerMemory } from './answer-memory.ts';
 import type { Arrived } from './arrived.ts';

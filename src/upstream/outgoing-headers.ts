@@ -6,7 +6,7 @@
 import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerTokens, headerValue, headerValues } from '../lib/header-list.ts';
 import { memoize } from '../lib/memoize.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
+import type { Exchange } from '../pipeline/ports.ts';
 import { isContentLength, isToken } from './syntax.ts';
 
 /** What belongs to one connection, or is ours to say. */

@@ -9,8 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { ResponseWriter } from '../pipeline/exchange.ts';
-import type { RelayHooks } from '../pipeline/upstream.ts';
+import type { RelayHooks, ResponseWriter } from '../pipeline/ports.ts';
 
 export interface ImpersonationRefusal {
   /** `users`, `groups`, `uids`, `userextras` or `serviceaccounts`. */

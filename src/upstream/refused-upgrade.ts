@@ -4,8 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import { fromRawHeaders } from '../lib/header-list.ts';
-import type { ResponseWriter } from '../pipeline/exchange.ts';
-import type { RelayHooks, RelayResult } from '../pipeline/upstream.ts';
+import type { RelayHooks, RelayResult, ResponseWriter } from '../pipeline/ports.ts';
 import { IdleTimers } from './idle-timer.ts';
 import { isWithoutContent, responseHeaders } from './response-headers.ts';
 

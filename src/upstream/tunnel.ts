@@ -5,8 +5,14 @@
  * RFC 9110 §7.8; RFC 6455 §4.
  */
 import type { Duplex } from 'node:stream';
-import type { Exchange, Upgrade } from '../pipeline/exchange.ts';
-import type { RelayHooks, RelayResult, Tunneller, UpstreamRequest } from '../pipeline/upstream.ts';
+import type {
+  Exchange,
+  RelayHooks,
+  RelayResult,
+  Tunneller,
+  Upgrade,
+  UpstreamRequest,
+} from '../pipeline/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { acquire } from './acquire.ts';
 import { heldBytes } from './call-request.ts';

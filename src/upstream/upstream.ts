@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { Forwarder, Tunneller, UpstreamFetcher } from '../pipeline/upstream.ts';
+import type { Forwarder, Tunneller, UpstreamFetcher } from '../pipeline/ports.ts';
 import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
 import type { UpstreamCredential } from './connection.ts';
 import { createDepartures } from './departures.ts';

@@ -8,7 +8,7 @@ import { headerValue } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
+import type { Exchange } from '../pipeline/ports.ts';
 import { readBody } from '../pipeline/read-body.ts';
 import type { AccessPolicy, Live } from './ports.ts';
 import { type AccessReviewStatus, encodeReview, type Review, readReview } from './review.ts';

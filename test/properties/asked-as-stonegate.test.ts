@@ -13,7 +13,7 @@ import { createAccessReviewer } from '../../src/clients/kube-apiserver.ts';
 import { headerValue } from '../../src/lib/header-list.ts';
 import { createDiscoveryAnswerer } from '../../src/pipeline/answer-discovery.ts';
 import { createSelfReviewAnswerer } from '../../src/pipeline/answer-self-review.ts';
-import type { Exchange } from '../../src/pipeline/exchange.ts';
+import type { Exchange } from '../../src/pipeline/ports.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { discoveryDocuments } from '../support/discovery.ts';

@@ -5,10 +5,9 @@ import { createProcessCache } from '../../src/cache/process-cache.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
-import type { Answer } from '../../src/pipeline/answerer.ts';
 import { createDiscoveryDocuments } from '../../src/pipeline/discovery-documents.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../src/pipeline/ports.ts';
 import { createSystemDiscovery } from '../../src/pipeline/system-discovery.ts';
-import type { UpstreamFetcher } from '../../src/pipeline/upstream.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 
 function documentCache(
@@ -16,7 +15,7 @@ function documentCache(
   changes: DocumentChanges,
   { ttl = 5_000, bytes = 1 << 20, recentTTL = 0, kept = [200] } = {},
 ) {
-  return createDocumentCache<Answer>({
+  return createDocumentCache<UpstreamResponse>({
     ttl,
     recentTTL,
     maxBytes: bytes,

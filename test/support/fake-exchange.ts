@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream';
 import type { AskedExchange } from '../../src/authorization/authorizer.ts';
 import type { HeaderField, HeaderList } from '../../src/lib/header-list.ts';
-import type { Exchange, ResponseWriter, Upgrade } from '../../src/pipeline/exchange.ts';
+import type { Exchange, ResponseWriter, Upgrade } from '../../src/pipeline/ports.ts';
 
 export interface FakeResponse extends ResponseWriter {
   readonly status: number;

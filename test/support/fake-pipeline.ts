@@ -4,17 +4,15 @@
  */
 import type { Identity, TenantName } from '../../src/api/identity.ts';
 import type { AccessReviewer } from '../../src/authorization/access-reviewer.ts';
-import type { StatusAnswer } from '../../src/errors/to-status.ts';
+import type { StatusResponse } from '../../src/errors/to-status.ts';
 import { StreamRegistry } from '../../src/flowcontrol/stream-registry.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { InFlightCounter } from '../../src/lib/in-flight.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
-import type { ResponseWriter } from '../../src/pipeline/exchange.ts';
 import { LastModes } from '../../src/pipeline/last-modes.ts';
-import type { RequestRecord } from '../../src/pipeline/request-observer.ts';
+import type { RequestRecord, ResponseWriter, UpstreamRequest } from '../../src/pipeline/ports.ts';
 import type { Pipeline } from '../../src/pipeline/serve-request.ts';
-import type { UpstreamRequest } from '../../src/pipeline/upstream.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { isTenantName } from '../../src/tenancy/tenant-name.ts';
 
@@ -131,7 +129,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
   };
 }
 
-function writeStatus(response: ResponseWriter, answer: StatusAnswer, auditID: string): void {
+function writeStatus(response: ResponseWriter, answer: StatusResponse, auditID: string): void {
   response.writeHead(answer.status.code, [...answer.headers, ['Audit-Id', auditID]]);
   response.end(JSON.stringify(answer.status));
 }

@@ -4,9 +4,9 @@
 import type { Identity } from '../../src/api/identity.ts';
 import { impersonationHeaders } from '../../src/pipeline/impersonate.ts';
 import { senderOf } from '../../src/pipeline/pass-through.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../src/pipeline/ports.ts';
 import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
 import type { Outgoing } from '../../src/pipeline/request-state.ts';
-import type { UpstreamAnswer, UpstreamFetcher } from '../../src/pipeline/upstream.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type FakeExchange, fakeExchange } from './fake-exchange.ts';
 
@@ -51,7 +51,7 @@ export function fakeFetcher(
   const asked: Asked[] = [];
   return {
     asked,
-    async fetch(request: Asked): Promise<UpstreamAnswer> {
+    async fetch(request: Asked): Promise<UpstreamResponse> {
       asked.push(request);
       const given = answer(request);
       if (given instanceof Error) throw given;

@@ -4,7 +4,7 @@ import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-reque
 import { createClusterObjects } from '../../../src/clients/cluster-objects.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { TooLarge } from '../../../src/lib/too-large.ts';
-import type { UpstreamFetcher } from '../../../src/pipeline/upstream.ts';
+import type { UpstreamFetcher } from '../../../src/pipeline/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 
 type Fetched = Parameters<UpstreamFetcher['fetch']>[0];

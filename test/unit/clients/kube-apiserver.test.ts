@@ -3,7 +3,7 @@ import type { Account } from '../../../src/api/upstream-request.ts';
 import { createAccessReviewer, createApiServerProbe } from '../../../src/clients/kube-apiserver.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import type { UpstreamAnswer, UpstreamFetcher } from '../../../src/pipeline/upstream.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../../src/pipeline/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
@@ -15,11 +15,11 @@ const LIST_PODS = {
   resourceAttributes: { tenant: toTenantName('acme'), namespace: 'default', verb: 'list', resource: 'pods' },
 };
 
-function answer(status: number, body: unknown): UpstreamAnswer {
+function answer(status: number, body: unknown): UpstreamResponse {
   return { status, headers: [], body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) };
 }
 
-function review(status: unknown): UpstreamAnswer {
+function review(status: unknown): UpstreamResponse {
   return answer(201, {
     kind: 'SubjectAccessReview',
     apiVersion: 'authorization.k8s.io/v1',
@@ -29,7 +29,7 @@ function review(status: unknown): UpstreamAnswer {
 }
 
 /** A fetcher that gives these answers in turn, the last for ever, and remembers what was asked. */
-function fetcherOf(...answers: (UpstreamAnswer | Error)[]) {
+function fetcherOf(...answers: (UpstreamResponse | Error)[]) {
   const asked: { account: Account; target: string; method: string; body: unknown }[] = [];
   const fetcher: UpstreamFetcher = {
     async fetch({ account, target, method, body }) {
@@ -47,7 +47,7 @@ function fetcherOf(...answers: (UpstreamAnswer | Error)[]) {
   return { fetcher, asked };
 }
 
-function reviewerOf(...answers: (UpstreamAnswer | Error)[]) {
+function reviewerOf(...answers: (UpstreamResponse | Error)[]) {
   const { fetcher, asked } = fetcherOf(...answers);
   const path = (tenant: string | undefined) =>
     `/apis/authorization.k8s.io/v1/${tenant === undefined ? '' : `tenants/${tenant}/`}subjectaccessreviews`;
@@ -131,7 +131,7 @@ t.test('an access review', async (t) => {
 });
 
 t.test('the probe of the API server', async (t) => {
-  function probeOf(...answers: (UpstreamAnswer | Error)[]) {
+  function probeOf(...answers: (UpstreamResponse | Error)[]) {
     const clock = createFakeClock(0);
     const { fetcher, asked } = fetcherOf(...answers);
     const messages: string[] = [];
@@ -180,7 +180,7 @@ t.test('the probe of the API server', async (t) => {
 });
 
 t.test('a review of oneself', async (t) => {
-  const own = (status: unknown): UpstreamAnswer =>
+  const own = (status: unknown): UpstreamResponse =>
     answer(201, { kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', status });
   const home = toTenantName('acme');
 

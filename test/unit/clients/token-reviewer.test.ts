@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createTokenReviewer } from '../../../src/clients/token-reviewer.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import type { UpstreamFetcher } from '../../../src/pipeline/upstream.ts';
+import type { UpstreamFetcher } from '../../../src/pipeline/ports.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const USER = {

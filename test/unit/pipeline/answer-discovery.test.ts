@@ -4,9 +4,8 @@ import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import type { DocumentRequest } from '../../../src/lib/document-cache.ts';
 import { createDiscoveryAnswerer } from '../../../src/pipeline/answer-discovery.ts';
-import type { Answer } from '../../../src/pipeline/answerer.ts';
 import { createDiscoveryDocuments } from '../../../src/pipeline/discovery-documents.ts';
-import type { UpstreamFetcher } from '../../../src/pipeline/upstream.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../../src/pipeline/ports.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { discoveryDocuments } from '../../support/discovery.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
@@ -49,7 +48,7 @@ function answererOf(fetcher: UpstreamFetcher) {
   return { answerer, ask };
 }
 
-const bodyOf = (answer: Answer | undefined) => JSON.parse(String(answer?.body));
+const bodyOf = (answer: UpstreamResponse | undefined) => JSON.parse(String(answer?.body));
 
 t.test('a document is fetched as Stonegate itself: nobody is impersonated', async (t) => {
   const { asked, get } = discovery();
@@ -169,7 +168,7 @@ t.test('whatever clients ask and accept, a tenant’s documents of a path have f
   for (const path of ['/api', '/api/v1', '/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1', '/version']) {
     const keys = new Set<string>();
     const cache = {
-      async get(request: DocumentRequest): Promise<Answer> {
+      async get(request: DocumentRequest): Promise<UpstreamResponse> {
         if (request.reusable) keys.add(request.key);
         return { status: 200, headers: [], body: Buffer.alloc(0) };
       },

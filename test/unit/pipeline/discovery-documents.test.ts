@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { UpstreamAnswer } from '../../../src/pipeline/upstream.ts';
+import type { UpstreamResponse } from '../../../src/pipeline/ports.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { discoveryDocuments } from '../../support/discovery.ts';
@@ -38,7 +38,7 @@ function discovered(given: { definitions: Said; system: Said; own: Said }) {
     clock,
     asked: fetcher.asked,
     resource: (name = 'gadgets') => documents.resource(acme, VERSION, name, signal),
-    shown: async (): Promise<UpstreamAnswer> =>
+    shown: async (): Promise<UpstreamResponse> =>
       documents.get(
         acme,
         { kind: 'discovery', path: '/apis/example.com/v1', query: 'tenant=acme', reduce: 'resources' },

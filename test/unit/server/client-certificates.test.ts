@@ -6,7 +6,7 @@ import { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as connectTLS, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import type { ClientCertificate } from '../../../src/api/credentials.ts';
-import type { Exchange } from '../../../src/pipeline/exchange.ts';
+import type { Exchange } from '../../../src/pipeline/ports.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import {

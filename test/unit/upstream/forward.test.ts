@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { fromRawHeaders, headerValues } from '../../../src/lib/header-list.ts';
-import type { Exchange } from '../../../src/pipeline/exchange.ts';
+import type { Exchange } from '../../../src/pipeline/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { DISCARD_TIMEOUT } from '../../../src/upstream/discarded-response.ts';
 import { REFUSAL_PAUSE } from '../../../src/upstream/refusal-pause.ts';
