@@ -10,12 +10,12 @@ import type {
 import type { KeystoneToken } from '../api/keystone-v3.ts';
 import { keystoneTokenCodec } from '../authentication/keystone-cache.ts';
 import type { CredentialCache, ForgettingCredentialCache } from '../authentication/ports.ts';
-import { type VouchedUser, vouchedUserCodec } from '../authentication/token-review.ts';
+import { type ReviewedUser, reviewedUserCodec } from '../authentication/token-review.ts';
 import type { ClearableCredentialCache } from '../cache/credential-cache-parts.ts';
 import type { SharedCache } from '../cache/shared-cache.ts';
 import type { LeaseStore } from '../cache/shared-store.ts';
 import { createCredentialCache } from '../cache/tiered.ts';
-import { createFirstContact, type FirstContact } from '../clients/first-contact.ts';
+import { createStartupProbe, type StartupProbe } from '../clients/first-contact.ts';
 import { createKeystoneClient, type KeystoneClient } from '../clients/keystone.ts';
 import { createIssuerKeys, type DiscoveredIssuerKeys } from '../clients/oidc-issuer-keys.ts';
 import { type AskedUpstreamRights, createUpstreamRights } from '../clients/upstream-rights.ts';
@@ -37,7 +37,7 @@ import {
 
 export interface Keystone {
   readonly client: KeystoneClient;
-  readonly contact: FirstContact;
+  readonly contact: StartupProbe;
 }
 
 interface OwnRights {
@@ -71,7 +71,7 @@ export class Adapters implements TwoStep {
     ({ contact }) => contact.start(),
   );
   readonly #tokens = createKept<ClearableCredentialCache<KeystoneToken>>((cache) => cache.clear());
-  readonly #vouched = createKept<ClearableCredentialCache<VouchedUser>>((cache) => cache.clear());
+  readonly #reviewed = createKept<ClearableCredentialCache<ReviewedUser>>((cache) => cache.clear());
   readonly #issuers = new Map<string, Kept<DiscoveredIssuerKeys>>();
 
   readonly #keystoneParts: KeystoneParts;
@@ -81,7 +81,7 @@ export class Adapters implements TwoStep {
     this.#shared,
     this.#keystone,
     this.#tokens,
-    this.#vouched,
+    this.#reviewed,
     this.#keystoneParts.all,
     ...this.#issuers.values(),
   ]);
@@ -141,7 +141,7 @@ export class Adapters implements TwoStep {
         readSecret: () => secret,
         timeout: keystone.timeout,
       });
-      const contact = createFirstContact({
+      const contact = createStartupProbe({
         name: 'keystone',
         contact: () => client.probe(),
         ...this.#around,
@@ -177,15 +177,15 @@ export class Adapters implements TwoStep {
     );
   }
 
-  /** Whom the API server vouched for. */
-  vouched(
+  /** Whom the API server reviewed for. */
+  reviewed(
     loaded: LoadedConfiguration,
     { cacheTTL, negativeCacheTTL }: TokenReviewConfiguration,
-  ): ForgettingCredentialCache<VouchedUser> {
+  ): ForgettingCredentialCache<ReviewedUser> {
     const { maxEntries } = loaded.configuration.cache;
     const madeOf = fingerprintOf(maxEntries, cacheTTL, negativeCacheTTL, loaded.digest, sharedMadeOf(loaded));
     const shared = this.shared(loaded);
-    return this.#vouched.take(madeOf, () =>
+    return this.#reviewed.take(madeOf, () =>
       createCredentialCache({
         ...this.#around,
         name: 'token-review',
@@ -195,7 +195,7 @@ export class Adapters implements TwoStep {
         maxEntries,
         configurationDigest: loaded.digest,
         shared,
-        codec: vouchedUserCodec,
+        codec: reviewedUserCodec,
       }),
     );
   }
@@ -203,7 +203,7 @@ export class Adapters implements TwoStep {
   /** Forgets what is cached in this process. */
   forget(): void {
     this.#tokens.current?.clear();
-    this.#vouched.current?.clear();
+    this.#reviewed.current?.clear();
     this.#keystoneParts.forget();
   }
 

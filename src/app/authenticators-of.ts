@@ -18,9 +18,9 @@ import {
   createTokenFileAuthenticator,
   MAX_HASHES,
 } from '../authentication/static-files.ts';
-import { createTokenReviewAuthenticator, tenantOfVouched } from '../authentication/token-review.ts';
+import { createTokenReviewAuthenticator, tenantOfReviewed } from '../authentication/token-review.ts';
 import { createX509Authenticator } from '../authentication/x509.ts';
-import { createTokenReviewer } from '../clients/token-reviewer.ts';
+import { createTokenReviewClient } from '../clients/token-reviewer.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { staticUsersOf } from '../config/static-users.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -104,14 +104,14 @@ function tokenReviewAuthenticator(
     isOrdinaryTenant: tenancy.mode === 'arktos' ? ordinaryTenants(tenancy.systemTenant) : undefined,
   };
   return createTokenReviewAuthenticator({
-    reviewer: createTokenReviewer({ ...tokenReview, fetcher: adapters.upstream(loaded), clock }),
-    cache: adapters.vouched(loaded, tokenReview),
+    reviewer: createTokenReviewClient({ ...tokenReview, fetcher: adapters.upstream(loaded), clock }),
+    cache: adapters.reviewed(loaded, tokenReview),
     gate: createUnknownCredentialGate({ ...limits.unknownCredentials, clock, telemetry }),
     rules,
     clock,
-    tagsOf(vouched) {
-      const { username, uid } = vouched.user;
-      const tenant = tenantOfVouched(vouched, rules);
+    tagsOf(reviewed) {
+      const { username, uid } = reviewed.user;
+      const tenant = tenantOfReviewed(reviewed, rules);
       return [
         userTag(username),
         ...(uid === '' ? [] : [userTag(uid)]),

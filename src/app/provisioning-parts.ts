@@ -8,7 +8,7 @@ import type { DomainReference } from '../api/keystone-v3.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { type ApplyOptions, type ApplyResult, applyPlan } from '../bindings/apply.ts';
 import type { TenancyFacts } from '../bindings/desired-state.ts';
-import { type Claim, makePlan, makeProjectPlan } from '../bindings/make-plan.ts';
+import { type ProvisioningScope, makePlan, makeProjectPlan } from '../bindings/make-plan.ts';
 import type { Plan } from '../bindings/plan.ts';
 import type { KeystoneDirectory } from '../bindings/ports.ts';
 import type { Provisioning } from '../bindings/run.ts';
@@ -27,7 +27,7 @@ type Applying = Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'> &
 /** Of the whole cluster. */
 export interface ClusterProvisioning extends Provisioning {
   /** For one project or domain alone. */
-  planFor(claim: Claim, signal: AbortSignal): Promise<Plan>;
+  planFor(claim: ProvisioningScope, signal: AbortSignal): Promise<Plan>;
   apply(plan: Plan, options: Applying): Promise<ApplyResult>;
 }
 

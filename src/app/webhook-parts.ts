@@ -8,7 +8,7 @@ import type { KeystonePolicy, KeystoneSync } from '../api/keystone-auth.ts';
 import { authenticate } from '../authentication/authenticator.ts';
 import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
 import { createKeystonePolicy } from '../authorization/keystone-policy/keystone-policy.ts';
-import { createProjectSync, type ProjectSync } from '../bindings/project-sync.ts';
+import { createProjectSynchronizer, type ProjectSynchronizer } from '../bindings/project-sync.ts';
 import { createClusterObjects } from '../clients/cluster-objects.ts';
 import { type ConfigMapRules, createConfigMapRules } from '../clients/config-map.ts';
 import { createKeystoneGroupNames, type KeystoneGroupNames } from '../clients/keystone-login.ts';
@@ -49,7 +49,7 @@ interface WhatIsAsked {
 }
 
 interface RunningSync {
-  readonly sync: ProjectSync;
+  readonly sync: ProjectSynchronizer;
   readonly upstream: Upstream;
 }
 
@@ -200,7 +200,7 @@ export class WebhookParts {
   #projectSync(loaded: LoadedConfiguration, mode: Stages['mode']): RunningSync {
     const upstream = provisioningUpstream(loaded, this.#around);
     if (upstream === undefined) throw new Error('no credential to provision with');
-    const sync = createProjectSync({
+    const sync = createProjectSynchronizer({
       ...this.#around,
       objects: createClusterObjects(upstream),
       rules: () => this.#inForce.syncRules?.current,

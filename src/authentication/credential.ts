@@ -81,11 +81,11 @@ function soleCarrier(subprotocols: readonly string[]): string | undefined {
 }
 
 function fieldCredential(field: TokenField, value: string, connection: object | undefined): Credential {
-  const held = connection && heldToken(connection, field, value);
-  if (held !== undefined) return held;
+  const cached = connection && cachedToken(connection, field, value);
+  if (cached !== undefined) return cached;
   const credential = field === 'authorization' ? authorizationCredential(value) : xAuthToken(value);
   if (connection !== undefined && (credential.kind === 'bearer' || credential.kind === 'x-auth-token'))
-    holdToken(connection, field, value, credential);
+    cacheToken(connection, field, value, credential);
   return credential;
 }
 
@@ -159,7 +159,7 @@ export interface TokenCredential {
 export type TokenField = 'authorization' | 'x-auth-token';
 
 /** Kept no longer than the connection. */
-const lastOf = new WeakMap<
+const lastTokens = new WeakMap<
   object,
   { readonly field: TokenField; readonly value: string; readonly credential: TokenCredential }
 >();
@@ -168,11 +168,11 @@ const lastOf = new WeakMap<
  * @param value the whole of the field: in nothing may it differ from the one that is remembered
  * @returns undefined where the connection's last token was another
  */
-function heldToken(connection: object, field: TokenField, value: string): TokenCredential | undefined {
-  const last = lastOf.get(connection);
+function cachedToken(connection: object, field: TokenField, value: string): TokenCredential | undefined {
+  const last = lastTokens.get(connection);
   return last !== undefined && last.field === field && last.value === value ? last.credential : undefined;
 }
 
-function holdToken(connection: object, field: TokenField, value: string, credential: TokenCredential): void {
-  lastOf.set(connection, { field, value, credential });
+function cacheToken(connection: object, field: TokenField, value: string, credential: TokenCredential): void {
+  lastTokens.set(connection, { field, value, credential });
 }

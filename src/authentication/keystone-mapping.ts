@@ -27,7 +27,7 @@ const ANNOTATION = 'keystone.stonegate.dev';
 const DELEGATED_METHODS: ReadonlySet<string> = new Set(['application_credential']);
 
 /**
- * @param token as Keystone vouched for it
+ * @param token as Keystone reviewed for it
  * @throws StatusError IdentityUnusable where a name or an id cannot be part of a Kubernetes identity
  */
 export function identityOf(token: KeystoneToken): Identity {

@@ -14,10 +14,10 @@ import { memoizeByReference } from '../lib/memoize.ts';
 import type { AuthenticationContext, Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 import { identityOf } from './keystone-mapping.ts';
-import type { CredentialCache, KeystoneIdentity, UnknownCredentialGate, Validated } from './ports.ts';
+import type { CredentialCache, KeystoneTokenValidator, UnknownCredentialGate, Validated } from './ports.ts';
 
 export interface KeystoneAuthenticatorOptions {
-  readonly identity: KeystoneIdentity;
+  readonly identity: KeystoneTokenValidator;
   readonly cache: CredentialCache<KeystoneToken>;
   readonly gate: UnknownCredentialGate;
   readonly tokenProvider: KeystoneConfiguration['tokenProvider'];

@@ -67,7 +67,7 @@ export interface IssuerKeys {
  
  */
 
-export interface KeystoneIdentity {
+export interface KeystoneTokenValidator {
   /**
    * `GET /v3/auth/tokens`.
    *
@@ -83,7 +83,7 @@ export interface KeystoneIdentity {
  
  */
 
-export interface TokenReviewer {
+export interface TokenReviewClient {
   /**
    * A TokenReview, asked as Stonegate itself.
    *

@@ -14,16 +14,16 @@ import { memoizeByReference } from '../lib/memoize.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 import { type JWTParts, readJWT } from './jwt-parser.ts';
-import type { ForgettingCredentialCache, TokenReviewer, UnknownCredentialGate, Validated } from './ports.ts';
+import type { ForgettingCredentialCache, TokenReviewClient, UnknownCredentialGate, Validated } from './ports.ts';
 
 export interface TokenReviewAuthenticatorOptions {
-  readonly reviewer: TokenReviewer;
-  readonly cache: ForgettingCredentialCache<VouchedUser>;
+  readonly reviewer: TokenReviewClient;
+  readonly cache: ForgettingCredentialCache<ReviewedUser>;
   readonly gate: UnknownCredentialGate;
-  readonly rules: VouchedTenantRules;
+  readonly rules: ReviewedTenantRules;
   readonly clock: Clock;
   /** By what an operator may drop a token's entry. */
-  readonly tagsOf: (vouched: VouchedUser) => readonly string[];
+  readonly tagsOf: (reviewed: ReviewedUser) => readonly string[];
 }
 
 /** RFC 6750 §2.1. It goes on in a header as it is, so that nothing else may ever be in it. */
@@ -38,13 +38,13 @@ const MAX_LENGTH = 16 * 1024;
  */
 export function createTokenReviewAuthenticator(options: TokenReviewAuthenticatorOptions): Authenticator {
   const { reviewer, cache, gate, rules, clock, tagsOf } = options;
-  const identityOfUser = memoizeByReference((vouched: VouchedUser) => identityOf(vouched, rules));
+  const identityOfUser = memoizeByReference((reviewed: ReviewedUser) => identityOf(reviewed, rules));
 
   // Without the client's signal: others may wait for the same answer.
-  async function validate(token: string, source: string): Promise<Validated<VouchedUser>> {
+  async function validate(token: string, source: string): Promise<Validated<ReviewedUser>> {
     const user = await reviewer.review(token, source);
-    const vouched = user && vouchedUser(token, user);
-    return vouched && { value: vouched, expiresAt: endOf(vouched), tags: tagsOf(vouched) };
+    const reviewed = user && reviewedUser(token, user);
+    return reviewed && { value: reviewed, expiresAt: endOf(reviewed), tags: tagsOf(reviewed) };
   }
 
   /** Once for a credential that comes with every request of a connection. */
@@ -52,10 +52,10 @@ export function createTokenReviewAuthenticator(options: TokenReviewAuthenticator
     ({ token }: TokenCredential) => token.length <= MAX_LENGTH && TOKEN.test(token),
   );
 
-  function identityOfVouched(vouched: VouchedUser | undefined): Identity {
-    if (vouched === undefined) throw unauthorized('the API server does not vouch for the token');
-    if (endOf(vouched) <= clock.now()) throw unauthorized('the token has expired');
-    return identityOfUser(vouched);
+  function identityOfVouched(reviewed: ReviewedUser | undefined): Identity {
+    if (reviewed === undefined) throw unauthorized('the API server does not vouch for the token');
+    if (endOf(reviewed) <= clock.now()) throw unauthorized('the token has expired');
+    return identityOfUser(reviewed);
   }
 
   return {
@@ -66,21 +66,21 @@ export function createTokenReviewAuthenticator(options: TokenReviewAuthenticator
       if (!isSpelt(credential))
         throw unauthorized('the bearer token is too long, or has characters that none has');
       const { token } = credential;
-      const vouched = cache.lookup(credential, (reason) =>
+      const reviewed = cache.lookup(credential, (reason) =>
         reason === 'refresh' || revalidates
           ? validate(token, source)
           : gate.enter(source, () => validate(token, source)),
       );
-      return vouched instanceof Promise ? vouched.then(identityOfVouched) : identityOfVouched(vouched);
+      return reviewed instanceof Promise ? reviewed.then(identityOfVouched) : identityOfVouched(reviewed);
     },
     forget: (token) => cache.forget(token),
   };
 }
 
 /** @throws StatusError CredentialInvalid for a user of no tenant */
-function identityOf(vouched: VouchedUser, rules: VouchedTenantRules): Identity {
-  const { user, expiresAt = Number.POSITIVE_INFINITY } = vouched;
-  const tenant = tenantOfVouched(vouched, rules);
+function identityOf(reviewed: ReviewedUser, rules: ReviewedTenantRules): Identity {
+  const { user, expiresAt = Number.POSITIVE_INFINITY } = reviewed;
+  const tenant = tenantOfReviewed(reviewed, rules);
   if (tenant === undefined) throw unauthorized('nothing says which tenant the token is of');
   return {
     authenticator: 'token-review',
@@ -95,19 +95,19 @@ function identityOf(vouched: VouchedUser, rules: VouchedTenantRules): Identity {
 }
 
 /** A shared cache keeps finite instants only. */
-function endOf({ expiresAt = Number.MAX_SAFE_INTEGER }: VouchedUser): number {
+function endOf({ expiresAt = Number.MAX_SAFE_INTEGER }: ReviewedUser): number {
   return Math.min(expiresAt, Number.MAX_SAFE_INTEGER);
 }
 
 /*
  * Whom the API server vouches for, and the tenant they are of. A TokenReview of Arktos omits the tenant: a service
- * account's stands in its token, which may be read once the API server has vouched for that very token, and anybody
+ * account's stands in its token, which may be read once the API server has reviewed for that very token, and anybody
  * else's is the text before the first colon of the name, as for every user of Arktos.
  
  */
 
 /** What is remembered of a token: nothing in it is of the configuration. */
-export interface VouchedUser {
+export interface ReviewedUser {
   readonly user: UserInfo;
   /** When the token says that it ends, in milliseconds since the epoch; absent where it does not say so. */
   readonly expiresAt?: number;
@@ -115,7 +115,7 @@ export interface VouchedUser {
   readonly tenantClaim?: string;
 }
 
-export interface VouchedTenantRules {
+export interface ReviewedTenantRules {
   /** For those whose credential names no tenant. */
   readonly tenant?: string | undefined;
   /** Where credentials name tenants: whether a word can be one, and none that is more than one of many. */
@@ -126,21 +126,21 @@ const TENANT_CLAIM = 'kubernetes.io/serviceaccount/tenant';
 const SERVICE_ACCOUNT = /^system:serviceaccount:[^:]+:[^:]+$/;
 
 /**
- * @param token one that the API server has vouched for as `user`
+ * @param token one that the API server has reviewed for as `user`
  * @returns undefined for a token that two readers could read differently
  */
-export function vouchedUser(token: string, user: UserInfo): VouchedUser | undefined {
+export function reviewedUser(token: string, user: UserInfo): ReviewedUser | undefined {
   const parts = readJWT(token);
   if (parts === undefined) return { user };
   if (!parts.unambiguous) return undefined;
   return { user, ...expiryOf(parts), ...tenantClaimOf(parts) };
 }
 
-function expiryOf({ payload: { exp } }: JWTParts): Pick<VouchedUser, 'expiresAt'> {
+function expiryOf({ payload: { exp } }: JWTParts): Pick<ReviewedUser, 'expiresAt'> {
   return typeof exp === 'number' && Number.isFinite(exp) ? { expiresAt: exp * 1_000 } : {};
 }
 
-function tenantClaimOf({ payload }: JWTParts): Pick<VouchedUser, 'tenantClaim'> {
+function tenantClaimOf({ payload }: JWTParts): Pick<ReviewedUser, 'tenantClaim'> {
   if (!Object.hasOwn(payload, TENANT_CLAIM)) return {};
   const claim = payload[TENANT_CLAIM];
   return { tenantClaim: typeof claim === 'string' ? claim : '' };
@@ -151,9 +151,9 @@ function tenantClaimOf({ payload }: JWTParts): Pick<VouchedUser, 'tenantClaim'> 
  *
  * @returns undefined where nothing says which tenant it is
  */
-export function tenantOfVouched(
-  { user, tenantClaim }: VouchedUser,
-  { tenant, isOrdinaryTenant }: VouchedTenantRules,
+export function tenantOfReviewed(
+  { user, tenantClaim }: ReviewedUser,
+  { tenant, isOrdinaryTenant }: ReviewedTenantRules,
 ): string | undefined {
   if (isOrdinaryTenant === undefined) return tenant;
   if (SERVICE_ACCOUNT.test(user.username)) return tenantClaim ?? tenant;
@@ -162,18 +162,18 @@ export function tenantOfVouched(
   return isOrdinaryTenant(word) ? word : tenant;
 }
 
-/** Of `VouchedUser` as text and back, for the shared cache, where another version may have written it. */
-export const vouchedUserCodec = {
-  encode: (vouched: VouchedUser): string => JSON.stringify(vouched),
+/** Of `ReviewedUser` as text and back, for the shared cache, where another version may have written it. */
+export const reviewedUserCodec = {
+  encode: (reviewed: ReviewedUser): string => JSON.stringify(reviewed),
 
   /** @returns undefined for what is no such user */
-  decode(text: string): VouchedUser | undefined {
-    const vouched: unknown = JSON.parse(text);
-    return isVouchedUser(vouched) ? vouched : undefined;
+  decode(text: string): ReviewedUser | undefined {
+    const reviewed: unknown = JSON.parse(text);
+    return isVouchedUser(reviewed) ? reviewed : undefined;
   },
 };
 
-function isVouchedUser(value: unknown): value is VouchedUser {
+function isVouchedUser(value: unknown): value is ReviewedUser {
   return (
     isJSONObject(value) &&
     isUser(value.user) &&

@@ -9,7 +9,7 @@ import { deletionsOf, heldBack } from './deletion-guard.ts';
 import { objectKey } from './difference.ts';
 import type { Change, Plan } from './plan.ts';
 import type { ClusterObjects } from './ports.ts';
-import { type Ground, groundAt, groundProblem, NotOurs, takeBack, writeObject } from './write-object.ts';
+import { type BindingTarget, getBindingTarget, bindingTargetProblem, OwnershipConflict, revert, writeObject } from './write-object.ts';
 
 export interface ApplyOptions {
   readonly objects: ClusterObjects;
@@ -42,15 +42,15 @@ export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<Appl
   const { objects, force, maxDeletedShare, signal } = options;
   const held = force ? [] : heldBack(plan, maxDeletedShare);
   const deletions = new Set(deletionsOf(plan));
-  const tally = createTally(plan.changes.length - held.length, options);
-  const write = (change: Change) => tally.attempt(change, () => writeObject(objects, change, signal));
+  const summary = createApplySummary(plan.changes.length - held.length, options);
+  const write = (change: Change) => summary.attempt(change, () => writeObject(objects, change, signal));
 
   for (const kinds of ORDER) {
     const changes = plan.changes.filter(
       (change) => kinds.includes(change.object.kind) && !deletions.has(change),
     );
     await mapWithConcurrency([...Map.groupBy(changes, unitOf).values()], AT_ONCE, async (unit) => {
-      if (kinds.includes('RoleBinding')) await bind(unit, options, tally);
+      if (kinds.includes('RoleBinding')) await bind(unit, options, summary);
       else for (const change of unit) await write(change);
     });
   }
@@ -60,41 +60,41 @@ export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<Appl
     AT_ONCE,
     write,
   );
-  return { done: tally.done(), failures: tally.failures, heldBack: held };
+  return { done: summary.done(), failures: summary.failures, heldBack: held };
 }
 
 /** The changes of one namespace or tenant, between two looks at it. */
-async function bind(unit: readonly Change[], { objects, signal }: ApplyOptions, tally: Tally): Promise<void> {
+async function bind(unit: readonly Change[], { objects, signal }: ApplyOptions, summary: ApplySummary): Promise<void> {
   const [first] = unit;
   if (first === undefined) return;
   const { place } = first;
   const written: Change[] = [];
-  let ground: Ground | undefined;
+  let target: BindingTarget | undefined;
   for (const change of unit) {
-    await tally.attempt(change, async () => {
-      ground ??= await groundAt(objects, place, signal);
-      const problem = groundProblem(ground, change.object);
-      if (problem !== undefined) throw new NotOurs(problem);
+    await summary.attempt(change, async () => {
+      target ??= await getBindingTarget(objects, place, signal);
+      const problem = bindingTargetProblem(target, change.object);
+      if (problem !== undefined) throw new OwnershipConflict(problem);
       await writeObject(objects, change, signal);
       written.push(change);
     });
   }
   if (written.length > 0)
-    await tally.attemptAgain(written, () => holdStill(written, ground, objects, signal));
+    await summary.recheck(written, () => verifyUnchanged(written, target, objects, signal));
 }
 
-async function holdStill(
+async function verifyUnchanged(
   written: readonly Change[],
-  before: Ground | undefined,
+  before: BindingTarget | undefined,
   objects: ClusterObjects,
   signal: AbortSignal,
 ): Promise<void> {
   const place = written[0]?.place ?? {};
-  const after = await groundAt(objects, place, signal);
+  const after = await getBindingTarget(objects, place, signal);
   // What is gone has taken its bindings along.
   if (after === undefined || after.metadata.uid === before?.metadata.uid) return;
-  for (const change of written) await takeBack(objects, change, signal);
-  throw new NotOurs('another namespace or tenant was put in its place meanwhile');
+  for (const change of written) await revert(objects, change, signal);
+  throw new OwnershipConflict('another namespace or tenant was put in its place meanwhile');
 }
 
 /** What is of one place, or one object, goes one after the other. */
@@ -122,22 +122,22 @@ export interface Progress {
   readonly total: number;
 }
 
-export interface Tally {
+export interface ApplySummary {
   readonly failures: readonly Failure[];
   done(): number;
   attempt(change: Change, work: () => Promise<void>): Promise<void>;
   /** For changes that were done and may turn out not to hold. */
-  attemptAgain(changes: readonly Change[], work: () => Promise<void>): Promise<void>;
+  recheck(changes: readonly Change[], work: () => Promise<void>): Promise<void>;
 }
 
-export interface TallyOptions {
+export interface ApplySummaryOptions {
   /** Told of each change when it is over. */
   readonly onProgress?: (progress: Progress) => void;
   /** Nothing further is begun once it is aborted. */
   readonly signal: AbortSignal;
 }
 
-function createTally(total: number, { onProgress, signal }: TallyOptions): Tally {
+function createApplySummary(total: number, { onProgress, signal }: ApplySummaryOptions): ApplySummary {
   const failures: Failure[] = [];
   let done = 0;
 
@@ -154,7 +154,7 @@ function createTally(total: number, { onProgress, signal }: TallyOptions): Tally
     async attempt(change, work) {
       count(change, signal.aborted ? 'it was broken off before' : await failureOf(work));
     },
-    async attemptAgain(changes, work) {
+    async recheck(changes, work) {
       const failure = await failureOf(work);
       if (failure === undefined) return;
       done -= changes.length;
@@ -168,7 +168,7 @@ async function failureOf(work: () => Promise<void>): Promise<string | undefined>
     await work();
     return undefined;
   } catch (error) {
-    if (error instanceof NotOurs) return error.message;
+    if (error instanceof OwnershipConflict) return error.message;
     if (!(error instanceof StatusError)) throw error;
     return reasonOf(error);
   }

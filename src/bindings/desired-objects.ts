@@ -7,38 +7,38 @@
 
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { ClusterRole, KubernetesObject, Namespace, Tenant } from '../api/kubernetes-object.ts';
-import type { Desired, ProjectWish, TenantWish } from './desired-state.ts';
+import type { DesiredState, DesiredProject, DesiredTenant } from './desired-state.ts';
 import { basicUserBinding, titleOf } from './grants.ts';
-import { isMadeFor, isOurs, marksOf } from './managed-object.ts';
-import type { Refusal } from './plan.ts';
+import { isManagedFor, isManaged, managedLabels } from './managed-object.ts';
+import type { ProvisioningRefusal } from './plan.ts';
 import type { Place } from './ports.ts';
 import type { ClusterState } from './read-state.ts';
 
-export interface SettledProject {
-  readonly wish: ProjectWish;
+export interface ResolvedProject {
+  readonly wish: DesiredProject;
   readonly namespace: string;
 }
 
-export interface SettledTenant {
-  readonly wish: TenantWish;
+export interface ResolvedTenant {
+  readonly wish: DesiredTenant;
   /** Whether Stonegate made it for that very domain, or is about to: only then is anybody bound in all of it. */
   readonly owned: boolean;
 }
 
-export interface Settled {
-  readonly tenants: readonly SettledTenant[];
-  readonly projects: readonly SettledProject[];
-  readonly refusals: readonly Refusal[];
+export interface ResolvedState {
+  readonly tenants: readonly ResolvedTenant[];
+  readonly projects: readonly ResolvedProject[];
+  readonly refusals: readonly ProvisioningRefusal[];
 }
 
 type Refused = { readonly refused: string };
 
-export function settle(desired: Desired, cluster: ClusterState): Settled {
-  const refusals: Refusal[] = [];
+export function resolveNamespaces(desired: DesiredState, cluster: ClusterState): ResolvedState {
+  const refusals: ProvisioningRefusal[] = [];
   const tenants = settleTenants(desired.tenants, cluster.tenants, refusals);
   const usable = new Set(tenants.map(({ wish }) => wish.tenant));
   const namespaces = new Map(cluster.places.map(({ tenant, namespaces }) => [tenant, namespaces]));
-  const found: SettledProject[] = [];
+  const found: ResolvedProject[] = [];
   for (const wish of desired.projects) {
     if (wish.tenant !== undefined && !usable.has(wish.tenant)) continue;
     const chosen = chooseNamespace(wish, namespaces.get(wish.tenant) ?? []);
@@ -49,17 +49,17 @@ export function settle(desired: Desired, cluster: ClusterState): Settled {
 }
 
 function settleTenants(
-  wishes: readonly TenantWish[],
+  wishes: readonly DesiredTenant[],
   existing: readonly Tenant[],
-  refusals: Refusal[],
-): SettledTenant[] {
+  refusals: ProvisioningRefusal[],
+): ResolvedTenant[] {
   const byName = new Map(existing.map((tenant) => [tenant.metadata.name, tenant]));
   const claims = Map.groupBy(wishes, ({ tenant }) => tenant);
-  return wishes.flatMap((wish): SettledTenant[] => {
+  return wishes.flatMap((wish): ResolvedTenant[] => {
     const { domain, tenant: name } = wish;
     const subject = titleOf('domain', domain);
     const tenant = byName.get(name);
-    const owned = tenant === undefined || isMadeFor(tenant, { domainID: domain.id });
+    const owned = tenant === undefined || isManagedFor(tenant, { domainID: domain.id });
     const problem = tenantProblem(tenant, owned, claims.get(name)?.length ?? 0);
     if (problem !== undefined) {
       refusals.push({ subject, reason: `its tenant ${name} ${problem}` });
@@ -78,14 +78,14 @@ function tenantProblem(tenant: Tenant | undefined, owned: boolean, claims: numbe
   if (claims > 1) return 'is wanted by another domain too';
   if (tenant === undefined) return undefined;
   if (tenant.metadata.deletionTimestamp !== undefined) return 'is being deleted';
-  return isOurs(tenant) && !owned ? 'was made for another domain' : undefined;
+  return isManaged(tenant) && !owned ? 'was made for another domain' : undefined;
 }
 
 function chooseNamespace(
-  { project, wanted }: ProjectWish,
+  { project, wanted }: DesiredProject,
   namespaces: readonly Namespace[],
 ): { namespace: string } | Refused {
-  const own = namespaces.filter((namespace) => isMadeFor(namespace, { projectID: project.id }));
+  const own = namespaces.filter((namespace) => isManagedFor(namespace, { projectID: project.id }));
   const kept = 'namespace' in wanted && wanted.configured ? undefined : keptOf(own, wanted);
   if (kept !== undefined) return kept;
   if ('refused' in wanted) return wanted;
@@ -100,7 +100,7 @@ function chooseNamespace(
 /** What the project has already, unless an operator has written down another. */
 function keptOf(
   own: readonly Namespace[],
-  wanted: ProjectWish['wanted'],
+  wanted: DesiredProject['wanted'],
 ): { namespace: string } | Refused | undefined {
   const [first, ...others] = own;
   if (first === undefined) return undefined;
@@ -116,39 +116,39 @@ function usableNamespace({ metadata }: Namespace): { namespace: string } | Refus
     : { refused: `its namespace ${metadata.name} is being deleted` };
 }
 
-function withoutCollisions(found: readonly SettledProject[], refusals: Refusal[]): SettledProject[] {
-  const keyOf = ({ wish, namespace }: SettledProject) => `${wish.tenant ?? ''}/${namespace}`;
+function withoutCollisions(found: readonly ResolvedProject[], refusals: ProvisioningRefusal[]): ResolvedProject[] {
+  const keyOf = ({ wish, namespace }: ResolvedProject) => `${wish.tenant ?? ''}/${namespace}`;
   const claims = Map.groupBy(found, keyOf);
-  return found.filter((settled) => {
-    if ((claims.get(keyOf(settled))?.length ?? 0) === 1) return true;
+  return found.filter((resolved) => {
+    if ((claims.get(keyOf(resolved))?.length ?? 0) === 1) return true;
     refusals.push({
-      subject: titleOf('project', settled.wish.project),
-      reason: `its namespace would be ${settled.namespace}, which another project wants too`,
+      subject: titleOf('project', resolved.wish.project),
+      reason: `its namespace would be ${resolved.namespace}, which another project wants too`,
     });
     return false;
   });
 }
 
 /*
- * The objects that what has been settled comes to, each with its place and its reason, in the order in which they can
+ * The objects that what has been resolved comes to, each with its place and its reason, in the order in which they can
  * be made: tenants, namespaces, roles, bindings.
  
  */
 
-export interface Wish {
+export interface DesiredObject {
   readonly object: KubernetesObject;
   readonly place: Place;
   readonly reason: string;
 }
 
-export interface WishRules {
+export interface DesiredObjectRules {
   readonly createRoles: boolean;
   readonly storageClusterID: string;
   /** Whether the API server knows tenants. */
   readonly tenants: boolean;
 }
 
-export function wishesOf({ tenants, projects }: Settled, rules: WishRules): Wish[] {
+export function desiredObjects({ tenants, projects }: ResolvedState, rules: DesiredObjectRules): DesiredObject[] {
   const places: Place[] = rules.tenants ? tenants.map(({ wish }) => ({ tenant: wish.tenant })) : [{}];
   return [
     ...tenants.filter(({ owned }) => owned).map((tenant) => tenantWish(tenant, rules)),
@@ -159,8 +159,8 @@ export function wishesOf({ tenants, projects }: Settled, rules: WishRules): Wish
   ];
 }
 
-function tenantWish({ wish: { tenant, domain } }: SettledTenant, { storageClusterID }: WishRules): Wish {
-  const marks = marksOf({ domainID: domain.id }, { 'domain-name': domain.name });
+function tenantWish({ wish: { tenant, domain } }: ResolvedTenant, { storageClusterID }: DesiredObjectRules): DesiredObject {
+  const marks = managedLabels({ domainID: domain.id }, { 'domain-name': domain.name });
   return {
     object: {
       apiVersion: 'v1',
@@ -173,9 +173,9 @@ function tenantWish({ wish: { tenant, domain } }: SettledTenant, { storageCluste
   };
 }
 
-function namespaceWish({ wish: { project, tenant }, namespace }: SettledProject): Wish {
+function namespaceWish({ wish: { project, tenant }, namespace }: ResolvedProject): DesiredObject {
   const owner = { projectID: project.id, domainID: project.domainID };
-  const marks = marksOf(owner, { 'project-name': project.name });
+  const marks = managedLabels(owner, { 'project-name': project.name });
   return {
     object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, ...marks } },
     place: placeOf(tenant),
@@ -184,14 +184,14 @@ function namespaceWish({ wish: { project, tenant }, namespace }: SettledProject)
 }
 
 /** An ordinary cluster lets people ask what they may do already. */
-function roleWishes(place: Place, { tenants }: WishRules): Wish[] {
+function roleWishes(place: Place, { tenants }: DesiredObjectRules): DesiredObject[] {
   return [...(tenants ? TENANT_CLUSTER_ROLES : CLUSTER_ROLES)]
     .filter(([name]) => tenants || name !== BASIC_USER_ROLE)
     .map(([name, rules]) => {
       const object: ClusterRole = {
         apiVersion: 'rbac.authorization.k8s.io/v1',
         kind: 'ClusterRole',
-        metadata: { name, ...marksOf({}) },
+        metadata: { name, ...managedLabels({}) },
         rules,
       };
       return { object, place, reason: "one of Stonegate's roles" };
@@ -199,9 +199,9 @@ function roleWishes(place: Place, { tenants }: WishRules): Wish[] {
 }
 
 function tenantBindings(
-  { wish: { tenant, domain, bindings }, owned }: SettledTenant,
-  rules: WishRules,
-): Wish[] {
+  { wish: { tenant, domain, bindings }, owned }: ResolvedTenant,
+  rules: DesiredObjectRules,
+): DesiredObject[] {
   const place = { tenant };
   return [
     ...(rules.createRoles ? [{ ...basicUserBinding(domain.id), place }] : []),
@@ -209,7 +209,7 @@ function tenantBindings(
   ];
 }
 
-function projectBindings({ wish: { tenant, bindings }, namespace }: SettledProject): Wish[] {
+function projectBindings({ wish: { tenant, bindings }, namespace }: ResolvedProject): DesiredObject[] {
   return bindings.map(({ object, reason }) => ({
     object: { ...object, metadata: { ...object.metadata, namespace } },
     place: { ...placeOf(tenant), namespace },

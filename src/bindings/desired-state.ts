@@ -1,6 +1,6 @@
 /**
  * What the cluster ought to hold, from what Keystone says and the configuration alone. Pure. Which namespaces and
- * tenants are free to be used is found out beside the cluster's own objects (`settle.ts`).
+ * tenants are free to be used is found out beside the cluster's own objects (`resolveNamespaces.ts`).
  *
  * A role on a domain counts in that domain: bound in its tenant where the cluster has tenants, in each of its projects'
  * namespaces where it has none. It never reaches the whole cluster.
@@ -10,7 +10,7 @@ import { isSafeID } from '../api/keystone-groups.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
 import { ownValue } from '../lib/own-value.ts';
 import {
-  type BindingWish,
+  type DesiredBinding,
   bindingOf,
   createGrants,
   type Grant,
@@ -20,7 +20,7 @@ import {
   type UserNaming,
 } from './grants.ts';
 import { type NamespaceName, namespaceOf } from './namespace-name.ts';
-import type { Refusal } from './plan.ts';
+import type { ProvisioningRefusal } from './plan.ts';
 import type { KeystoneDomain, KeystoneProject } from './ports.ts';
 
 export interface KeystoneState {
@@ -37,26 +37,26 @@ export interface TenancyFacts {
   readonly userNameOf: UserNaming;
 }
 
-export interface TenantWish {
+export interface DesiredTenant {
   readonly tenant: string;
   readonly domain: KeystoneDomain;
   /** Roles of the domain, bound in the whole tenant. */
-  readonly bindings: readonly BindingWish[];
+  readonly bindings: readonly DesiredBinding[];
 }
 
-export interface ProjectWish {
+export interface DesiredProject {
   readonly project: KeystoneProject;
   /** Absent where the API server knows none. */
   readonly tenant?: string;
   readonly wanted: NamespaceName;
   /** RoleBindings without their namespace. */
-  readonly bindings: readonly BindingWish[];
+  readonly bindings: readonly DesiredBinding[];
 }
 
-export interface Desired {
-  readonly tenants: readonly TenantWish[];
-  readonly projects: readonly ProjectWish[];
-  readonly refusals: readonly Refusal[];
+export interface DesiredState {
+  readonly tenants: readonly DesiredTenant[];
+  readonly projects: readonly DesiredProject[];
+  readonly refusals: readonly ProvisioningRefusal[];
   /** For these nothing is made and nothing is removed. */
   readonly untouched: { readonly projectIDs: ReadonlySet<string>; readonly domainIDs: ReadonlySet<string> };
 }
@@ -65,16 +65,16 @@ export interface Desired {
 interface Home {
   readonly domain: KeystoneDomain;
   readonly tenant: string;
-  readonly inTenant: readonly BindingWish[];
+  readonly inTenant: readonly DesiredBinding[];
   readonly inNamespaces: readonly Grant[];
 }
 
-export function desiredOf(state: KeystoneState, rules: BindingsConfiguration, facts: TenancyFacts): Desired {
+export function computeDesiredState(state: KeystoneState, rules: BindingsConfiguration, facts: TenancyFacts): DesiredState {
   const grantsIn = createGrants(state.holders, rules, facts.userNameOf);
-  const refusals: Refusal[] = [];
+  const refusals: ProvisioningRefusal[] = [];
   const untouched = { projectIDs: new Set<string>(), domainIDs: new Set<string>() };
   const homes = new Map<string, Home>();
-  const projects: ProjectWish[] = [];
+  const projects: DesiredProject[] = [];
 
   function granted(place: GrantPlace): readonly Grant[] {
     const found = grantsIn(place);

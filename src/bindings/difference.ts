@@ -6,18 +6,18 @@
 
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
 import type { Binding, KubernetesObject } from '../api/kubernetes-object.ts';
-import { settle, type Wish, type WishRules, wishesOf } from './desired-objects.ts';
-import type { Desired } from './desired-state.ts';
-import { isOurs, labelValue, ownerLabels, replaces, withDrift } from './managed-object.ts';
-import type { Change, Plan, Refusal } from './plan.ts';
+import { resolveNamespaces, type DesiredObject, type DesiredObjectRules, desiredObjects } from './desired-objects.ts';
+import type { DesiredState } from './desired-state.ts';
+import { isManaged, labelValue, ownerLabels, replaces, withDrift } from './managed-object.ts';
+import type { Change, Plan, ProvisioningRefusal } from './plan.ts';
 import type { Place } from './ports.ts';
 import type { ClusterState } from './read-state.ts';
 
-export function differenceOf(desired: Desired, cluster: ClusterState, rules: WishRules): Plan {
-  const settled = settle(desired, cluster);
-  const wishes = wishesOf(settled, rules);
+export function computePlan(desired: DesiredState, cluster: ClusterState, rules: DesiredObjectRules): Plan {
+  const resolved = resolveNamespaces(desired, cluster);
+  const wishes = desiredObjects(resolved, rules);
   const existing = existingObjects(cluster);
-  const refusals: Refusal[] = [...desired.refusals, ...settled.refusals];
+  const refusals: ProvisioningRefusal[] = [...desired.refusals, ...resolved.refusals];
   const wanted = new Set<string>();
   const changes: Change[] = [];
   let unchanged = 0;
@@ -30,7 +30,7 @@ export function differenceOf(desired: Desired, cluster: ClusterState, rules: Wis
     else changes.push(...found.changes);
   }
   const ours = [...existing].flatMap(([key, { object, place }]) =>
-    isBinding(object) && isOurs(object) ? [{ key, object, place }] : [],
+    isBinding(object) && isManaged(object) ? [{ key, object, place }] : [],
   );
   const isUntouched = untouchedBy(desired, rules);
   const stale = ours.filter(({ key, object }) => !wanted.has(key) && !isUntouched(object));
@@ -89,11 +89,11 @@ function namespaceOf({ kind, metadata: { namespace } }: KubernetesObject): Place
 
 type Compared = { readonly changes: readonly Change[] } | { readonly refused: string };
 
-function compare({ object, place, reason }: Wish, existing: KubernetesObject | undefined): Compared {
+function compare({ object, place, reason }: DesiredObject, existing: KubernetesObject | undefined): Compared {
   if (existing === undefined) return { changes: [{ action: 'create', object, place, reason }] };
-  // Whose they are has been settled; they stay as they are.
+  // Whose they are has been resolved; they stay as they are.
   if (object.kind === 'Namespace' || object.kind === 'Tenant') return { changes: [] };
-  if (!isOurs(existing))
+  if (!isManaged(existing))
     return { refused: 'it is there, but Stonegate did not make it: it is left as it is' };
   if (replaces(object, existing)) {
     return {
@@ -112,7 +112,7 @@ function compare({ object, place, reason }: Wish, existing: KubernetesObject | u
   return { changes: drifted === undefined ? [] : [{ action: 'update', object: drifted, place, reason }] };
 }
 
-function untouchedBy({ untouched }: Desired, { createRoles }: WishRules): (binding: Binding) => boolean {
+function untouchedBy({ untouched }: DesiredState, { createRoles }: DesiredObjectRules): (binding: Binding) => boolean {
   const projects = new Set([...untouched.projectIDs].map(labelValue));
   const domains = new Set([...untouched.domainIDs].map(labelValue));
   return ({ metadata, roleRef }) => {
@@ -128,7 +128,7 @@ function isBinding(object: KubernetesObject): object is Binding {
   return object.kind === 'RoleBinding' || object.kind === 'ClusterRoleBinding';
 }
 
-function titleOf({ object, place }: Wish): string {
+function titleOf({ object, place }: DesiredObject): string {
   const { tenant, namespace } = place;
   const where = [tenant, namespace].filter((part) => part !== undefined).join('/');
   return `${object.kind} ${object.metadata.name}${where === '' ? '' : ` in ${where}`}`;

@@ -11,7 +11,7 @@ import type { DomainReference, UserReference } from '../api/keystone-v3.ts';
 import type { Binding, RBACSubject, RoleRef } from '../api/kubernetes-object.ts';
 import { ownValue } from '../lib/own-value.ts';
 import { bindingMeta } from './managed-object.ts';
-import type { Refusal } from './plan.ts';
+import type { ProvisioningRefusal } from './plan.ts';
 import type { AssignmentScope, KeystoneDomain, KeystoneProject, RoleAssignment } from './ports.ts';
 
 /** What decides whom a binding names. */
@@ -46,7 +46,7 @@ export type GrantPlace =
 
 export interface Grants {
   readonly grants: readonly Grant[];
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly ProvisioningRefusal[];
 }
 
 /** The user's name in the cluster, or why there is none. */
@@ -86,7 +86,7 @@ export function createGrants(
   const byPlace = Map.groupBy(holders.assignments, ({ scope }) => keyOf(scope));
   return (place) => {
     const grants = new Map<string, Grant>();
-    const refusals = new Map<string, Refusal>();
+    const refusals = new Map<string, ProvisioningRefusal>();
     for (const { user, role } of byPlace.get(keyOfPlace(place)) ?? []) {
       if (disabledUserIDs.has(user.id) || rules.ignore.users.includes(user.id)) continue;
       const target = ruleFor(role.name, place);
@@ -158,7 +158,7 @@ function targetOf(roleName: string, place: RolePlace, rules: RoleRules): RoleTar
 const GROUP = 'rbac.authorization.k8s.io';
 
 /** A binding and whom it is for, in words. */
-export interface BindingWish {
+export interface DesiredBinding {
   readonly object: Binding;
   readonly reason: string;
 }
@@ -170,7 +170,7 @@ interface Place {
 }
 
 /** @returns a RoleBinding lacks its namespace */
-export function bindingOf(kind: Binding['kind'], grant: Grant, { domain, project }: Place): BindingWish {
+export function bindingOf(kind: Binding['kind'], grant: Grant, { domain, project }: Place): DesiredBinding {
   const { purpose, place, roleName, target, subject, userName } = grant;
   const person = userName === undefined ? '' : ` of the user ${userName}`;
   const where =
@@ -199,7 +199,7 @@ export function bindingOf(kind: Binding['kind'], grant: Grant, { domain, project
 }
 
 /** Lets everybody of a tenant ask what they may do. */
-export function basicUserBinding(domainID: string): BindingWish {
+export function basicUserBinding(domainID: string): DesiredBinding {
   return {
     object: {
       apiVersion: `${GROUP}/v1`,

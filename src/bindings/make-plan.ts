@@ -3,8 +3,8 @@
  */
 import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
-import { desiredOf, type TenancyFacts } from './desired-state.ts';
-import { differenceOf } from './difference.ts';
+import { computeDesiredState, type TenancyFacts } from './desired-state.ts';
+import { computePlan } from './difference.ts';
 import type { Holders } from './grants.ts';
 import type { Plan } from './plan.ts';
 import type { ClusterObjects, KeystoneDirectory } from './ports.ts';
@@ -23,11 +23,11 @@ export interface PlanSources {
 /** @throws StatusError where either side cannot be read whole: half of an answer makes no plan */
 export async function makePlan(sources: PlanSources): Promise<Plan> {
   const { directory, objects, rules, facts, systemTenant, signal } = sources;
-  const desired = desiredOf(await readKeystone(directory, rules), rules, facts);
+  const desired = computeDesiredState(await readKeystone(directory, rules), rules, facts);
   const { tenants } = facts;
   const wanted = desired.tenants.map(({ tenant }) => tenant);
   const cluster = await readCluster({ objects, tenants, systemTenant, wanted, signal });
-  return differenceOf(desired, cluster, { ...rules, tenants });
+  return computePlan(desired, cluster, { ...rules, tenants });
 }
 
 /*
@@ -38,7 +38,7 @@ export async function makePlan(sources: PlanSources): Promise<Plan> {
  */
 
 /** What a person's token is good for: a project of a domain, or the domain. Neither is switched off. */
-export interface Claim {
+export interface ProvisioningScope {
   readonly domain: DomainReference;
   readonly project?: { readonly id: string; readonly name: string };
 }
@@ -52,14 +52,14 @@ export interface ProjectPlanSources {
 }
 
 /** @throws StatusError where either side cannot be read whole */
-export async function makeProjectPlan(claim: Claim, sources: ProjectPlanSources): Promise<Plan> {
+export async function makeProjectPlan(claim: ProvisioningScope, sources: ProjectPlanSources): Promise<Plan> {
   const { rules, facts, objects, signal } = sources;
   const { createRoles } = rules;
   const domain = { ...claim.domain, enabled: true };
   const project = claim.project && { ...claim.project, domainID: domain.id, enabled: true };
   const holders = await readHolders(claim, sources);
   const state = { domains: [domain], projects: project === undefined ? [] : [project], holders };
-  const desired = desiredOf(state, rules, facts);
+  const desired = computeDesiredState(state, rules, facts);
   const { tenants } = facts;
   const part = await readPart(desired, {
     domain,
@@ -69,10 +69,10 @@ export async function makeProjectPlan(claim: Claim, sources: ProjectPlanSources)
     objects,
     signal,
   });
-  return differenceOf(desired, part, { ...rules, tenants });
+  return computePlan(desired, part, { ...rules, tenants });
 }
 
-async function readHolders(claim: Claim, { directory, rules }: ProjectPlanSources): Promise<Holders> {
+async function readHolders(claim: ProvisioningScope, { directory, rules }: ProjectPlanSources): Promise<Holders> {
   if (rules.subjects === 'groups') return readGroups(directory);
   const { project, domain } = claim;
   const [onProject, onDomain, disabledUserIDs] = await Promise.all([

@@ -22,7 +22,7 @@ export interface Ownership {
 }
 
 /** @param readable names for whoever looks at the object: `{ 'project-name': 'web' }` */
-export function marksOf(
+export function managedLabels(
   { projectID, domainID }: Ownership,
   readable: Readonly<Record<string, string>> = {},
 ): Required<Pick<NamedObjectMeta, 'labels' | 'annotations'>> {
@@ -45,12 +45,12 @@ export function bindingMeta(
   owner: Ownership,
   readable: Readonly<Record<string, string>>,
 ): NamedObjectMeta {
-  const { labels, annotations } = marksOf(owner, readable);
+  const { labels, annotations } = managedLabels(owner, readable);
   return { name: bindingName(purpose), labels, annotations: { ...annotations, [PURPOSE]: purpose } };
 }
 
 /** Whether Stonegate made it. A copy of a binding under another name is its maker's. */
-export function isOurs({ kind, metadata }: KubernetesObject): boolean {
+export function isManaged({ kind, metadata }: KubernetesObject): boolean {
   const labelled = metadata.labels?.[MANAGED_BY] === 'stonegate';
   if (kind !== 'RoleBinding' && kind !== 'ClusterRoleBinding') return labelled;
   const purpose = metadata.annotations?.[PURPOSE];
@@ -59,13 +59,13 @@ export function isOurs({ kind, metadata }: KubernetesObject): boolean {
 }
 
 /** Whether Stonegate made it for that very project or domain. */
-export function isMadeFor(object: KubernetesObject, owner: Ownership): boolean {
-  return isOurs(object) && Object.entries(owner).every(([kind, id]) => isOf(object.metadata, kind, id));
+export function isManagedFor(object: KubernetesObject, owner: Ownership): boolean {
+  return isManaged(object) && Object.entries(owner).every(([kind, id]) => isOf(object.metadata, kind, id));
 }
 
 /** As a label selector: what Stonegate made for that project or domain. */
 export function ownerSelector(owner: Ownership): string {
-  const { labels } = marksOf(owner);
+  const { labels } = managedLabels(owner);
   return Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
     .join(',');

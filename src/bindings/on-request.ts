@@ -8,8 +8,8 @@ import type { Identity } from '../api/identity.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { Claim } from './make-plan.ts';
-import { createRunLog, numbersOf, type Provisioning, type RunLog, type RunOutcome, runOnce } from './run.ts';
+import type { ProvisioningScope } from './make-plan.ts';
+import { createRunLog, numbersOf, type Provisioning, type RunLog, type RunOutcome, runProvisioning } from './run.ts';
 
 /** How long requests wait for a project, from when it was begun, in milliseconds. */
 const PATIENCE = 3_000;
@@ -22,7 +22,7 @@ const MAX_WAITING = 1_000;
 const MAX_KNOWN = 10_000;
 
 export interface RequestProvisioningOptions {
-  readonly provisioningFor: (claim: Claim) => Provisioning;
+  readonly provisioningFor: (claim: ProvisioningScope) => Provisioning;
   /** Whom bindings name: with `users`, each of a project's people is looked after for themselves. */
   readonly subjects: 'groups' | 'users';
   /** Milliseconds until a project is looked at again. */
@@ -45,7 +45,7 @@ export interface RequestProvisioning {
 }
 
 interface Known {
-  readonly claim: Claim;
+  readonly claim: ProvisioningScope;
   /** When it has to be looked at again, in milliseconds since the epoch. */
   until: number;
   /** Whether it was ever looked at with success: then nobody waits any more. */
@@ -101,7 +101,7 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
     let outcome: RunOutcome | undefined;
     let failure: unknown;
     try {
-      outcome = await runOnce(provisioningFor(one.claim), ending.signal);
+      outcome = await runProvisioning(provisioningFor(one.claim), ending.signal);
     } catch (error) {
       failure = error;
     }
@@ -116,7 +116,7 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
     one.until = clock.now() + (failed ? FAILURE_MEMORY : interval);
   }
 
-  function remember(key: string, claim: Claim): Known {
+  function remember(key: string, claim: ProvisioningScope): Known {
     const one = known.get(key) ?? unknown(claim);
     // Behind all others: who was not here for the longest time is the first.
     known.delete(key);
@@ -128,7 +128,7 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
     return one;
   }
 
-  function unknown(claim: Claim): Known {
+  function unknown(claim: ProvisioningScope): Known {
     return { claim, until: 0, provisioned: false, work: undefined, begunAt: 0, log: createRunLog(logger) };
   }
 
@@ -163,7 +163,7 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
 }
 
 /** @returns undefined for whom Keystone gives no project and no domain */
-function claimOf({ scope, tenantOrigin }: Identity): Claim | undefined {
+function claimOf({ scope, tenantOrigin }: Identity): ProvisioningScope | undefined {
   if (scope?.id === undefined || tenantOrigin.from !== 'domain') return undefined;
   const { domain } = tenantOrigin;
   const { kind, id, name = '' } = scope;
@@ -172,11 +172,11 @@ function claimOf({ scope, tenantOrigin }: Identity): Claim | undefined {
 }
 
 /** As users, people are bound by what they hold: who holds something new is looked at anew. */
-function keyOf({ domain, project }: Claim, { uid, scope }: Identity, subjects: 'groups' | 'users'): string {
+function keyOf({ domain, project }: ProvisioningScope, { uid, scope }: Identity, subjects: 'groups' | 'users'): string {
   const place = project === undefined ? `domain ${domain.id}` : `project ${project.id}`;
   return subjects === 'groups' ? place : JSON.stringify([place, uid, ...(scope?.roles ?? []).toSorted()]);
 }
 
-function fieldsOf({ domain, project }: Claim): object {
+function fieldsOf({ domain, project }: ProvisioningScope): object {
   return project === undefined ? { domain: domain.id } : { project: project.id };
 }

@@ -9,7 +9,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { ProvisioningResult, Telemetry } from '../lib/telemetry.ts';
 import type { Lease } from './ports.ts';
-import { createRunLog, numbersOf, type Provisioning, type RunOutcome, runOnce } from './run.ts';
+import { createRunLog, numbersOf, type Provisioning, type RunOutcome, runProvisioning } from './run.ts';
 
 /** How long a lease lasts that is not prolonged, in milliseconds: so long nobody provisions when its holder has crashed. */
 export const LEASE_TTL = 30_000;
@@ -90,7 +90,7 @@ export function createPeriodicProvisioning(options: PeriodicProvisioningOptions)
     let outcome: RunOutcome | undefined;
     let failure: unknown;
     try {
-      outcome = await runOnce(provisioning, signal);
+      outcome = await runProvisioning(provisioning, signal);
     } catch (error) {
       failure = error;
     }

@@ -15,7 +15,7 @@ export interface Change {
 }
 
 /** Something Keystone has and the cluster cannot: reported, never worked around. */
-export interface Refusal {
+export interface ProvisioningRefusal {
   /** `project web (3f…)`. */
   readonly subject: string;
   readonly reason: string;
@@ -24,7 +24,7 @@ export interface Refusal {
 export interface Plan {
   /** In the order in which they can be carried out: tenants, namespaces, roles, bindings; deletions last. */
   readonly changes: readonly Change[];
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly ProvisioningRefusal[];
   /** How many bindings of ours are in each namespace or tenant, by `placeKey`: too many must not go at once. */
   readonly existingByPlace: ReadonlyMap<string, number>;
   /** Objects that are as they should be. */

@@ -89,7 +89,7 @@ export interface Place {
   readonly namespace?: string;
 }
 
-export interface ObjectReference extends Place {
+export interface KubernetesObjectReference extends Place {
   readonly kind: ObjectKind;
   readonly name: string;
 }
@@ -108,7 +108,7 @@ export interface ClusterObjects {
     signal: AbortSignal,
   ): Promise<readonly Extract<KubernetesObject, { kind: K }>[]>;
   /** @returns undefined where there is none */
-  get(reference: ObjectReference, signal: AbortSignal): Promise<KubernetesObject | undefined>;
+  get(reference: KubernetesObjectReference, signal: AbortSignal): Promise<KubernetesObject | undefined>;
   /** @returns `exists` where the name is taken */
   create(object: KubernetesObject, place: Place, signal: AbortSignal): Promise<'created' | 'exists'>;
   /** @param object with the `resourceVersion` it was read with: who changed it meanwhile wins */

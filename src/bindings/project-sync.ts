@@ -11,14 +11,14 @@ import type { Binding, Namespace, RBACSubject } from '../api/kubernetes-object.t
 import { MAX_LABEL_LENGTH, namespaceProblem } from '../api/reserved-names.ts';
 import { reasonOf, StatusError } from '../errors/status-error.ts';
 import type { Logger } from '../lib/logger.ts';
-import { isMadeFor, marksOf } from './managed-object.ts';
+import { isManagedFor, managedLabels } from './managed-object.ts';
 import { formatNamespace } from './namespace-name.ts';
 import type { ClusterObjects, Place } from './ports.ts';
 
 const CONCURRENT = 4;
 const MAX_WAITING = 1_000;
 
-export interface ProjectSyncOptions {
+export interface ProjectSynchronizerOptions {
   readonly objects: ClusterObjects;
   readonly rules: () => KeystoneSync | undefined;
   /** Where a member's objects are; the tenant where the API server knows some. */
@@ -26,7 +26,7 @@ export interface ProjectSyncOptions {
   readonly logger: Logger;
 }
 
-export interface ProjectSync {
+export interface ProjectSynchronizer {
   /** Never throws. */
   request(member: ProjectMember): void;
   /** Resolves when nothing is under way and nothing waits. */
@@ -35,7 +35,7 @@ export interface ProjectSync {
   close(): Promise<void>;
 }
 
-export function createProjectSync({ objects, rules, placeOf, logger }: ProjectSyncOptions): ProjectSync {
+export function createProjectSynchronizer({ objects, rules, placeOf, logger }: ProjectSynchronizerOptions): ProjectSynchronizer {
   const waiting = new Map<string, ProjectMember>();
   /** By project. */
   const running = new Map<string, Promise<void>>();
@@ -98,14 +98,14 @@ export function createProjectSync({ objects, rules, placeOf, logger }: ProjectSy
     };
     let found = await look();
     if (found === undefined && projects) {
-      const marks = marksOf({ projectID: project.id }, { 'project-name': project.name });
+      const marks = managedLabels({ projectID: project.id }, { 'project-name': project.name });
       const metadata = { name, ...marks };
       await objects.create({ apiVersion: 'v1', kind: 'Namespace', metadata }, place, signal);
       found = await look();
     }
     const usable =
       found !== undefined &&
-      isMadeFor(found, { projectID: project.id }) &&
+      isManagedFor(found, { projectID: project.id }) &&
       found.metadata.deletionTimestamp === undefined;
     return usable ? found : undefined;
   }
@@ -144,7 +144,7 @@ export function createProjectSync({ objects, rules, placeOf, logger }: ProjectSy
   }
 
   return {
-    settled,
+    resolved,
     request(member) {
       const key = JSON.stringify([member.project.id, member.userID]);
       if (signal.aborted) return;

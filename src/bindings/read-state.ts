@@ -8,7 +8,7 @@ import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import type { Binding, ClusterRole, Namespace, Tenant } from '../api/kubernetes-object.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
-import type { Desired, KeystoneState } from './desired-state.ts';
+import type { DesiredState, KeystoneState } from './desired-state.ts';
 import type { Holders } from './grants.ts';
 import { ownerSelector } from './managed-object.ts';
 import type { ClusterObjects, KeystoneDirectory, Place } from './ports.ts';
@@ -113,7 +113,7 @@ export interface PartOptions {
 }
 
 /** @throws StatusError as `ClusterObjects.list` does */
-export async function readPart(desired: Desired, options: PartOptions): Promise<ClusterState> {
+export async function readPart(desired: DesiredState, options: PartOptions): Promise<ClusterState> {
   if (!options.tenants) return { tenants: [], places: [await readPartOfTenant(desired, {}, options)] };
   const [wish] = desired.tenants;
   // A domain without a tenant, or one that is left alone.
@@ -127,7 +127,7 @@ export async function readPart(desired: Desired, options: PartOptions): Promise<
 }
 
 async function readPartOfTenant(
-  desired: Desired,
+  desired: DesiredState,
   place: Pick<Place, 'tenant'>,
   options: PartOptions,
 ): Promise<PlaceState> {
@@ -141,7 +141,7 @@ async function readPartOfTenant(
 
 /** Those of the project, and the one that it would be given, whosever that is. */
 async function readNamespaces(
-  { projects: [wish] }: Desired,
+  { projects: [wish] }: DesiredState,
   place: Pick<Place, 'tenant'>,
   { project, objects, signal }: PartOptions,
 ): Promise<{ readonly namespaces: readonly Namespace[]; readonly bindings: readonly Binding[] }> {

@@ -13,7 +13,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { AssignmentScope, AssignmentSource, DisabledScopes, RoleAssignment } from './ports.ts';
-import { type Concern, type HeldRoles, type NamespaceOf, rolesInScope, scopeKey } from './roles-in-scope.ts';
+import { type RoleScope, type ScopedRoles, type NamespaceOf, rolesInScope, scopeKey } from './roles-in-scope.ts';
 
 /** The port to what is remembered for a while, refreshed ahead of its end. Implemented in `cache/`. */
 export interface AssignmentCache<V> {
@@ -45,7 +45,7 @@ export interface RoleLookup {
    * @param identity of whom `assignmentsOf` says that their assignments count
    * @throws StatusError KeystoneUnavailable, IdentityUnusable
    */
-  inScope(identity: Identity, concern: Concern): Promise<Identity>;
+  inScope(identity: Identity, concern: RoleScope): Promise<Identity>;
 }
 
 /** What Keystone says of people has no end of its own: the cache's times alone bound it. */
@@ -79,7 +79,7 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
   function remembered(
     identity: Identity,
     assignments: readonly RoleAssignment[],
-    held: readonly HeldRoles[],
+    held: readonly ScopedRoles[],
   ): Identity {
     const ofPerson = made(identity)(assignments);
     const key = held.map(({ scope }) => scopeKey(scope)).join(' ');
@@ -121,7 +121,7 @@ const PLAIN = /^[\p{L}\p{N}_.-]+$/u;
  * @returns the identity itself where no roles count
  * @throws StatusError IdentityUnusable where a name or an id cannot be part of a Kubernetes identity
  */
-export function withRoles(identity: Identity, held: readonly HeldRoles[]): Identity {
+export function withRoles(identity: Identity, held: readonly ScopedRoles[]): Identity {
   const [narrowest] = held;
   if (narrowest === undefined) return identity;
   for (const one of held) refuseUnusable(one);
@@ -137,12 +137,12 @@ export function withRoles(identity: Identity, held: readonly HeldRoles[]): Ident
   };
 }
 
-function inWords({ scope, roles }: HeldRoles): string {
+function inWords({ scope, roles }: ScopedRoles): string {
   const names = roles.map(({ name }) => (PLAIN.test(name) ? name : JSON.stringify(name)));
   return `${scopeKey(scope)}: ${names.join(', ')}`;
 }
 
-function refuseUnusable({ scope, roles }: HeldRoles): void {
+function refuseUnusable({ scope, roles }: ScopedRoles): void {
   const ids =
     scope.kind === 'project' ? [scope.project.id] : scope.kind === 'domain' ? [scope.domain.id] : [];
   const names = [...roles.map(({ name }) => name), ...(scope.kind === 'project' ? [scope.project.name] : [])];

@@ -10,7 +10,7 @@ import type { RoleReference } from '../api/keystone-v3.ts';
 import type { AssignmentScope, DisabledScopes, RoleAssignment } from './ports.ts';
 
 /** What a request concerns, in Keystone's terms. */
-export interface Concern {
+export interface RoleScope {
   /** The domain that is the tenant's; undefined where the request is about another tenant. */
   readonly domainID: string | undefined;
   /** Empty where it is about none. */
@@ -20,7 +20,7 @@ export interface Concern {
 }
 
 /** The roles held on one scope; at least one. */
-export interface HeldRoles {
+export interface ScopedRoles {
   readonly scope: AssignmentScope;
   readonly roles: readonly RoleReference[];
 }
@@ -41,9 +41,9 @@ export type NamespaceOf = (project: {
 /** @returns the narrowest scope first; none where no role counts */
 export function rolesInScope(
   assignments: readonly RoleAssignment[],
-  concern: Concern,
+  concern: RoleScope,
   rules: ScopeRules,
-): readonly HeldRoles[] {
+): readonly ScopedRoles[] {
   const scopes = new Map<string, { scope: AssignmentScope; roles: Map<string, RoleReference> }>();
   for (const { scope, role } of assignments) {
     if (!counts(scope, concern, rules)) continue;
@@ -71,7 +71,7 @@ export function scopeKey(scope: AssignmentScope): string {
 
 const ORDER = { project: 0, domain: 1, system: 2 } as const;
 
-function counts(scope: AssignmentScope, concern: Concern, { disabled, namespaceOf }: ScopeRules): boolean {
+function counts(scope: AssignmentScope, concern: RoleScope, { disabled, namespaceOf }: ScopeRules): boolean {
   switch (scope.kind) {
     case 'project': {
       const { id, name, domain } = scope.project;

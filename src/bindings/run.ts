@@ -29,7 +29,7 @@ export interface RunOutcome {
  * @throws StatusError where either side cannot be read whole
  * @throws the signal's reason where it was ended before it changed anything
  */
-export async function runOnce(provisioning: Provisioning, signal: AbortSignal): Promise<RunOutcome> {
+export async function runProvisioning(provisioning: Provisioning, signal: AbortSignal): Promise<RunOutcome> {
   const plan = await unlessAborted(provisioning.plan(signal), signal);
   const applied = await provisioning.apply(plan, { force: false, signal });
   const { failures, heldBack } = applied;

@@ -5,17 +5,17 @@
 
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
 import type { KubernetesObject, Namespace, Tenant } from '../api/kubernetes-object.ts';
-import { isOurs, ownerLabels, replaces, withDrift } from './managed-object.ts';
+import { isManaged, ownerLabels, replaces, withDrift } from './managed-object.ts';
 import type { Change } from './plan.ts';
-import type { ClusterObjects, ObjectReference, Place } from './ports.ts';
+import type { ClusterObjects, KubernetesObjectReference, Place } from './ports.ts';
 
 /** Somebody else's object stands where ours should, or nothing holds still. */
-export class NotOurs extends Error {}
+export class OwnershipConflict extends Error {}
 
 const ATTEMPTS = 3;
 
 /**
- * @throws NotOurs
+ * @throws OwnershipConflict
  * @throws StatusError as `ClusterObjects` does
  */
 export async function writeObject(
@@ -33,7 +33,7 @@ export async function writeObject(
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     if (await bring(objects, object, place, signal)) return;
   }
-  throw new NotOurs('somebody else changes it all the time');
+  throw new OwnershipConflict('somebody else changes it all the time');
 }
 
 /** @returns whether it is now as it should be */
@@ -45,10 +45,10 @@ async function bring(
 ): Promise<boolean> {
   const existing = await objects.get(referenceTo(wanted, place), signal);
   if (existing === undefined) return (await objects.create(asNew(wanted), place, signal)) === 'created';
-  if (!isOurs(existing)) throw new NotOurs('somebody else has made it meanwhile');
+  if (!isManaged(existing)) throw new OwnershipConflict('somebody else has made it meanwhile');
   if (existing.kind === 'Namespace' || existing.kind === 'Tenant') {
     if (sameOwner(existing, wanted)) return true;
-    throw new NotOurs('it has been made for another project or domain meanwhile');
+    throw new OwnershipConflict('it has been made for another project or domain meanwhile');
   }
   if (replaces(wanted, existing)) {
     await objects.delete(existing, place, signal);
@@ -59,13 +59,13 @@ async function bring(
 }
 
 /** Takes back what was written, if it is still there and still ours. */
-export async function takeBack(
+export async function revert(
   objects: ClusterObjects,
   { object, place }: Change,
   signal: AbortSignal,
 ): Promise<void> {
   const current = await objects.get(referenceTo(object, place), signal);
-  if (current !== undefined && isOurs(current)) await remove(objects, current, place, signal);
+  if (current !== undefined && isManaged(current)) await remove(objects, current, place, signal);
 }
 
 async function remove(
@@ -76,11 +76,11 @@ async function remove(
 ): Promise<void> {
   let current: KubernetesObject | undefined = object;
   for (let attempt = 0; attempt < ATTEMPTS && current !== undefined; attempt += 1) {
-    if (!isOurs(current)) throw new NotOurs('somebody else has taken it over meanwhile');
+    if (!isManaged(current)) throw new OwnershipConflict('somebody else has taken it over meanwhile');
     if ((await objects.delete(current, place, signal)) !== 'conflict') return;
     current = await objects.get(referenceTo(object, place), signal);
   }
-  if (current !== undefined) throw new NotOurs('somebody else changes it all the time');
+  if (current !== undefined) throw new OwnershipConflict('somebody else changes it all the time');
 }
 
 function sameOwner(existing: KubernetesObject, wanted: KubernetesObject): boolean {
@@ -88,7 +88,7 @@ function sameOwner(existing: KubernetesObject, wanted: KubernetesObject): boolea
   return one.projectID === other.projectID && one.domainID === other.domainID;
 }
 
-function referenceTo({ kind, metadata }: KubernetesObject, place: Place): ObjectReference {
+function referenceTo({ kind, metadata }: KubernetesObject, place: Place): KubernetesObjectReference {
   return { kind, name: metadata.name, ...place };
 }
 
@@ -106,14 +106,14 @@ function asNew(object: KubernetesObject): KubernetesObject {
  */
 
 /** What a binding reaches: a namespace, or a whole tenant. */
-export type Ground = Namespace | Tenant;
+export type BindingTarget = Namespace | Tenant;
 
 /** @returns undefined where there is none */
-export async function groundAt(
+export async function getBindingTarget(
   objects: ClusterObjects,
   { tenant, namespace }: Place,
   signal: AbortSignal,
-): Promise<Ground | undefined> {
+): Promise<BindingTarget | undefined> {
   const found =
     namespace === undefined
       ? tenant === undefined
@@ -127,10 +127,10 @@ export async function groundAt(
 }
 
 /** @returns why nobody may be bound there; undefined where it may be */
-export function groundProblem(ground: Ground | undefined, binding: KubernetesObject): string | undefined {
-  if (ground === undefined) return 'there is nothing that Stonegate made to bind it in';
-  const { metadata, kind } = ground;
-  if (metadata.deletionTimestamp !== undefined) return `${nameOf(ground)} is being deleted`;
+export function bindingTargetProblem(target: BindingTarget | undefined, binding: KubernetesObject): string | undefined {
+  if (target === undefined) return 'there is nothing that Stonegate made to bind it in';
+  const { metadata, kind } = target;
+  if (metadata.deletionTimestamp !== undefined) return `${nameOf(target)} is being deleted`;
   // Asking what one may do is everybody's right, in every tenant.
   if (kind === 'Tenant' && 'roleRef' in binding && binding.roleRef.name === BASIC_USER_ROLE) return undefined;
   const [its, wanted] = [ownerLabels(metadata), ownerLabels(binding.metadata)];
@@ -138,9 +138,9 @@ export function groundProblem(ground: Ground | undefined, binding: KubernetesObj
     kind === 'Namespace'
       ? its.projectID !== undefined && its.projectID === wanted.projectID
       : its.domainID !== undefined && its.domainID === wanted.domainID;
-  return isOurs(ground) && same ? undefined : `${nameOf(ground)} was not made by Stonegate for it`;
+  return isManaged(target) && same ? undefined : `${nameOf(target)} was not made by Stonegate for it`;
 }
 
-function nameOf({ kind, metadata }: Ground): string {
+function nameOf({ kind, metadata }: BindingTarget): string {
   return `the ${kind.toLowerCase()} ${metadata.name}`;
 }

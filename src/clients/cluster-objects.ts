@@ -7,7 +7,7 @@
 
 import type { KubernetesObject, ObjectKind } from '../api/kubernetes-object.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
-import type { ClusterObjects, ObjectReference } from '../bindings/ports.ts';
+import type { ClusterObjects, KubernetesObjectReference } from '../bindings/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
@@ -144,7 +144,7 @@ async function unlessTooLarge(
   }
 }
 
-function pathOf({ kind, name, ...place }: ObjectReference): string {
+function pathOf({ kind, name, ...place }: KubernetesObjectReference): string {
   return objectPath(kind, place, name);
 }
 

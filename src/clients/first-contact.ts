@@ -10,13 +10,13 @@ import type { ReadinessCheck } from '../lib/readiness.ts';
 const FIRST_PAUSE = 1_000;
 const LAST_PAUSE = 60_000;
 
-export interface FirstContact extends ReadinessCheck {
+export interface StartupProbe extends ReadinessCheck {
   start(): void;
   /** Asks and says nothing any more. */
   stop(): void;
 }
 
-export interface FirstContactOptions {
+export interface StartupProbeOptions {
   readonly name: string;
   /** Rejects where the backend was not reached. */
   readonly contact: () => Promise<void>;
@@ -25,7 +25,7 @@ export interface FirstContactOptions {
   readonly logger: Logger;
 }
 
-export function createFirstContact({ name, contact, clock, logger }: FirstContactOptions): FirstContact {
+export function createStartupProbe({ name, contact, clock, logger }: StartupProbeOptions): StartupProbe {
   let reason: string | undefined = 'not reached yet';
   let pause = FIRST_PAUSE;
   let stopped = false;

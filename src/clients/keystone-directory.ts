@@ -19,17 +19,17 @@ import type { JSONObject } from '../lib/json-object.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
 import { keystoneUnavailable } from './keystone-http.ts';
 import {
-  flag,
+  requireBoolean,
   type Implications,
-  list,
-  named,
+  requireArray,
+  readReference,
   readAssignment,
   readImplication,
   readSystemAssignment,
-  record,
+  requireObject,
   type SystemAssignment,
-  text,
-  withImplied,
+  requireString,
+  withImpliedRoles,
 } from './keystone-response.ts';
 import type { KeystoneService } from './keystone-service.ts';
 
@@ -116,10 +116,10 @@ export function createKeystoneDirectory({
     const ofGroups = assignments.filter(({ holder }) => 'groupID' in holder);
     if (ofGroups.length > 0) {
       const path = `/users/${encodeURIComponent(userID)}/groups`;
-      const groups = new Set(await find(path, 'groups', (group) => named(group, 'groups[]').id));
+      const groups = new Set(await find(path, 'groups', (group) => readReference(group, 'groups[]').id));
       held.push(...ofGroups.filter(({ holder }) => 'groupID' in holder && groups.has(holder.groupID)));
     }
-    return withImplied(
+    return withImpliedRoles(
       held.map(({ role }) => role),
       implications,
     );
@@ -127,16 +127,16 @@ export function createKeystoneDirectory({
 
   async function one(path: string, key: string): Promise<JSONObject | undefined> {
     const answer = await service.get({ path, to: `read ${path.split('/')[1]}`, needs: READER });
-    return answer && believed(() => record(answer.body[key], key));
+    return answer && believed(() => requireObject(answer.body[key], key));
   }
 
   /** Whom no assignment of their own describes. */
   async function userOf(userID: string): Promise<UserReference | undefined> {
     const user = await one(`/users/${encodeURIComponent(userID)}`, 'user');
     if (user === undefined) return undefined;
-    const domainID = believed(() => text(user.domain_id, 'user.domain_id'));
+    const domainID = believed(() => requireString(user.domain_id, 'user.domain_id'));
     const domain = await one(`/domains/${encodeURIComponent(domainID)}`, 'domain');
-    return domain && believed(() => ({ ...named(user, 'user'), domain: named(domain, 'domain') }));
+    return domain && believed(() => ({ ...readReference(user, 'user'), domain: readReference(domain, 'domain') }));
   }
 
   return {
@@ -167,7 +167,7 @@ export function createKeystoneDirectory({
         ...onSystem.map((role): RoleAssignment => ({ user, role, scope: { kind: 'system' } })),
       ];
     },
-    roleNames: () => all('/roles', 'roles', (role) => named(role, 'roles[]').name, LIST_TIMEOUT),
+    roleNames: () => all('/roles', 'roles', (role) => readReference(role, 'roles[]').name, LIST_TIMEOUT),
     async disabledScopes() {
       const [projects, domains] = await Promise.all([
         all('/projects?enabled=false', 'projects', readSwitch('projects[]')),
@@ -190,8 +190,8 @@ function takePage(
   take: (member: unknown) => void,
 ): string | undefined {
   return believed(() => {
-    for (const member of list(body[key], key)) take(member);
-    const next = body.links === undefined ? undefined : record(body.links, 'links').next;
+    for (const member of requireArray(body[key], key)) take(member);
+    const next = body.links === undefined ? undefined : requireObject(body.links, 'links').next;
     if (typeof next === 'string') return samePlace(path, next);
     if (body.truncated === true) throw new Error(`Keystone has cut ${key} short: raise its list_limit`);
     return undefined;
@@ -215,13 +215,13 @@ function samePlace(path: string, link: string): string {
 }
 
 function readDomain(value: unknown) {
-  return { ...named(value, 'domains[]'), enabled: flag(record(value, 'domains[]').enabled, 'enabled') };
+  return { ...readReference(value, 'domains[]'), enabled: requireBoolean(requireObject(value, 'domains[]').enabled, 'enabled') };
 }
 
 function readProject(value: unknown) {
-  const fields = record(value, 'projects[]');
-  const domainID = text(fields.domain_id, 'domain_id');
-  return { ...named(fields, 'projects[]'), domainID, enabled: flag(fields.enabled, 'enabled') };
+  const fields = requireObject(value, 'projects[]');
+  const domainID = requireString(fields.domain_id, 'domain_id');
+  return { ...readReference(fields, 'projects[]'), domainID, enabled: requireBoolean(fields.enabled, 'enabled') };
 }
 
 /** Where the filter was not heard, the answer lists other places too. */
@@ -237,8 +237,8 @@ interface Switch {
 
 function readSwitch(what: string): Read<Switch> {
   return (value) => {
-    const fields = record(value, what);
-    return { id: text(fields.id, `${what}.id`), enabled: flag(fields.enabled, 'enabled') };
+    const fields = requireObject(value, what);
+    return { id: requireString(fields.id, `${what}.id`), enabled: requireBoolean(fields.enabled, 'enabled') };
   };
 }
 

@@ -45,7 +45,7 @@ export interface KeystoneRequest {
   readonly signal?: AbortSignal;
 }
 
-export interface KeystoneAnswer {
+export interface KeystoneResponse {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
   /** Of `X-Subject-Token`. */
@@ -56,7 +56,7 @@ export interface KeystoneAnswer {
 
 export interface KeystoneHTTP {
   /** @throws StatusError KeystoneUnavailable without an answer below 500 that is a JSON object */
-  exchange(request: KeystoneRequest): Promise<KeystoneAnswer>;
+  exchange(request: KeystoneRequest): Promise<KeystoneResponse>;
   close(): Promise<void>;
 }
 
@@ -81,7 +81,7 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
     maxHeaderSize: MAX_HEAD_BYTES,
   });
 
-  async function send(request: KeystoneRequest, signal: AbortSignal): Promise<KeystoneAnswer> {
+  async function send(request: KeystoneRequest, signal: AbortSignal): Promise<KeystoneResponse> {
     const dispatch: Dispatcher.RequestOptions = {
       method: request.method,
       path: `${base}${request.path}`,

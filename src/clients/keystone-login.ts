@@ -8,7 +8,7 @@ import { unauthorized } from '../errors/status-error.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import {
   createKeystoneHTTP,
-  type KeystoneAnswer,
+  type KeystoneResponse,
   type KeystoneHTTP,
   type KeystoneHTTPOptions,
   keystoneUnavailable,
@@ -18,20 +18,20 @@ import { readInstant } from './keystone-response.ts';
 /** A domain, by its id or by its name. */
 export type DomainName = { readonly id: string } | { readonly name: string };
 /** What lives in a domain: a user, a project. An id says by itself in which. */
-export type NameInDomain = { readonly id: string } | { readonly name: string; readonly domain: DomainName };
+export type ReferenceInDomain = { readonly id: string } | { readonly name: string; readonly domain: DomainName };
 
-export type KeystoneProof =
-  | { readonly method: 'password'; readonly user: NameInDomain; readonly password: string }
+export type KeystoneAuthMethod =
+  | { readonly method: 'password'; readonly user: ReferenceInDomain; readonly password: string }
   | { readonly method: 'token'; readonly token: string }
   | {
       readonly method: 'application_credential';
-      readonly credential: { readonly id: string } | { readonly name: string; readonly user: NameInDomain };
+      readonly credential: { readonly id: string } | { readonly name: string; readonly user: ReferenceInDomain };
       readonly secret: string;
     };
 
 /** As it stands in the request. */
 export type KeystoneLoginScope =
-  | { readonly project: NameInDomain }
+  | { readonly project: ReferenceInDomain }
   | { readonly domain: DomainName }
   | { readonly system: { readonly all: true } }
   | { readonly 'OS-TRUST:trust': { readonly id: string } }
@@ -65,7 +65,7 @@ const LOGIN_REFUSALS: readonly number[] = [401, 403, 404];
  */
 export async function logIn(
   http: KeystoneHTTP,
-  proof: KeystoneProof,
+  proof: KeystoneAuthMethod,
   scope: KeystoneLoginScope | undefined,
   now: number,
 ): Promise<KeystoneLogin> {
@@ -97,12 +97,12 @@ export async function lookUpToken(http: KeystoneHTTP, token: string, now: number
 }
 
 /** The body of the request, with the secret in it. */
-function loginRequest(proof: KeystoneProof, scope: KeystoneLoginScope | undefined): unknown {
+function loginRequest(proof: KeystoneAuthMethod, scope: KeystoneLoginScope | undefined): unknown {
   const identity = { methods: [proof.method], [proof.method]: factsOf(proof) };
   return { auth: { identity, ...(scope !== undefined && { scope }) } };
 }
 
-function factsOf(proof: KeystoneProof): unknown {
+function factsOf(proof: KeystoneAuthMethod): unknown {
   switch (proof.method) {
     case 'password':
       return { user: { ...proof.user, password: proof.password } };
@@ -114,7 +114,7 @@ function factsOf(proof: KeystoneProof): unknown {
 }
 
 /** A front end's or a wrong address' 404 is not Keystone's: only Keystone's own shape speaks of a login. */
-function readRefusal({ status, body }: KeystoneAnswer): RefusedLogin | undefined {
+function readRefusal({ status, body }: KeystoneResponse): RefusedLogin | undefined {
   if (!LOGIN_REFUSALS.includes(status)) return undefined;
   if (isJSONObject(body.error) && body.error.code === status) return { refused: status };
   if (status !== 401 || !isJSONObject(body.receipt)) return undefined;
@@ -130,7 +130,7 @@ function readRules(value: unknown): string[][] {
  * @param expected the status of success
  * @throws StatusError KeystoneUnavailable where the answer is no token, or one that has expired by our clock
  */
-function readIssued(answer: KeystoneAnswer, expected: 200 | 201, now: number): IssuedToken {
+function readIssued(answer: KeystoneResponse, expected: 200 | 201, now: number): IssuedToken {
   if (answer.status !== expected)
     throw keystoneUnavailable(new Error(`Keystone answered a login ${answer.status}`));
   if (answer.token === undefined || !TOKEN_SPELLING.test(answer.token)) {

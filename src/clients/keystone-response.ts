@@ -13,35 +13,35 @@ import type {
 import type { AssignmentScope, RoleAssignment } from '../bindings/ports.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 
-export function record(value: unknown, what: string): JSONObject {
+export function requireObject(value: unknown, what: string): JSONObject {
   if (!isJSONObject(value)) throw new Error(`${what} is no object`);
   return value;
 }
 
-export function list(value: unknown, what: string): readonly unknown[] {
+export function requireArray(value: unknown, what: string): readonly unknown[] {
   if (!Array.isArray(value)) throw new Error(`${what} is no list`);
   return value;
 }
 
-export function text(value: unknown, what: string): string {
+export function requireString(value: unknown, what: string): string {
   if (typeof value !== 'string' || value === '') throw new Error(`${what} is no text`);
   return value;
 }
 
-export function flag(value: unknown, what: string): boolean {
+export function requireBoolean(value: unknown, what: string): boolean {
   if (typeof value !== 'boolean') throw new Error(`${what} is no boolean`);
   return value;
 }
 
 /** Whatever has an id and a name. */
-export function named(value: unknown, what: string): DomainReference {
-  const fields = record(value, what);
-  return { id: text(fields.id, `${what}.id`), name: text(fields.name, `${what}.name`) };
+export function readReference(value: unknown, what: string): DomainReference {
+  const fields = requireObject(value, what);
+  return { id: requireString(fields.id, `${what}.id`), name: requireString(fields.name, `${what}.name`) };
 }
 
 /** What belongs to a domain that is named beside it. */
-function namedInDomain(value: unknown, what: string): DomainReference & { domain: DomainReference } {
-  return { ...named(value, what), domain: named(record(value, what).domain, `${what}.domain`) };
+function readReferenceInDomain(value: unknown, what: string): DomainReference & { domain: DomainReference } {
+  return { ...readReference(value, what), domain: readReference(requireObject(value, what).domain, `${what}.domain`) };
 }
 
 /*
@@ -71,24 +71,24 @@ const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d
  * @throws Error naming the first field that is not as Keystone would say it
  */
 export function readToken(body: JSONObject): ReadToken {
-  const fields = record(body.token, 'token');
-  const methods = list(fields.methods, 'methods').map((method) => text(method, 'methods[]'));
+  const fields = requireObject(body.token, 'token');
+  const methods = requireArray(fields.methods, 'methods').map((method) => requireString(method, 'methods[]'));
   const refused = refusedKind(fields, methods);
   if (refused !== undefined) return { refused };
   const scope = readTokenScope(fields);
   const roles =
-    fields.roles === undefined ? [] : list(fields.roles, 'roles').map((role) => named(role, 'roles[]'));
+    fields.roles === undefined ? [] : requireArray(fields.roles, 'roles').map((role) => readReference(role, 'roles[]'));
   if (scope.kind === 'unscoped' && roles.length > 0) throw new Error('roles without a scope');
   if (scope.kind !== 'unscoped' && roles.length === 0) return { refused: 'scoped, but without any role' };
   const delegation = readDelegation(fields);
-  const auditIDs = list(fields.audit_ids, 'audit_ids').map((id) => text(id, 'audit_ids[]'));
+  const auditIDs = requireArray(fields.audit_ids, 'audit_ids').map((id) => requireString(id, 'audit_ids[]'));
   if (auditIDs.length === 0) throw new Error('audit_ids is empty');
   return {
     token: {
-      user: namedInDomain(fields.user, 'user'),
+      user: readReferenceInDomain(fields.user, 'user'),
       scope,
       roles,
-      federatedGroups: readFederatedGroups(record(fields.user, 'user')),
+      federatedGroups: readFederatedGroups(requireObject(fields.user, 'user')),
       ...(delegation === undefined ? {} : { delegation }),
       methods,
       auditIDs,
@@ -105,7 +105,7 @@ export function readToken(body: JSONObject): ReadToken {
  * @throws Error where it is none
  */
 export function readInstant(value: unknown, what: string): number {
-  const match = INSTANT.exec(text(value, what));
+  const match = INSTANT.exec(requireString(value, what));
   if (match === null) throw new Error(`${what} is no instant`);
   const [, seconds, fraction = '', zone = 'Z'] = match;
   const instant = Date.parse(`${seconds}.${fraction.padEnd(3, '0').slice(0, 3)}${zone}`);
@@ -122,16 +122,16 @@ function refusedKind(fields: JSONObject, methods: readonly string[]): string | u
   if (fields.is_domain === true) return 'scoped to a project that acts as a domain';
   const credential = fields.application_credential;
   if (!isJSONObject(credential) || credential.access_rules === undefined) return undefined;
-  return list(credential.access_rules, 'access_rules').length > 0 ? 'limited by access rules' : undefined;
+  return requireArray(credential.access_rules, 'access_rules').length > 0 ? 'limited by access rules' : undefined;
 }
 
 function readTokenScope(fields: JSONObject): Scope {
   const scopes: Scope[] = [];
   if (fields.project !== undefined)
-    scopes.push({ kind: 'project', project: namedInDomain(fields.project, 'project') });
-  if (fields.domain !== undefined) scopes.push({ kind: 'domain', domain: named(fields.domain, 'domain') });
+    scopes.push({ kind: 'project', project: readReferenceInDomain(fields.project, 'project') });
+  if (fields.domain !== undefined) scopes.push({ kind: 'domain', domain: readReference(fields.domain, 'domain') });
   if (fields.system !== undefined) {
-    if (record(fields.system, 'system').all !== true) throw new Error('system is not all of it');
+    if (requireObject(fields.system, 'system').all !== true) throw new Error('system is not all of it');
     scopes.push({ kind: 'system' });
   }
   if (scopes.length > 1) throw new Error('more than one scope');
@@ -141,20 +141,20 @@ function readTokenScope(fields: JSONObject): Scope {
 function readDelegation(fields: JSONObject): Delegation | undefined {
   const delegations: Delegation[] = [];
   if (fields.application_credential !== undefined) {
-    const credential = record(fields.application_credential, 'application_credential');
+    const credential = requireObject(fields.application_credential, 'application_credential');
     delegations.push({
       kind: 'application-credential',
-      id: text(credential.id, 'application_credential.id'),
+      id: requireString(credential.id, 'application_credential.id'),
     });
   }
   if (fields['OS-TRUST:trust'] !== undefined) {
-    const trust = record(fields['OS-TRUST:trust'], 'OS-TRUST:trust');
+    const trust = requireObject(fields['OS-TRUST:trust'], 'OS-TRUST:trust');
     if (typeof trust.impersonation !== 'boolean')
       throw new Error('OS-TRUST:trust.impersonation is no boolean');
     delegations.push({
       kind: 'trust',
-      id: text(trust.id, 'OS-TRUST:trust.id'),
-      trusteeUserID: text(record(trust.trustee_user, 'trustee_user').id, 'trustee_user.id'),
+      id: requireString(trust.id, 'OS-TRUST:trust.id'),
+      trusteeUserID: requireString(requireObject(trust.trustee_user, 'trustee_user').id, 'trustee_user.id'),
       impersonation: trust.impersonation,
     });
   }
@@ -165,8 +165,8 @@ function readDelegation(fields: JSONObject): Delegation | undefined {
 function readFederatedGroups(user: JSONObject): string[] {
   const federation = user['OS-FEDERATION'];
   if (federation === undefined) return [];
-  const { groups = [] } = record(federation, 'user.OS-FEDERATION');
-  return list(groups, 'OS-FEDERATION.groups').map((group) => text(record(group, 'group').id, 'group.id'));
+  const { groups = [] } = requireObject(federation, 'user.OS-FEDERATION');
+  return requireArray(groups, 'OS-FEDERATION.groups').map((group) => requireString(requireObject(group, 'group').id, 'group.id'));
 }
 
 /*
@@ -188,11 +188,11 @@ export type Implications = ReadonlyMap<string, readonly RoleReference[]>;
 
 /** @throws Error for what is no effective assignment */
 export function readAssignment(value: unknown): RoleAssignment {
-  const fields = record(value, 'role_assignments[]');
+  const fields = requireObject(value, 'role_assignments[]');
   return {
-    user: namedInDomain(fields.user, 'user'),
-    role: named(fields.role, 'role'),
-    scope: readAssignmentScope(record(fields.scope, 'scope')),
+    user: readReferenceInDomain(fields.user, 'user'),
+    role: readReference(fields.role, 'role'),
+    scope: readAssignmentScope(requireObject(fields.scope, 'scope')),
   };
 }
 
@@ -203,35 +203,35 @@ export function readAssignment(value: unknown): RoleAssignment {
  */
 function readAssignmentScope(scope: JSONObject): AssignmentScope {
   if (scope.project !== undefined)
-    return { kind: 'project', project: namedInDomain(scope.project, 'project') };
-  if (scope.domain !== undefined) return { kind: 'domain', domain: named(scope.domain, 'domain') };
-  if (record(scope.system, 'scope.system').all !== true) throw new Error('the scope is none that is known');
+    return { kind: 'project', project: readReferenceInDomain(scope.project, 'project') };
+  if (scope.domain !== undefined) return { kind: 'domain', domain: readReference(scope.domain, 'domain') };
+  if (requireObject(scope.system, 'scope.system').all !== true) throw new Error('the scope is none that is known');
   return { kind: 'system' };
 }
 
 /** @throws Error for what is no assignment on the system */
 export function readSystemAssignment(value: unknown): SystemAssignment {
-  const fields = record(value, 'role_assignments[]');
-  if (readAssignmentScope(record(fields.scope, 'scope')).kind !== 'system')
+  const fields = requireObject(value, 'role_assignments[]');
+  if (readAssignmentScope(requireObject(fields.scope, 'scope')).kind !== 'system')
     throw new Error('the scope is not the system');
   return {
     holder:
       fields.group === undefined
-        ? { user: namedInDomain(fields.user, 'user') }
-        : { groupID: text(record(fields.group, 'group').id, 'group.id') },
-    role: named(fields.role, 'role'),
+        ? { user: readReferenceInDomain(fields.user, 'user') }
+        : { groupID: requireString(requireObject(fields.group, 'group').id, 'group.id') },
+    role: readReference(fields.role, 'role'),
   };
 }
 
 /** One of `GET /v3/role_inferences`, as an entry of the map. */
 export function readImplication(value: unknown): [string, readonly RoleReference[]] {
-  const fields = record(value, 'role_inferences[]');
-  const implied = list(fields.implies, 'implies').map((role) => named(role, 'implies[]'));
-  return [text(record(fields.prior_role, 'prior_role').id, 'prior_role.id'), implied];
+  const fields = requireObject(value, 'role_inferences[]');
+  const implied = requireArray(fields.implies, 'implies').map((role) => readReference(role, 'implies[]'));
+  return [requireString(requireObject(fields.prior_role, 'prior_role').id, 'prior_role.id'), implied];
 }
 
 /** Those roles, and what they imply, and what that implies; each once. */
-export function withImplied(roles: readonly RoleReference[], implications: Implications): RoleReference[] {
+export function withImpliedRoles(roles: readonly RoleReference[], implications: Implications): RoleReference[] {
   const found = new Map(roles.map((role) => [role.id, role]));
   // A map is walked in the order of insertion, what is added on the way included.
   for (const id of found.keys()) {

@@ -12,8 +12,8 @@ import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
-import { type KeystoneAnswer, type KeystoneHTTP, keystoneUnavailable } from './keystone-http.ts';
-import { type IssuedToken, type KeystoneLoginScope, type KeystoneProof, logIn } from './keystone-login.ts';
+import { type KeystoneResponse, type KeystoneHTTP, keystoneUnavailable } from './keystone-http.ts';
+import { type IssuedToken, type KeystoneLoginScope, type KeystoneAuthMethod, logIn } from './keystone-login.ts';
 
 /** A catalog is large, and says nothing about who somebody is. */
 export const VALIDATION = '/auth/tokens?nocatalog';
@@ -24,7 +24,7 @@ export interface KeystoneServiceOptions {
   readonly logger: Logger;
 }
 
-export interface KeystoneQuestion {
+export interface KeystoneServiceRequest {
   /** Below `/v3`, with query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -41,7 +41,7 @@ export interface KeystoneService {
    * @returns the answer of status 200; undefined where there is no such thing
    * @throws StatusError KeystoneUnavailable
    */
-  get(question: KeystoneQuestion): Promise<KeystoneAnswer | undefined>;
+  get(question: KeystoneServiceRequest): Promise<KeystoneResponse | undefined>;
 }
 
 export function createKeystoneService({ http, session, logger }: KeystoneServiceOptions): KeystoneService {
@@ -87,7 +87,7 @@ export function createKeystoneService({ http, session, logger }: KeystoneService
 }
 
 /** A front end's or a wrong URL's 404 is not Keystone's: only Keystone's own shape speaks of what was asked. */
-export function isRefusal(answer: KeystoneAnswer, statuses: readonly number[]): boolean {
+export function isRefusal(answer: KeystoneResponse, statuses: readonly number[]): boolean {
   const { error } = answer.body;
   return statuses.includes(answer.status) && isJSONObject(error) && error.code === answer.status;
 }
@@ -222,7 +222,7 @@ function renewedAhead({ token, expiresAt }: IssuedToken, now: number): OwnToken 
 async function ownProof(
   credential: KeystoneServiceCredential,
   readSecret: KeystoneSessionOptions['readSecret'],
-): Promise<{ proof: KeystoneProof; scope?: KeystoneLoginScope }> {
+): Promise<{ proof: KeystoneAuthMethod; scope?: KeystoneLoginScope }> {
   if ('applicationCredential' in credential) {
     const { id, secret } = credential.applicationCredential;
     const read = await secretOf(secret, readSecret);

@@ -9,14 +9,14 @@
  */
 import type { KeystoneServiceCredential, SecretSource } from '../api/config-v1alpha1.ts';
 import { type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
-import type { KeystoneIdentity } from '../authentication/ports.ts';
+import type { KeystoneTokenValidator } from '../authentication/ports.ts';
 import type { AssignmentSource, KeystoneDirectory } from '../bindings/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { createKeystoneDirectory } from './keystone-directory.ts';
-import { createKeystoneHTTP, type KeystoneAnswer, keystoneUnavailable } from './keystone-http.ts';
+import { createKeystoneHTTP, type KeystoneResponse, keystoneUnavailable } from './keystone-http.ts';
 import { type ReadToken, readToken } from './keystone-response.ts';
 import {
   createKeystoneService,
@@ -48,7 +48,7 @@ const DIRECTORY_ANSWER_BYTES = 128 * 1024 * 1024;
 /** Few, so that validations are not held up. */
 const DIRECTORY_CONNECTIONS = 8;
 
-export interface KeystoneClient extends KeystoneIdentity {
+export interface KeystoneClient extends KeystoneTokenValidator {
   /** Undefined without a service credential. */
   readonly directory: (KeystoneDirectory & AssignmentSource) | undefined;
   /** Logs no refusal, for whoever asks again and again and says so once; undefined without a service credential. */
@@ -78,7 +78,7 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
     session &&
     createKeystoneDirectory({ service: createKeystoneService({ http: listing, session, logger }), clock });
 
-  function believe(answer: KeystoneAnswer, subject: string): KeystoneToken | undefined {
+  function believe(answer: KeystoneResponse, subject: string): KeystoneToken | undefined {
     const { token, refused } = readAnswer(answer, subject);
     if (refused !== undefined)
       logger.info({ reason: refused }, 'a Keystone token of this kind is not accepted');
@@ -123,7 +123,7 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
   };
 }
 
-function readAnswer(answer: KeystoneAnswer, subject: string): ReadToken {
+function readAnswer(answer: KeystoneResponse, subject: string): ReadToken {
   if (answer.token !== undefined && answer.token !== subject) {
     throw keystoneUnavailable(new Error('the answer is about another token'));
   }

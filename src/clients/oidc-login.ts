@@ -27,8 +27,8 @@ import {
   type OidcLoginOptions,
   type OidcTokens,
   scopeOf,
-  subjectOf,
-  tokensOf,
+  subjectOfIDToken,
+  tokensFromResponse,
 } from './oidc-provider.ts';
 
 export interface CodeLogin {
@@ -89,7 +89,7 @@ export async function createOidcLogin(options: OidcLoginOptions): Promise<OidcLo
       url: url.href,
       state,
       redeem: (answer) =>
-        inWords(async () => tokensOf(await authorizationCodeGrant(config, answer, checks), issuer)),
+        inWords(async () => tokensFromResponse(await authorizationCodeGrant(config, answer, checks), issuer)),
     };
   }
 
@@ -104,8 +104,8 @@ export async function createOidcLogin(options: OidcLoginOptions): Promise<OidcLo
     refresh: (refreshToken, idToken) =>
       inWords(async () => {
         const answer = await refreshTokenGrant(config, refreshToken);
-        const tokens = tokensOf(answer, issuer);
-        if (answer.claims()?.sub !== subjectOf(idToken)) {
+        const tokens = tokensFromResponse(answer, issuer);
+        if (answer.claims()?.sub !== subjectOfIDToken(idToken)) {
           throw new OidcLoginError('invalid', `${issuer}: the renewed ID token is somebody else's`);
         }
         // A provider that gives no new refresh token means the old one to go on (RFC 6749 §6).
@@ -191,7 +191,7 @@ async function poll(
   for (let seconds = interval; ; ) {
     await pause(seconds * 1_000, signal);
     try {
-      return tokensOf(await genericGrantRequest(config, GRANT, { device_code }), issuer);
+      return tokensFromResponse(await genericGrantRequest(config, GRANT, { device_code }), issuer);
     } catch (error) {
       if (!(error instanceof ResponseBodyError)) throw error;
       if (error.error === 'slow_down') seconds += SLOWER;

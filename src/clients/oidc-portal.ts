@@ -18,7 +18,7 @@ import { SingleFlight } from '../lib/single-flight.ts';
 import type { OIDCLogin } from '../portal/ports.ts';
 import { createIssuerHTTP, requireSafeAddress } from './oidc-http.ts';
 import { explainOidcError } from './oidc-login-error.ts';
-import { discoverProvider, type OidcProviderOptions, tokensOf } from './oidc-provider.ts';
+import { discoverProvider, type OidcProviderOptions, tokensFromResponse } from './oidc-provider.ts';
 
 /** Milliseconds after which the issuer's document is read anew. */
 const MAX_AGE = 3_600_000;
@@ -82,7 +82,7 @@ export function createOidcPortalLogin(options: OidcPortalOptions): OidcPortalLog
     async finish(callback, { state, nonce, codeVerifier }) {
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier };
       try {
-        const { idToken } = tokensOf(
+        const { idToken } = tokensFromResponse(
           await authorizationCodeGrant(await configuration(), callback, checks),
           issuer,
         );

@@ -104,7 +104,7 @@ export interface OidcTokens {
 export type TokenAnswer = TokenEndpointResponse & TokenEndpointResponseHelpers;
 
 /** @throws OidcLoginError where there is no ID token */
-export function tokensOf(answer: TokenAnswer, issuer: string): OidcTokens {
+export function tokensFromResponse(answer: TokenAnswer, issuer: string): OidcTokens {
   const claims = answer.claims();
   if (answer.id_token === undefined || claims === undefined) {
     throw new OidcLoginError('invalid', `${issuer}: the provider gave no ID token`);
@@ -120,7 +120,7 @@ export function tokensOf(answer: TokenAnswer, issuer: string): OidcTokens {
  * @param idToken one that was checked when it was new
  * @returns undefined where it holds none
  */
-export function subjectOf(idToken: string): unknown {
+export function subjectOfIDToken(idToken: string): unknown {
   try {
     const payload: unknown = JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString());
     return typeof payload === 'object' && payload !== null && 'sub' in payload ? payload.sub : undefined;

@@ -5,13 +5,13 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
-import type { TokenReviewer } from '../authentication/ports.ts';
+import type { TokenReviewClient } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 
-export interface TokenReviewerOptions {
+export interface TokenReviewClientOptions {
   readonly fetcher: UpstreamFetcher;
   /** One of these the token must be for; the API server's own where there are none. */
   readonly audiences: readonly string[];
@@ -25,12 +25,12 @@ const PATH = '/apis/authentication.k8s.io/v1/tokenreviews';
 const NOBODY = 'system:anonymous';
 const UNAUTHENTICATED = 'system:unauthenticated';
 
-export function createTokenReviewer({
+export function createTokenReviewClient({
   fetcher,
   audiences,
   timeout,
   clock,
-}: TokenReviewerOptions): TokenReviewer {
+}: TokenReviewClientOptions): TokenReviewClient {
   return {
     async review(token, source) {
       const spec = audiences.length === 0 ? { token } : { token, audiences };

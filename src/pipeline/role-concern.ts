@@ -4,7 +4,7 @@
  */
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo } from '../api/request-info.ts';
-import type { Concern } from '../bindings/roles-in-scope.ts';
+import type { RoleScope } from '../bindings/roles-in-scope.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 
 /** @param tenant the identity's own */
@@ -13,7 +13,7 @@ export function concernOf(
   { tenantOrigin }: Identity,
   tenant: TenantName,
   mode: Pick<TenancyMode, 'concernsCluster'>,
-): Concern {
+): RoleScope {
   const named = info.isResourceRequest ? info.tenant : '';
   const own = named === '' || named === tenant;
   return {

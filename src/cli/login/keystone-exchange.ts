@@ -3,7 +3,7 @@
  * token: kubectl does not wait for the packages that speak HTTP.
  */
 import { createKeystoneHTTP } from '../../clients/keystone-http.ts';
-import { type KeystoneProof, logIn, lookUpToken, type RefusedLogin } from '../../clients/keystone-login.ts';
+import { type KeystoneAuthMethod, logIn, lookUpToken, type RefusedLogin } from '../../clients/keystone-login.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
 import { INSTEAD } from './auth-types.ts';
@@ -41,7 +41,7 @@ export async function logInAtKeystone(plan: KeystonePlan, terminal: Terminal): P
   }
 }
 
-async function prove({ url, proof }: KeystonePlan, terminal: Terminal): Promise<KeystoneProof> {
+async function prove({ url, proof }: KeystonePlan, terminal: Terminal): Promise<KeystoneAuthMethod> {
   switch (proof.method) {
     case 'token':
       return { method: 'token', token: proof.secret };

@@ -4,10 +4,10 @@ import type { UserInfo } from '../../../src/api/authentication-v1.ts';
 import type { Credential } from '../../../src/authentication/credential.ts';
 import {
   createTokenReviewAuthenticator,
-  tenantOfVouched,
-  type VouchedTenantRules,
-  vouchedUser,
-  vouchedUserCodec,
+  tenantOfReviewed,
+  type ReviewedTenantRules,
+  reviewedUser,
+  reviewedUserCodec,
 } from '../../../src/authentication/token-review.ts';
 import { createProcessCache } from '../../../src/cache/process-cache.ts';
 import { createCredentialCache } from '../../../src/cache/tiered.ts';
@@ -23,7 +23,7 @@ const START = Date.parse('2026-11-21T01:00:00Z');
 
 function scene(
   answer: () => UserInfo | undefined = () => ZOE,
-  rules: VouchedTenantRules = { tenant: 'acme' },
+  rules: ReviewedTenantRules = { tenant: 'acme' },
 ) {
   const clock = createFakeClock(START);
   const asked: string[] = [];
@@ -43,7 +43,7 @@ function scene(
       maxEntries: 10,
       configurationDigest: 'd',
       shared: createProcessCache({ clock, longestLife: 60_000 }),
-      codec: vouchedUserCodec,
+      codec: reviewedUserCodec,
       clock,
       random: systemRandom,
       logger: silentLogger,
@@ -185,34 +185,34 @@ function jwt(payload: string): string {
 
 t.test('a token’s tenant and end are remembered with its user', async (t) => {
   const token = jwt('{"exp":100,"kubernetes.io/serviceaccount/tenant":"acme"}');
-  t.same(vouchedUser(token, ROBOT), { user: ROBOT, expiresAt: 100_000, tenantClaim: 'acme' });
+  t.same(reviewedUser(token, ROBOT), { user: ROBOT, expiresAt: 100_000, tenantClaim: 'acme' });
 });
 
 t.test('a token that is no JWT has neither', async (t) => {
-  t.same(vouchedUser('opaque', ROBOT), { user: ROBOT });
+  t.same(reviewedUser('opaque', ROBOT), { user: ROBOT });
 });
 
 t.test('a claim that is no text is no tenant, and does not count as absent', async (t) => {
   for (const claim of ['1', 'null', '["acme"]', '{"a":"acme"}'])
-    t.match(vouchedUser(jwt(`{"kubernetes.io/serviceaccount/tenant":${claim}}`), ROBOT), { tenantClaim: '' });
+    t.match(reviewedUser(jwt(`{"kubernetes.io/serviceaccount/tenant":${claim}}`), ROBOT), { tenantClaim: '' });
 });
 
 t.test('a token that two readers could read differently is nobody’s', async (t) => {
   const key = '"kubernetes.io/serviceaccount/tenant"';
-  t.equal(vouchedUser(jwt(`{${key}:"acme",${key}:"globex"}`), ROBOT), undefined);
+  t.equal(reviewedUser(jwt(`{${key}:"acme",${key}:"globex"}`), ROBOT), undefined);
 });
 
 t.test('in arktos mode', async (t) => {
   t.test('a service account is of the tenant its token names', async (t) => {
-    t.equal(tenantOfVouched({ user: ROBOT, tenantClaim: 'acme' }, { ...ordinary, tenant: 'other' }), 'acme');
-    t.equal(tenantOfVouched({ user: ROBOT, tenantClaim: 'system' }, ordinary), 'system');
+    t.equal(tenantOfReviewed({ user: ROBOT, tenantClaim: 'acme' }, { ...ordinary, tenant: 'other' }), 'acme');
+    t.equal(tenantOfReviewed({ user: ROBOT, tenantClaim: 'system' }, ordinary), 'system');
   });
   t.test('without one it is of the configured tenant, or of none', async (t) => {
-    t.equal(tenantOfVouched({ user: ROBOT }, { ...ordinary, tenant: 'other' }), 'other');
-    t.equal(tenantOfVouched({ user: ROBOT }, ordinary), undefined);
+    t.equal(tenantOfReviewed({ user: ROBOT }, { ...ordinary, tenant: 'other' }), 'other');
+    t.equal(tenantOfReviewed({ user: ROBOT }, ordinary), undefined);
   });
   t.test('anybody else is of the tenant their name begins with, whatever the token claims', async (t) => {
-    t.equal(tenantOfVouched({ ...named('acme:zoe'), tenantClaim: 'globex' }, ordinary), 'acme');
+    t.equal(tenantOfReviewed({ ...named('acme:zoe'), tenantClaim: 'globex' }, ordinary), 'acme');
   });
   for (const name of [
     'system:admin',
@@ -224,19 +224,19 @@ t.test('in arktos mode', async (t) => {
     '',
   ])
     t.test(`the name ${JSON.stringify(name)} says no tenant`, async (t) => {
-      t.equal(tenantOfVouched(named(name), ordinary), undefined);
-      t.equal(tenantOfVouched(named(name), { ...ordinary, tenant: 'other' }), 'other');
+      t.equal(tenantOfReviewed(named(name), ordinary), undefined);
+      t.equal(tenantOfReviewed(named(name), { ...ordinary, tenant: 'other' }), 'other');
     });
 });
 
 t.test('in a cluster without tenants everybody is of the configured one', async (t) => {
   for (const user of [{ user: ROBOT, tenantClaim: 'globex' }, named('acme:zoe')])
-    t.equal(tenantOfVouched(user, { tenant: 'robots' }), 'robots');
+    t.equal(tenantOfReviewed(user, { tenant: 'robots' }), 'robots');
 });
 
 t.test('what a replica wrote is read back as it was', async (t) => {
-  for (const vouched of [{ user: ROBOT }, { user: ROBOT, expiresAt: 5, tenantClaim: 'acme' }])
-    t.same(vouchedUserCodec.decode(vouchedUserCodec.encode(vouched)), vouched);
+  for (const reviewed of [{ user: ROBOT }, { user: ROBOT, expiresAt: 5, tenantClaim: 'acme' }])
+    t.same(reviewedUserCodec.decode(reviewedUserCodec.encode(reviewed)), reviewed);
 });
 
 t.test('what another version wrote in another shape counts as not found', async (t) => {
@@ -252,6 +252,6 @@ t.test('what another version wrote in another shape counts as not found', async 
     { user: ROBOT, expiresAt: null },
     { user: ROBOT, tenantClaim: 1 },
   ];
-  for (const shape of shapes) t.equal(vouchedUserCodec.decode(JSON.stringify(shape)), undefined);
-  fc.assert(fc.property(fc.json(), (text) => vouchedUserCodec.decode(text) === undefined));
+  for (const shape of shapes) t.equal(reviewedUserCodec.decode(JSON.stringify(shape)), undefined);
+  fc.assert(fc.property(fc.json(), (text) => reviewedUserCodec.decode(text) === undefined));
 });

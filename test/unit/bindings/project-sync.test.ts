@@ -1,8 +1,8 @@
 import t from 'tap';
 import type { KeystoneSync, ProjectMember } from '../../../src/api/keystone-auth.ts';
 import type { Binding, Namespace } from '../../../src/api/kubernetes-object.ts';
-import { marksOf } from '../../../src/bindings/managed-object.ts';
-import { createProjectSync } from '../../../src/bindings/project-sync.ts';
+import { managedLabels } from '../../../src/bindings/managed-object.ts';
+import { createProjectSynchronizer } from '../../../src/bindings/project-sync.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
@@ -38,14 +38,14 @@ function binding(name: string, role: string, user: string, namespace = 'p1'): Bi
 }
 
 function namespace(name: string, projectID?: string): Namespace {
-  const marks = projectID === undefined ? {} : marksOf({ projectID });
+  const marks = projectID === undefined ? {} : managedLabels({ projectID });
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, ...marks } };
 }
 
 function start(rules: Partial<KeystoneSync> = {}) {
   const cluster = createMemoryCluster();
   const warned: LogFields[] = [];
-  const sync = createProjectSync({
+  const sync = createProjectSynchronizer({
     objects: cluster,
     rules: () => ({ ...RULES, ...rules }),
     placeOf: () => ({}),
@@ -56,9 +56,9 @@ function start(rules: Partial<KeystoneSync> = {}) {
     warned,
     sync,
     /** Until nothing is left to do. */
-    async settled(member: ProjectMember) {
+    async resolved(member: ProjectMember) {
       sync.request(member);
-      await sync.settled();
+      await sync.resolved();
     },
     bindings: () =>
       [...cluster.objects.values()]
@@ -70,17 +70,17 @@ function start(rules: Partial<KeystoneSync> = {}) {
 }
 
 t.test('a project gets its namespace, a user’s roles become rolebindings', async (t) => {
-  const { settled, cluster, bindings } = start();
-  await settled({ ...ALICE, roles: ['member', 'reader'] });
+  const { resolved, cluster, bindings } = start();
+  await resolved({ ...ALICE, roles: ['member', 'reader'] });
   t.match(cluster.objects.get('Namespace///p1')?.object, namespace('p1', 'p1'));
   t.same(bindings(), ['alice-id_member → acme:alice', 'alice-id_reader → acme:alice']);
   const writes = cluster.writes.length;
-  await settled({ ...ALICE, roles: ['member', 'reader'] });
+  await resolved({ ...ALICE, roles: ['member', 'reader'] });
   t.equal(cluster.writes.length, writes, 'the second time there is nothing to do');
 });
 
 t.test('C238 a lost role takes its binding with it, and no other one', async (t) => {
-  const { settled, cluster, bindings } = start();
+  const { resolved, cluster, bindings } = start();
   cluster.put(namespace('p1', 'p1'), {});
   const others = [
     binding('alice-id_admin', 'cluster-admin', 'somebody'),
@@ -89,7 +89,7 @@ t.test('C238 a lost role takes its binding with it, and no other one', async (t)
   ];
   for (const other of [...others, binding('alice-id_reader', 'reader', 'alice')])
     cluster.put(other, { namespace: 'p1' });
-  await settled(ALICE);
+  await resolved(ALICE);
   t.same(bindings(), [
     'alice-id_admin → somebody',
     'alice-id_member → acme:alice',
@@ -99,10 +99,10 @@ t.test('C238 a lost role takes its binding with it, and no other one', async (t)
 });
 
 t.test('a user who is called otherwise now is called so in the bindings there are', async (t) => {
-  const { settled, cluster, bindings } = start();
+  const { resolved, cluster, bindings } = start();
   cluster.put(namespace('p1', 'p1'), {});
   cluster.put(binding('alice-id_member', 'member', 'alice'), { namespace: 'p1' });
-  await settled(ALICE);
+  await resolved(ALICE);
   t.same(bindings(), ['alice-id_member → acme:alice']);
 });
 
@@ -111,9 +111,9 @@ for (const [whose, found] of Object.entries({
   'another project’s': namespace('p1', 'p2'),
 })) {
   t.test(`nothing is bound in a namespace that is ${whose}, and the log says so`, async (t) => {
-    const { settled, cluster, warned, bindings } = start();
+    const { resolved, cluster, warned, bindings } = start();
     cluster.put(found, {});
-    await settled(ALICE);
+    await resolved(ALICE);
     t.same(bindings(), []);
     t.match(warned, [{ namespace: 'p1' }]);
   });
@@ -124,22 +124,22 @@ t.test('C237 a name that makes no namespace is refused visibly, and so are the c
     ['%n-%i', { id: 'p1', name: 'My Project_1' }],
     ['%n-%i', { id: 'system', name: 'kube' }],
   ] as const) {
-    const { settled, cluster, warned } = start({ namespaceFormat });
-    await settled({ ...ALICE, project });
+    const { resolved, cluster, warned } = start({ namespaceFormat });
+    await resolved({ ...ALICE, project });
     t.same(cluster.writes, []);
     t.equal(warned.length, 1);
   }
 });
 
 t.test('a name that is too long is the project’s id alone', async (t) => {
-  const { settled, cluster } = start({ namespaceFormat: '%n-%i' });
-  await settled({ ...ALICE, project: { id: 'p1', name: 'x'.repeat(63) } });
+  const { resolved, cluster } = start({ namespaceFormat: '%n-%i' });
+  await resolved({ ...ALICE, project: { id: 'p1', name: 'x'.repeat(63) } });
   t.ok(cluster.objects.has('Namespace///p1'));
 });
 
 t.test('only what is asked for is made', async (t) => {
-  const { settled, cluster } = start({ roleAssignments: false });
-  await settled(ALICE);
+  const { resolved, cluster } = start({ roleAssignments: false });
+  await resolved(ALICE);
   t.same([...cluster.objects.keys()], ['Namespace///p1']);
   for (const rules of [
     { ignoredProjects: new Set(['p1']) },
@@ -148,41 +148,41 @@ t.test('only what is asked for is made', async (t) => {
     { projects: false },
   ]) {
     const other = start(rules);
-    await other.settled(ALICE);
+    await other.resolved(ALICE);
     t.same(other.cluster.writes, []);
   }
 });
 
 t.test('roles that name the cluster’s own, or can name nothing, are refused visibly', async (t) => {
-  const { settled, bindings, warned } = start();
-  await settled({ ...ALICE, roles: ['member', 'system:node', 'a/b', '..', 'a%b'] });
+  const { resolved, bindings, warned } = start();
+  await resolved({ ...ALICE, roles: ['member', 'system:node', 'a/b', '..', 'a%b'] });
   t.same(bindings(), ['alice-id_member → acme:alice']);
   t.match(warned, [{ roles: ['system:node', 'a/b', '..', 'a%b'] }]);
 });
 
 t.test('a failure is logged, and the next review tries again', async (t) => {
-  const { settled, cluster, warned, bindings } = start();
+  const { resolved, cluster, warned, bindings } = start();
   cluster.before = () => {
     throw new Error('the API server is away');
   };
-  await settled(ALICE);
+  await resolved(ALICE);
   t.equal(warned.length, 1);
   cluster.before = () => {};
-  await settled(ALICE);
+  await resolved(ALICE);
   t.same(bindings(), ['alice-id_member → acme:alice']);
 });
 
 t.test(
   'a role that may not be bound, or unbound, keeps no other from it, and is told in a line',
   async (t) => {
-    const { settled, cluster, warned, bindings } = start();
+    const { resolved, cluster, warned, bindings } = start();
     cluster.put(namespace('p1', 'p1'), {});
     cluster.put(binding('alice-id_former', 'former', 'acme:alice'), { namespace: 'p1' });
     cluster.before = (_verb, { name }) => {
       if (!/_(admin|former)$/.test(name)) return;
       throw new StatusError('ProvisioningForbidden', 'not allowed', { cause: new Error('attempt to grant') });
     };
-    await settled({ ...ALICE, roles: ['admin', 'member', 'reader'] });
+    await resolved({ ...ALICE, roles: ['admin', 'member', 'reader'] });
     t.same(bindings(), [
       'alice-id_former → acme:alice',
       'alice-id_member → acme:alice',

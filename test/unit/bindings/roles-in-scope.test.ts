@@ -4,13 +4,13 @@ import type { Identity } from '../../../src/api/identity.ts';
 import { identityOf } from '../../../src/authentication/keystone-mapping.ts';
 import type { AssignmentScope, RoleAssignment } from '../../../src/bindings/ports.ts';
 import { withRoles } from '../../../src/bindings/role-lookup.ts';
-import { type Concern, rolesInScope } from '../../../src/bindings/roles-in-scope.ts';
+import { type RoleScope, rolesInScope } from '../../../src/bindings/roles-in-scope.ts';
 
 const ACME = { id: 'd1', name: 'acme' };
 const ERIN = { id: 'u1', name: 'erin', domain: ACME };
 const NOTHING_OFF = { projectIDs: new Set<string>(), domainIDs: new Set<string>() };
 const rules = { disabled: NOTHING_OFF, namespaceOf: ({ name }: { name: string }) => name };
-const inWeb: Concern = { domainID: 'd1', namespace: 'web', cluster: false };
+const inWeb: RoleScope = { domainID: 'd1', namespace: 'web', cluster: false };
 
 const project = (id: string, name = id, domain = ACME): AssignmentScope => ({
   kind: 'project',
@@ -35,7 +35,7 @@ const UNSCOPED = {
 } as const;
 const erin: Identity = identityOf(UNSCOPED);
 
-const shown = (assignments: readonly RoleAssignment[], concern: Concern, given = rules) =>
+const shown = (assignments: readonly RoleAssignment[], concern: RoleScope, given = rules) =>
   rolesInScope(assignments, concern, given).map(({ scope, roles }) => [
     scope.kind,
     ...roles.map(({ name }) => name),

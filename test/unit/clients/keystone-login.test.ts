@@ -1,12 +1,12 @@
 import t from 'tap';
-import type { KeystoneAnswer, KeystoneRequest } from '../../../src/clients/keystone-http.ts';
+import type { KeystoneResponse, KeystoneRequest } from '../../../src/clients/keystone-http.ts';
 import { createKeystoneGroupNames, listProjects } from '../../../src/clients/keystone-login.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createKeystoneStandIn } from '../../support/keystone/standin.ts';
 
 /** Keystone gives this answer. */
-async function list(body: KeystoneAnswer['body'], status = 200) {
+async function list(body: KeystoneResponse['body'], status = 200) {
   const asked: KeystoneRequest[] = [];
   const http = {
     async exchange(request: KeystoneRequest) {
