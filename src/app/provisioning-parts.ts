@@ -8,7 +8,7 @@ import type { DomainReference } from '../api/keystone-v3.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { type ApplyOptions, type ApplyResult, applyPlan } from '../bindings/apply.ts';
 import type { TenancyFacts } from '../bindings/desired-state.ts';
-import { type ProvisioningScope, makePlan, makeProjectPlan } from '../bindings/make-plan.ts';
+import { makePlan, makeProjectPlan, type ProvisioningScope } from '../bindings/make-plan.ts';
 import type { Plan } from '../bindings/plan.ts';
 import type { KeystoneDirectory } from '../bindings/ports.ts';
 import type { Provisioning } from '../bindings/run.ts';

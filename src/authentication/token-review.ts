@@ -14,7 +14,12 @@ import { memoizeByReference } from '../lib/memoize.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 import { type JWTParts, readJWT } from './jwt-parser.ts';
-import type { ForgettingCredentialCache, TokenReviewClient, UnknownCredentialGate, Validated } from './ports.ts';
+import type {
+  ForgettingCredentialCache,
+  TokenReviewClient,
+  UnknownCredentialGate,
+  Validated,
+} from './ports.ts';
 
 export interface TokenReviewAuthenticatorOptions {
   readonly reviewer: TokenReviewClient;

@@ -9,7 +9,14 @@ import { deletionsOf, heldBack } from './deletion-guard.ts';
 import { objectKey } from './difference.ts';
 import type { Change, Plan } from './plan.ts';
 import type { ClusterObjects } from './ports.ts';
-import { type BindingTarget, getBindingTarget, bindingTargetProblem, OwnershipConflict, revert, writeObject } from './write-object.ts';
+import {
+  type BindingTarget,
+  bindingTargetProblem,
+  getBindingTarget,
+  OwnershipConflict,
+  revert,
+  writeObject,
+} from './write-object.ts';
 
 export interface ApplyOptions {
   readonly objects: ClusterObjects;
@@ -64,7 +71,11 @@ export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<Appl
 }
 
 /** The changes of one namespace or tenant, between two looks at it. */
-async function bind(unit: readonly Change[], { objects, signal }: ApplyOptions, summary: ApplySummary): Promise<void> {
+async function bind(
+  unit: readonly Change[],
+  { objects, signal }: ApplyOptions,
+  summary: ApplySummary,
+): Promise<void> {
   const [first] = unit;
   if (first === undefined) return;
   const { place } = first;

@@ -7,9 +7,9 @@
 
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { ClusterRole, KubernetesObject, Namespace, Tenant } from '../api/kubernetes-object.ts';
-import type { DesiredState, DesiredProject, DesiredTenant } from './desired-state.ts';
+import type { DesiredProject, DesiredState, DesiredTenant } from './desired-state.ts';
 import { basicUserBinding, titleOf } from './grants.ts';
-import { isManagedFor, isManaged, managedLabels } from './managed-object.ts';
+import { isManaged, isManagedFor, managedLabels } from './managed-object.ts';
 import type { ProvisioningRefusal } from './plan.ts';
 import type { Place } from './ports.ts';
 import type { ClusterState } from './read-state.ts';
@@ -116,7 +116,10 @@ function usableNamespace({ metadata }: Namespace): { namespace: string } | Refus
     : { refused: `its namespace ${metadata.name} is being deleted` };
 }
 
-function withoutCollisions(found: readonly ResolvedProject[], refusals: ProvisioningRefusal[]): ResolvedProject[] {
+function withoutCollisions(
+  found: readonly ResolvedProject[],
+  refusals: ProvisioningRefusal[],
+): ResolvedProject[] {
   const keyOf = ({ wish, namespace }: ResolvedProject) => `${wish.tenant ?? ''}/${namespace}`;
   const claims = Map.groupBy(found, keyOf);
   return found.filter((resolved) => {
@@ -148,7 +151,10 @@ export interface DesiredObjectRules {
   readonly tenants: boolean;
 }
 
-export function desiredObjects({ tenants, projects }: ResolvedState, rules: DesiredObjectRules): DesiredObject[] {
+export function desiredObjects(
+  { tenants, projects }: ResolvedState,
+  rules: DesiredObjectRules,
+): DesiredObject[] {
   const places: Place[] = rules.tenants ? tenants.map(({ wish }) => ({ tenant: wish.tenant })) : [{}];
   return [
     ...tenants.filter(({ owned }) => owned).map((tenant) => tenantWish(tenant, rules)),
@@ -159,7 +165,10 @@ export function desiredObjects({ tenants, projects }: ResolvedState, rules: Desi
   ];
 }
 
-function tenantWish({ wish: { tenant, domain } }: ResolvedTenant, { storageClusterID }: DesiredObjectRules): DesiredObject {
+function tenantWish(
+  { wish: { tenant, domain } }: ResolvedTenant,
+  { storageClusterID }: DesiredObjectRules,
+): DesiredObject {
   const marks = managedLabels({ domainID: domain.id }, { 'domain-name': domain.name });
   return {
     object: {

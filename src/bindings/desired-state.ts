@@ -10,9 +10,9 @@ import { isSafeID } from '../api/keystone-groups.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
 import { ownValue } from '../lib/own-value.ts';
 import {
-  type DesiredBinding,
   bindingOf,
   createGrants,
+  type DesiredBinding,
   type Grant,
   type GrantPlace,
   type Holders,
@@ -69,7 +69,11 @@ interface Home {
   readonly inNamespaces: readonly Grant[];
 }
 
-export function computeDesiredState(state: KeystoneState, rules: BindingsConfiguration, facts: TenancyFacts): DesiredState {
+export function computeDesiredState(
+  state: KeystoneState,
+  rules: BindingsConfiguration,
+  facts: TenancyFacts,
+): DesiredState {
   const grantsIn = createGrants(state.holders, rules, facts.userNameOf);
   const refusals: ProvisioningRefusal[] = [];
   const untouched = { projectIDs: new Set<string>(), domainIDs: new Set<string>() };

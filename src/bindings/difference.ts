@@ -6,7 +6,12 @@
 
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
 import type { Binding, KubernetesObject } from '../api/kubernetes-object.ts';
-import { resolveNamespaces, type DesiredObject, type DesiredObjectRules, desiredObjects } from './desired-objects.ts';
+import {
+  type DesiredObject,
+  type DesiredObjectRules,
+  desiredObjects,
+  resolveNamespaces,
+} from './desired-objects.ts';
 import type { DesiredState } from './desired-state.ts';
 import { isManaged, labelValue, ownerLabels, replaces, withDrift } from './managed-object.ts';
 import type { Change, Plan, ProvisioningRefusal } from './plan.ts';
@@ -112,7 +117,10 @@ function compare({ object, place, reason }: DesiredObject, existing: KubernetesO
   return { changes: drifted === undefined ? [] : [{ action: 'update', object: drifted, place, reason }] };
 }
 
-function untouchedBy({ untouched }: DesiredState, { createRoles }: DesiredObjectRules): (binding: Binding) => boolean {
+function untouchedBy(
+  { untouched }: DesiredState,
+  { createRoles }: DesiredObjectRules,
+): (binding: Binding) => boolean {
   const projects = new Set([...untouched.projectIDs].map(labelValue));
   const domains = new Set([...untouched.domainIDs].map(labelValue));
   return ({ metadata, roleRef }) => {

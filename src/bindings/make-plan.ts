@@ -72,7 +72,10 @@ export async function makeProjectPlan(claim: ProvisioningScope, sources: Project
   return computePlan(desired, part, { ...rules, tenants });
 }
 
-async function readHolders(claim: ProvisioningScope, { directory, rules }: ProjectPlanSources): Promise<Holders> {
+async function readHolders(
+  claim: ProvisioningScope,
+  { directory, rules }: ProjectPlanSources,
+): Promise<Holders> {
   if (rules.subjects === 'groups') return readGroups(directory);
   const { project, domain } = claim;
   const [onProject, onDomain, disabledUserIDs] = await Promise.all([

@@ -9,7 +9,14 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { ProvisioningScope } from './make-plan.ts';
-import { createRunLog, numbersOf, type Provisioning, type RunLog, type RunOutcome, runProvisioning } from './run.ts';
+import {
+  createRunLog,
+  numbersOf,
+  type Provisioning,
+  type RunLog,
+  type RunOutcome,
+  runProvisioning,
+} from './run.ts';
 
 /** How long requests wait for a project, from when it was begun, in milliseconds. */
 const PATIENCE = 3_000;
@@ -172,7 +179,11 @@ function claimOf({ scope, tenantOrigin }: Identity): ProvisioningScope | undefin
 }
 
 /** As users, people are bound by what they hold: who holds something new is looked at anew. */
-function keyOf({ domain, project }: ProvisioningScope, { uid, scope }: Identity, subjects: 'groups' | 'users'): string {
+function keyOf(
+  { domain, project }: ProvisioningScope,
+  { uid, scope }: Identity,
+  subjects: 'groups' | 'users',
+): string {
   const place = project === undefined ? `domain ${domain.id}` : `project ${project.id}`;
   return subjects === 'groups' ? place : JSON.stringify([place, uid, ...(scope?.roles ?? []).toSorted()]);
 }

@@ -35,7 +35,12 @@ export interface ProjectSynchronizer {
   close(): Promise<void>;
 }
 
-export function createProjectSynchronizer({ objects, rules, placeOf, logger }: ProjectSynchronizerOptions): ProjectSynchronizer {
+export function createProjectSynchronizer({
+  objects,
+  rules,
+  placeOf,
+  logger,
+}: ProjectSynchronizerOptions): ProjectSynchronizer {
   const waiting = new Map<string, ProjectMember>();
   /** By project. */
   const running = new Map<string, Promise<void>>();

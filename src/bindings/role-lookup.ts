@@ -13,7 +13,13 @@ import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { AssignmentScope, AssignmentSource, DisabledScopes, RoleAssignment } from './ports.ts';
-import { type RoleScope, type ScopedRoles, type NamespaceOf, rolesInScope, scopeKey } from './roles-in-scope.ts';
+import {
+  type NamespaceOf,
+  type RoleScope,
+  rolesInScope,
+  type ScopedRoles,
+  scopeKey,
+} from './roles-in-scope.ts';
 
 /** The port to what is remembered for a while, refreshed ahead of its end. Implemented in `cache/`. */
 export interface AssignmentCache<V> {

@@ -127,7 +127,10 @@ export async function getBindingTarget(
 }
 
 /** @returns why nobody may be bound there; undefined where it may be */
-export function bindingTargetProblem(target: BindingTarget | undefined, binding: KubernetesObject): string | undefined {
+export function bindingTargetProblem(
+  target: BindingTarget | undefined,
+  binding: KubernetesObject,
+): string | undefined {
   if (target === undefined) return 'there is nothing that Stonegate made to bind it in';
   const { metadata, kind } = target;
   if (metadata.deletionTimestamp !== undefined) return `${nameOf(target)} is being deleted`;

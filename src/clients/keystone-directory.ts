@@ -19,16 +19,16 @@ import type { JSONObject } from '../lib/json-object.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
 import { keystoneUnavailable } from './keystone-http.ts';
 import {
-  requireBoolean,
   type Implications,
-  requireArray,
-  readReference,
   readAssignment,
   readImplication,
+  readReference,
   readSystemAssignment,
+  requireArray,
+  requireBoolean,
   requireObject,
-  type SystemAssignment,
   requireString,
+  type SystemAssignment,
   withImpliedRoles,
 } from './keystone-response.ts';
 import type { KeystoneService } from './keystone-service.ts';
@@ -136,7 +136,9 @@ export function createKeystoneDirectory({
     if (user === undefined) return undefined;
     const domainID = believed(() => requireString(user.domain_id, 'user.domain_id'));
     const domain = await one(`/domains/${encodeURIComponent(domainID)}`, 'domain');
-    return domain && believed(() => ({ ...readReference(user, 'user'), domain: readReference(domain, 'domain') }));
+    return (
+      domain && believed(() => ({ ...readReference(user, 'user'), domain: readReference(domain, 'domain') }))
+    );
   }
 
   return {
@@ -215,13 +217,20 @@ function samePlace(path: string, link: string): string {
 }
 
 function readDomain(value: unknown) {
-  return { ...readReference(value, 'domains[]'), enabled: requireBoolean(requireObject(value, 'domains[]').enabled, 'enabled') };
+  return {
+    ...readReference(value, 'domains[]'),
+    enabled: requireBoolean(requireObject(value, 'domains[]').enabled, 'enabled'),
+  };
 }
 
 function readProject(value: unknown) {
   const fields = requireObject(value, 'projects[]');
   const domainID = requireString(fields.domain_id, 'domain_id');
-  return { ...readReference(fields, 'projects[]'), domainID, enabled: requireBoolean(fields.enabled, 'enabled') };
+  return {
+    ...readReference(fields, 'projects[]'),
+    domainID,
+    enabled: requireBoolean(fields.enabled, 'enabled'),
+  };
 }
 
 /** Where the filter was not heard, the answer lists other places too. */

@@ -8,9 +8,9 @@ import { unauthorized } from '../errors/status-error.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import {
   createKeystoneHTTP,
-  type KeystoneResponse,
   type KeystoneHTTP,
   type KeystoneHTTPOptions,
+  type KeystoneResponse,
   keystoneUnavailable,
 } from './keystone-http.ts';
 import { readInstant } from './keystone-response.ts';
@@ -18,14 +18,18 @@ import { readInstant } from './keystone-response.ts';
 /** A domain, by its id or by its name. */
 export type DomainName = { readonly id: string } | { readonly name: string };
 /** What lives in a domain: a user, a project. An id says by itself in which. */
-export type ReferenceInDomain = { readonly id: string } | { readonly name: string; readonly domain: DomainName };
+export type ReferenceInDomain =
+  | { readonly id: string }
+  | { readonly name: string; readonly domain: DomainName };
 
 export type KeystoneAuthMethod =
   | { readonly method: 'password'; readonly user: ReferenceInDomain; readonly password: string }
   | { readonly method: 'token'; readonly token: string }
   | {
       readonly method: 'application_credential';
-      readonly credential: { readonly id: string } | { readonly name: string; readonly user: ReferenceInDomain };
+      readonly credential:
+        | { readonly id: string }
+        | { readonly name: string; readonly user: ReferenceInDomain };
       readonly secret: string;
     };
 

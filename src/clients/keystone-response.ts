@@ -41,7 +41,10 @@ export function readReference(value: unknown, what: string): DomainReference {
 
 /** What belongs to a domain that is named beside it. */
 function readReferenceInDomain(value: unknown, what: string): DomainReference & { domain: DomainReference } {
-  return { ...readReference(value, what), domain: readReference(requireObject(value, what).domain, `${what}.domain`) };
+  return {
+    ...readReference(value, what),
+    domain: readReference(requireObject(value, what).domain, `${what}.domain`),
+  };
 }
 
 /*
@@ -77,7 +80,9 @@ export function readToken(body: JSONObject): ReadToken {
   if (refused !== undefined) return { refused };
   const scope = readTokenScope(fields);
   const roles =
-    fields.roles === undefined ? [] : requireArray(fields.roles, 'roles').map((role) => readReference(role, 'roles[]'));
+    fields.roles === undefined
+      ? []
+      : requireArray(fields.roles, 'roles').map((role) => readReference(role, 'roles[]'));
   if (scope.kind === 'unscoped' && roles.length > 0) throw new Error('roles without a scope');
   if (scope.kind !== 'unscoped' && roles.length === 0) return { refused: 'scoped, but without any role' };
   const delegation = readDelegation(fields);
@@ -122,14 +127,17 @@ function refusedKind(fields: JSONObject, methods: readonly string[]): string | u
   if (fields.is_domain === true) return 'scoped to a project that acts as a domain';
   const credential = fields.application_credential;
   if (!isJSONObject(credential) || credential.access_rules === undefined) return undefined;
-  return requireArray(credential.access_rules, 'access_rules').length > 0 ? 'limited by access rules' : undefined;
+  return requireArray(credential.access_rules, 'access_rules').length > 0
+    ? 'limited by access rules'
+    : undefined;
 }
 
 function readTokenScope(fields: JSONObject): Scope {
   const scopes: Scope[] = [];
   if (fields.project !== undefined)
     scopes.push({ kind: 'project', project: readReferenceInDomain(fields.project, 'project') });
-  if (fields.domain !== undefined) scopes.push({ kind: 'domain', domain: readReference(fields.domain, 'domain') });
+  if (fields.domain !== undefined)
+    scopes.push({ kind: 'domain', domain: readReference(fields.domain, 'domain') });
   if (fields.system !== undefined) {
     if (requireObject(fields.system, 'system').all !== true) throw new Error('system is not all of it');
     scopes.push({ kind: 'system' });
@@ -166,7 +174,9 @@ function readFederatedGroups(user: JSONObject): string[] {
   const federation = user['OS-FEDERATION'];
   if (federation === undefined) return [];
   const { groups = [] } = requireObject(federation, 'user.OS-FEDERATION');
-  return requireArray(groups, 'OS-FEDERATION.groups').map((group) => requireString(requireObject(group, 'group').id, 'group.id'));
+  return requireArray(groups, 'OS-FEDERATION.groups').map((group) =>
+    requireString(requireObject(group, 'group').id, 'group.id'),
+  );
 }
 
 /*
@@ -205,7 +215,8 @@ function readAssignmentScope(scope: JSONObject): AssignmentScope {
   if (scope.project !== undefined)
     return { kind: 'project', project: readReferenceInDomain(scope.project, 'project') };
   if (scope.domain !== undefined) return { kind: 'domain', domain: readReference(scope.domain, 'domain') };
-  if (requireObject(scope.system, 'scope.system').all !== true) throw new Error('the scope is none that is known');
+  if (requireObject(scope.system, 'scope.system').all !== true)
+    throw new Error('the scope is none that is known');
   return { kind: 'system' };
 }
 
@@ -231,7 +242,10 @@ export function readImplication(value: unknown): [string, readonly RoleReference
 }
 
 /** Those roles, and what they imply, and what that implies; each once. */
-export function withImpliedRoles(roles: readonly RoleReference[], implications: Implications): RoleReference[] {
+export function withImpliedRoles(
+  roles: readonly RoleReference[],
+  implications: Implications,
+): RoleReference[] {
   const found = new Map(roles.map((role) => [role.id, role]));
   // A map is walked in the order of insertion, what is added on the way included.
   for (const id of found.keys()) {

@@ -12,7 +12,7 @@ import type { JSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { keystoneUnavailable } from './keystone-http.ts';
-import { requireArray, readInstant, requireObject } from './keystone-response.ts';
+import { readInstant, requireArray, requireObject } from './keystone-response.ts';
 import type { KeystoneService } from './keystone-service.ts';
 
 /** All in milliseconds. */
@@ -122,7 +122,9 @@ export function createRevocations(options: RevocationsOptions): Revocations {
 /** @throws StatusError KeystoneUnavailable for what is no list of events */
 function readEvents(body: JSONObject, now: number): RevocationEvent[] {
   try {
-    return requireArray(body.events, 'events').map((event) => readEvent(requireObject(event, 'events[]'), now));
+    return requireArray(body.events, 'events').map((event) =>
+      readEvent(requireObject(event, 'events[]'), now),
+    );
   } catch (error) {
     throw keystoneUnavailable(error);
   }

@@ -12,8 +12,13 @@ import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
-import { type KeystoneResponse, type KeystoneHTTP, keystoneUnavailable } from './keystone-http.ts';
-import { type IssuedToken, type KeystoneLoginScope, type KeystoneAuthMethod, logIn } from './keystone-login.ts';
+import { type KeystoneHTTP, type KeystoneResponse, keystoneUnavailable } from './keystone-http.ts';
+import {
+  type IssuedToken,
+  type KeystoneAuthMethod,
+  type KeystoneLoginScope,
+  logIn,
+} from './keystone-login.ts';
 
 /** A catalog is large, and says nothing about who somebody is. */
 export const VALIDATION = '/auth/tokens?nocatalog';

@@ -3,7 +3,12 @@
  * token: kubectl does not wait for the packages that speak HTTP.
  */
 import { createKeystoneHTTP } from '../../clients/keystone-http.ts';
-import { type KeystoneAuthMethod, logIn, lookUpToken, type RefusedLogin } from '../../clients/keystone-login.ts';
+import {
+  type KeystoneAuthMethod,
+  logIn,
+  lookUpToken,
+  type RefusedLogin,
+} from '../../clients/keystone-login.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
 import { INSTEAD } from './auth-types.ts';

@@ -25,7 +25,9 @@ export type PlannedProof =
   | { readonly method: 'token'; readonly secret: string }
   | {
       readonly method: 'application_credential';
-      readonly credential: { readonly id: string } | { readonly name: string; readonly user: ReferenceInDomain };
+      readonly credential:
+        | { readonly id: string }
+        | { readonly name: string; readonly user: ReferenceInDomain };
       readonly secret: string | undefined;
     };
 

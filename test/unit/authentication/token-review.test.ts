@@ -4,10 +4,10 @@ import type { UserInfo } from '../../../src/api/authentication-v1.ts';
 import type { Credential } from '../../../src/authentication/credential.ts';
 import {
   createTokenReviewAuthenticator,
-  tenantOfReviewed,
   type ReviewedTenantRules,
   reviewedUser,
   reviewedUserCodec,
+  tenantOfReviewed,
 } from '../../../src/authentication/token-review.ts';
 import { createProcessCache } from '../../../src/cache/process-cache.ts';
 import { createCredentialCache } from '../../../src/cache/tiered.ts';
@@ -194,7 +194,9 @@ t.test('a token that is no JWT has neither', async (t) => {
 
 t.test('a claim that is no text is no tenant, and does not count as absent', async (t) => {
   for (const claim of ['1', 'null', '["acme"]', '{"a":"acme"}'])
-    t.match(reviewedUser(jwt(`{"kubernetes.io/serviceaccount/tenant":${claim}}`), ROBOT), { tenantClaim: '' });
+    t.match(reviewedUser(jwt(`{"kubernetes.io/serviceaccount/tenant":${claim}}`), ROBOT), {
+      tenantClaim: '',
+    });
 });
 
 t.test('a token that two readers could read differently is nobody’s', async (t) => {

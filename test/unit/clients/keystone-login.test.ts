@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { KeystoneResponse, KeystoneRequest } from '../../../src/clients/keystone-http.ts';
+import type { KeystoneRequest, KeystoneResponse } from '../../../src/clients/keystone-http.ts';
 import { createKeystoneGroupNames, listProjects } from '../../../src/clients/keystone-login.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
