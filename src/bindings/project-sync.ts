@@ -149,7 +149,7 @@ export function createProjectSynchronizer({
   }
 
   return {
-    resolved,
+    settled,
     request(member) {
       const key = JSON.stringify([member.project.id, member.userID]);
       if (signal.aborted) return;

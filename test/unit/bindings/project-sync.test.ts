@@ -58,7 +58,7 @@ function start(rules: Partial<KeystoneSync> = {}) {
     /** Until nothing is left to do. */
     async resolved(member: ProjectMember) {
       sync.request(member);
-      await sync.resolved();
+      await sync.settled();
     },
     bindings: () =>
       [...cluster.objects.values()]
