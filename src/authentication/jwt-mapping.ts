@@ -1,6 +1,6 @@
 /**
- * Verified claims → identity, as the issuer's configuration says: kube-apiserver's claim mappings, and ours for the
- * tenant. Pure. Claim names are literal members of the payload, so a dot in one is a dot.
+ * Maps verified claims to an identity: kube-apiserver's claim mappings, and Stonegate's own mapping to a
+ * tenant. Pure. Claim names are literal members of the payload, so a dot in a name is a dot.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
@@ -36,9 +36,9 @@ type Read<T> = (verified: VerifiedJWT) => T;
 const AUTHENTICATED = 'system:authenticated';
 
 /**
- * @throws StatusError CredentialInvalid if a required claim is missing or has another value, or a validation rule is
- *   not true; IdentityUnusable, IdentityReserved, GroupsOverflow or TenantUnknown if the token is genuine but makes
- *   no user Stonegate could vouch for
+ * @throws StatusError CredentialInvalid if a required claim is missing or has another value, or a validation
+ *   rule is not true; IdentityUnusable, IdentityReserved, GroupsOverflow or TenantUnknown if the token is
+ *   valid but gives no usable identity
  */
 export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfiguration): Identity {
   const { claims, expiresAt } = verified;
@@ -55,7 +55,7 @@ export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfig
   };
 }
 
-/** Of a token whose issuer is proven, whether its claims make a user or not. */
+/** Audit annotations of a verified token, whether or not its claims give an identity. */
 export function annotationsOf({ claims }: VerifiedJWT, { issuer }: JWTConfiguration): Record<string, string> {
   const jti = stringMember(claims, 'jti');
   return {
@@ -64,7 +64,9 @@ export function annotationsOf({ claims }: VerifiedJWT, { issuer }: JWTConfigurat
   };
 }
 
-/** What kube-apiserver refuses is a 401 if the issuer is of its file, else a 403 that says why. */
+/**
+ * Unusable claims are a 401 for an issuer of kube-apiserver's own file format, else a 403 with the reason.
+ */
 function userOf(verified: VerifiedJWT, configuration: JWTConfiguration): UserInfo {
   try {
     return userReader(configuration)(verified);
@@ -74,7 +76,7 @@ function userOf(verified: VerifiedJWT, configuration: JWTConfiguration): UserInf
   }
 }
 
-/** Made once for a configuration, since compiling is dear. */
+/** Memoized for each configuration, since compiling expressions is expensive. */
 const userReader = memoizeByReference((configuration: JWTConfiguration): Read<UserInfo> => {
   const { exactNumbers, wholeCharacters } = configuration.strict;
   const claimRules = configuration.claimValidationRules.map((rule) =>
@@ -104,7 +106,7 @@ const userReader = memoizeByReference((configuration: JWTConfiguration): Read<Us
   };
 });
 
-/** As kube-apiserver has it, for its rules too: a `jti` that is no text is none. */
+/** As in kube-apiserver, validation rules see it too. A `jti` that is not a string is ignored. */
 function credentialID({ claims }: VerifiedJWT): Extra {
   const jti = stringMember(claims, 'jti');
   return jti === undefined || jti === ''
@@ -134,7 +136,7 @@ function usernameReader({ claimMappings, strict, usernamePrefix = '' }: JWTConfi
     const { claim, prefix } = mapping;
     return ({ claims }) => {
       const value = usernameClaim(claims, claim, strict);
-      // A blank behind a prefix is at no end of the name, but would be one of the value.
+      // A leading blank in the value would be hidden behind the prefix.
       if (value !== '') requirePrintable(value, claim);
       return requireUnreserved(requirePrintable(prefix + value, claim), claim);
     };
@@ -189,7 +191,7 @@ function groupsReader(configuration: JWTConfiguration): Read<readonly string[]> 
   };
 }
 
-/** A name made by an expression has no prefix of ours before it: it brings the one that is declared. */
+/** An expression must produce the declared prefix itself: none is added. */
 function requirePrefix(name: string, prefix: string, { namedUsers }: JWTStrictness): string {
   if (name.startsWith(prefix) && !(namedUsers && name === prefix)) return name;
   throw refusedName(
@@ -225,17 +227,14 @@ function valuesReader(
   return ({ claims }) => read(claims).map((value) => requirePrintableText(value, what));
 }
 
-/*
- * Which tenant a JWT's holder belongs to. An issuer's word alone never makes a tenant: it is fixed in the
- * configuration, or a claim chooses among those the configuration lists. The tenants that stand for the cluster
- * itself come only from a map, where the operator has written down both sides.
- 
- */
-
 const CLUSTER = new Set(['system', 'all']);
 
 /**
- * @throws StatusError TenantUnknown where the token chooses none, or one that is not listed
+ * The tenant of a JWT's user: fixed in the configuration, or chosen by a claim among those that the
+ * configuration lists. `system` and `all` are only given by `tenant.map`, in which the operator writes both
+ * sides.
+ *
+ * @throws StatusError TenantUnknown if the token chooses no tenant, or one that is not listed
  */
 export function tenantOfClaims(claims: JSONObject, tenant: JWTTenant): string {
   if ('value' in tenant) return requireOrdinary(tenant.value);
@@ -257,7 +256,7 @@ export function tenantOfClaims(claims: JSONObject, tenant: JWTTenant): string {
   );
 }
 
-/** An address that is not verified must not choose a tenant. */
+/** An unverified e-mail address must not choose a tenant. */
 function choice(claims: JSONObject, claim: string): string | undefined {
   try {
     requireVerified(claims, claim);

@@ -1,7 +1,7 @@
 /**
- * Reads a JWT without verifying it: which issuer and which key it names. Members are read as Go reads
- * JSON, since kube-apiserver does: the last of several members of one name counts, and those that the specification
- * names are found in any case. RFC 7519 §3 and §4; RFC 7515 §4; RFC 8725 §2.
+ * Parses a JWT without verifying it. Like kube-apiserver (Go's encoding/json), it takes the last of several
+ * members with one name, and finds registered claims in any letter case. RFC 7519 §3 and §4; RFC 7515 §4;
+ * RFC 8725 §2.
  */
 
 import { hasUniqueNames, membersOf } from '../lib/json-members.ts';
@@ -10,16 +10,16 @@ import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 export interface JWTParts {
   readonly header: JSONObject;
   readonly payload: JSONObject;
-  /** What is signed. */
+  /** The signing input. */
   readonly signed: Buffer;
   readonly signature: Buffer;
-  /** False if an object in it has a member twice. */
+  /** False if an object in the token has a member twice. */
   readonly unambiguous: boolean;
-  /** The same of the header alone, which go-jose refuses then. */
+  /** The same for the header alone; go-jose refuses a duplicate there. */
   readonly unambiguousHeader: boolean;
   /** The issuer that the token names; empty if it names none. */
   readonly issuer: string;
-  /** What the specification defines; undefined if one of them is not of its type. */
+  /** The registered claims; undefined if one of them has the wrong type. */
   readonly registered: RegisteredClaims | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface RegisteredClaims {
 
 const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 
-/** Entra ID's largest tokens are some 16 kB. */
+/** Entra ID's largest tokens are about 16 kB. */
 const MAX_LENGTH = 64 * 1024;
 
 /** @returns undefined if the text is not in the form of a signed JWT: a compact JWS of two JSON objects */
@@ -42,7 +42,7 @@ export function readJWT(token: string): JWTParts | undefined {
   if (token.length > MAX_LENGTH) return undefined;
   const [, first, second, third] = COMPACT.exec(token) ?? [];
   if (first === undefined || second === undefined || third === undefined) return undefined;
-  // A character alone at the end is no byte.
+  // One base64url character at the end encodes no byte.
   if ([first, second, third].some((part) => part.length % 4 === 1)) return undefined;
   const header = readObject(first);
   const payload = readObject(second);
@@ -60,7 +60,7 @@ export function readJWT(token: string): JWTParts | undefined {
   };
 }
 
-/** RFC 7797 §3: a header may say that the payload is signed as it is. */
+/** RFC 7797 §3: a header may say that the payload is signed unencoded. */
 function signedPayload(header: JSONObject, encoded: string, text: string): string {
   return Object.hasOwn(header, 'b64') && header.b64 === false ? text : encoded;
 }
@@ -120,14 +120,14 @@ function readRegistered(text: string): RegisteredClaims {
   };
 }
 
-/** The values of members of a name in any case, as Go's field names are found. */
+/** The values of all members with this name in any letter case, as Go matches field names. */
 function membersNamed(text: string): (name: string) => readonly unknown[] {
   const folded = membersOf(text).map(({ name, value }) => ({ name: foldedName(name), value }));
   return (name) =>
     folded.filter((member) => member.name === name).map(({ value }): unknown => JSON.parse(value));
 }
 
-/** `ſ` and the Kelvin sign are letters in another case. */
+/** Go folds `ſ` and the Kelvin sign too. */
 function foldedName(name: string): string {
   return name.replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase();
 }
@@ -142,7 +142,7 @@ function texts(value: unknown): readonly string[] {
   return value.map((each: unknown) => textOrNull(each) ?? '');
 }
 
-/** What Go's largest time is, almost; beyond it lies the past. */
+/** About the largest time in Go; larger values wrap into the past. */
 const LAST_SECOND = 9.223371974719e18;
 
 /** A number, or a string that holds one. */

@@ -1,8 +1,8 @@
 /**
- * Whether a JWT is genuine, meant for us and alive, as kube-apiserver decides it, and what Stonegate's own form of an
- * issuer may refuse beyond that. Asymmetric signatures only: with a shared secret every party that can verify could
- * also sign.
- * RFC 7519 §4.1 and §7.2; RFC 8725 §3; OpenID Connect Core 1.0 §3.1.3.7.
+ * Verifies a JWT as kube-apiserver does (signature, audience, lifetime), and what Stonegate's own issuer
+ * configuration checks in addition. Only asymmetric signatures are accepted: with a shared secret, every
+ * verifier could also sign.
+ * RFC 7515 §5.2; RFC 7518 §3; RFC 7519 §4.1 and §7.2; RFC 8725 §3; OpenID Connect Core 1.0 §3.1.3.7.
  */
 
 import { constants, createPublicKey, type KeyObject, verify, X509Certificate } from 'node:crypto';
@@ -15,20 +15,20 @@ import { type JWTParts, type RegisteredClaims, stringMember } from './jwt-parser
 import type { KeySet } from './ports.ts';
 
 const ALGORITHMS = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
-/** An ID token or an access token; a logout token, a DPoP proof and others are signed by the same keys. */
+/** ID tokens and access tokens. Logout tokens, DPoP proofs and others are signed with the same keys. */
 const TYPES = new Set([undefined, 'jwt', 'at+jwt']);
-/** Google has left out the scheme of its own name. */
+/** Google issues tokens with and without the scheme in `iss`. */
 const GOOGLE = 'https://accounts.google.com';
 
 export interface VerifiedJWT {
   readonly claims: JSONObject;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** Claims that are not in the token, by where it says to find them. */
+  /** Distributed claims: name of the claim → the claim source that the token names. */
   readonly elsewhere: Readonly<Record<string, JSONObject>>;
 }
 
-/** Verifies with the issuer's keys. @throws StatusError CredentialInvalid, bare: the reason is only in its cause */
+/** Verifies with the issuer's keys. @throws StatusError CredentialInvalid; the reason is only in its cause */
 export type VerifyJWT = (parts: JWTParts, keys: KeySet) => VerifiedJWT;
 
 /** The URL of the issuer that the token names. */
@@ -36,7 +36,7 @@ export function issuerOf({ issuer }: JWTParts): string {
   return issuer === 'accounts.google.com' ? GOOGLE : issuer;
 }
 
-/** @throws Error if the configuration allows no algorithm that may be used */
+/** @throws Error if the configuration permits no asymmetric algorithm */
 export function createJWTVerifier(configuration: JWTConfiguration, clock: Clock): VerifyJWT {
   const { issuer, strict, clockTolerance } = configuration;
   const algorithms = configuration.algorithms.filter((name) => ALGORITHMS.test(name));
@@ -65,7 +65,7 @@ export function createJWTVerifier(configuration: JWTConfiguration, clock: Clock)
   };
 }
 
-/** `exp` is exact; the tolerance concerns `nbf` alone. */
+/** The clock tolerance applies to `nbf`, not to `exp`. */
 function expiryOf({ expiry, notBefore }: RegisteredClaims, now: number, tolerance: number): number {
   const expiresAt = Math.min((expiry ?? Number.NEGATIVE_INFINITY) * 1_000, Number.MAX_SAFE_INTEGER);
   if (expiresAt <= now) throw unauthorized('the token has expired');
@@ -79,11 +79,14 @@ function refuseOtherTypes({ header, payload }: JWTParts): void {
   const type = typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ;
   if (type !== undefined && (typeof type !== 'string' || !TYPES.has(type)))
     throw unauthorized('the token is of another type');
-  // OpenID Connect Back-Channel Logout 1.0 §2.4: a logout token need not say so in its type.
+  // OpenID Connect Back-Channel Logout 1.0 §2.4: a logout token may have no `typ`.
   if (Object.hasOwn(payload, 'events')) throw unauthorized('the token tells of an event, not of a user');
 }
 
-/** With several audiences, the party the token was made for must be one of ours, if the token names it. */
+/**
+ * OpenID Connect Core 1.0 §3.1.3.7: with several audiences, `azp` must be one of the configured audiences,
+ * if it is there.
+ */
 function refuseForeignParty(payload: JSONObject, audiences: readonly string[]): void {
   if (!Array.isArray(payload.aud) || payload.aud.length < 2 || !Object.hasOwn(payload, 'azp')) return;
   const party = stringMember(payload, 'azp');
@@ -105,19 +108,12 @@ function claimsElsewhere({
   );
 }
 
-/*
- * Whether a JWS is signed by one of an issuer's keys, as kube-apiserver's library decides it: the token's `kid` chooses
- * among the keys if there is one, else any may have signed, and a key's kind says which algorithms it may be used with.
- * RFC 7515 §5.2; RFC 7518 §3.
- 
- */
-
 type JSONWebKey = KeySet['keys'][number];
 
-/** Go verifies with no shorter one. */
+/** Go refuses shorter RSA keys. */
 const MIN_MODULUS = 1_024;
 const CURVES: Readonly<Record<string, number>> = { prime256v1: 32, secp384r1: 48, secp521r1: 66 };
-/** Of each half of a signature. */
+/** Bytes of each half (r, s) of a signature. */
 const ECDSA_HALVES: Readonly<Record<string, number>> = { ES256: 32, ES384: 48, ES512: 66 };
 
 function isSignedBy({ keys }: KeySet, parts: JWTParts): boolean {
@@ -126,7 +122,7 @@ function isSignedBy({ keys }: KeySet, parts: JWTParts): boolean {
   return keys.some((key) => (kid === '' || key.kid === kid) && isSignedWith(key, algorithm, parts));
 }
 
-/** What of the header would be no error, but for Go's types. */
+/** Checks header fields that go-jose parses into typed fields: another type is an error there. */
 function hasUsableHeader(header: JSONObject): boolean {
   for (const name of ['alg', 'kid', 'nonce'])
     if (Object.hasOwn(header, name) && header[name] !== null && typeof header[name] !== 'string')
@@ -134,14 +130,14 @@ function hasUsableHeader(header: JSONObject): boolean {
   return hasKnownCritical(header) && hasPublicKey(header) && hasCertificates(header);
 }
 
-/** Only `b64` may be critical. */
+/** RFC 7515 §4.1.11: `b64` is the only supported critical extension. */
 function hasKnownCritical(header: JSONObject): boolean {
   const critical = Object.hasOwn(header, 'crit') ? header.crit : null;
   if (critical === null) return true;
   return Array.isArray(critical) && critical.every((name) => name === 'b64');
 }
 
-/** A key in the header is not trusted, but must be well-formed. */
+/** A `jwk` in the header is never trusted, but must be well-formed. */
 function hasPublicKey(header: JSONObject): boolean {
   const key = Object.hasOwn(header, 'jwk') ? header.jwk : null;
   if (key === null) return true;
@@ -170,7 +166,7 @@ function publicKeyOf(key: JSONObject): KeyObject | undefined {
   try {
     return createPublicKey({ key: { ...key }, format: 'jwk' });
   } catch {
-    // An invalid key has signed nothing.
+    // No signature verifies with an invalid key.
     return undefined;
   }
 }
@@ -204,7 +200,7 @@ function isSignedByRSA(
   return /^PS(?:256|384|512)$/.test(algorithm) && verify(hash, signed, pss, signature);
 }
 
-/** The halves are as long as the algorithm has them, whatever the curve of the key. */
+/** The length of the halves follows from the algorithm, not from the key's curve. */
 function isSignedByEC(
   key: KeyObject,
   algorithm: string,
@@ -221,7 +217,7 @@ function isSignedByEC(
   return verify(hash, signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.concat(known));
 }
 
-/** A number of other size; undefined if it is too large. */
+/** Pads or trims a big-endian number to `size` bytes; undefined if it does not fit. */
 function resized(number: Buffer, size: number): Buffer | undefined {
   if (number.length <= size) return Buffer.concat([Buffer.alloc(size - number.length), number]);
   const excess = number.length - size;

@@ -1,6 +1,8 @@
 /**
- * A validated Keystone token as text and back, for the shared cache. What comes back was sealed by a replica, but
- * perhaps by one of another version: whatever does not have today's shape counts as not found.
+ * A validated Keystone token as a cache entry: its serialized form, the tags by which it is dropped, and the
+ * tags that a revocation event drops. Another version of Stonegate may have written an entry, so a value of
+ * any other shape counts as not found.
+ * https://docs.openstack.org/api-ref/identity/v3-ext/#list-revocation-events
  */
 import type {
   Delegation,
@@ -25,7 +27,7 @@ import { isJSONObject } from '../lib/json-object.ts';
 export const keystoneTokenCodec = {
   encode: (token: KeystoneToken): string => JSON.stringify(token),
 
-  /** @returns undefined for what is no such token */
+  /** @returns undefined if the value does not have the shape of a token */
   decode(text: string): KeystoneToken | undefined {
     const token: unknown = JSON.parse(text);
     return isToken(token) ? token : undefined;
@@ -81,16 +83,7 @@ function isListOf<T>(value: unknown, isMember: (member: unknown) => member is T)
   return Array.isArray(value) && value.every(isMember);
 }
 
-/*
- * Which cached entries a revocation event of Keystone's is about. Pure. Dropping an entry only means that Keystone is
- * asked again: so who must go is never told from who may stay, and an event that fits nobody drops everything.
- *
- * An event names the tokens to which all of its ids apply. Every such token has the narrowest of them, so that one is
- * enough. https://docs.openstack.org/api-ref/identity/v3-ext/#list-revocation-events
- 
- */
-
-/** What a token's entry is dropped by. */
+/** The tags of a token's entry. */
 export function tagsOfToken({ user, scope, auditIDs, delegation }: KeystoneToken): string[] {
   const [own = ''] = auditIDs;
   const tags = [
@@ -102,12 +95,16 @@ export function tagsOfToken({ user, scope, auditIDs, delegation }: KeystoneToken
   ];
   if (scope.kind === 'project') tags.push(projectTag(scope.project.id), domainTag(scope.project.domain.id));
   if (scope.kind === 'domain') tags.push(domainTag(scope.domain.id));
-  // Under an impersonating trust the user is the trustor, but it is the trustee's password that may have leaked.
+  // Under an impersonating trust the user is the trustor, but the trustee's password may have leaked.
   if (delegation?.kind === 'trust') tags.push(trustTag(delegation.id), userTag(delegation.trusteeUserID));
   return [...new Set(tags)];
 }
 
-/** What an event drops. */
+/**
+ * The tags that an event drops. An event applies to tokens that match all of its ids, so one id, the
+ * narrowest, is enough. Dropping an entry only means that Keystone validates the token again: an event with
+ * no known id drops everything.
+ */
 export function tagsOfEvent(event: RevocationEvent): string[] {
   const { auditID, auditChainID, trustID, userID, projectID, domainID } = event;
   if (auditID !== undefined) return [auditTag(auditID)];

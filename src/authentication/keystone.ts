@@ -1,7 +1,7 @@
 /**
- * Authenticates by Keystone tokens, given as bearer token or as `X-Auth-Token`. What is cached is the token as
- * Keystone described it; who that makes somebody is derived from it here, once for each answer of Keystone's. Only a
- * token that no cache knows passes the gate: people who are already known are never slowed by a flood of strangers.
+ * The authenticator for Keystone tokens, sent as a bearer token or as `X-Auth-Token`. The cache holds the
+ * token as Keystone described it; the identity is derived from it with the current configuration. Only
+ * tokens that no cache knows pass the gate, so that a flood of unknown tokens does not slow known users.
  */
 
 import { decodeJwt, decodeProtectedHeader } from 'jose';
@@ -22,24 +22,25 @@ export interface KeystoneAuthenticatorOptions {
   readonly gate: UnknownCredentialGate;
   readonly tokenProvider: KeystoneConfiguration['tokenProvider'];
   readonly clock: Clock;
-  /** By what an operator may drop a token's entry. */
+  /** Tags by which an operator or a revocation event drops a token's entry. */
   readonly tagsOf: (token: KeystoneToken) => readonly string[];
 }
 
 /**
- * The authenticator throws StatusError CredentialInvalid for a token Keystone does not vouch for, KeystoneUnavailable
- * where it cannot be asked, CredentialRateExceeded from the gate, IdentityUnusable for names that fit nowhere.
+ * The authenticator throws StatusError CredentialInvalid for a token that Keystone refuses,
+ * KeystoneUnavailable if Keystone cannot be reached, CredentialRateExceeded from the gate, IdentityUnusable
+ * for unusable names.
  */
 export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOptions): Authenticator {
   const { identity, cache, gate, tokenProvider, clock, tagsOf } = options;
   const identityOfToken = memoizeByReference(identityOf);
-  /** Once for a credential that comes with every request of a connection. */
+  /** Memoized: a connection sends the same credential object with every request. */
   const judge = memoizeByReference((credential: TokenCredential) => {
     const kind = classifyCredential(credential, tokenProvider);
     return kind === 'keystone' && !TOKEN_SPELLING.test(credential.token) ? 'misspelt' : kind;
   });
 
-  // Without the client's signal: others may wait for the same answer.
+  // Not cancelled with the client's request: other requests may wait for the same response.
   async function validate(credential: string): Promise<Validated<KeystoneToken>> {
     const token = await identity.validate(credential);
     return token && { value: token, expiresAt: token.expiresAt, tags: tagsOf(token) };
@@ -82,20 +83,16 @@ export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOption
   };
 }
 
-/*
- * Which credentials are Keystone's. A Fernet token shows by its first characters. A token of the JWS provider looks
- * like anybody's JWT; it is Keystone's only where the configuration says that Keystone issues such tokens, and where
- * it has what only Keystone writes and not what every other issuer writes: an `iss`. So neither a service account's
- * JWT nor an ID token is ever shown to Keystone.
- * https://docs.openstack.org/keystone/latest/admin/tokens-overview.html; RFC 7519 §4.1.1
- 
- */
-
 const JWT = /^[^.]+\.[^.]+\.[^.]*$/;
 
 /**
- * `keystone`: to be validated there; `refused`: meant for Keystone, but nothing that it issues; `foreign`: let
- * another authenticator judge it.
+ * Which authenticator decides on a token. Fernet tokens start with `gAAAAA`. A token of Keystone's JWS
+ * provider is recognized only if the configuration names that provider, and if it has Keystone's claims and
+ * no `iss`. So a service account token or an ID token is never sent to Keystone.
+ * https://docs.openstack.org/keystone/latest/admin/tokens-overview.html; RFC 7519 §4.1.1
+ *
+ * @returns `keystone`: Keystone validates it; `refused`: sent as Keystone's, but not of a kind that it
+ *   issues; `foreign`: another authenticator decides
  */
 function classifyCredential(
   { kind, token }: TokenCredential,
@@ -119,7 +116,7 @@ function isKeystoneJWS(token: string): boolean {
       Array.isArray(claims.openstack_audit_ids)
     );
   } catch {
-    // No JWT after all, so not Keystone's either.
+    // Not a JWT, so not a Keystone token.
     return false;
   }
 }

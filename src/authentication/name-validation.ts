@@ -1,14 +1,14 @@
 /**
- * What may become of text that a source of identities gives: a name or a group that reads the same everywhere, and
- * that is not one of the cluster's, of Keystone's or of Stonegate's own. Refused, never converted.
+ * Validates names that come from a credential or an issuer: a name must be printable, and must not be
+ * reserved for the cluster, Keystone or Stonegate. An invalid name is refused, never converted.
  */
 import { reservedPrefixOf } from '../api/reserved-names.ts';
 import { refusedName } from '../errors/status-error.ts';
 import { isPrintable } from '../lib/printable-text.ts';
 
 /**
- * @param what names its source in the message: `claim "groups"`
- * @throws StatusError IdentityUnusable for an empty value, one with control characters, or with blanks at its ends
+ * @param what names the source in the message: `claim "groups"`
+ * @throws StatusError IdentityUnusable for an empty value, control characters, or blanks at either end
  */
 export function requirePrintableText(value: string, what: string): string {
   if (isPrintable(value)) return value;

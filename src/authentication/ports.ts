@@ -1,6 +1,6 @@
 /**
- * The port through which an authenticator remembers what its backend said of a credential. The raw credential
- * is given to it, and never stored by it. Implemented in `cache/`.
+ * The interfaces that authentication needs from outside. `cache/`, `clients/` and `flowcontrol/` implement
+ * them.
  */
 
 import type { JSONWebKeySet } from 'jose';
@@ -8,25 +8,25 @@ import type { UserInfo } from '../api/authentication-v1.ts';
 import type { KeystoneToken } from '../api/keystone-v3.ts';
 import type { Digestible } from '../lib/credential-digest.ts';
 
-/** What a backend found out; `undefined` means that the credential is bad. */
+/** A backend's result; `undefined` means that the credential is invalid. */
 export type Validated<V> =
   | {
       readonly value: V;
-      /** The credential's own end, in milliseconds since the epoch; no entry outlives it. */
+      /** Expiry of the credential, in milliseconds since the epoch; no entry outlives it. */
       readonly expiresAt: number;
-      /** What an operator may drop the entry by: `user:NAME`, `user:UID`, `tenant:NAME`. */
+      /** Tags by which an operator drops the entry: `user:NAME`, `user:UID`, `tenant:NAME`. */
       readonly tags: readonly string[];
     }
   | undefined;
 
 export interface CredentialCache<V> {
   /**
-   * The remembered value, or what `load` finds out. One `load` runs per credential at a time. An entry close to
-   * its end is refreshed in the background. Where `load` throws, nothing is remembered, and a cached value may
-   * serve on to the end of its entry.
+   * The cached value, or the result of `load`. One `load` runs per credential at a time. An entry close to
+   * its expiry is refreshed in the background. If `load` throws, nothing is stored, and a cached value stays
+   * valid to the end of its entry.
    *
-   * @param load asks the backend; `refresh` says that nobody is waiting for it
-   * @returns undefined for a bad credential; no promise where the answer is at hand
+   * @param load requests the backend; `refresh` means that no request waits for it
+   * @returns undefined for an invalid credential; no promise if the value is cached
    */
   lookup(
     credential: Digestible,
@@ -35,79 +35,58 @@ export interface CredentialCache<V> {
 }
 
 export interface ForgettingCredentialCache<V> extends CredentialCache<V> {
-  /** Forgets the entry: the next who asks hears the backend's word of that moment. */
+  /** Removes the entry, so that the next request reaches the backend. */
   forget(credential: Digestible): void;
 }
-
-/*
- * The port to an OIDC issuer's published keys. Implemented in `clients/oidc.ts`: discovery, fetching, caching and
- * refreshing are its business; verification is the authenticator's.
- * OpenID Connect Discovery 1.0 §4; RFC 7517 §5.
- 
- */
 
 export type KeySet = JSONWebKeySet;
 
 export interface IssuerKeys {
   /**
-   * The keys to verify with: the same object for as long as the issuer publishes the same keys. An unknown `kid`
-   * causes a refresh, at most once per a configured interval.
+   * The keys of an OIDC issuer (OpenID Connect Discovery 1.0 §4; RFC 7517 §5). The result is the same object
+   * as long as the issuer publishes the same keys. An unknown `kid` causes a refresh, at most once per
+   * configured interval.
    *
-   * @param kid of the token at hand; undefined where it names none
-   * @throws StatusError IssuerUnavailable where there is no key to verify with, or where nobody can tell whether
-   *   an unknown `kid` is the issuer's because the issuer does not answer
+   * @param kid of the token; undefined if it has none
+   * @throws StatusError IssuerUnavailable if there is no key, or if the `kid` is unknown and the issuer
+   *   cannot be reached
    */
   keys(kid: string | undefined): Promise<KeySet>;
   /** Whether a key set has been fetched at least once. */
   readonly initialized: boolean;
 }
 
-/*
- * The port to Keystone. Implemented in `clients/keystone.ts`.
- 
- */
-
 export interface KeystoneTokenValidator {
   /**
    * `GET /v3/auth/tokens`.
    *
-   * @param signal ends the call
-   * @returns undefined where Keystone does not know the token, or no longer
-   * @throws StatusError KeystoneUnavailable where Keystone cannot be asked or its answer cannot be believed
+   * @param signal cancels the request
+   * @returns undefined if Keystone does not know the token (any more)
+   * @throws StatusError KeystoneUnavailable if Keystone cannot be reached or its response cannot be used
    */
   validate(token: string, signal?: AbortSignal): Promise<KeystoneToken | undefined>;
 }
 
-/*
- * The port for asking the API server whose token something is. Implemented in `clients/token-reviewer.ts`.
- 
- */
-
 export interface TokenReviewClient {
   /**
-   * A TokenReview, asked as Stonegate itself.
+   * Creates a TokenReview with Stonegate's own credential.
    *
-   * @param source the address of the client that sent the token, on whose account the API server is asked
-   * @returns undefined where the API server does not vouch for the token, or not for the audiences asked for
-   * @throws StatusError UpstreamUnavailable where the API server cannot be asked or its answer cannot be believed,
-   *   UpstreamRefusedCredential where Stonegate may not ask
+   * @param source address of the client, whose account the request is charged to
+   * @returns undefined if the API server does not authenticate the token, or not for the configured
+   *   audiences
+   * @throws StatusError UpstreamUnavailable if the API server cannot be reached or its response cannot be
+   *   used, UpstreamRefusedCredential if Stonegate may not create TokenReviews
    */
   review(token: string, source: string): Promise<UserInfo | undefined>;
 }
 
-/*
- * The port that stands between unknown credentials and the backend that would have to be asked: it slows a
- * flood per source address and bounds the total. People with a cached identity never meet it.
- * Implemented in `flowcontrol/`.
- 
- */
-
 export interface UnknownCredentialGate {
   /**
-   * Runs `work` when there is room for it.
+   * Limits how many unknown credentials reach a backend, per source address and in total. Cached credentials
+   * do not pass it.
    *
    * @param source the client's address
-   * @throws StatusError CredentialRateExceeded where the source or the total is over its bound
+   * @throws StatusError CredentialRateExceeded if the source or the total exceeds its limit
    */
   enter<T>(source: string, work: () => Promise<T>): Promise<T>;
 }

@@ -1,6 +1,6 @@
 /**
- * Authenticates by the tokens of a file. They are found by a keyed digest, so that the time of a look-up tells nothing
- * about how far a guess was right.
+ * The authenticators for the two files in which an operator lists users: bearer tokens and passwords (RFC
+ * 7617). Both look up a keyed digest, so that timing reveals nothing about how much of a guess was right.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
  */
 import { createHmac } from 'node:crypto';
@@ -21,13 +21,13 @@ export interface TokenFileOptions {
   readonly random: Random;
 }
 
-/** Takes only the tokens it has: every other may be somebody else's. */
+/** Decides only on the tokens of the file: every other token may be of another authenticator's kind. */
 export function createTokenFileAuthenticator({ entries, random }: TokenFileOptions): Authenticator {
   const key = random.bytes(32);
   const digest = (token: string) => createHmac('sha256', key).update(token).digest('base64');
   const users = new Map<string, StaticUser>(entries.map(({ token, user }) => [digest(token), user]));
   const identityOf = identityOfStaticUser('token-file');
-  /** Once for a credential that comes with every request of a connection. */
+  /** Memoized: a connection sends the same credential object with every request. */
   const userOf = memoizeByReference(({ token }: TokenCredential) => users.get(digest(token)));
   return {
     name: 'token-file',
@@ -40,38 +40,40 @@ export function createTokenFileAuthenticator({ entries, random }: TokenFileOptio
   };
 }
 
-/*
- * Authenticates by user name and password of a file. A hash takes a good part of a second by design, so one that was
- * right is remembered, and guesses pass the gate that slows unknown credentials. A name that is not there costs what
- * one that is there costs: the password is held against somebody else's, for each name always the same one's. RFC 7617.
- 
- */
-
 export interface BasicAuthFileOptions {
   /** No two with the same login. */
   readonly entries: readonly StaticPassword[];
-  /** Lets in `MAX_HASHES` at once, or fewer. */
+  /** Admits at most `MAX_HASHES` at once. */
   readonly gate: UnknownCredentialGate;
   readonly random: Random;
 }
 
 /**
- * Half of the threads that Node has for this: looking up the names of Keystone and of the API server waits for the same,
- * and a stranger's guesses must not keep it waiting.
+ * Half of Node's thread pool. DNS look-ups for Keystone and the API server use the same pool, and password
+ * guesses must not block them.
  */
 export const MAX_HASHES = 2;
 
-/** The authenticator throws StatusError CredentialInvalid, and CredentialRateExceeded from the gate. */
+/**
+ * A password hash takes long by design: a password that was right is memoized, and others pass the gate for
+ * unknown credentials. An unknown user name costs the same as a known one, since the password is compared
+ * with the hash of another entry.
+ *
+ * The authenticator throws StatusError CredentialInvalid, and CredentialRateExceeded from the gate.
+ */
 export function createBasicAuthFileAuthenticator(options: BasicAuthFileOptions): AsyncAuthenticator {
   const { entries, gate, random } = options;
   const key = random.bytes(32);
   const digest = (userName: string, password: string) =>
     createHmac('sha256', key).update(`${userName}:${password}`).digest('base64');
   const users = new Map(entries.map((entry) => [entry.login, entry]));
-  /** Hashes differ in what they cost: a guess at a name must not learn from that either. */
+  /**
+   * Hashes differ in cost. The same unknown name always gets the same entry, so that timing does not reveal
+   * which names exist.
+   */
   const decoyFor = (userName: string): StaticPassword | undefined =>
     entries[createHmac('sha256', key).update(userName).digest().readUInt32BE() % entries.length];
-  /** Bounded by the file: there is one right password for a name. */
+  /** Bounded by the file: one password for each name. */
   const right = new Map<string, StaticUser>();
   const flight = new SingleFlight<StaticUser | undefined>();
   const identityOf = identityOfStaticUser('basic-auth-file');
@@ -101,13 +103,7 @@ export function createBasicAuthFileAuthenticator(options: BasicAuthFileOptions):
   };
 }
 
-/*
- * Who somebody is that an operator has written into a file. The file is the operator's word: it ends with the next
- * reload that does not have the line any more.
- 
- */
-
-/** @returns the same object for the same user, so that what depends on it is made once */
+/** @returns the same identity object for the same entry, so that what is derived from it is memoized */
 function identityOfStaticUser(authenticator: string): (user: StaticUser) => Identity {
   return memoizeByReference(({ name, uid, groups, tenant }: StaticUser) => ({
     authenticator,

@@ -1,7 +1,7 @@
 /**
- * The authenticator for every bearer token that nobody else takes: the API server is asked whose it is. It comes last,
- * so that a token of Keystone's or of a configured issuer is judged there alone. Whom the API server knows keeps the
- * name it knows them by and goes through with that very token (`pipeline/pass-through.ts`).
+ * The authenticator for all other bearer tokens: the API server validates them by TokenReview. It is the
+ * last in the chain, so that tokens of Keystone and of configured issuers are decided by their own
+ * authenticators. The user keeps the API server's name, and the request is forwarded with its own token.
  * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
  */
 
@@ -27,32 +27,32 @@ export interface TokenReviewAuthenticatorOptions {
   readonly gate: UnknownCredentialGate;
   readonly rules: ReviewedTenantRules;
   readonly clock: Clock;
-  /** By what an operator may drop a token's entry. */
+  /** Tags by which an operator drops a token's entry. */
   readonly tagsOf: (reviewed: ReviewedUser) => readonly string[];
 }
 
-/** RFC 6750 §2.1. It goes on in a header as it is, so that nothing else may ever be in it. */
+/** RFC 6750 §2.1. The token is forwarded in a header as it is, so no other characters are accepted. */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
-/** Of service accounts they are some 1 kB; an API server takes no header beyond its limit either. */
+/** Service account tokens are about 1 kB; an API server limits its headers too. */
 const MAX_LENGTH = 16 * 1024;
 
 /**
- * The authenticator throws StatusError CredentialInvalid for a token the API server does not vouch for or that is of no
- * tenant, UpstreamUnavailable where it cannot be asked, UpstreamRefusedCredential where Stonegate may not ask,
- * CredentialRateExceeded from the gate.
+ * The authenticator throws StatusError CredentialInvalid for a token that the API server refuses or that has
+ * no tenant, UpstreamUnavailable if the API server cannot be reached, UpstreamRefusedCredential if Stonegate
+ * may not create TokenReviews, CredentialRateExceeded from the gate.
  */
 export function createTokenReviewAuthenticator(options: TokenReviewAuthenticatorOptions): Authenticator {
   const { reviewer, cache, gate, rules, clock, tagsOf } = options;
   const identityOfUser = memoizeByReference((reviewed: ReviewedUser) => identityOf(reviewed, rules));
 
-  // Without the client's signal: others may wait for the same answer.
+  // Not cancelled with the client's request: other requests may wait for the same response.
   async function validate(token: string, source: string): Promise<Validated<ReviewedUser>> {
     const user = await reviewer.review(token, source);
     const reviewed = user && reviewedUser(token, user);
     return reviewed && { value: reviewed, expiresAt: endOf(reviewed), tags: tagsOf(reviewed) };
   }
 
-  /** Once for a credential that comes with every request of a connection. */
+  /** Memoized: a connection sends the same credential object with every request. */
   const isSpelt = memoizeByReference(
     ({ token }: TokenCredential) => token.length <= MAX_LENGTH && TOKEN.test(token),
   );
@@ -99,31 +99,24 @@ function identityOf(reviewed: ReviewedUser, rules: ReviewedTenantRules): Identit
   };
 }
 
-/** A shared cache keeps finite instants only. */
+/** The shared cache stores finite times only. */
 function endOf({ expiresAt = Number.MAX_SAFE_INTEGER }: ReviewedUser): number {
   return Math.min(expiresAt, Number.MAX_SAFE_INTEGER);
 }
 
-/*
- * Whom the API server vouches for, and the tenant they are of. A TokenReview of Arktos omits the tenant: a service
- * account's stands in its token, which may be read once the API server has reviewed for that very token, and anybody
- * else's is the text before the first colon of the name, as for every user of Arktos.
- 
- */
-
-/** What is remembered of a token: nothing in it is of the configuration. */
+/** What is cached for a token: nothing in it depends on the configuration. */
 export interface ReviewedUser {
   readonly user: UserInfo;
-  /** When the token says that it ends, in milliseconds since the epoch; absent where it does not say so. */
+  /** `exp` of the token in milliseconds since the epoch; absent if the token has none. */
   readonly expiresAt?: number;
-  /** As the token says; empty where that is no text. */
+  /** The tenant claim of the token; empty if it is not a string. */
   readonly tenantClaim?: string;
 }
 
 export interface ReviewedTenantRules {
-  /** For those whose credential names no tenant. */
+  /** For users whose credential names no tenant. */
   readonly tenant?: string | undefined;
-  /** Where credentials name tenants: whether a word can be one, and none that is more than one of many. */
+  /** Set if credentials name tenants: whether a word is a tenant name other than `system` and `all`. */
   readonly isOrdinaryTenant?: ((word: string) => boolean) | undefined;
 }
 
@@ -131,8 +124,8 @@ const TENANT_CLAIM = 'kubernetes.io/serviceaccount/tenant';
 const SERVICE_ACCOUNT = /^system:serviceaccount:[^:]+:[^:]+$/;
 
 /**
- * @param token one that the API server has reviewed for as `user`
- * @returns undefined for a token that two readers could read differently
+ * @param token authenticated by the API server, as `user`
+ * @returns undefined for a token with duplicate members, which two parsers could read differently
  */
 export function reviewedUser(token: string, user: UserInfo): ReviewedUser | undefined {
   const parts = readJWT(token);
@@ -152,9 +145,11 @@ function tenantClaimOf({ payload }: JWTParts): Pick<ReviewedUser, 'tenantClaim'>
 }
 
 /**
- * A service account is never of the tenant that its name begins with, `system`; nor is anybody else by the name alone.
+ * A TokenReview of Arktos omits the tenant. For a service account it is a claim of the reviewed token, never
+ * the `system` with which its name begins. For any other user it is the text before the first colon of the
+ * name, as for every user of Arktos; that never gives `system` or `all`.
  *
- * @returns undefined where nothing says which tenant it is
+ * @returns undefined if nothing names a tenant
  */
 export function tenantOfReviewed(
   { user, tenantClaim }: ReviewedUser,
@@ -167,11 +162,11 @@ export function tenantOfReviewed(
   return isOrdinaryTenant(word) ? word : tenant;
 }
 
-/** Of `ReviewedUser` as text and back, for the shared cache, where another version may have written it. */
+/** Serializes a `ReviewedUser` for the shared cache, in which another version may have written the entry. */
 export const reviewedUserCodec = {
   encode: (reviewed: ReviewedUser): string => JSON.stringify(reviewed),
 
-  /** @returns undefined for what is no such user */
+  /** @returns undefined if the value does not have the shape of a user */
   decode(text: string): ReviewedUser | undefined {
     const reviewed: unknown = JSON.parse(text);
     return isVouchedUser(reviewed) ? reviewed : undefined;
