@@ -177,7 +177,7 @@ export class Adapters implements TwoStep {
     );
   }
 
-  /** Whom the API server reviewed for. */
+  /** Users that the API server has authenticated by TokenReview. */
   reviewed(
     loaded: LoadedConfiguration,
     { cacheTTL, negativeCacheTTL }: TokenReviewConfiguration,
