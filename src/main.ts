@@ -25,15 +25,15 @@ const USAGE = `Usage: stonegate COMMAND [OPTIONS]
 type Command = (argv: readonly string[], io: CommandIO) => Promise<number>;
 
 const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, () => Promise<Command>>([
-  ['serve', async () => (await import('./app/serve.ts')).serve],
-  ['check', async () => (await import('./app/check.ts')).checkCommand],
+  ['serve', async () => (await import('./app/commands/serve.ts')).serve],
+  ['check', async () => (await import('./app/commands/check.ts')).checkCommand],
   ['manifests', async () => (await import('./cli/manifests.ts')).manifests],
-  ['cache', async () => (await import('./app/drop-cached.ts')).cacheCommand],
+  ['cache', async () => (await import('./app/commands/cache.ts')).cacheCommand],
   ['login', async () => (await import('./cli/login.ts')).login],
   ['kubeconfig', async () => (await import('./cli/kubeconfig.ts')).kubeconfig],
   ['whoami', async () => (await import('./cli/whoami.ts')).whoami],
-  ['explain', async () => (await import('./app/explain.ts')).explainCommand],
-  ['sync', async () => (await import('./app/sync.ts')).syncCommand],
+  ['explain', async () => (await import('./app/commands/explain.ts')).explainCommand],
+  ['sync', async () => (await import('./app/commands/sync.ts')).syncCommand],
 ]);
 
 async function main([name = '--help', ...argv]: readonly string[], io: CommandIO): Promise<number> {

@@ -1,31 +1,29 @@
 /**
- * The composition root of one serving process: listener, pipeline, audit, metrics, reload and shutdown put together.
- * Only here, in `adapters.ts` and in `pipeline-of.ts` are adapters built.
+ * One serving process: its start, its reloads and its end. What a configuration describes is built in `serving.ts`; what
+ * outlives all configurations is created here.
  */
 import type { AddressInfo } from 'node:net';
+import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { createApiServerProbe } from '../clients/kube-apiserver.ts';
 import { warnOfCertificates } from '../config/certificate-periods.ts';
 import type { LoadedConfiguration, LoadSources, Watched } from '../config/load.ts';
-import { createReloader, type Reloader } from '../config/reload.ts';
+import { createReloader } from '../config/reload.ts';
+import { StreamLifetimes } from '../flowcontrol/stream-lifetimes.ts';
+import { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { systemClock } from '../lib/clock.ts';
 import { systemRandom } from '../lib/random.ts';
-import { type AuditFile, createAuditFile } from '../observability/audit-file.ts';
+import { createAuditFile } from '../observability/audit-file.ts';
 import type { createLogger } from '../observability/log.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { createRequestLog, observeAll } from '../observability/request-observers.ts';
-import type { RequestObserver } from '../pipeline/ports.ts';
 import { type Readiness, readinessOf } from '../server/admin.ts';
-import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
-import type { TLSMaterial } from '../server/tls-material.ts';
-import { Adapters } from './adapters.ts';
-import type { Surroundings } from './made-of.ts';
-import { pipelineOf } from './pipeline-of.ts';
-import { createProcessStreams } from './process-streams.ts';
-import { startPortal } from './serve-portal.ts';
-import { startWebhook } from './serve-webhook.ts';
-import { ServedProvisioning } from './served-provisioning.ts';
+import type { RuntimeDependencies } from './build.ts';
+import { Generations } from './generation.ts';
+import { createListeners } from './listeners.ts';
+import { createPortalState } from './portal.ts';
+import { createServing, type Serving, type ServingProcess } from './serving.ts';
 
 export interface AppOptions {
   readonly file: string;
@@ -33,7 +31,7 @@ export interface AppOptions {
   readonly watched: Watched;
   readonly sources: LoadSources;
   readonly logger: ReturnType<typeof createLogger>;
-  /** Told of each thing that is waited for, before it begins: it may never come to its end. */
+  /** Called with each step of the start before it begins: a step may never end. */
   readonly onStep?: (step: string) => void;
 }
 
@@ -43,150 +41,122 @@ export interface App {
   readonly portalAddress: AddressInfo | undefined;
   /** Undefined without a webhook. */
   readonly webhookAddress: AddressInfo | undefined;
-  readiness(): Readiness[];
   readonly metrics: Metrics;
-  /** Reads everything anew, opens the audit log anew, and forgets what is cached in this process. */
+  /** How many generations and components are not disposed. */
+  readonly counts: Generations<Serving>['counts'];
+  readiness(): Readiness[];
+  /** Reads all files again, opens the audit log again, and clears the caches of this process. */
   reload(): Promise<void>;
-  /** Ends in good order; resolves when all is closed. */
+  /** Shuts down in order; resolves when everything is closed. */
   close(): Promise<void>;
 }
 
-/** Milliseconds between questions whether the API server is there. */
+/** Milliseconds between two probes of the API server. */
 const PROBE_INTERVAL = 10_000;
 
-/** @throws Error where the address is taken, or the audit file cannot be opened */
+/** @throws Error if an address is taken, or the audit file cannot be opened */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { file, loaded, watched, sources, logger, onStep } = options;
+  const { file, loaded, watched, sources, logger, onStep = () => {} } = options;
+  const { configuration } = loaded;
   const metrics = createMetrics(() => systemClock.now());
-  const surroundings: Surroundings = {
+  const runtime: RuntimeDependencies = {
     clock: systemClock,
     random: systemRandom,
     logger,
     telemetry: metrics,
   };
-  const { configuration } = loaded;
-  warnOfCertificates(loaded, surroundings);
-  onStep?.(`opening audit.file ${configuration.audit.file}`);
+  warnOfCertificates(loaded, runtime);
+  onStep(`opening audit.file ${configuration.audit.file}`);
   const audit = await createAuditFile({
-    ...surroundings,
+    ...runtime,
     file: configuration.audit.file,
     lost: () => metrics.auditEventLost(),
   });
-  const adapters = new Adapters(surroundings);
-  const observer = observerOf(audit, metrics, surroundings);
-  const provisioning = new ServedProvisioning(surroundings, adapters);
-  const streams = createProcessStreams(loaded, adapters, surroundings, (credential) =>
-    current.recheck(credential),
-  );
-  const build = (next: LoadedConfiguration) =>
-    pipelineOf(next, adapters, surroundings, observer, streams.registry, provisioning.prepare(next));
-  let current = build(loaded);
-  /** When no request is undecided in a pipeline that was replaced. */
-  let former: Promise<unknown> = Promise.resolve();
+  const auditLog = createAuditLog({ sink: audit, clock: systemClock });
+  const streams = new StreamRegistry({ ...runtime, limits: configuration.limits.streams });
+  const generations = new Generations<Serving>(logger);
+  const process: ServingProcess = {
+    observer: observeAll([auditLog, metrics, createRequestLog(logger)], logger),
+    streams,
+    portal: configuration.portal && createPortalState(runtime),
+    hasWebhook: configuration.webhook !== undefined,
+    inForce: () => generations.current,
+  };
 
-  const giveUp = () => Promise.all([provisioning.close(), adapters.close(), audit.close()]);
-  onStep?.(`listening at server.bind ${configuration.server.bind}`);
-  const listener = await createListener({
-    ...surroundings,
-    ...configuration.server,
-    tls: tlsOf(loaded),
-    serve: (exchange) => current.serve(exchange),
-  }).catch(async (error: unknown) => {
-    await giveUp();
-    throw error;
-  });
-  onStep?.('listening at portal.bind');
-  const portal = await startPortal(loaded, current.stages, adapters, surroundings).catch(
-    async (error: unknown) => {
-      await listener.close(0);
-      await giveUp();
-      throw error;
-    },
-  );
-  onStep?.('listening at webhook.bind');
-  const webhook = await startWebhook(loaded, current.stages, adapters, surroundings).catch(
-    async (error: unknown) => {
-      await Promise.all([listener.close(0), portal?.close(0)]);
-      await giveUp();
-      throw error;
-    },
-  );
-  /** Whatever is prepared before it is in force, in this order: the later ask the earlier. */
-  const parts = [adapters, provisioning, portal, webhook].filter((part) => part !== undefined);
-  for (const part of parts) part.commit();
-  const fetcher = () => adapters.upstreamInForce;
-  const probe = createApiServerProbe({ ...surroundings, fetcher, interval: PROBE_INTERVAL });
-  probe.start();
-
-  /** Everything that can fail comes before anything that has an effect on what is in force. */
-  function apply(next: LoadedConfiguration): void {
-    const bringIntoForce = prepare(next);
-    sayWhatNeedsRestart(configuration, next.configuration, logger);
-    // A part may serve several pipelines, the portal and the webhook: it is ended after the last of them.
-    former = Promise.all([former, current.undecided.drained(), portal?.ended(), webhook?.ended()]);
-    bringIntoForce();
-    warnOfCertificates(next, surroundings);
-    const ends = [provisioning.former(), adapters.former()];
-    void former
-      .then(() => Promise.all(ends.map((end) => end())))
-      .catch((error: unknown) => {
-        logger.error({ error }, 'ending replaced parts failed');
-      });
+  function replaceGeneration(next: LoadedConfiguration): void {
+    generations.replace((generation) => createServing({ loaded: next, runtime, generation }, process));
   }
 
-  /**
-   * @returns brings it into force; never throws
-   * @throws Error where some part of it cannot be made; nothing of it is left then, and all in force is as it was
-   */
-  function prepare(next: LoadedConfiguration): () => void {
+  async function begin() {
     try {
-      const setTLS = listener.prepareTLS(tlsOf(next));
-      const setStreams = streams.prepare(next);
-      const built = build(next);
-      portal?.prepare(next, built.stages);
-      webhook?.prepare(next, built.stages);
-      return () => {
-        setTLS();
-        current = built;
-        for (const part of parts) part.commit();
-        setStreams();
-        logger.setLevel(next.configuration.log.level);
+      replaceGeneration(loaded);
+      const lifetimes = new StreamLifetimes({
+        ...runtime,
+        registry: streams,
+        settings: configuration.limits.streams,
+        drops: generations.current.drops,
+        recheck: (credential) => generations.current.recheck(credential),
+      });
+      return {
+        lifetimes,
+        listeners: await createListeners(loaded, () => generations.current, runtime, onStep),
       };
     } catch (error) {
-      Promise.all(parts.map((part) => part.rollback())).catch((failure: unknown) => {
-        logger.error({ error: failure }, 'ending what was prepared failed');
-      });
+      await Promise.all([generations.close(), audit.close()]);
       throw error;
     }
   }
 
-  const reloader: Reloader = createReloader({ ...surroundings, file, sources, watched, apply });
+  const { lifetimes, listeners } = await begin();
+  generations.start();
+  warn();
+  const fetcher = () => generations.current.upstream;
+  const probe = createApiServerProbe({ ...runtime, fetcher, interval: PROBE_INTERVAL });
+  probe.start();
+
+  /** Everything that can fail comes before everything that has an effect. It is synchronous: no request is served between. */
+  function apply(next: LoadedConfiguration): void {
+    const setTLS = listeners.prepareTLS(next);
+    replaceGeneration(next);
+    // From here on nothing fails.
+    setTLS();
+    streams.limits = next.configuration.limits.streams;
+    lifetimes.reloaded(next.configuration.limits.streams, generations.current.drops);
+    logger.setLevel(next.configuration.log.level);
+    warn();
+    warnOfRestart(configuration, next.configuration, logger);
+    warnOfCertificates(next, runtime);
+  }
+
+  function warn(): void {
+    for (const warning of generations.current.warnings) logger.warn({}, warning);
+  }
+
+  const reloader = createReloader({ ...runtime, file, sources, watched, apply });
   const shutdown = createShutdown({
-    listener: {
-      close: async (grace) => {
-        await Promise.all([listener.close(grace), portal?.close(grace), webhook?.close(grace)]);
-      },
-    },
+    listener: listeners,
     grace: configuration.server.shutdownGrace,
     afterwards: [
       { name: 'reloader', close: () => reloader.close() },
       { name: 'probe', close: () => probe.stop() },
-      { name: 'streams', close: () => streams.stop() },
-      { name: 'provisioning', close: () => provisioning.close() },
-      { name: 'adapters', close: () => adapters.close() },
+      { name: 'streams', close: () => lifetimes.stop() },
+      { name: 'components', close: () => generations.close() },
       { name: 'audit', close: () => audit.close() },
     ],
     logger,
   });
 
   return {
-    address: listener.address,
-    portalAddress: portal?.address,
-    webhookAddress: webhook?.address,
-    readiness: () => readinessOf([shutdown.check, probe, current.authentication, ...(webhook?.checks ?? [])]),
+    address: listeners.api,
+    portalAddress: listeners.portal,
+    webhookAddress: listeners.webhook,
     metrics,
+    get counts() {
+      return generations.counts;
+    },
+    readiness: () => readinessOf([shutdown.check, probe, ...generations.current.checks]),
     async reload() {
-      adapters.forget();
+      generations.current.clear();
       audit.reopen();
       await reloader.reload();
     },
@@ -194,40 +164,26 @@ export async function createApp(options: AppOptions): Promise<App> {
   };
 }
 
-function observerOf(audit: AuditFile, metrics: Metrics, { clock, logger }: Surroundings): RequestObserver {
-  return observeAll([createAuditLog({ sink: audit, clock }), metrics, createRequestLog(logger)], logger);
-}
-
-function tlsOf({ configuration, file }: LoadedConfiguration): TLSMaterial {
-  const { certFile, keyFile, clientCAFile } = configuration.server.tls;
-  const { clientCertificates } = configuration.authentication;
-  const own = { cert: file(certFile), key: file(keyFile) };
-  if (clientCertificates !== undefined) return { ...own, credentialCA: file(clientCertificates.caFile) };
-  return clientCAFile === undefined ? own : { ...own, clientCA: file(clientCAFile) };
-}
-
-type Configuration = LoadedConfiguration['configuration'];
-
-/** What the listener and the process were started with stays; saying so beats a change without effect. */
-function sayWhatNeedsRestart(
-  started: Configuration,
-  next: Configuration,
-  logger: Surroundings['logger'],
+/** Tells the operator which changes have no effect before a restart. */
+function warnOfRestart(
+  started: StonegateConfiguration,
+  next: StonegateConfiguration,
+  logger: RuntimeDependencies['logger'],
 ): void {
-  const before = whatNeedsRestart(started);
-  const after = whatNeedsRestart(next);
+  const before = needsRestart(started);
+  const after = needsRestart(next);
   const fields = Object.keys(before).filter((field) => before[field] !== after[field]);
   if (fields.length > 0) logger.warn({ fields }, 'these changes need a restart');
 }
 
-/** Each field with its value. */
-function whatNeedsRestart({
+/** The fields that the process and its listeners keep from the start, with their values. */
+function needsRestart({
   server,
   admin,
   audit,
   portal,
   webhook,
-}: Configuration): Readonly<Record<string, unknown>> {
+}: StonegateConfiguration): Readonly<Record<string, unknown>> {
   return {
     'server.bind': server.bind,
     'server.http2': server.http2,

@@ -1,7 +1,6 @@
 /**
- * Keeps the running configuration that of the files: loads again when one of them changes or when asked to
- * (SIGHUP), applies what is good, and keeps the last good one when it is not. Each problem is logged once, not at
- * every look.
+ * Loads the configuration again when one of its files changes, and on SIGHUP. A valid one is applied; otherwise the last
+ * valid one stays in force. Each problem is logged once.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -19,9 +18,9 @@ import { watchFiles } from './watch.ts';
 export interface ReloaderOptions {
   readonly file: string;
   readonly sources: LoadSources;
-  /** What was loaded at start, to notice what changed since. */
+  /** The files as they were loaded at the start. */
   readonly watched: Watched;
-  /** Brings a good configuration into force. What it throws is logged, and the last one stays. */
+  /** Brings a valid configuration into force. If it throws, the error is logged and the last configuration stays. */
   readonly apply: (loaded: LoadedConfiguration) => void | Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -29,15 +28,15 @@ export interface ReloaderOptions {
 }
 
 export interface Reloader {
-  /** Loads now. Calls that come while one runs share the next run. Never rejects. */
+  /** Loads now. All calls during a run share the next run. Never rejects. */
   reload(): Promise<void>;
-  /** Nothing is applied from now on, not even what is being loaded: what it would build would be closed by nobody. */
+  /** Applies nothing any more, not even what is being loaded: components built after the end would never be closed. */
   close(): void;
 }
 
 export function createReloader(options: ReloaderOptions): Reloader {
   const { logger, telemetry } = options;
-  const said = new Set<string>();
+  const logged = new Set<string>();
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   let closed = false;
@@ -46,14 +45,14 @@ export function createReloader(options: ReloaderOptions): Reloader {
     clock: options.clock,
     readFile: options.sources.readFile,
     onChange: reload,
-    onError: (error) => logger.error({ error }, 'cannot look at the configuration files'),
+    onError: (error) => logger.error({ error }, 'the configuration files cannot be checked for changes'),
   });
   watch.expect(options.watched);
 
   function reload(): Promise<void> {
     if (closed) return Promise.resolve();
     if (running === undefined) {
-      running = once().finally(() => {
+      running = run().finally(() => {
         running = undefined;
       });
       return running;
@@ -65,37 +64,37 @@ export function createReloader(options: ReloaderOptions): Reloader {
     return next;
   }
 
-  async function once(): Promise<void> {
+  async function run(): Promise<void> {
     try {
       const result = await loadConfiguration(options.file, options.sources);
       watch.expect(result.watched);
-      await bring(result);
+      await use(result);
     } catch (error) {
       refuse([], error);
     }
   }
 
-  async function bring(result: LoadResult): Promise<void> {
+  async function use(result: LoadResult): Promise<void> {
     if (closed) return;
     if (!result.ok) {
       refuse(result.problems.map(formatProblem));
       return;
     }
     await options.apply(result.loaded);
-    said.clear();
+    logged.clear();
     telemetry.reload('ok');
-    logger.info({ file: options.file, digest: result.loaded.digest }, 'configuration read anew');
+    logger.info({ file: options.file, digest: result.loaded.digest }, 'configuration reloaded');
   }
 
   function refuse(problems: readonly string[], error?: unknown): void {
     telemetry.reload('error');
     for (const problem of problems) {
-      if (!said.has(problem)) logger.error({ file: options.file, problem }, 'problem in the configuration');
-      said.add(problem);
+      if (!logged.has(problem)) logger.error({ file: options.file, problem }, 'problem in the configuration');
+      logged.add(problem);
     }
     logger.error(
       { file: options.file, problems: problems.length, ...(error === undefined ? {} : { error }) },
-      'the new configuration is not used; the last good one stays in force',
+      'the new configuration is not used; the last valid one stays in force',
     );
   }
 

@@ -1,26 +1,25 @@
 /**
- * Notices that files changed, by reading them. Mounted secrets change by a swap of the symlink `..data`, which
- * inotify on the file never sees; content is what counts, and a handful of small files every few seconds costs nothing.
- * Time stamps are not asked: they stay equal where a file is replaced within their grain.
+ * Notices changed files by reading them and comparing digests, since a mounted secret changes by a swap of the symlink
+ * `..data`, which causes no event for the file. See docs/decisions/0002-reload-by-reading.md.
  * https://kubernetes.io/docs/concepts/configuration/secret/#mounted-secrets-are-updated-automatically
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 import { fingerprint, type Watched } from './load.ts';
 
-/** Milliseconds between looks. A mounted secret takes a minute to arrive; an idle process wants to sleep. */
+/** Milliseconds between two checks. A mounted secret takes a minute to arrive, and an idle process should sleep. */
 const WATCH_INTERVAL = 10_000;
 
 export interface WatchOptions {
   readonly clock: Clock;
   readonly readFile: (name: string) => Promise<Buffer>;
-  /** Awaited: there is no look while it runs. */
+  /** The next check is scheduled after it has resolved. */
   readonly onChange: () => Promise<void>;
-  /** Told what `onChange` threw. The watch goes on. */
+  /** Called with what `onChange` throws. Checks go on. */
   readonly onError: (error: unknown) => void;
 }
 
 export interface FileWatch {
-  /** What to watch from now on, and how it looked when it was last read. */
+  /** The files to watch from now on, with their fingerprints when they were loaded. */
   expect(watched: Watched): void;
   close(): void;
 }
@@ -30,7 +29,7 @@ export function watchFiles(options: WatchOptions): FileWatch {
   let closed = false;
   let timer: Timer | undefined;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const before = expected;
     const changed = await Promise.all(
       [...before].map(async ([name, known]) => (await fingerprintOf(name)) !== known),
@@ -49,7 +48,7 @@ export function watchFiles(options: WatchOptions): FileWatch {
   function schedule(): void {
     if (closed) return;
     timer = options.clock.after(WATCH_INTERVAL, () => {
-      look().catch(options.onError).finally(schedule);
+      check().catch(options.onError).finally(schedule);
     });
   }
 

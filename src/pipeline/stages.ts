@@ -43,7 +43,7 @@ import {
 import { concernOf } from './role-concern.ts';
 import { withoutWithheld } from './upstream-rights.ts';
 
-/** What the stages decide by; built once for a configuration, in `pipeline-of.ts`. */
+/** What the stages decide by; built once for a configuration, in `app/pipeline.ts`. */
 export interface Stages {
   readonly clock: Clock;
   readonly random: Random;

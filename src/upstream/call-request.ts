@@ -1,45 +1,70 @@
 /**
- * What a call asks of the API server, for whom, and with how much patience.
+ * What a call to the API server consists of: the request and the receiver of its response.
  */
 import type { Readable } from 'node:stream';
+import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
+import type { InactivityTimers } from '../http1/inactivity-timer.ts';
+import type { RequestFraming } from '../http1/serializer.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
-import type { HeaderList } from '../lib/header-list.ts';
-import type { IdleTimers } from './idle-timer.ts';
+import type { HeaderField, HeaderList } from '../lib/header-list.ts';
 import type { KeyLimiter } from './key-limiter.ts';
-import type { Framing } from './outgoing-headers.ts';
 
 export interface CallRequest {
   readonly method: string;
   readonly target: string;
-  /** Complete but for the credential and framing. */
+  /** Complete except for the credential and the framing fields. */
   readonly headers: HeaderList;
-  /** The sender's; undefined where our client certificate speaks for us. */
+  /** The sender's; undefined if Stonegate authenticates by its client certificate. */
   readonly token: string | undefined;
-  readonly framing: Framing;
-  /** At hand, or made when it is needed, given what to tell when it cannot go on. Absent where the framing is `none`. */
-  readonly body?: Buffer | ((onFault: (fault: Error) => void) => Readable) | undefined;
-  /** Of the account: the request waits there before it may take a connection. */
+  readonly framing: RequestFraming;
+  /** Complete, or a function that creates it when it is sent. Absent if the framing is `none`. */
+  readonly body?: Buffer | ((onError: (error: Error) => void) => Readable) | undefined;
+  /** Of the account; the request waits there before it may take a connection. */
   readonly limiter?: KeyLimiter | undefined;
-  /** What it takes of the limiter: a slot until its connection is free again, or one opening. */
+  /** What it acquires: a slot until its connection is free again, or the right to begin (long-running requests). */
   readonly limits: 'connection' | 'opening';
-  /** Whether a cancelled request may go on, its response unread: one that changes nothing and ends by itself. */
+  /** Whether a cancelled request may run to its end, its response unread: one that changes nothing and ends by itself. */
   readonly discardable: boolean;
-  /** Whether a 401 is the client's own: a workload answers, or the client's token was refused. */
-  readonly refusalIsTheirs: boolean;
-  /** For the answer's head, and between its chunks; without it there is no limit. */
-  readonly patience?: IdleTimers | undefined;
-  /** It repeats a request of before: then it is nothing new to connections that are being closed. */
-  readonly takenOn?: boolean;
-  /** Who wants the answer. */
+  /** Whether a 401 concerns the client: a workload responded, or the client's own token was refused. */
+  readonly refusalIsClients: boolean;
+  /** Limits the time until the response's head, and between its chunks; no limit if undefined. */
+  readonly timeouts?: InactivityTimers | undefined;
+  /** It repeats an earlier request: connection pools that are closing still accept it. */
+  readonly alreadyAccepted?: boolean;
+  /** The client's. */
   readonly cancellation: Cancellation;
 }
 
-/** Bytes of a body that the listener takes from the client before they are read: the window of an HTTP/2 stream. */
-const BODY_AHEAD = 256 * 1024;
-/** Of the objects that stand for a request, and of its connection to the client, roughly. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+}
+
+/** Receives the response. If a method throws, the call fails. */
+export interface ResponseSink {
+  head(status: number, headers: HeaderField[], flow: Flow): void;
+  data(chunk: BorrowedChunk): void;
+  end(): void;
+  /**
+   * The response broke off, or the client cancelled before there was one. If it throws, the call fails with that.
+   *
+   * @returns the result of the call
+   */
+  brokeOff(result: CallResult): CallResult;
+}
+
+export interface CallResult {
+  /** 0 if the client cancelled before there was a response. */
+  readonly status: number;
+  readonly aborted: boolean;
+}
+
+/** Bytes of a body that the listener accepts from the client before they are read: the window of an HTTP/2 stream. */
+const READ_AHEAD = 256 * 1024;
+/** Of a request's objects and its connection to the client, roughly. */
 const REQUEST_BYTES = 8 * 1024;
 
-/** What a request that waits keeps in memory: its head, and as much of its body as is here or may arrive unread. */
+/** The memory that a waiting request uses: its head, and its body as far as it is or may arrive unread. */
 export function heldBytes({
   method,
   target,
@@ -52,5 +77,5 @@ export function heldBytes({
   for (const [name, value] of headers) bytes += name.length + value.length;
   if (Buffer.isBuffer(body)) return bytes + body.length;
   if (framing === 'none') return bytes;
-  return bytes + (framing === 'chunked' ? BODY_AHEAD : Math.min(framing, BODY_AHEAD));
+  return bytes + (framing === 'chunked' ? READ_AHEAD : Math.min(framing, READ_AHEAD));
 }

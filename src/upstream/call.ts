@@ -1,64 +1,87 @@
 /**
- * One request to the API server: its account's slot, its time limits, the client's cancellation, and the one retry. The
- * sink handles the response, the connection what is on the wire.
+ * One call to the API server: its account's slot, its timeouts, the client's cancellation, and one retry. The
+ * connection pool sends the request, and a sink receives the response.
  */
 import type { Readable } from 'node:stream';
 import type { StatusError } from '../errors/status-error.ts';
+import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
+import type { ResponseHandler } from '../http1/connection.ts';
+import { isConnectionLoss } from '../http1/errors.ts';
+import type { InactivityTimer } from '../http1/inactivity-timer.ts';
+import type { PendingRequest } from '../http1/pending-request.ts';
+import type { ConnectionPool } from '../http1/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
-import { answerFault } from './answer-fault.ts';
-import type { Arrived } from './arrived.ts';
-import { type CallRequest, heldBytes } from './call-request.ts';
-import type { ConnectionPool } from './connection-pool.ts';
-import { DiscardedResponse } from './discarded-response.ts';
-import type { Errand } from './errand.ts';
-import { callResultOf, isConnectionLoss, timedOut, upstreamFailure } from './failure.ts';
-import type { IdleTimer, IdleTimers } from './idle-timer.ts';
+import {
+  type CallRequest,
+  type CallResult,
+  type Flow,
+  heldBytes,
+  type ResponseSink,
+} from './call-request.ts';
+import { backendResult, responseFault, timedOut, toStatusError } from './failure.ts';
+import { requestHead } from './header-rules.ts';
 import type { QueuedRequest, Waiter } from './key-limiter.ts';
-import type { AnswerHandler } from './pooled-connection.ts';
-import { requestHead } from './request-head.ts';
-import type { CallResult, Flow, Sink } from './sink.ts';
 
 export interface CallContext {
   readonly pool: ConnectionPool;
-  /** As the Host field says it. */
+  /** Value of the Host field. */
   readonly authority: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
-  /** Of `DISCARD_TIMEOUT`. */
-  readonly discardTimers: IdleTimers;
 }
 
 /**
- * @returns how the answer ended, once its head was given to the sink or the client left
- * @throws StatusError for what failed before
+ * @returns how the response ended, once its head was given to the sink or the client has cancelled
+ * @throws StatusError for failures before that
  */
-export function callUpstream(context: CallContext, request: CallRequest, sink: Sink): Promise<CallResult> {
-  return new Call(context, request, sink).result;
+export function callUpstream(
+  context: CallContext,
+  request: CallRequest,
+  sink: ResponseSink,
+): Promise<CallResult> {
+  return new Call(context, request, sink).outcome.promise;
 }
 
-class Call implements AnswerHandler, Flow, Waiter {
-  readonly #outcome = Promise.withResolvers<CallResult>();
+/** The request is in the pool or on a connection. */
+interface Attempt {
+  readonly phase: 'attempt';
+  readonly repeats: boolean;
+  /** Of a streamed request. */
+  body: Readable | undefined;
+  /** Undefined until the pool has accepted it. */
+  pending: PendingRequest | undefined;
+  /** Once the request was sent. */
+  timer: InactivityTimer | undefined;
+  sent: boolean;
+  responding: boolean;
+  /** Of the response; 0 before its head. */
+  status: number;
+}
+
+type State =
+  | { readonly phase: 'new' }
+  /** The request waits for a slot of its account's limiter. */
+  | { readonly phase: 'queued'; readonly entry: QueuedRequest }
+  | Attempt
+  | { readonly phase: 'settled' };
+
+const NEW: State = { phase: 'new' };
+const SETTLED: State = { phase: 'settled' };
+
+class Call implements ResponseHandler, Flow, Waiter {
+  readonly outcome = Promise.withResolvers<CallResult>();
   readonly #context: CallContext;
   readonly #request: CallRequest;
-  readonly #sink: Sink;
+  readonly #sink: ResponseSink;
   #startedAt = 0;
-  #body: Readable | undefined;
-  #errand: Errand | undefined;
-  #idle: IdleTimer | undefined;
-  #status = 0;
-  #repeated = false;
+  #state: State = NEW;
   #hasSlot = false;
-  #queued: QueuedRequest | undefined;
-  #sent = false;
-  #answering = false;
-  #hasClosed = false;
-  #settled = false;
 
-  constructor(context: CallContext, request: CallRequest, sink: Sink) {
+  constructor(context: CallContext, request: CallRequest, sink: ResponseSink) {
     this.#context = context;
     this.#request = request;
     this.#sink = sink;
@@ -69,8 +92,9 @@ class Call implements AnswerHandler, Flow, Waiter {
     else if (limiter.tryAcquire()) this.onAcquired();
     else {
       this.#startedAt = context.clock.now();
-      this.#queued = limiter.enqueue(this, heldBytes(request));
-      if (this.#queued === undefined) this.#fail(limiter.full);
+      const entry = limiter.enqueue(this, heldBytes(request));
+      if (entry === undefined) this.#fail(limiter.full);
+      else if (this.#state === NEW) this.#state = { phase: 'queued', entry };
     }
   }
 
@@ -85,118 +109,131 @@ class Call implements AnswerHandler, Flow, Waiter {
     this.#fail(error);
   }
 
-  get result(): Promise<CallResult> {
-    return this.#outcome.promise;
-  }
-
   #send(): void {
     const { method, target, headers, token, framing, body } = this.#request;
     const { pool, authority, clock } = this.#context;
+    const { phase } = this.#state;
     this.#startedAt = clock.now();
     try {
       const head = requestHead(method, target, authority, headers, token, framing);
-      if (typeof body === 'function') this.#body = body((fault) => this.#fail(fault));
-      const content = typeof body === 'function' ? this.#body : body;
-      const takenOn = this.#request.takenOn === true || this.#repeated || this.#queued !== undefined;
-      const errand = pool.send({ method, head, framing, body: content }, this, takenOn);
-      // What failed at once has ended already.
-      if (this.#settled) errand.abandon();
-      this.#errand = errand;
+      const attempt: Attempt = {
+        phase: 'attempt',
+        repeats: phase === 'attempt',
+        body: undefined,
+        pending: undefined,
+        timer: undefined,
+        sent: false,
+        responding: false,
+        status: 0,
+      };
+      this.#state = attempt;
+      if (typeof body === 'function') attempt.body = body((error) => this.#fail(error));
+      if (this.#state !== attempt) {
+        attempt.body?.destroy();
+        return;
+      }
+      const content = typeof body === 'function' ? attempt.body : body;
+      const alreadyAccepted = this.#request.alreadyAccepted === true || phase !== 'new';
+      const pending = pool.send({ method, head, framing, body: content }, this, alreadyAccepted);
+      attempt.pending = pending;
+      // It may have failed at once.
+      if (this.#state !== attempt) pending.cancel();
     } catch (error) {
       this.#fail(error);
     }
   }
 
   onSent(): void {
-    this.#sent = true;
-    this.#watch();
+    const state = this.#state;
+    if (state.phase !== 'attempt') return;
+    state.sent = true;
+    this.#startTimer(state);
   }
 
-  onAnswering(): void {
-    this.#answering = true;
+  onResponding(): void {
+    if (this.#state.phase === 'attempt') this.#state.responding = true;
   }
 
   onHead(status: number, fields: HeaderField[]): void {
-    const fault = answerFault(status, this.#request.refusalIsTheirs, this.#context.logger);
+    const state = this.#state;
+    if (state.phase !== 'attempt') return;
+    const fault = responseFault(status, this.#request.refusalIsClients, this.#context.logger);
     if (fault !== undefined) {
       this.#fail(fault);
       return;
     }
-    this.#watch();
-    this.#idle?.touch();
+    this.#startTimer(state);
+    state.timer?.touch();
     this.#sink.head(status, fields, this);
-    this.#status = status;
+    state.status = status;
     this.#count('ok');
   }
 
-  onData(piece: Arrived): void {
-    this.#idle?.touch();
-    this.#sink.data(piece);
+  onData(chunk: BorrowedChunk): void {
+    if (this.#state.phase === 'attempt') this.#state.timer?.touch();
+    this.#sink.data(chunk);
   }
 
   onEnd(): void {
+    const state = this.#state;
     this.#sink.end();
-    this.#settle();
-    // The connection of a request that was answered before it was sent as a whole cannot be used again.
-    this.#release(!this.#sent);
-    this.#outcome.resolve({ status: this.#status, aborted: false });
+    if (state.phase !== 'attempt') return;
+    this.#settle(state);
+    // After an early response the connection cannot be used again.
+    this.#release(!state.sent);
+    this.outcome.resolve({ status: state.status, aborted: false });
   }
 
   onFailure(error: Error): void {
-    if (!this.#mayBeRepeated(error)) {
-      // A connection that is lost before any byte of a response was closed by the API server; clients and workloads can
-      // cause all else.
-      this.#hasClosed = this.#answering || (this.#errand?.sent === true && !isConnectionLoss(error));
-      this.#fail(error);
-      return;
-    }
-    this.#repeated = true;
-    this.#count('error');
-    this.#idle?.stop();
-    this.#idle = undefined;
-    this.#send();
+    const state = this.#state;
+    if (state.phase === 'attempt' && this.#mayRepeat(state, error)) {
+      this.#count('error');
+      state.timer?.stop();
+      this.#send();
+    } else this.#fail(error);
   }
 
   pause(): void {
-    this.#errand?.pause();
-    this.#idle?.hold();
+    if (this.#state.phase !== 'attempt') return;
+    this.#state.pending?.pause();
+    this.#state.timer?.hold();
   }
 
   resume(): void {
-    if (this.#settled) return;
-    this.#idle?.release();
-    this.#errand?.resume();
+    if (this.#state.phase !== 'attempt') return;
+    this.#state.timer?.release();
+    this.#state.pending?.resume();
   }
 
-  /** Only what changes nothing, had no body, got not one byte of answer, and lost its connection. */
-  #mayBeRepeated(error: unknown): boolean {
+  /** Only a request that changes nothing, without a body, whose connection was lost before any byte of a response. */
+  #mayRepeat(attempt: Attempt, error: unknown): boolean {
     const { method, body, cancellation } = this.#request;
     const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
-    const unanswered = !this.#repeated && !this.#answering && !cancellation.cancelled;
+    const unanswered = !attempt.repeats && !attempt.responding && !cancellation.cancelled;
     return safe && body === undefined && unanswered && isConnectionLoss(error);
   }
 
   readonly #onCancel = (): void => {
-    if (this.#settled) return;
-    this.#settle();
-    if (!this.#discard()) this.#abandon();
-    this.#breakOff();
+    const state = this.#state;
+    if (state.phase === 'settled') return;
+    this.#settle(state);
+    if (!this.#discard(state)) this.#cancel(state, false);
+    this.#breakOff(state);
   };
 
-  /** @returns whether the connection reads and discards the rest, and gives the slot back at the end of it */
-  #discard(): boolean {
-    if (!this.#request.discardable || this.#errand === undefined) return false;
-    return this.#errand.handOver(
-      (connection) =>
-        new DiscardedResponse(connection, this.#context.discardTimers, (closed) => this.#release(closed)),
-    );
+  /** @returns whether the connection discards the rest of the response, and releases the slot at its end */
+  #discard(state: State): boolean {
+    if (!this.#request.discardable || state.phase !== 'attempt') return false;
+    return state.pending?.discard((closed) => this.#release(closed)) ?? false;
   }
 
-  #abandon(): void {
-    const closed = this.#errand?.abandon() ?? false;
-    this.#release(closed || this.#hasClosed);
+  /** @param closed whether a connection was closed before */
+  #cancel(state: State, closed: boolean): void {
+    const closes = state.phase === 'attempt' && state.pending?.cancel() === true;
+    this.#release(closes || closed);
   }
 
+  /** @param closed whether the request's connection was closed: then the slot may be returned later */
   #release(closed: boolean): void {
     if (!this.#hasSlot) return;
     this.#hasSlot = false;
@@ -205,42 +242,43 @@ class Call implements AnswerHandler, Flow, Waiter {
   }
 
   #fail(error: unknown): void {
-    if (this.#settled) return;
-    this.#settle();
-    this.#abandon();
-    if (this.#status === 0) {
-      const failure = upstreamFailure(error);
-      this.#outcome.reject(failure);
-      // A full queue says nothing about the API server.
-      if (failure.http !== 429) this.#count(callResultOf(failure));
+    const state = this.#state;
+    if (state.phase === 'settled') return;
+    this.#settle(state);
+    this.#cancel(state, hasClosed(state, error));
+    if (state.phase === 'attempt' && state.status !== 0) {
+      this.#breakOff(state);
+      this.#context.logger.warn({ error, status: state.status }, "the API server's response broke off");
       return;
     }
-    this.#breakOff();
-    this.#context.logger.warn({ error, status: this.#status }, "the API server's answer broke off");
+    const failure = toStatusError(error);
+    this.outcome.reject(failure);
+    // A full queue says nothing about the API server.
+    if (failure.http !== 429) this.#count(backendResult(failure));
   }
 
-  #breakOff(): void {
+  #breakOff(state: State): void {
+    const status = state.phase === 'attempt' ? state.status : 0;
     try {
-      this.#outcome.resolve(this.#sink.brokeOff({ status: this.#status, aborted: true }));
+      this.outcome.resolve(this.#sink.brokeOff({ status, aborted: true }));
     } catch (error) {
-      this.#outcome.reject(error);
+      this.outcome.reject(error);
     }
   }
 
-  #settle(): void {
-    this.#settled = true;
+  #settle(state: State): void {
+    this.#state = SETTLED;
     this.#request.cancellation.offCancel(this.#onCancel);
-    this.#idle?.stop();
-    this.#body?.destroy();
-    this.#queued?.stop();
+    if (state.phase === 'queued') state.entry.stop();
+    if (state.phase !== 'attempt') return;
+    state.timer?.stop();
+    state.body?.destroy();
   }
 
-  #watch(): void {
-    if (this.#idle !== undefined || this.#settled) return;
-    this.#idle = this.#request.patience?.start(() =>
-      this.#fail(
-        timedOut(this.#status === 0 ? 'no head of an answer' : 'silence in the midst of the answer'),
-      ),
+  #startTimer(attempt: Attempt): void {
+    if (attempt.timer !== undefined || this.#state !== attempt) return;
+    attempt.timer = this.#request.timeouts?.start(() =>
+      this.#fail(timedOut(attempt.status === 0 ? 'no response head in time' : 'no data for too long')),
     );
   }
 
@@ -248,4 +286,13 @@ class Call implements AnswerHandler, Flow, Waiter {
     const seconds = (this.#context.clock.now() - this.#startedAt) / 1000;
     this.#context.telemetry.backendCall('upstream', result, seconds);
   }
+}
+
+/**
+ * Whether clients or workloads can have caused that the connection was closed. A connection that is lost before any byte
+ * of a response was closed by the API server.
+ */
+function hasClosed(state: State, error: unknown): boolean {
+  if (state.phase !== 'attempt') return false;
+  return state.responding || (state.pending?.wasSent === true && !isConnectionLoss(error));
 }

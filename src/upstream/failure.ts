@@ -1,8 +1,10 @@
 /**
- * What the errors of sockets, TLS and malformed answers mean to a client. Their own words stay in the log: they hold
- * addresses and certificates that are nobody's business.
+ * What a failed call means to the client. The errors' own messages are only logged, since they contain addresses and
+ * certificates.
  */
 import { StatusError } from '../errors/status-error.ts';
+import { Http1Error } from '../http1/errors.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { BackendResult } from '../lib/telemetry.ts';
 
 /** @param cause for the log */
@@ -10,51 +12,76 @@ export function unavailable(cause: unknown): StatusError {
   return new StatusError('UpstreamUnavailable', 'the API server cannot be reached at the moment', { cause });
 }
 
-/** @param cause for the log: which of the waits was too long */
+/** @param cause for the log: which timeout it was */
 export function timedOut(cause: unknown): StatusError {
   return new StatusError('UpstreamTimeout', 'the API server did not answer in time', { cause });
 }
 
-/** The API server's 401 concerns Stonegate, not its client: passed on, it would make clients throw their tokens away. */
-export function refusedCredential(): StatusError {
-  return new StatusError(
-    'UpstreamRefusedCredential',
-    "the API server refused Stonegate's own credential; only Stonegate's operator can mend that",
+/** @returns the error itself if it is a StatusError */
+export function toStatusError(error: unknown): StatusError {
+  if (error instanceof StatusError) return error;
+  if (error instanceof Http1Error) {
+    switch (error.code) {
+      case 'QUEUE_TIMEOUT':
+        return timedOut(error.message);
+      case 'REQUEST_INVALID':
+        return invalidRequest(error);
+      case 'BODY_LENGTH_MISMATCH':
+        return new StatusError('RequestMalformed', error.message);
+      case 'CONNECTION_LOST':
+      case 'CONNECT_TIMEOUT':
+      case 'DISCARD_LIMIT_EXCEEDED':
+      case 'MALFORMED_RESPONSE':
+      case 'POOL_CLOSED':
+        return unavailable(error);
+    }
+  }
+  return isInvalidForNode(error) ? invalidRequest(error) : unavailable(error);
+}
+
+/** An error by which Node's own client refuses a head. */
+function isInvalidForNode(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return (
+    code === 'ERR_INVALID_CHAR' || code === 'ERR_INVALID_HTTP_TOKEN' || code === 'ERR_UNESCAPED_CHARACTERS'
   );
 }
 
-/** What HTTP cannot say is not sent; how it came so far is a fault of ours. */
-export function unspeakable(cause?: unknown): StatusError {
+/** The pipeline should have refused the request. */
+function invalidRequest(cause: unknown): StatusError {
   return new StatusError('InvariantBroken', 'Internal error occurred: the request cannot be sent on', {
     cause,
   });
 }
 
-/** @returns the error itself where it is a refusal already */
-export function upstreamFailure(error: unknown): StatusError {
-  if (error instanceof StatusError) return error;
-  switch (codeOf(error)) {
-    case 'ERR_INVALID_CHAR':
-    case 'ERR_INVALID_HTTP_TOKEN':
-    case 'ERR_UNESCAPED_CHARACTERS':
-      return unspeakable(error);
-    default:
-      return unavailable(error);
-  }
-}
-
 /** The failure as the metrics count it. */
-export function callResultOf({ code }: StatusError): BackendResult {
+export function backendResult({ code }: StatusError): BackendResult {
   if (code === 'UpstreamTimeout') return 'timeout';
   return code === 'UpstreamRefusedCredential' ? 'refused' : 'error';
 }
 
-/** The connection went away; whether the request ever arrived is for the caller to know. */
-export function isConnectionLoss(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === 'CONNECTION_LOST' || code === 'ECONNRESET' || code === 'EPIPE';
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
+/**
+ * Which responses are not forwarded, by their status alone: an unknown status, and a 401 about Stonegate's own
+ * credential. The API server never asks an impersonated user for a credential; passed on, its 401 would make clients
+ * discard their tokens. Headers are not considered: a workload behind `proxy` chooses them.
+ *
+ * @param status a final one
+ * @param refusalIsClients whether a 401 concerns the client: a workload responded, or the client's own token was refused
+ * @returns undefined for a response that is forwarded
+ */
+export function responseFault(
+  status: number,
+  refusalIsClients: boolean,
+  logger: Logger,
+): StatusError | undefined {
+  if (status < 200 || status > 599) {
+    logger.warn({ status }, 'the API server responded with a status that HTTP does not define');
+    return unavailable(`it responded with the status ${status}, which HTTP does not define`);
+  }
+  if (status !== 401 || refusalIsClients) return undefined;
+  logger.error({ status }, "the API server refused Stonegate's credential");
+  return new StatusError(
+    'UpstreamRefusedCredential',
+    "the API server refused Stonegate's own credential; only Stonegate's operator can mend that",
+  );
 }

@@ -4,6 +4,7 @@
  */
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
+import type { InactivityTimers } from '../http1/inactivity-timer.ts';
 import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
@@ -12,21 +13,18 @@ import { TooLarge } from '../lib/too-large.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { callUpstream } from './call.ts';
-import type { DepartureOf } from './departures.ts';
+import type { SelectPools } from './connection-pools.ts';
 import { unavailable } from './failure.ts';
-import type { IdleTimers } from './idle-timer.ts';
-import type { OwnRefusals } from './own-refusal.ts';
-import { pause, REFUSAL_PAUSE } from './refusal-pause.ts';
-import { responseHeaders } from './response-headers.ts';
-import { ResponseMemory } from './response-memory.ts';
+import { responseHeaders } from './header-rules.ts';
+import { type ImpersonationRefusals, pause, REFUSAL_PAUSE } from './impersonation-refusal.ts';
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 export interface FetcherOptions {
-  readonly departureOf: DepartureOf;
+  readonly selectPools: SelectPools;
   readonly limits: AccountLimits;
-  readonly patience: IdleTimers;
-  readonly refusals: OwnRefusals;
+  readonly responseTimeouts: InactivityTimers;
+  readonly refusals: ImpersonationRefusals;
   readonly clock: Clock;
   /** Counts requests that wait to be repeated: no connection knows of them. */
   readonly repeating: InFlightCounter;
@@ -66,20 +64,20 @@ export function createFetcher(options: FetcherOptions): UpstreamFetcher {
 }
 
 function createFetch({
-  departureOf,
+  selectPools,
   limits,
-  patience,
-}: FetcherOptions): (...call: [...Parameters<Fetch>, takenOn: boolean]) => ReturnType<Fetch> {
-  const memory = new ResponseMemory();
-  return async ({ account, sender, method, target, headers, body }, signal, takenOn) => {
-    const { brief, token } = departureOf(sender);
+  responseTimeouts,
+}: FetcherOptions): (...call: [...Parameters<Fetch>, alreadyAccepted: boolean]) => ReturnType<Fetch> {
+  const memory = new ResponseMemoryBudget();
+  return async ({ account, sender, method, target, headers, body }, signal, alreadyAccepted) => {
+    const { short, token } = selectPools(sender);
     const content = body === undefined ? undefined : Buffer.from(body);
     const chunks: Buffer[] = [];
     let taken = 0;
     let refused: TooLarge | StatusError | undefined;
     let head: { status: number; headers: HeaderField[] } | undefined;
     const called = callUpstream(
-      brief,
+      short,
       {
         method,
         target,
@@ -91,9 +89,9 @@ function createFetch({
         limits: 'connection',
         // Short, and most of it reviews, which change nothing.
         discardable: true,
-        refusalIsTheirs: sender.kind === 'client',
-        patience,
-        takenOn,
+        refusalIsClients: sender.kind === 'client',
+        timeouts: responseTimeouts,
+        alreadyAccepted,
         cancellation: fromAbortSignal(signal),
       },
       {
@@ -112,7 +110,7 @@ function createFetch({
         brokeOff: (result) => result,
       },
     );
-    const { aborted } = await called.finally(() => memory.giveBack(account, taken));
+    const { aborted } = await called.finally(() => memory.release(account, taken));
     if (refused instanceof StatusError) throw refused;
     if (aborted || head === undefined) {
       const brokenOff = refused ?? `the answer to ${method} ${target} broke off`;
@@ -129,4 +127,46 @@ function noMemory({ kind }: Account): StatusError {
     kind === 'source' ? 'CredentialRateExceeded' : 'TenantRateExceeded',
     `Too many requests, please try again later: ${reason}`,
   );
+}
+
+/** Of all responses together, in bytes. */
+export const MAX_RESPONSE_MEMORY = 256 * 1024 * 1024;
+/** Of one account's. */
+export const MAX_ACCOUNT_MEMORY = MAX_RESPONSE_MEMORY / 4;
+
+export class ResponseMemoryBudget {
+  readonly #accounts = new Map<string, number>();
+  #total = 0;
+
+  /** @returns false if a limit is reached; otherwise the bytes are to be released */
+  take(account: Account, bytes: number): boolean {
+    const key = keyOf(account);
+    const held = (this.#accounts.get(key) ?? 0) + bytes;
+    if (this.#total + bytes > MAX_RESPONSE_MEMORY || held > MAX_ACCOUNT_MEMORY) return false;
+    this.#total += bytes;
+    this.#accounts.set(key, held);
+    return true;
+  }
+
+  release(account: Account, bytes: number): void {
+    const key = keyOf(account);
+    const held = (this.#accounts.get(key) ?? 0) - bytes;
+    this.#total -= bytes;
+    if (held > 0) this.#accounts.set(key, held);
+    else this.#accounts.delete(key);
+  }
+
+  /** In bytes. */
+  get held(): number {
+    return this.#total;
+  }
+}
+
+function keyOf(account: Account): string {
+  switch (account.kind) {
+    case 'tenant':
+      return `tenant ${account.tenant}`;
+    default:
+      return account.kind;
+  }
 }

@@ -4,6 +4,8 @@
  * would carry our credential to wherever it points (CVE-2020-8559).
  */
 import { StatusError } from '../errors/status-error.ts';
+import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
+import type { InactivityTimers } from '../http1/inactivity-timer.ts';
 import { anyOf, type Cancellation, fromAbortSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
@@ -18,28 +20,29 @@ import type {
   UpstreamRequest,
 } from '../pipeline/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
-import { AnswerMemory } from './answer-memory.ts';
-import type { Arrived } from './arrived.ts';
 import { callUpstream } from './call.ts';
-import type { CallRequest } from './call-request.ts';
-import type { DepartureOf } from './departures.ts';
-import type { IdleTimers } from './idle-timer.ts';
-import { framingOf } from './outgoing-headers.ts';
-import { HeldRefusal, type ImpersonationRefusal, type OwnRefusals } from './own-refusal.ts';
-import { pause, REFUSAL_PAUSE } from './refusal-pause.ts';
+import type { CallRequest, CallResult, Flow, ResponseSink } from './call-request.ts';
+import type { SelectPools } from './connection-pools.ts';
+import { isWithoutBody, requestFraming, responseHeaders } from './header-rules.ts';
+import {
+  HeldRefusal,
+  type ImpersonationRefusal,
+  type ImpersonationRefusals,
+  pause,
+  REFUSAL_PAUSE,
+} from './impersonation-refusal.ts';
 import { RequestBody } from './request-body.ts';
-import { isWithoutContent, responseHeaders } from './response-headers.ts';
-import type { CallResult, Flow, Sink } from './sink.ts';
+import { ResponseBuffers } from './response-buffers.ts';
 import { assertWatchEvents, WatchFilter } from './watch-filter.ts';
 
 export interface ForwarderOptions {
-  readonly departureOf: DepartureOf;
+  readonly selectPools: SelectPools;
   readonly limits: AccountLimits;
-  /** With what waits for an answer that is not long-running. */
-  readonly patience: IdleTimers;
+  /** For responses to requests that are not long-running. */
+  readonly responseTimeouts: InactivityTimers;
   readonly timeouts: { readonly response: number; readonly body: number };
   readonly maxBodyBytes: number;
-  readonly refusals: OwnRefusals;
+  readonly refusals: ImpersonationRefusals;
   /** Counts requests that wait to be repeated: no connection knows of them. */
   readonly repeating: InFlightCounter;
 }
@@ -48,8 +51,8 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   return {
     forward(request, exchange, hooks): Promise<RelayResult> {
       const { account, longRunning, sender } = request;
-      const { brief, lasting, token } = options.departureOf(sender);
-      const context = longRunning ? lasting : brief;
+      const pools = options.selectPools(sender);
+      const context = longRunning ? pools.longRunning : pools.short;
       const looks = request.ownAnswer === true && sender.kind === 'stonegate';
       const { limits, refusals, repeating } = options;
       const isSafe = request.method === 'GET' || request.method === 'HEAD';
@@ -64,16 +67,16 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
             method: request.method,
             target: request.target,
             headers: request.headers,
-            token,
+            token: pools.token,
             framing,
             body,
-            refusalIsTheirs: request.proxied || sender.kind === 'client',
+            refusalIsClients: request.proxied || sender.kind === 'client',
             limiter: longRunning ? limits.openingsOf(account) : limits.connectionsOf(account),
             limits: longRunning ? 'opening' : 'connection',
             // What changes something is cancelled, as every Go proxy does it: it may still be stopped.
             discardable: !longRunning && isSafe,
-            patience: longRunning ? undefined : options.patience,
-            takenOn: repeated,
+            timeouts: longRunning ? undefined : options.responseTimeouts,
+            alreadyAccepted: repeated,
             cancellation: endOf(exchange, request),
           },
           sink,
@@ -119,7 +122,7 @@ function contentOf(
 ): Pick<CallRequest, 'framing' | 'body'> {
   if (read !== undefined)
     return read.length === 0 ? { framing: 'none' } : { framing: read.length, body: read };
-  const framing = framingOf(exchange);
+  const framing = requestFraming(exchange);
   return framing === 'none'
     ? { framing }
     : { framing, body: streamOf(exchange, options, clock, longRunning) };
@@ -160,7 +163,7 @@ function endOf(exchange: Exchange, { endless, ending }: UpstreamRequest): Cancel
 type PossibleRefusal = ImpersonationRefusal | 'untold';
 type ReadRefusal = (body: Buffer) => PossibleRefusal | undefined;
 
-class ToClient implements Sink {
+class ToClient implements ResponseSink {
   readonly #exchange: Exchange;
   #response: ResponseWriter;
   readonly #readRefusal: ReadRefusal | undefined;
@@ -169,7 +172,7 @@ class ToClient implements Sink {
   readonly #ending: StreamEnding | undefined;
   readonly #hooks: RelayHooks;
   /** None where an answer may wait for hours between two pieces. */
-  readonly #memory: AnswerMemory | undefined;
+  readonly #memory: ResponseBuffers | undefined;
   readonly #dropsBookmarks: boolean;
   #filter: WatchFilter | undefined;
   #flow: Flow | undefined;
@@ -190,12 +193,12 @@ class ToClient implements Sink {
     this.#ending = ending;
     this.#dropsBookmarks = dropsBookmarks;
     this.#hooks = hooks;
-    this.#memory = endless ? undefined : new AnswerMemory();
+    this.#memory = endless ? undefined : new ResponseBuffers();
   }
 
   head(status: number, headers: HeaderField[], flow: Flow): void {
     this.#flow = flow;
-    this.#empty = isWithoutContent(status);
+    this.#empty = isWithoutBody(status);
     if (this.#dropsBookmarks && status < 300) {
       assertWatchEvents(headers);
       this.#filter = new WatchFilter();
@@ -213,7 +216,7 @@ class ToClient implements Sink {
     return this.#held?.refusal;
   }
 
-  data(piece: Arrived): void {
+  data(piece: BorrowedChunk): void {
     if (this.#empty || this.#response.closed) return;
     if (this.#filter !== undefined) {
       for (const bytes of this.#filter.take(piece.copy())) if (!this.#response.write(bytes)) this.#slowDown();

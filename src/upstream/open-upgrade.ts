@@ -4,19 +4,19 @@
 import http from 'node:http';
 import type { Duplex } from 'node:stream';
 import { StatusError } from '../errors/status-error.ts';
+import { connect, parseServer } from '../http1/connector.ts';
+import { DEFAULT_MAX_HEADER_BYTES } from '../http1/response-parser.ts';
 import type { Clock } from '../lib/clock.ts';
 import { fromRawHeaders, headerTokens } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
 import type { Upgrade, UpstreamRequest } from '../pipeline/ports.ts';
-import { answerFault } from './answer-fault.ts';
-import { addressOf, connect, MAX_HEADER_BYTES } from './connection.ts';
-import type { Departure, DepartureOf } from './departures.ts';
-import { callResultOf, timedOut, unavailable, upstreamFailure } from './failure.ts';
-import { upgradeFields } from './outgoing-headers.ts';
+import type { SelectPools, SenderPools } from './connection-pools.ts';
+import { backendResult, responseFault, timedOut, toStatusError, unavailable } from './failure.ts';
+import { upgradeFields } from './header-rules.ts';
 
 export interface UpgradeOptions {
-  readonly departureOf: DepartureOf;
+  readonly selectPools: SelectPools;
   /** Milliseconds from the request to the head of the answer. */
   readonly timeouts: { readonly response: number };
   readonly clock: Clock;
@@ -57,9 +57,9 @@ export async function openUpgrade(
   signal: AbortSignal,
 ): Promise<Opened> {
   const { clock, telemetry, logger, timeouts } = options;
-  const departure = options.departureOf(request.sender);
-  const { connection } = departure;
-  const headers = upgradeHeaders(departure, request, upgrade);
+  const pools = options.selectPools(request.sender);
+  const { connection } = pools;
+  const headers = upgradeHeaders(pools, request, upgrade);
   if (signal.aborted) return { kind: 'left' };
   const startedAt = clock.now();
   const { promise, resolve, reject } = Promise.withResolvers<Opened>();
@@ -99,7 +99,7 @@ export async function openUpgrade(
 
   function onRefused(response: http.IncomingMessage): void {
     const status = response.statusCode ?? 0;
-    const fault = answerFault(status, request.proxied || request.sender.kind === 'client', logger);
+    const fault = responseFault(status, request.proxied || request.sender.kind === 'client', logger);
     if (fault !== undefined) {
       fail(fault);
       return;
@@ -121,7 +121,7 @@ export async function openUpgrade(
 
   function fail(error: StatusError): void {
     if (settled) return;
-    settle(callResultOf(error));
+    settle(backendResult(error));
     outgoing.destroy();
     reject(error);
   }
@@ -141,15 +141,21 @@ function start(
   createConnection: () => Duplex,
 ): http.ClientRequest {
   try {
-    return http.request({ method, path: target, headers, maxHeaderSize: MAX_HEADER_BYTES, createConnection });
+    return http.request({
+      method,
+      path: target,
+      headers,
+      maxHeaderSize: DEFAULT_MAX_HEADER_BYTES,
+      createConnection,
+    });
   } catch (error) {
-    throw upstreamFailure(error);
+    throw toStatusError(error);
   }
 }
 
 /** @throws StatusError RequestMalformed for any other protocol than those we know */
 function upgradeHeaders(
-  { connection, token }: Departure,
+  { connection, token }: SenderPools,
   request: UpstreamRequest,
   upgrade: Upgrade,
 ): string[] {
@@ -158,7 +164,7 @@ function upgradeHeaders(
     throw new StatusError('RequestMalformed', 'a connection can be upgraded to WebSocket and SPDY/3.1 only');
   return [
     'Host',
-    addressOf(connection.server).authority,
+    parseServer(connection.server).authority,
     'Connection',
     'Upgrade',
     'Upgrade',

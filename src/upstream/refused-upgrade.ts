@@ -2,11 +2,11 @@
  * Relays what the API server says instead of upgrading: its Status, most often a 403. Then both sides close.
  */
 import type { IncomingMessage } from 'node:http';
+import { InactivityTimers } from '../http1/inactivity-timer.ts';
 import type { Clock } from '../lib/clock.ts';
 import { fromRawHeaders } from '../lib/header-list.ts';
 import type { RelayHooks, RelayResult, ResponseWriter } from '../pipeline/ports.ts';
-import { IdleTimers } from './idle-timer.ts';
-import { isWithoutContent, responseHeaders } from './response-headers.ts';
+import { isWithoutBody, responseHeaders } from './header-rules.ts';
 
 export interface RefusalOptions {
   readonly clock: Clock;
@@ -23,8 +23,8 @@ export function relayRefusal(
 ): Promise<RelayResult> {
   const { promise, resolve } = Promise.withResolvers<RelayResult>();
   const status = answer.statusCode ?? 0;
-  const empty = isWithoutContent(status);
-  const idle = new IdleTimers(clock, patience).start(() => answer.destroy());
+  const empty = isWithoutBody(status);
+  const idle = new InactivityTimers(clock, patience).start(() => answer.destroy());
   const onLeave = (): void => {
     answer.destroy();
   };

@@ -16,16 +16,16 @@ import type {
 import type { AccountLimits } from './account-limits.ts';
 import { acquire } from './acquire.ts';
 import { heldBytes } from './call-request.ts';
+import { HeldRefusal, type ImpersonationRefusals } from './impersonation-refusal.ts';
 import { joinStreams } from './join-streams.ts';
 import type { KeyLimiter } from './key-limiter.ts';
 import { type Opened, openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
-import { HeldRefusal, type OwnRefusals } from './own-refusal.ts';
 import { relayRefusal } from './refused-upgrade.ts';
 import { GOING_AWAY, WebSocketFrames } from './websocket-frames.ts';
 
 export interface TunnelOptions extends UpgradeOptions {
   readonly limits: AccountLimits;
-  readonly refusals: OwnRefusals;
+  readonly refusals: ImpersonationRefusals;
 }
 
 export interface OwnedTunneller extends Tunneller {

@@ -1,20 +1,19 @@
 /**
- * The API server as one object: what the pipeline forwards, tunnels and fetches with. New TLS material or a new
- * token makes a new one; the old one finishes what it has.
+ * The API server as one object, by which the pipeline forwards, tunnels and fetches. A new certificate or token makes a
+ * new one; the previous one finishes its requests.
  */
+import { InactivityTimers } from '../http1/inactivity-timer.ts';
 import type { Clock } from '../lib/clock.ts';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { Forwarder, Tunneller, UpstreamFetcher } from '../pipeline/ports.ts';
 import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
-import type { UpstreamCredential } from './connection.ts';
-import { createDepartures } from './departures.ts';
+import { createConnectionPools } from './connection-pools.ts';
+import { ownUserName, type UpstreamCredential } from './credential.ts';
 import { createFetcher } from './fetch.ts';
 import { createForwarder } from './forward.ts';
-import { IdleTimers } from './idle-timer.ts';
-import { ownUserName } from './own-name.ts';
-import { OwnRefusals } from './own-refusal.ts';
+import { ImpersonationRefusals } from './impersonation-refusal.ts';
 import { createTunneller } from './tunnel.ts';
 
 export type UpstreamLimits = Pick<AccountLimitsOptions, 'tenantQueue' | 'sources'>;
@@ -22,7 +21,7 @@ export type UpstreamLimits = Pick<AccountLimitsOptions, 'tenantQueue' | 'sources
 export interface UpstreamOptions {
   /** `https://host:port` */
   readonly server: string;
-  /** PEM of the authorities the API server's certificate may come from; without it the system's. */
+  /** PEM of the authorities for the API server's certificate; without it the system's. */
   readonly ca?: string | Buffer;
   readonly credential: UpstreamCredential;
   /** Whether requests with a client's own token occur; false without it. */
@@ -32,8 +31,8 @@ export interface UpstreamOptions {
     /** TCP and TLS together. */
     readonly connect: number;
     /**
-     * From the request's last byte to the answer's first, and between chunks of an answer; before all that for a connection
-     * to become free. Not on long-running requests.
+     * For a connection to become free, then from the request's last byte to the response's first, and between two
+     * chunks. Does not apply to long-running requests.
      */
     readonly response: number;
     /** For the next bytes of a request body the API server is waiting for. */
@@ -47,9 +46,9 @@ export interface UpstreamOptions {
 }
 
 export interface Upstream extends Forwarder, Tunneller, UpstreamFetcher {
-  /** Takes nothing new; done when the last request and tunnel have ended, connections closed. */
+  /** Takes no new requests; resolves when the last request and tunnel have ended and all connections are closed. */
   close(): Promise<void>;
-  /** Breaks off everything under way. */
+  /** Breaks off all requests and tunnels. */
   destroy(): Promise<void>;
 }
 
@@ -61,31 +60,32 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     connectTimeout: timeouts.connect,
   };
   const context = { clock, logger, telemetry };
-  const departures = createDepartures({
-    connection,
-    credential,
-    passThrough,
-    patience: timeouts.response,
-    context,
-  });
-  const departureOf = departures.of;
-  const limits = createAccountLimits({ clock, queueTimeout: timeouts.response, ...options.limits });
-  const patience = new IdleTimers(clock, timeouts.response);
-  const refusals = new OwnRefusals({ ownName: ownUserName(credential), clock, logger });
+  const queueTimeout = timeouts.response;
+  const pools = createConnectionPools({ connection, credential, passThrough, queueTimeout, context });
+  const limits = createAccountLimits({ clock, queueTimeout, ...options.limits });
+  const refusals = new ImpersonationRefusals({ ownName: ownUserName(credential), clock, logger });
   const repeating = new InFlightCounter();
-  const tunneller = createTunneller({ departureOf, limits, timeouts, refusals, ...context });
+  const shared = {
+    selectPools: pools.select,
+    limits,
+    refusals,
+    timeouts,
+    responseTimeouts: new InactivityTimers(clock, timeouts.response),
+    repeating,
+  };
+  const tunneller = createTunneller({ ...shared, ...context });
   return {
-    ...createForwarder({ departureOf, limits, patience, timeouts, maxBodyBytes, refusals, repeating }),
-    ...createFetcher({ departureOf, limits, patience, refusals, clock, repeating }),
+    ...createForwarder({ ...shared, maxBodyBytes }),
+    ...createFetcher({ ...shared, clock }),
     tunnel: tunneller.tunnel,
     async close() {
-      await Promise.all([departures.close(), tunneller.idle()]);
+      await Promise.all([pools.close(), tunneller.idle()]);
       await repeating.drained();
     },
     async destroy() {
       limits.destroy();
       tunneller.destroy();
-      await departures.destroy();
+      await pools.destroy();
     },
   };
 }

@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { syncCommand } from '../../src/app/sync.ts';
+import { syncCommand } from '../../src/app/commands/sync.ts';
 import { isObject } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';

@@ -186,7 +186,7 @@ t.test('SIGHUP reads the configuration anew and empties the cache; a watch goes 
 
   await configure({ authentication: { jwt: [] } });
   stonegate.signal('SIGHUP');
-  await eventually(() => stonegate.logged.some(({ message }) => message === 'configuration read anew'));
+  await eventually(() => stonegate.logged.some(({ message }) => message === 'configuration reloaded'));
   const digests = stonegate.logged.flatMap(({ digest }) => (digest === undefined ? [] : [digest]));
   t.equal(new Set(digests).size, 2, 'what it serves by is told by its digest, at the start and now');
   t.match(await askOnce(destination, token, NAMESPACES), { status: 401 }, 'but now it asks again');

@@ -172,7 +172,7 @@ for (const [part, change] of Object.entries(broken)) {
     t.equal((await ask(alice, NAMESPACES)).status, 200);
     await configure({ ...AFTER, ...change });
     await app.reload();
-    t.match(logged.join(''), /Error: doomed.*the last good one stays in force/);
+    t.match(logged.join(''), /Error: doomed.*the last valid one stays in force/);
 
     t.same(await names(), ['stonegate', 'stonegate', 'stonegate'], 'certificates');
     t.same(await as(company.issue(BOB)), { status: 200, user: 'acme:x509:bob' });

@@ -5,7 +5,7 @@
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
-import { accessReviewPath } from '../../src/app/pipeline-of.ts';
+import { accessReviewPath } from '../../src/app/pipeline.ts';
 import { createConnectCreate } from '../../src/authorization/connect-create.ts';
 import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
 import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';

@@ -1,6 +1,6 @@
 /**
- * Requests of many people over few connections: whatever the people, the server and the network do, in whatever order,
- * everybody is told their own answer and nobody else's, and of exactly one end of it.
+ * Many requests over few connections: whatever the clients, the server and the network do, in any order, each handler
+ * receives its own response, no other, and exactly one end of it.
  */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { RawConnection } from '../support/raw-http/raw-connection.ts';
 import { startRawServer } from '../support/raw-http/raw-server.ts';
-import type { Recorder, Told } from '../support/raw-http/recorder.ts';
+import type { HandlerCall, Recorder } from '../support/raw-http/recorder.ts';
 import { createTestPool, type TestPool } from '../support/raw-http/test-pool.ts';
 
 const faults: unknown[] = [];
@@ -25,25 +25,37 @@ interface Asker {
   abandoned: boolean;
 }
 
-/** How the server answers the request that has come last over a connection and is not answered. */
+/** How the server responds to the oldest request of a connection without a response. */
 type Reply = 'whole' | 'in chunks' | 'begun' | 'last' | 'with more behind it' | 'without end' | 'garbage';
 
 type Step =
-  | { readonly does: 'ask'; readonly breaksIn?: Told; readonly pausesIn?: Told; readonly asksIn?: Told }
+  | {
+      readonly does: 'ask';
+      readonly breaksIn?: HandlerCall;
+      readonly pausesIn?: HandlerCall;
+      readonly asksIn?: HandlerCall;
+    }
   | { readonly does: 'abandon' | 'pause' | 'resume'; readonly who: number }
   | { readonly does: 'reply'; readonly how: Reply; readonly where: number; readonly cut: number }
   | { readonly does: 'finish' | 'reset'; readonly where: number }
   | { readonly does: 'advance'; readonly milliseconds: number }
   | { readonly does: 'turn' | 'close' };
 
-const told = fc.constantFrom<Told>('onSent', 'onAnswering', 'onHead', 'onData', 'onEnd', 'onFailure');
+const handlerCall = fc.constantFrom<HandlerCall>(
+  'onSent',
+  'onResponding',
+  'onHead',
+  'onData',
+  'onEnd',
+  'onFailure',
+);
 const often = <T>(usual: T, other: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other });
 const ask: fc.Arbitrary<Step> = fc
   .record({
-    breaksIn: often<Told | undefined>(undefined, told),
-    pausesIn: often<Told | undefined>(undefined, told),
-    asksIn: often<Told | undefined>(undefined, told),
+    breaksIn: often<HandlerCall | undefined>(undefined, handlerCall),
+    pausesIn: often<HandlerCall | undefined>(undefined, handlerCall),
+    asksIn: often<HandlerCall | undefined>(undefined, handlerCall),
   })
   .map(({ breaksIn, pausesIn, asksIn }) => ({
     does: 'ask',
@@ -84,7 +96,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.constant<Step>({ does: 'turn' }) },
 );
 
-/** The requests that came over a connection, in their order. */
+/** The requests that a connection carried, in order. */
 const requestsOf = ({ received }: RawConnection): string[] =>
   [...received.matchAll(/GET (\/\d+) /g)].map(([, target]) => target ?? '');
 
@@ -112,7 +124,7 @@ class World {
   readonly askers: Asker[] = [];
   readonly #ends: TestPool;
   readonly #connections: readonly RawConnection[];
-  /** How many requests of a connection were answered. */
+  /** How many responses a connection has carried. */
   readonly #answered = new Map<RawConnection, number>();
   closing: Promise<void> | undefined;
 
@@ -151,9 +163,9 @@ class World {
     }
   }
 
-  /** Everybody goes on, and each request that has come is answered. */
+  /** All handlers resume, and each request that has arrived gets a response. */
   async answerAll(): Promise<void> {
-    for (const { recorder } of this.askers) recorder.errand?.resume();
+    for (const { recorder } of this.askers) recorder.pending?.resume();
     for (let where = 0; where < MAX_CONNECTIONS; where += 1) await this.#reply('whole', where, 1_000);
     await turn();
   }
@@ -164,14 +176,14 @@ class World {
     const asker: Asker = {
       target,
       abandoned: false,
-      recorder: this.#ends.ask({ target }, (told) => {
-        assert.notEqual(asker?.abandoned, true, 'nothing is told to who has left');
-        if (told === pausesIn) asker?.recorder.errand?.pause();
-        if (told === asksIn && !asked) {
+      recorder: this.#ends.ask({ target }, (call) => {
+        assert.notEqual(asker?.abandoned, true, 'no call to the handler of a cancelled request');
+        if (call === pausesIn) asker?.recorder.pending?.pause();
+        if (call === asksIn && !asked) {
           asked = true;
           this.#ask({ does: 'ask' });
         }
-        if (told === breaksIn) throw new Error(`broken in ${told}`);
+        if (call === breaksIn) throw new Error(`broken in ${call}`);
       }),
     };
     this.askers.push(asker);
@@ -181,10 +193,10 @@ class World {
     const asker = this.askers.at(-1 - (who % Math.max(1, this.askers.length)));
     if (asker === undefined) return;
     if (does === 'abandon') asker.abandoned = true;
-    asker.recorder.errand?.[does]();
+    asker.recorder.pending?.[does === 'abandon' ? 'cancel' : does]();
   }
 
-  /** One of those whose server's end is open. */
+  /** A connection that is open at the server's end. */
   #open(where: number): RawConnection | undefined {
     const open = this.#connections.filter(({ socket }) => !socket.destroyed && socket.writable);
     return open[where % Math.max(1, open.length)];
@@ -197,7 +209,7 @@ class World {
     if (target === undefined) return;
     this.#answered.set(connection, (this.#answered.get(connection) ?? 0) + 1);
     const bytes = bytesOf(how, contentFor(target));
-    // What comes behind an answer when the next request is on its way cannot be told from the answer to that.
+    // Bytes after a response that arrive once the next request was sent cannot be told apart from its response.
     const first = how === 'with more behind it' ? bytes.length : cut;
     connection.send(bytes.slice(0, first));
     if (cut % 2 === 0) await turn();
@@ -207,18 +219,18 @@ class World {
 }
 
 function check({ target, recorder, abandoned }: Asker): void {
-  const { told, content, error, ends } = recorder;
-  assert.ok(abandoned || ends >= 1, `${target}: ${told.join()}`);
-  assert.ok(contentFor(target).startsWith(content), `${target} was told ${content}`);
+  const { calls, content, error, ends } = recorder;
+  assert.ok(abandoned || ends >= 1, `${target}: ${calls.join()}`);
+  assert.ok(contentFor(target).startsWith(content), `${target} received ${content}`);
   const broken = error?.message.startsWith('broken in ') ?? false;
-  // Who breaks down at the end is told of that, and of nothing else twice.
-  assert.ok(ends <= 1 || (broken && told.slice(-2).join() === 'onEnd,onFailure'), told.join());
-  if (ends > 0) assert.match(told.at(-1) ?? '', /^on(End|Failure)$/, told.join());
-  for (const once of ['onSent', 'onAnswering', 'onHead', 'onEnd', 'onFailure'])
-    assert.ok(told.filter((each) => each === once).length <= 1, told.join());
+  // A handler that throws at the end is called once more, with that error.
+  assert.ok(ends <= 1 || (broken && calls.slice(-2).join() === 'onEnd,onFailure'), calls.join());
+  if (ends > 0) assert.match(calls.at(-1) ?? '', /^on(End|Failure)$/, calls.join());
+  for (const once of ['onSent', 'onResponding', 'onHead', 'onEnd', 'onFailure'])
+    assert.ok(calls.filter((each) => each === once).length <= 1, calls.join());
 }
 
-t.test('everybody is told of their own answer, and of one end', async (t) => {
+t.test('each handler receives its own response, and one end', async (t) => {
   let ended = 0;
   let failed = 0;
   const steps = fc.array(step, { minLength: 5, maxLength: 60, size: 'max' });
@@ -237,7 +249,7 @@ t.test('everybody is told of their own answer, and of one end', async (t) => {
     await ends.pool.destroy();
     await world.closing;
     for (const each of world.askers) check(each);
-    ended += world.askers.filter(({ recorder }) => recorder.told.includes('onEnd')).length;
+    ended += world.askers.filter(({ recorder }) => recorder.calls.includes('onEnd')).length;
     failed += world.askers.filter(({ recorder }) => recorder.error !== undefined).length;
     for (const socket of ends.sockets) assert.ok(socket.destroyed);
     assert.ok(server.connections.every((each) => new Set(requestsOf(each)).size === requestsOf(each).length));

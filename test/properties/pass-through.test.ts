@@ -5,7 +5,7 @@
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
-import { accessReviewPath } from '../../src/app/pipeline-of.ts';
+import { accessReviewPath } from '../../src/app/pipeline.ts';
 import { createConnectCreate } from '../../src/authorization/connect-create.ts';
 import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
 import { createUpgradePlaces } from '../../src/authorization/upgrade-places.ts';
@@ -15,7 +15,7 @@ import { createSelfReviewAnswerer } from '../../src/pipeline/answer-self-review.
 import type { UpstreamRequest } from '../../src/pipeline/ports.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
-import { upgradeFields } from '../../src/upstream/outgoing-headers.ts';
+import { upgradeFields } from '../../src/upstream/header-rules.ts';
 import { readAsArktos } from '../support/arktos-reading.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { fakeExchange } from '../support/fake-exchange.ts';

@@ -9,14 +9,14 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
+import { createConnector } from '../../src/http1/connector.ts';
+import { InactivityTimers } from '../../src/http1/inactivity-timer.ts';
+import { ConnectionPool } from '../../src/http1/pool.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { type CallContext, callUpstream } from '../../src/upstream/call.ts';
-import { ConnectionPool } from '../../src/upstream/connection-pool.ts';
-import { createConnector } from '../../src/upstream/connector.ts';
-import { IdleTimers } from '../../src/upstream/idle-timer.ts';
+import type { CallResult } from '../../src/upstream/call-request.ts';
 import { Limiter } from '../../src/upstream/limiter.ts';
-import type { CallResult } from '../../src/upstream/sink.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import type { RawConnection } from '../support/raw-http/raw-connection.ts';
 import { startRawServer } from '../support/raw-http/raw-server.ts';
@@ -25,7 +25,7 @@ const SLOTS_PER_TENANT = 2;
 const SLOTS = 5;
 const QUEUE = { requests: 3, bytes: 1024 * 1024 };
 const CLOSINGS = { burst: 1, perSecond: 1 };
-const PATIENCE = 20_000;
+const TIMEOUT = 20_000;
 const TENANTS = ['acme', 'globex', 'initech'];
 
 type Step =
@@ -64,7 +64,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ does: fc.constant('advance'), milliseconds: fc.constantFrom(1, 9_000, PATIENCE) }),
+    arbitrary: fc.record({ does: fc.constant('advance'), milliseconds: fc.constantFrom(1, 9_000, TIMEOUT) }),
   },
   { weight: 6, arbitrary: fc.constant<Step>({ does: 'turn' }) },
 );
@@ -82,17 +82,18 @@ class World {
   readonly askers: Asker[] = [];
   readonly clock = createFakeClock();
   readonly #context: CallContext;
-  readonly #patience = new IdleTimers(this.clock, PATIENCE);
+  readonly #timeouts = new InactivityTimers(this.clock, TIMEOUT);
   readonly #connections: readonly RawConnection[];
 
   constructor(url: string, connections: readonly RawConnection[]) {
     const { clock } = this;
     const connector = createConnector({ server: url, connectTimeout: 5_000 }, clock);
-    const pool = new ConnectionPool(connector, {
-      max: SLOTS,
-      patience: PATIENCE,
+    const pool = new ConnectionPool({
+      connector,
+      maxConnections: SLOTS,
+      queueTimeout: TIMEOUT,
       clock,
-      logger: silentLogger,
+      onHandlerError: () => undefined,
     });
     this.#context = {
       pool,
@@ -100,7 +101,6 @@ class World {
       clock,
       logger: silentLogger,
       telemetry: noTelemetry,
-      discardTimers: new IdleTimers(clock, 2_000),
     };
     this.#connections = connections;
     this.limiter = new Limiter({
@@ -108,7 +108,7 @@ class World {
       slots: SLOTS,
       slotsPerKey: SLOTS_PER_TENANT,
       queue: QUEUE,
-      queueTimeout: PATIENCE,
+      queueTimeout: TIMEOUT,
       closings: CLOSINGS,
       full: () => new StatusError('TenantRateExceeded', 'too many'),
       tooLate: () => new StatusError('UpstreamTimeout', 'too late'),
@@ -195,8 +195,8 @@ class World {
         limiter: this.limiter.of(tenant),
         limits: 'connection',
         discardable: body === undefined,
-        refusalIsTheirs: false,
-        patience: this.#patience,
+        refusalIsClients: false,
+        timeouts: this.#timeouts,
         cancellation,
       },
       {
@@ -239,7 +239,7 @@ t.test('slots come back at every end, and go to requests that wait', async (t) =
         for (let round = 0; round < 10; round += 1) {
           await turn();
           world.check();
-          world.clock.advance(PATIENCE);
+          world.clock.advance(TIMEOUT);
         }
       }
       world.limiter.refuseAll(new StatusError('UpstreamUnavailable', 'it ends'));

@@ -22,10 +22,11 @@ const ADAPTERS = ['cache', 'clients', 'upstream', 'observability'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: [],
   lib: [],
+  http1: ['lib'],
   errors: ['api', 'lib'],
   config: BASE,
   ...Object.fromEntries(DOMAIN.map((layer) => [layer, BASE])),
-  ...Object.fromEntries(ADAPTERS.map((layer) => [layer, BASE])),
+  ...Object.fromEntries(ADAPTERS.map((layer) => [layer, [...BASE, 'http1']])),
   pipeline: [...BASE, ...DOMAIN],
   server: [...BASE, 'pipeline'],
   portal: [...BASE, 'pipeline'],

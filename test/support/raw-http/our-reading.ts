@@ -1,16 +1,17 @@
 /**
  * What the client for the API server makes of the bytes of an answer, cut into these pieces.
  */
+
+import { Http1Error } from '../../../src/http1/errors.ts';
+import type { ResponseHead } from '../../../src/http1/response-head.ts';
+import { ResponseParser } from '../../../src/http1/response-parser.ts';
 import type { HeaderField } from '../../../src/lib/header-list.ts';
-import type { AnswerHead } from '../../../src/upstream/answer-head.ts';
-import { MalformedAnswer } from '../../../src/upstream/answer-head.ts';
-import { AnswerReader } from '../../../src/upstream/answer-reader.ts';
 
 export interface OurReading {
   readonly status: number | undefined;
   readonly fields: readonly HeaderField[] | undefined;
   readonly persistent: boolean | undefined;
-  readonly keptFor: number | undefined;
+  readonly keepAliveTimeout: number | undefined;
   /** In latin1. */
   readonly content: string;
   /** How many answers came to their end; more than one never may. */
@@ -19,13 +20,13 @@ export interface OurReading {
   readonly refusal: string | undefined;
 }
 
-/** @param maxHeadBytes of the answer's heads together */
-export function readByUs(pieces: readonly Buffer[], method: string, maxHeadBytes = 64 * 1024): OurReading {
-  let head: AnswerHead | undefined;
+/** @param maxHeaderBytes of the answer's heads together */
+export function readByUs(pieces: readonly Buffer[], method: string, maxHeaderBytes = 64 * 1024): OurReading {
+  let head: ResponseHead | undefined;
   let content = '';
   let ended = 0;
   let refusal: string | undefined;
-  const reader = new AnswerReader(
+  const reader = new ResponseParser(
     {
       onHead(received) {
         if (head !== undefined) throw new Error('two heads');
@@ -39,34 +40,31 @@ export function readByUs(pieces: readonly Buffer[], method: string, maxHeadBytes
         ended += 1;
       },
     },
-    maxHeadBytes,
+    { maxHeaderBytes },
   );
   reader.expect(method);
   try {
     for (const piece of pieces) readLent(reader, piece);
     reader.finish();
   } catch (error) {
-    if (!(error instanceof MalformedAnswer)) throw error;
+    if (!(error instanceof Http1Error) || error.code !== 'MALFORMED_RESPONSE') throw error;
     refusal = error.message;
   }
-  const { status, fields, persistent, keptFor }: Partial<AnswerHead> = head ?? {};
-  return { status, fields, persistent, keptFor, content, ended, refusal };
+  const { status, fields, persistent, keepAliveTimeout }: Partial<ResponseHead> = head ?? {};
+  return { status, fields, persistent, keepAliveTimeout, content, ended, refusal };
 }
 
 /** How many bytes are the answer's; undefined where it does not end by itself, or is refused. */
 export function sizeByUs(bytes: Buffer, method: string): number | undefined {
   let size: number | undefined;
   let at = 0;
-  const reader = new AnswerReader(
-    {
-      onHead: () => undefined,
-      onData: () => undefined,
-      onEnd: () => {
-        size = at;
-      },
+  const reader = new ResponseParser({
+    onHead: () => undefined,
+    onData: () => undefined,
+    onEnd: () => {
+      size = at;
     },
-    64 * 1024,
-  );
+  });
   reader.expect(method);
   try {
     while (at < bytes.length && size === undefined) {
@@ -74,13 +72,13 @@ export function sizeByUs(bytes: Buffer, method: string): number | undefined {
       readLent(reader, bytes.subarray(at - 1, at));
     }
   } catch (error) {
-    if (!(error instanceof MalformedAnswer)) throw error;
+    if (!(error instanceof Http1Error) || error.code !== 'MALFORMED_RESPONSE') throw error;
   }
   return size;
 }
 
 /** As from a connection: what was read is written over at once. */
-function readLent(reader: AnswerReader, bytes: Buffer): void {
+function readLent(reader: ResponseParser, bytes: Buffer): void {
   const lent = Buffer.from(bytes);
   try {
     reader.read(lent);

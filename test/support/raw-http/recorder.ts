@@ -1,24 +1,25 @@
 /**
  * Somebody who wants an answer and writes down what is told.
  */
+
+import type { BorrowedChunk } from '../../../src/http1/borrowed-chunk.ts';
+import type { ResponseHandler } from '../../../src/http1/connection.ts';
+import type { PendingRequest } from '../../../src/http1/pending-request.ts';
 import type { HeaderField } from '../../../src/lib/header-list.ts';
-import type { Arrived } from '../../../src/upstream/arrived.ts';
-import type { Errand } from '../../../src/upstream/errand.ts';
-import type { AnswerHandler } from '../../../src/upstream/pooled-connection.ts';
 
-export type Told = keyof AnswerHandler;
+export type HandlerCall = Extract<keyof ResponseHandler, string>;
 
-export class Recorder implements AnswerHandler {
-  readonly told: Told[] = [];
+export class Recorder implements ResponseHandler {
+  readonly calls: HandlerCall[] = [];
   status: number | undefined;
   fields: readonly HeaderField[] = [];
   /** In latin1. */
   content = '';
   error: Error | undefined;
   /** What else is done when something is told. */
-  on: (told: Told) => void = () => undefined;
+  on: (call: HandlerCall) => void = () => undefined;
   /** For whoever has to steer it. */
-  errand: Errand | undefined;
+  pending: PendingRequest | undefined;
   readonly #ended = Promise.withResolvers<void>();
 
   /** Done with the first end of whichever kind. */
@@ -28,15 +29,15 @@ export class Recorder implements AnswerHandler {
 
   /** How many ends were told. */
   get ends(): number {
-    return this.told.filter((told) => told === 'onEnd' || told === 'onFailure').length;
+    return this.calls.filter((call) => call === 'onEnd' || call === 'onFailure').length;
   }
 
   onSent(): void {
     this.#tell('onSent');
   }
 
-  onAnswering(): void {
-    this.#tell('onAnswering');
+  onResponding(): void {
+    this.#tell('onResponding');
   }
 
   onHead(status: number, fields: HeaderField[]): void {
@@ -45,8 +46,8 @@ export class Recorder implements AnswerHandler {
     this.#tell('onHead');
   }
 
-  onData(piece: Arrived): void {
-    this.content += piece.copy().toString('latin1');
+  onData(chunk: BorrowedChunk): void {
+    this.content += chunk.copy().toString('latin1');
     this.#tell('onData');
   }
 
@@ -61,8 +62,8 @@ export class Recorder implements AnswerHandler {
     this.#tell('onFailure');
   }
 
-  #tell(what: Told): void {
-    this.told.push(what);
+  #tell(what: HandlerCall): void {
+    this.calls.push(what);
     this.on(what);
   }
 }

@@ -11,7 +11,7 @@ import type { LogFields, Logger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import type { Exchange, RelayResult, StreamEnding } from '../../../src/pipeline/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-import type { UpstreamCredential } from '../../../src/upstream/connection.ts';
+import type { UpstreamCredential } from '../../../src/upstream/credential.ts';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 import { startExchangeServer } from './exchange-server.ts';

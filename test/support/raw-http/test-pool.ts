@@ -3,12 +3,9 @@
  */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
-import type { ConnectionOptions } from '../../../src/upstream/connection.ts';
-import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
-import { type Connector, createConnector } from '../../../src/upstream/connector.ts';
-import type { Framing } from '../../../src/upstream/outgoing-headers.ts';
-import { requestHead } from '../../../src/upstream/request-head.ts';
+import { type ConnectOptions, type Connector, createConnector } from '../../../src/http1/connector.ts';
+import { ConnectionPool } from '../../../src/http1/pool.ts';
+import { createHeadSerializer, type RequestFraming } from '../../../src/http1/serializer.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 import { Recorder } from './recorder.ts';
 
@@ -17,7 +14,7 @@ export interface TestPool {
   readonly clock: FakeClock;
   /** Every connection that was made, our end of it. */
   readonly sockets: readonly Socket[];
-  /** What was logged as an error. */
+  /** What handlers have thrown in `onFailure`. */
   readonly faults: readonly unknown[];
   ask(request: Asked, on?: Recorder['on']): Recorder;
 }
@@ -26,29 +23,36 @@ export interface Asked {
   /** Without it, GET. */
   readonly method?: string;
   readonly target: string;
-  readonly framing?: Framing;
+  readonly framing?: RequestFraming;
   readonly body?: Buffer | Readable;
 }
 
 export const CONNECT_TIMEOUT = 5_000;
 /** How long a request waits for a connection to become free; another length than all others here. */
-export const PATIENCE = 20_000;
+export const QUEUE_TIMEOUT = 20_000;
+
+const serialize = createHeadSerializer(() => 'pass');
 
 export function createTestPool(
-  connection: Omit<ConnectionOptions, 'connectTimeout'>,
+  connection: Omit<ConnectOptions, 'connectTimeout'>,
   max = Number.POSITIVE_INFINITY,
 ): TestPool {
   const clock = createFakeClock();
   const connector = createConnector({ ...connection, connectTimeout: CONNECT_TIMEOUT }, clock);
   const sockets: Socket[] = [];
-  const recording: Connector = (onOpened) =>
-    connector((opened) => {
-      if (!(opened instanceof Error)) sockets.push(opened);
-      return onOpened(opened);
+  const recording: Connector = (onResult) =>
+    connector((result) => {
+      if (!(result instanceof Error)) sockets.push(result);
+      return onResult(result);
     });
   const faults: unknown[] = [];
-  const logger = { ...silentLogger, error: ({ error }: LogFields) => void faults.push(error) };
-  const pool = new ConnectionPool(recording, { max, patience: PATIENCE, clock, logger });
+  const pool = new ConnectionPool({
+    connector: recording,
+    clock,
+    maxConnections: max,
+    queueTimeout: QUEUE_TIMEOUT,
+    onHandlerError: (error) => faults.push(error),
+  });
   return {
     pool,
     clock,
@@ -57,9 +61,9 @@ export function createTestPool(
     ask({ method = 'GET', target, framing = 'none', body }, on) {
       const recorder = new Recorder();
       if (on !== undefined) recorder.on = on;
-      const head = requestHead(method, target, 'api', [], undefined, framing);
+      const head = serialize(method, target, 'api', [], undefined, framing);
       const request = { method, head, framing, ...(body && { body }) };
-      recorder.errand = pool.send(request, recorder);
+      recorder.pending = pool.send(request, recorder);
       return recorder;
     },
   };

@@ -97,7 +97,7 @@ async function start(t: Test) {
   return { ...hand, folder, file, writeSecret, reloader, applied, errors, results, certificate, state };
 }
 
-const KEPT = 'the new configuration is not used; the last good one stays in force';
+const KEPT = 'the new configuration is not used; the last valid one stays in force';
 
 t.test('C150 a certificate behind a double symlink, swapped twice, is read anew each time', async (t) => {
   const { tick, writeSecret, certificate, applied } = await start(t);

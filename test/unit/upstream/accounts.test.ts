@@ -4,9 +4,9 @@
  */
 import t, { type Test } from 'tap';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
+import { DEFAULT_DISCARD_TIMEOUT, DEFAULT_MAX_DISCARDED_BYTES } from '../../../src/http1/pool.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { createAccountLimits } from '../../../src/upstream/account-limits.ts';
-import { DISCARD_TIMEOUT, MAX_DISCARDED_BYTES } from '../../../src/upstream/discarded-response.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import type { RawConnection } from '../../support/raw-http/raw-connection.ts';
@@ -189,7 +189,7 @@ t.test('cancelled requests', async (t) => {
       const relay = await relayFor(t);
       const connection = await cancelled(relay, GET, sent);
       connection.send(OK.slice(sent.length));
-      await eventually(() => relay.clock.untilNext > DISCARD_TIMEOUT);
+      await eventually(() => relay.clock.untilNext > DEFAULT_DISCARD_TIMEOUT);
       const next = await relay.request(GET.replace('/x', '/next'));
       await connection.until('/next');
       connection.send('HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n');
@@ -205,7 +205,7 @@ t.test('cancelled requests', async (t) => {
 
   t.test('a response that is too large is not read to its end', async (t) => {
     const relay = await relayFor(t);
-    const length = MAX_DISCARDED_BYTES + 1;
+    const length = DEFAULT_MAX_DISCARDED_BYTES + 1;
     const connection = await cancelled(relay, GET);
     connection.send(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n${'x'.repeat(length)}`);
     await connection.untilEnd();
@@ -214,9 +214,9 @@ t.test('cancelled requests', async (t) => {
   t.test('nor is one that takes too long', async (t) => {
     const relay = await relayFor(t);
     const connection = await cancelled(relay, GET);
-    relay.clock.advance(DISCARD_TIMEOUT / 2);
+    relay.clock.advance(DEFAULT_DISCARD_TIMEOUT / 2);
     connection.send(OK.slice(0, -1));
-    relay.clock.advance(DISCARD_TIMEOUT / 2);
+    relay.clock.advance(DEFAULT_DISCARD_TIMEOUT / 2);
     await connection.untilEnd();
   });
 
@@ -228,7 +228,7 @@ t.test('cancelled requests', async (t) => {
         await eventually(() => relay.clock.pending > 0);
         for (const { socket } of clients) socket.destroy();
         for (const _client of clients) await relay.ending();
-        relay.clock.advance(DISCARD_TIMEOUT);
+        relay.clock.advance(DEFAULT_DISCARD_TIMEOUT);
       }
     }
     // Each advance of two seconds gives 40 closed connections back; 64 have no consequence, 128 are held.

@@ -1,12 +1,11 @@
 /** What becomes of a request where something of our own breaks: it comes to an end all the same. */
 import t from 'tap';
+import { type Connector, createConnector } from '../../../src/http1/connector.ts';
+import { ConnectionPool } from '../../../src/http1/pool.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
 import { callUpstream } from '../../../src/upstream/call.ts';
-import { ConnectionPool } from '../../../src/upstream/connection-pool.ts';
-import { type Connector, createConnector } from '../../../src/upstream/connector.ts';
-import { IdleTimers } from '../../../src/upstream/idle-timer.ts';
-import type { CallResult } from '../../../src/upstream/sink.ts';
+import type { CallResult } from '../../../src/upstream/call-request.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { startRawServer } from '../../support/raw-http/raw-server.ts';
 
@@ -20,7 +19,13 @@ function get(
   backendCall: Telemetry['backendCall'] = () => undefined,
   connector: Connector = real,
 ): Promise<CallResult> {
-  const pool = new ConnectionPool(connector, { max: 2, patience: 1_000, clock, logger: silentLogger });
+  const pool = new ConnectionPool({
+    connector,
+    maxConnections: 2,
+    queueTimeout: 1_000,
+    clock,
+    onHandlerError: () => undefined,
+  });
   t.teardown(() => pool.destroy());
   return callUpstream(
     {
@@ -29,7 +34,6 @@ function get(
       clock,
       logger: silentLogger,
       telemetry: { ...noTelemetry, backendCall },
-      discardTimers: new IdleTimers(clock, 2_000),
     },
     {
       method: 'GET',
@@ -39,7 +43,7 @@ function get(
       framing: 'none',
       limits: 'connection',
       discardable: true,
-      refusalIsTheirs: false,
+      refusalIsClients: false,
       cancellation: { cancelled: false, onCancel: () => undefined, offCancel: () => undefined },
     },
     { head: () => undefined, data: () => undefined, end: () => undefined, brokeOff: (result) => result },

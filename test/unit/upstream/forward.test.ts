@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
+import { DEFAULT_DISCARD_TIMEOUT } from '../../../src/http1/pool.ts';
 import { fromRawHeaders, headerValues } from '../../../src/lib/header-list.ts';
 import type { Exchange } from '../../../src/pipeline/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-import { DISCARD_TIMEOUT } from '../../../src/upstream/discarded-response.ts';
-import { REFUSAL_PAUSE } from '../../../src/upstream/refusal-pause.ts';
+import { REFUSAL_PAUSE } from '../../../src/upstream/impersonation-refusal.ts';
 import { forbiddenImpersonation } from '../../support/apiserver/statuses.ts';
 import { eventually } from '../../support/eventually.ts';
 import { codeOf, type Relay, type RelayOptions, startRelay, TIMEOUTS } from '../../support/raw-http/relay.ts';
@@ -416,7 +416,7 @@ t.test('refusals', async (t) => {
     const received = await client.until('UpstreamRefusedCredential');
     t.match(received, /^HTTP\/1\.1 503 /);
     t.notMatch(received, /nope|our-token/);
-    t.match(relay.log, [{ level: 'error', message: /refused the credential/ }]);
+    t.match(relay.log, [{ level: 'error', message: /refused Stonegate's credential/ }]);
     t.notMatch(JSON.stringify(relay.log), 'our-token');
     t.same(relay.calls, ['refused']);
   });
@@ -752,7 +752,7 @@ t.test('a client that leaves ends its request at once', async (t) => {
     await connection.until('\r\n\r\n');
     client.reset();
     t.same(await relay.ending(), { result: { status: 0, aborted: true }, heads: [] });
-    relay.clock.advance(DISCARD_TIMEOUT);
+    relay.clock.advance(DEFAULT_DISCARD_TIMEOUT);
     await connection.untilEnd();
     t.equal(relay.clock.pending, 0);
   });

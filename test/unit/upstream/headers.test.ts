@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { connect, constants, createServer, type ServerHttp2Stream } from 'node:http2';
 import t from 'tap';
-import { framingOf, upgradeFields } from '../../../src/upstream/outgoing-headers.ts';
-import { responseHeaders } from '../../../src/upstream/response-headers.ts';
+import { requestFraming, responseHeaders, upgradeFields } from '../../../src/upstream/header-rules.ts';
 
 t.test('outgoing headers', async (t) => {
   t.test('carry no hop-by-hop field, no Host and no framing of the client', async (t) => {
@@ -46,7 +45,7 @@ t.test('framing', async (t) => {
     ['HTTP/2 without a length has none on a GET', '2.0', 'GET', [], 'none'],
   ] as const) {
     t.test(name, async (t) => {
-      t.equal(framingOf({ httpVersion, method, headers }), expected);
+      t.equal(requestFraming({ httpVersion, method, headers }), expected);
     });
   }
 
@@ -60,7 +59,7 @@ t.test('framing', async (t) => {
     ],
   ] as const) {
     t.test(`C209 ${JSON.stringify(headers)} is refused`, async (t) => {
-      t.throws(() => framingOf({ httpVersion: '1.1', method: 'POST', headers }), {
+      t.throws(() => requestFraming({ httpVersion: '1.1', method: 'POST', headers }), {
         code: 'RequestMalformed',
       });
     });

@@ -194,7 +194,7 @@ t.test('a refusal', async (t) => {
     t.match(received, /^HTTP\/1\.1 503 .*UpstreamRefusedCredential/s);
     t.notMatch(received, 'nope');
     await server.untilEnd();
-    t.match(relay.log, [{ level: 'error', message: /refused the credential/ }]);
+    t.match(relay.log, [{ level: 'error', message: /refused Stonegate's credential/ }]);
     t.same(relay.calls, ['refused']);
   });
 

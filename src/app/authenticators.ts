@@ -1,0 +1,196 @@
+/**
+ * The authenticators of a configuration, in the order in which they are asked.
+ */
+import type {
+  ClientCertificatesConfiguration,
+  JWTConfiguration,
+  KeystoneConfiguration,
+  TokenReviewConfiguration,
+} from '../api/config-v1alpha1.ts';
+import { type Authenticator, createAuthenticationReadiness } from '../authentication/authenticator.ts';
+import { createBasicAuthFileAuthenticator, MAX_HASHES, createTokenFileAuthenticator } from '../authentication/static-files.ts';
+import { createJWTAuthenticator } from '../authentication/jwt.ts';
+import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
+import { createTokenReviewAuthenticator, tenantOfReviewed, type ReviewedUser, reviewedUserCodec } from '../authentication/token-review.ts';
+import { createX509Authenticator } from '../authentication/x509.ts';
+import type { ClearableCredentialCache } from '../cache/credential-cache-parts.ts';
+import { createCredentialCache } from '../cache/tiered.ts';
+import { createIssuerKeys, type DiscoveredIssuerKeys } from '../clients/oidc-issuer-keys.ts';
+import { createTokenReviewClient } from '../clients/token-reviewer.ts';
+import { staticUsersOf } from '../config/static-users.ts';
+import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
+import { tenantTag, userTag } from '../lib/drop-tags.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { isTenantName } from '../tenancy/tenant-name.ts';
+import type { Build } from './build.ts';
+import { createShared } from './cache.ts';
+import { ComponentType } from './component.ts';
+import { createKeystone, createTokenCache, tagsOfKeystoneToken } from './keystone.ts';
+import { createOwnUpstream } from './upstream.ts';
+
+/** For an issuer's discovery document and its keys together, in milliseconds. */
+const ISSUER_TIMEOUT = 10_000;
+
+export interface Authentication {
+  readonly authenticators: readonly Authenticator[];
+  /** Whether the backends have been reached. */
+  readonly readiness: ReadinessCheck;
+  /** Clears what is cached of credentials in this process. */
+  clear(): void;
+}
+
+/** @param mode names users, for the operator who drops cached entries by name */
+export function createAuthentication(build: Build, mode: TenancyMode): Authentication {
+  const { loaded, runtime } = build;
+  const { keystone, clientCertificates, tokenReview, requireAllIssuers, jwt } =
+    loaded.configuration.authentication;
+  const issuers = jwt.map((configuration) => ({ configuration, keys: createIssuer(build, configuration) }));
+  const tokens = keystone && createTokenCache(build, keystone);
+  const reviewed = tokenReview && createReviewedUserCache(build, tokenReview);
+  const authenticators = [
+    ...(keystone && tokens ? [keystoneAuthenticator(build, keystone, mode)] : []),
+    ...(issuers.length > 0 ? [createJWTAuthenticator({ issuers, clock: runtime.clock })] : []),
+    ...staticAuthenticators(build),
+    ...(clientCertificates ? [x509Authenticator(build, clientCertificates)] : []),
+    // The last one: it takes every token that the others leave.
+    ...(tokenReview && reviewed ? [tokenReviewAuthenticator(build, tokenReview, reviewed)] : []),
+  ];
+  const sources = [
+    ...(keystone ? [createKeystone(build, keystone).contact] : []),
+    ...issuers.map(({ keys }) => keys),
+  ];
+  return {
+    authenticators,
+    readiness: createAuthenticationReadiness(sources, requireAllIssuers),
+    clear() {
+      tokens?.clear();
+      reviewed?.clear();
+    },
+  };
+}
+
+function keystoneAuthenticator(
+  build: Build,
+  keystone: KeystoneConfiguration,
+  mode: TenancyMode,
+): Authenticator {
+  const { clock, telemetry } = build.runtime;
+  const { unknownCredentials } = build.loaded.configuration.limits;
+  return createKeystoneAuthenticator({
+    identity: createKeystone(build, keystone).client,
+    cache: createTokenCache(build, keystone),
+    gate: createUnknownCredentialGate({ ...unknownCredentials, clock, telemetry }),
+    tokenProvider: keystone.tokenProvider,
+    clock,
+    tagsOf: (token) => tagsOfKeystoneToken(token, mode),
+  });
+}
+
+const ISSUER = new ComponentType<DiscoveredIssuerKeys>("an issuer's keys", {
+  start: (keys) => keys.start(),
+  dispose: (keys) => keys.close(),
+});
+
+function createIssuer({ generation, loaded, runtime }: Build, jwt: JWTConfiguration): DiscoveredIssuerKeys {
+  const { url, discoveryURL, caFile, certificateAuthority } = jwt.issuer;
+  const options = {
+    url,
+    discoveryURL,
+    ca: caFile === undefined ? certificateAuthority : loaded.file(caFile),
+    ownKeys: jwt.strict.ownKeys,
+    maxAge: jwt.keysMaxAge,
+    refreshInterval: jwt.keysRefreshInterval,
+  };
+  return generation.component(ISSUER, {
+    fingerprint: [options],
+    create: () => createIssuerKeys({ ...runtime, ...options, timeout: ISSUER_TIMEOUT }),
+  });
+}
+
+function x509Authenticator(
+  { loaded, runtime: { clock } }: Build,
+  clientCertificates: ClientCertificatesConfiguration,
+): Authenticator {
+  const { mode, systemTenant } = loaded.configuration.tenancy;
+  const tenantInNames = mode === 'shared';
+  return createX509Authenticator({ ...clientCertificates, tenantInNames, systemTenant, clock });
+}
+
+const REVIEWED_USERS = new ComponentType<ClearableCredentialCache<ReviewedUser>>('cache of reviewed users', {
+  dispose: (cache) => cache.clear(),
+});
+
+/** The cache of tokens that the API server has validated. */
+function createReviewedUserCache(
+  build: Build,
+  { cacheTTL, negativeCacheTTL }: TokenReviewConfiguration,
+): ClearableCredentialCache<ReviewedUser> {
+  const { generation, loaded, runtime } = build;
+  const { maxEntries } = loaded.configuration.cache;
+  const shared = createShared(build);
+  return generation.component(REVIEWED_USERS, {
+    fingerprint: [maxEntries, cacheTTL, negativeCacheTTL, loaded.digest],
+    uses: [shared],
+    create: () =>
+      createCredentialCache({
+        ...runtime,
+        name: 'token-review',
+        ttl: cacheTTL,
+        negativeTTL: negativeCacheTTL,
+        staleIfUnavailable: 0,
+        maxEntries,
+        configurationDigest: loaded.digest,
+        shared: shared.cache,
+        codec: reviewedUserCodec,
+      }),
+  });
+}
+
+function tokenReviewAuthenticator(
+  build: Build,
+  tokenReview: TokenReviewConfiguration,
+  cache: ClearableCredentialCache<ReviewedUser>,
+): Authenticator {
+  const { clock, telemetry } = build.runtime;
+  const { limits, tenancy } = build.loaded.configuration;
+  const rules = {
+    tenant: tokenReview.tenant,
+    isOrdinaryTenant: tenancy.mode === 'arktos' ? ordinaryTenants(tenancy.systemTenant) : undefined,
+  };
+  return createTokenReviewAuthenticator({
+    reviewer: createTokenReviewClient({ ...tokenReview, fetcher: createOwnUpstream(build), clock }),
+    cache,
+    gate: createUnknownCredentialGate({ ...limits.unknownCredentials, clock, telemetry }),
+    rules,
+    clock,
+    tagsOf(vouched) {
+      const { username, uid } = vouched.user;
+      const tenant = tenantOfReviewed(vouched, rules);
+      return [
+        userTag(username),
+        ...(uid === '' ? [] : [userTag(uid)]),
+        ...(tenant === undefined ? [] : [tenantTag(tenant)]),
+      ];
+    },
+  });
+}
+
+/** Tests for a valid tenant name that is none of those by which Arktos means more than one tenant. */
+function ordinaryTenants(systemTenant: string): (word: string) => boolean {
+  const reserved = new Set(['system', 'all', systemTenant]);
+  return (word) => isTenantName(word) && !reserved.has(word);
+}
+
+/** Loading has refused the configuration if these files have errors. */
+function staticAuthenticators({ loaded, runtime: { clock, random, telemetry } }: Build): Authenticator[] {
+  const { configuration } = loaded;
+  const { tokenFile, basicAuthFile } = staticUsersOf(configuration, loaded.file);
+  const { unknownCredentials } = configuration.limits;
+  const concurrent = Math.min(unknownCredentials.concurrent, MAX_HASHES);
+  const gate = createUnknownCredentialGate({ ...unknownCredentials, concurrent, clock, telemetry });
+  return [
+    ...(tokenFile ? [createTokenFileAuthenticator({ ...tokenFile, random })] : []),
+    ...(basicAuthFile ? [createBasicAuthFileAuthenticator({ ...basicAuthFile, gate, random })] : []),
+  ];
+}

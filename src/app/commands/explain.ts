@@ -1,0 +1,77 @@
+/**
+ * The components of `stonegate explain --config`: the pipeline of the configuration, for one explanation. It sends requests
+ * to Keystone, issuers and the API server, and does not use Redis, so that the explanation is not from a cache.
+ */
+import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
+import type { CommandIO } from '../../cli/command.ts';
+import { explain } from '../../cli/explain.ts';
+import type { AskedUpstreamRights } from '../../clients/upstream-rights.ts';
+import type { LoadedConfiguration } from '../../config/load.ts';
+import { StreamRegistry } from '../../flowcontrol/stream-registry.ts';
+import type { LogFields, Logger } from '../../lib/logger.ts';
+import { redact } from '../../lib/redact.ts';
+import type { Explain } from '../../pipeline/explain-request.ts';
+import type { RequestObserver } from '../../pipeline/ports.ts';
+import { commandRuntime } from '../build.ts';
+import { Generations } from '../generation.ts';
+import { createPipeline } from '../pipeline.ts';
+import { createOwnRights } from '../upstream.ts';
+
+const IGNORED: RequestObserver = { requestReceived() {}, responseStarted() {}, responseComplete() {} };
+
+interface Explaining {
+  readonly explainRequest: Explain;
+  readonly rights: AskedUpstreamRights;
+}
+
+/** @param argv what follows `explain` */
+export function explainCommand(argv: readonly string[], io: CommandIO): Promise<number> {
+  return explain(argv, io, { explainWith, env: process.env });
+}
+
+/** @param note takes each line that the components log */
+async function explainWith(
+  loaded: LoadedConfiguration,
+  spec: ExplanationRequest['spec'],
+  note: (line: string) => void,
+): Promise<Explanation> {
+  const runtime = commandRuntime(notingLogger(note));
+  const generations = new Generations<Explaining>(runtime.logger);
+  try {
+    const streams = new StreamRegistry({ ...runtime, limits: loaded.configuration.limits.streams });
+    generations.replace((generation) => {
+      const build = { loaded: withoutSharedCache(loaded), runtime, generation };
+      const { explain: explainRequest } = createPipeline(build, { observer: IGNORED, streams });
+      return { explainRequest, rights: createOwnRights(build) };
+    });
+    generations.start();
+    const { explainRequest, rights } = generations.current;
+    await rights
+      .ask()
+      .catch((error: unknown) =>
+        note(redact(`Stonegate could not ask for its own rights: ${String(error)}`)),
+      );
+    return await explainRequest(spec, { peerAddress: undefined, signal: new AbortController().signal });
+  } finally {
+    await generations.close();
+  }
+}
+
+function withoutSharedCache(loaded: LoadedConfiguration): LoadedConfiguration {
+  const { redis: _redis, ...cache } = loaded.configuration.cache;
+  return { ...loaded, configuration: { ...loaded.configuration, cache } };
+}
+
+/** Of the lines below `warn` only those with a reason. */
+function notingLogger(note: (line: string) => void): Logger {
+  const noteLine = (fields: LogFields, message: string) => {
+    const reason = fields.reason ?? fields.failure ?? fields.status;
+    note(redact(`${message}${reason === undefined ? '' : `: ${String(reason)}`}`));
+  };
+  return {
+    debug() {},
+    info: (fields, message) => (fields.reason === undefined ? undefined : noteLine(fields, message)),
+    warn: noteLine,
+    error: noteLine,
+  };
+}

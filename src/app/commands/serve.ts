@@ -1,0 +1,165 @@
+/**
+ * `stonegate serve`: one process that does everything, or a primary with workers. With several workers the primary
+ * holds the admin listener and speaks for all; each worker is a whole Stonegate but for that.
+ */
+import cluster from 'node:cluster';
+import { type CommandIO, EXIT, runCommand, UsageError } from '../../cli/command.ts';
+import {
+  type LoadedConfiguration,
+  loadConfiguration,
+  systemSources,
+  type Watched,
+} from '../../config/load.ts';
+import { formatProblem } from '../../config/problem.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { systemRandom } from '../../lib/random.ts';
+import { createLogger } from '../../observability/log.ts';
+import { aggregateMetrics } from '../../observability/metrics.ts';
+import { createAdminListener } from '../../server/admin.ts';
+import { onStopSignal } from '../../server/shutdown.ts';
+import { servePrimary } from '../../server/worker-channel.ts';
+import { runPrimary, workerCount } from '../../server/workers.ts';
+import { type App, createApp } from '../app.ts';
+import { countBuffersWithHeap } from '../garbage-collection.ts';
+import { startFailure } from '../start-failure.ts';
+import { exitAtOnce, StartLimit } from '../start-limit.ts';
+
+const USAGE = `Usage: stonegate serve --config FILE
+
+Serves until SIGTERM or SIGINT. SIGHUP reads everything anew, opens the audit log anew and empties this process' caches.
+
+  --config FILE   the configuration
+  --help          this text
+
+Exit codes: 0 ended in good order, 1 could not start, 2 wrong usage.
+`;
+
+type Logger = ReturnType<typeof createLogger>;
+
+interface Started {
+  readonly file: string;
+  readonly loaded: LoadedConfiguration;
+  readonly watched: Watched;
+  readonly logger: Logger;
+  readonly limit: StartLimit;
+}
+
+/**
+ * Resolves when everything is closed.
+ *
+ * @param argv what follows `serve`
+ */
+export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
+  const options = { config: { type: 'string' } } as const;
+  return runCommand({ usage: USAGE, options, argv, io }, async ({ config: file }, positionals) => {
+    if (positionals.length > 0) throw new UsageError(`unexpected argument ${positionals[0]}`);
+    if (file === undefined) throw new UsageError('--config FILE is required');
+    const logger = createLogger('info');
+    const limit = new StartLimit({ clock: systemClock, logger, exit: exitAtOnce });
+    limit.begin(`reading ${file} and the files it names`);
+    const result = await loadConfiguration(file, systemSources);
+    if (!result.ok) {
+      for (const problem of result.problems) io.stderr(`${formatProblem(problem)}\n`);
+      return EXIT.failed;
+    }
+    const { loaded, watched } = result;
+    logger.setLevel(loaded.configuration.log.level);
+    const started = { file, loaded, watched, logger, limit };
+    try {
+      await run(started);
+      return EXIT.fine;
+    } catch (error) {
+      limit.end();
+      const reason = startFailure(error, loaded.configuration);
+      if (reason === undefined) logger.error({ error }, 'Stonegate could not be started');
+      else logger.error({}, `Stonegate could not be started: ${reason}`);
+      return EXIT.failed;
+    }
+  });
+}
+
+function run(started: Started): Promise<void> {
+  countBuffersWithHeap();
+  if (cluster.isWorker) return runAsWorker(started);
+  const { workers } = started.loaded.configuration.server;
+  return workerCount(workers) === 1 ? runAlone(started) : runAsPrimary(started, workers);
+}
+
+async function runAlone(started: Started): Promise<void> {
+  const { loaded, logger, limit } = started;
+  const { bind } = loaded.configuration.admin;
+  let app: App | undefined;
+  // First, as with workers: where its address is taken, nothing else was begun, and nothing else stands in the log.
+  limit.begin(`listening at admin.bind ${bind}`);
+  const admin = await createAdminListener({
+    bind,
+    readiness: () => app?.readiness() ?? [{ name: 'start', reason: limit.step }],
+    metrics: async () => app?.metrics.text() ?? '',
+    random: systemRandom,
+    logger,
+  });
+  try {
+    app = await startApp(started);
+    logger.info({ ...addressesOf(app), admin: admin.address, digest: loaded.digest }, 'serving');
+    await untilStopped(app, logger);
+  } finally {
+    await admin.close();
+  }
+}
+
+async function runAsWorker(started: Started): Promise<void> {
+  const { loaded, logger } = started;
+  try {
+    const app = await startApp(started);
+    servePrimary(process, { readiness: () => app.readiness(), metrics: () => app.metrics.json() }, logger);
+    logger.info({ ...addressesOf(app), worker: cluster.worker?.id, digest: loaded.digest }, 'serving');
+    await untilStopped(app, logger);
+  } finally {
+    // The channel to the primary would hold the process. Closed by the worker itself, it leaves the exit code alone.
+    cluster.worker?.disconnect();
+  }
+}
+
+async function startApp({ limit, ...started }: Started): Promise<App> {
+  const app = await createApp({ ...started, sources: systemSources, onStep: (step) => limit.begin(step) });
+  limit.end();
+  return app;
+}
+
+function addressesOf({ address, portalAddress, webhookAddress }: App): object {
+  return {
+    address,
+    ...(portalAddress && { portal: portalAddress }),
+    ...(webhookAddress && { webhook: webhookAddress }),
+  };
+}
+
+async function runAsPrimary({ loaded, logger, limit }: Started, workers: number | 'auto'): Promise<void> {
+  // From here on each worker has its own.
+  limit.end();
+  const { admin, server } = loaded.configuration;
+  process.stdout.on('error', (error) => logger.error({ error }, 'standard output cannot be written'));
+  const primary = await runPrimary({
+    workers,
+    admin,
+    aggregate: aggregateMetrics,
+    grace: server.shutdownGrace,
+    signals: process,
+    output: process.stdout,
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+  });
+  logger.info({ admin: primary.admin, port: primary.port, workers: workerCount(workers) }, 'serving');
+  await primary.stopped;
+}
+
+/** Ends on the first stop signal; a second one does not hurry it, the grace does. */
+async function untilStopped(app: App, logger: Logger): Promise<void> {
+  process.on('SIGHUP', () => {
+    logger.info({}, 'SIGHUP: reading everything anew');
+    void app.reload();
+  });
+  await new Promise<void>((resolve) => onStopSignal(process, () => resolve()));
+  await app.close();
+}

@@ -1,0 +1,266 @@
+/**
+ * Keystone: its client, what is cached of its tokens and role assignments, and the follower of its revocation events.
+ */
+import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
+import type { Identity } from '../api/identity.ts';
+import type { KeystoneToken } from '../api/keystone-v3.ts';
+import { keystoneTokenCodec, tagsOfEvent, tagsOfToken } from '../authentication/keystone-cache.ts';
+import { identityOf } from '../authentication/keystone-mapping.ts';
+import { assignmentsCodec, disabledScopesCodec, createRoleLookup, type RoleLookup } from '../bindings/role-lookup.ts';
+import type { DisabledScopes, RoleAssignment } from '../bindings/ports.ts';
+import { namespaceOf } from '../bindings/namespace-name.ts';
+import type { ClearableCredentialCache } from '../cache/credential-cache-parts.ts';
+import { createCredentialCache } from '../cache/tiered.ts';
+import { createStartupProbe, type StartupProbe } from '../clients/first-contact.ts';
+import { createKeystoneClient, type KeystoneClient } from '../clients/keystone.ts';
+import { createRevocations, type Revocations } from '../clients/keystone-revocations.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { StatusError } from '../errors/status-error.ts';
+import {
+  ANY_PROJECT_TAG,
+  domainTag,
+  EVERYTHING_TAG,
+  eventTag,
+  projectTag,
+  SWITCHED_OFF_TAG,
+  tenantTag,
+  userTag,
+} from '../lib/drop-tags.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import type { Build, RuntimeDependencies } from './build.ts';
+import { createShared, longestLife } from './cache.ts';
+import { ComponentType } from './component.ts';
+
+/** Entries of a user with more projects are dropped with any project: each tag is one more key to read in Redis. */
+const MAX_PROJECT_TAGS = 64;
+
+export interface Keystone {
+  readonly client: KeystoneClient;
+  readonly contact: StartupProbe;
+}
+
+const KEYSTONE = new ComponentType<Keystone>('Keystone', {
+  start: ({ contact }) => contact.start(),
+  dispose({ client, contact }) {
+    contact.stop();
+    return client.close();
+  },
+});
+
+const REVOCATIONS = new ComponentType<Revocations>("Keystone's revocation events", {
+  start: (revocations) => revocations.start(),
+  dispose: (revocations) => revocations.stop(),
+});
+
+/** The client of the configured Keystone. With a service credential it also follows the revocation events. */
+export function createKeystone(build: Build, configuration: KeystoneConfiguration): Keystone {
+  const { generation, loaded, runtime } = build;
+  const keystone = generation.component(KEYSTONE, {
+    fingerprint: [configuration, caOf(loaded, configuration), serviceSecret(loaded, configuration)],
+    create() {
+      const client = createConfiguredKeystoneClient(loaded, configuration, runtime);
+      const contact = createStartupProbe({ ...runtime, name: 'keystone', contact: () => client.probe() });
+      return { client, contact };
+    },
+  });
+  followRevocations(build, configuration, keystone);
+  return keystone;
+}
+
+export function createConfiguredKeystoneClient(
+  loaded: LoadedConfiguration,
+  configuration: KeystoneConfiguration,
+  runtime: RuntimeDependencies,
+): KeystoneClient {
+  const { url, timeout, serviceCredential: credential } = configuration;
+  const secret = serviceSecret(loaded, configuration);
+  return createKeystoneClient({
+    ...runtime,
+    url,
+    ...caOf(loaded, configuration),
+    ...(credential && { credential }),
+    readSecret: () => secret,
+    timeout,
+  });
+}
+
+/** The authorities of Keystone's certificate, as an option of its clients; empty for those of the system. */
+export function caOf(loaded: LoadedConfiguration, { caFile }: Pick<KeystoneConfiguration, 'caFile'>) {
+  return caFile === undefined ? {} : { ca: loaded.file(caFile).toString() };
+}
+
+function serviceSecret(loaded: LoadedConfiguration, { serviceCredential }: KeystoneConfiguration): string {
+  if (serviceCredential === undefined) return '';
+  return loaded.secret(
+    'password' in serviceCredential
+      ? serviceCredential.password.password
+      : serviceCredential.applicationCredential.secret,
+  );
+}
+
+function followRevocations(
+  build: Build,
+  { revocationEvents }: KeystoneConfiguration,
+  keystone: Keystone,
+): void {
+  const { generation, loaded, runtime } = build;
+  const service = keystone.client.quietService;
+  if (service === undefined || revocationEvents === false) return;
+  const shared = createShared(build);
+  generation.component(REVOCATIONS, {
+    fingerprint: [revocationEvents],
+    uses: [keystone, shared],
+    create: () =>
+      createRevocations({
+        ...runtime,
+        service,
+        interval: revocationEvents.interval,
+        // Without Redis no entry is older than this process.
+        reach: loaded.configuration.cache.redis === undefined ? 0 : longestLife(loaded),
+        // The replica that sees an event first drops the entries for all replicas.
+        async revoked(event) {
+          const done = eventTag(event.digest);
+          if (await shared.cache.wasDropped(done)) return;
+          await shared.cache.drop(tagsOfEvent(event));
+          await shared.cache.drop([done]);
+        },
+      }),
+  });
+}
+
+const TOKEN_CACHE = new ComponentType<ClearableCredentialCache<KeystoneToken>>('cache of Keystone tokens', {
+  dispose: (cache) => cache.clear(),
+});
+
+/** The cache of tokens that Keystone has validated. */
+export function createTokenCache(
+  build: Build,
+  keystone: KeystoneConfiguration,
+): ClearableCredentialCache<KeystoneToken> {
+  const { generation, loaded, runtime } = build;
+  const { cache } = loaded.configuration;
+  const shared = createShared(build);
+  return generation.component(TOKEN_CACHE, {
+    fingerprint: [cache, keystone, loaded.digest],
+    uses: [shared],
+    create: () =>
+      createCredentialCache({
+        ...runtime,
+        name: 'keystone',
+        ttl: keystone.cacheTTL,
+        negativeTTL: keystone.negativeCacheTTL,
+        staleIfUnavailable: keystone.staleIfUnavailable,
+        maxEntries: cache.maxEntries,
+        configurationDigest: loaded.digest,
+        shared: shared.cache,
+        codec: keystoneTokenCodec,
+      }),
+  });
+}
+
+/** A token's entry can be dropped by Keystone's ids, by the user's name at the API server, or by tenant. */
+export function tagsOfKeystoneToken(token: KeystoneToken, mode: TenancyMode): readonly string[] {
+  const tags = tagsOfToken(token);
+  try {
+    const identity = identityOf(token);
+    const tenant = mode.tenantOf(identity);
+    return [...tags, tenantTag(tenant), userTag(mode.userOf(identity, tenant).username)];
+  } catch (error) {
+    // Keystone accepts the token, but it gives no user here. This is cached too, under Keystone's ids alone.
+    if (error instanceof StatusError) return tags;
+    throw error;
+  }
+}
+
+interface RoleCaches {
+  readonly assignments: ClearableCredentialCache<readonly RoleAssignment[]>;
+  readonly disabled: ClearableCredentialCache<DisabledScopes>;
+}
+
+const ROLE_CACHES = new ComponentType<RoleCaches>('caches of Keystone roles', { dispose: clearRoles });
+
+export interface Roles {
+  readonly lookup: RoleLookup;
+  /** Clears what is cached in this process. */
+  clear(): void;
+}
+
+/** @returns undefined if the configuration asks for no look-up of roles */
+export function createRoles(build: Build, mode: TenancyMode): Roles | undefined {
+  const { authentication, bindings } = build.loaded.configuration;
+  const { keystone } = authentication;
+  if (keystone?.roleAssignments === undefined) return undefined;
+  const { directory } = createKeystone(build, keystone).client;
+  if (directory === undefined) return undefined;
+  const caches = createRoleCaches(build, keystone.roleAssignments);
+  const lookup = createRoleLookup({
+    source: directory,
+    ...caches,
+    namespaceOf(project) {
+      const name = namespaceOf(project, bindings);
+      return 'namespace' in name ? name.namespace : undefined;
+    },
+    tagsOf: (identity, assignments) => tagsOfRoles(identity, assignments, mode),
+    disabledTags: [EVERYTHING_TAG, SWITCHED_OFF_TAG],
+  });
+  return { lookup, clear: () => clearRoles(caches) };
+}
+
+function createRoleCaches(
+  build: Build,
+  roleAssignments: NonNullable<KeystoneConfiguration['roleAssignments']>,
+): RoleCaches {
+  const { generation, loaded, runtime } = build;
+  const { maxEntries } = loaded.configuration.cache;
+  const shared = createShared(build);
+  return generation.component(ROLE_CACHES, {
+    fingerprint: [roleAssignments, maxEntries, loaded.identityDigest],
+    uses: [shared],
+    create() {
+      const common = {
+        ...runtime,
+        ttl: roleAssignments.cacheTTL,
+        negativeTTL: 0,
+        staleIfUnavailable: roleAssignments.staleIfUnavailable,
+        shared: shared.cache,
+        configurationDigest: loaded.identityDigest,
+      };
+      const [roles, disabled] = [assignmentsCodec, disabledScopesCodec];
+      return {
+        assignments: createCredentialCache({ ...common, name: 'keystone-roles', maxEntries, codec: roles }),
+        disabled: createCredentialCache({
+          ...common,
+          name: 'keystone-disabled',
+          maxEntries: 1,
+          codec: disabled,
+        }),
+      };
+    },
+  });
+}
+
+function clearRoles({ assignments, disabled }: RoleCaches): void {
+  assignments.clear();
+  disabled.clear();
+}
+
+/** A user's entry can be dropped by Keystone's id, by the name at the API server, by project, domain or tenant. */
+function tagsOfRoles(
+  identity: Identity,
+  assignments: readonly RoleAssignment[],
+  mode: TenancyMode,
+): readonly string[] {
+  const tenant = mode.tenantOf(identity);
+  const { tenantOrigin, uid } = identity;
+  const projects = new Set(
+    assignments.flatMap(({ scope }) => (scope.kind === 'project' ? [projectTag(scope.project.id)] : [])),
+  );
+  return [
+    EVERYTHING_TAG,
+    userTag(uid),
+    userTag(mode.userOf(identity, tenant).username),
+    tenantTag(tenant),
+    ...(tenantOrigin.from === 'domain' ? [domainTag(tenantOrigin.domain.id)] : []),
+    ...(projects.size > MAX_PROJECT_TAGS ? [ANY_PROJECT_TAG] : projects),
+  ];
+}

@@ -1,0 +1,126 @@
+/**
+ * The listeners of one process: the API's, and those of the portal and the webhook at addresses of their own. Their addresses
+ * stay as they were at the start; certificates and what they serve follow the configuration in force.
+ */
+import type { AddressInfo } from 'node:net';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Exchange } from '../pipeline/ports.ts';
+import { createListener, type Listener } from '../server/listener.ts';
+import type { TLSMaterial } from '../server/tls-material.ts';
+import type { RuntimeDependencies } from './build.ts';
+import type { Serving } from './serving.ts';
+
+export interface Listeners {
+  readonly api: AddressInfo;
+  /** Undefined if the process was started without a portal. */
+  readonly portal: AddressInfo | undefined;
+  /** Undefined if the process was started without a webhook. */
+  readonly webhook: AddressInfo | undefined;
+  /**
+   * Prepares the certificates of a configuration.
+   *
+   * @returns a function that brings them into force for new connections; it never throws
+   * @throws Error if one of them cannot be used; then all stay
+   */
+  prepareTLS(loaded: LoadedConfiguration): () => void;
+  /**
+   * Stops accepting and lets responses end.
+   *
+   * @param grace milliseconds until open connections are broken off
+   */
+  close(grace: number): Promise<void>;
+}
+
+/** Undefined if the configuration does not have the listener any more. */
+type TLSOf = (loaded: LoadedConfiguration) => TLSMaterial | undefined;
+
+/**
+ * @param serving what is in force when a request arrives
+ * @param onStep called with each step of the start before it begins
+ * @throws Error if an address is taken; then all listeners are closed
+ */
+export async function createListeners(
+  loaded: LoadedConfiguration,
+  serving: () => Serving,
+  runtime: RuntimeDependencies,
+  onStep: (step: string) => void,
+): Promise<Listeners> {
+  const { server, portal, webhook } = loaded.configuration;
+  const { timeouts, limits } = server;
+  const opened: { readonly listener: Listener; readonly tlsOf: TLSOf }[] = [];
+
+  async function open(
+    options: { readonly bind: string; readonly http2: boolean },
+    tlsOf: TLSOf,
+    serve: (exchange: Exchange) => Promise<void>,
+  ): Promise<Listener> {
+    const tls = tlsOf(loaded);
+    if (tls === undefined) throw new Error(`${options.bind} has no certificate`);
+    const listener = await createListener({ ...runtime, ...options, timeouts, limits, tls, serve });
+    opened.push({ listener, tlsOf });
+    return listener;
+  }
+
+  async function close(grace: number): Promise<void> {
+    await Promise.all(opened.map(({ listener }) => listener.close(grace)));
+  }
+
+  try {
+    onStep(`listening at server.bind ${server.bind}`);
+    const api = await open(server, apiTLS, (exchange) => serving().serve(exchange));
+    onStep('listening at portal.bind');
+    const portalListener =
+      portal &&
+      (await open({ bind: portal.bind, http2: false }, portalTLS, async (exchange) =>
+        (serving().portal ?? notConfigured('portal'))(exchange),
+      ));
+    onStep('listening at webhook.bind');
+    const webhookListener =
+      webhook &&
+      (await open({ bind: webhook.bind, http2: server.http2 }, webhookTLS, async (exchange) =>
+        (serving().webhook ?? notConfigured('webhook'))(exchange),
+      ));
+    return {
+      api: api.address,
+      portal: portalListener?.address,
+      webhook: webhookListener?.address,
+      prepareTLS(next) {
+        const prepared = opened.map(({ listener, tlsOf }) => {
+          const tls = tlsOf(next);
+          return tls && listener.prepareTLS(tls);
+        });
+        return () => {
+          for (const setTLS of prepared) setTLS?.();
+        };
+      },
+      close,
+    };
+  } catch (error) {
+    await close(0);
+    throw error;
+  }
+}
+
+function notConfigured(name: string): never {
+  throw new StatusError('NotFound', `the ${name} is not configured any more`);
+}
+
+function apiTLS({ configuration, file }: LoadedConfiguration): TLSMaterial {
+  const { certFile, keyFile, clientCAFile } = configuration.server.tls;
+  const { clientCertificates } = configuration.authentication;
+  const own = { cert: file(certFile), key: file(keyFile) };
+  if (clientCertificates !== undefined) return { ...own, credentialCA: file(clientCertificates.caFile) };
+  return clientCAFile === undefined ? own : { ...own, clientCA: file(clientCAFile) };
+}
+
+function portalTLS({ configuration: { portal }, file }: LoadedConfiguration): TLSMaterial | undefined {
+  return portal && { cert: file(portal.tls.certFile), key: file(portal.tls.keyFile) };
+}
+
+/** Only clients with a certificate of the configured authority may connect. */
+function webhookTLS({ configuration: { webhook }, file }: LoadedConfiguration): TLSMaterial | undefined {
+  if (webhook === undefined) return undefined;
+  const { certFile, keyFile, clientCAFile } = webhook.tls;
+  return { cert: file(certFile), key: file(keyFile), clientCA: file(clientCAFile) };
+}

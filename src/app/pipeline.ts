@@ -1,0 +1,256 @@
+/**
+ * The pipeline that a configuration describes: its stages, in the order that `pipeline/serve-request.ts` gives them,
+ * with the adapters behind their ports.
+ */
+
+import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
+import type { BodyAdmission } from '../admission/body-admission.ts';
+import { createBodySizeAdmission } from '../admission/body-size.ts';
+import { createDefinitionScope } from '../admission/definition-scope.ts';
+import { methodAdmission } from '../admission/method.ts';
+import { createProtobufBodyAdmission } from '../admission/protobuf-body.ts';
+import { createRoleBindingsAdmission } from '../admission/role-bindings.ts';
+import { watchListAdmission } from '../admission/watch-list.ts';
+import type { TenantName } from '../api/identity.ts';
+import type { RequestInfo } from '../api/request-info.ts';
+import { createAnonymousAccess } from '../authentication/anonymous.ts';
+import { type AccessReviewer, reviewOf } from '../authorization/access-reviewer.ts';
+import { createConnectCreate } from '../authorization/connect-create.ts';
+import { createExplanationsAuthorizer } from '../authorization/explanations.ts';
+import { createSharedResources } from '../authorization/shared-resources.ts';
+import { createTenantBoundary } from '../authorization/tenant-boundary.ts';
+import { createUpgradePlaces } from '../authorization/upgrade-places.ts';
+import type { RequestProvisioning } from '../bindings/on-request.ts';
+import { createDocumentCache } from '../cache/document-cache.ts';
+import { DocumentChanges } from '../cache/document-changes.ts';
+import { createAccessReviewer } from '../clients/kube-apiserver.ts';
+import { createBodyMemory } from '../flowcontrol/body-memory.ts';
+import type { StreamCredential } from '../flowcontrol/open-stream.ts';
+import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
+import { createTenantLimit } from '../flowcontrol/tenant-limit.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+import { createDiscoveryAnswerer } from '../pipeline/answer-discovery.ts';
+import { createExplanationAnswerer } from '../pipeline/answer-explanation.ts';
+import { selfIdentityAnswerer } from '../pipeline/answer-self-identity.ts';
+import { createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
+import { createAskedAbout } from '../pipeline/asked-about.ts';
+import { parseTrustedProxies } from '../pipeline/client-address.ts';
+import { createDiscoveryDocuments } from '../pipeline/discovery-documents.ts';
+import { createExplain, type Explain } from '../pipeline/explain-request.ts';
+import { createBodyInspection } from '../pipeline/inspect-body.ts';
+import { LastModes } from '../pipeline/last-modes.ts';
+import { recheckStreams } from '../pipeline/open-stream.ts';
+import type { Exchange, RequestObserver, UpstreamResponse } from '../pipeline/ports.ts';
+import { decodeSubjectReview } from '../pipeline/review-protobuf.ts';
+import { type Pipeline, serveRequest } from '../pipeline/serve-request.ts';
+import type { Stages } from '../pipeline/stages.ts';
+import { createSystemDiscovery } from '../pipeline/system-discovery.ts';
+import { writeStatus } from '../server/status-writer.ts';
+import { rememberedMode } from '../tenancy/remembered-mode.ts';
+import { isSelfReview } from '../tenancy/self-review.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { createAuthentication } from './authenticators.ts';
+import type { Build } from './build.ts';
+import { createShared } from './cache.ts';
+import { createRoles } from './keystone.ts';
+import { createTenancyMode } from './tenancy-mode.ts';
+import { createOwnRights, createOwnUpstream } from './upstream.ts';
+
+export interface ConfiguredPipeline {
+  /** Serves a request of a client of the API. */
+  serve(exchange: Exchange): Promise<void>;
+  /** Validates a credential of open streams again; see `recheckStreams`. */
+  recheck(credential: StreamCredential): Promise<void>;
+  readonly authentication: ReadinessCheck;
+  readonly stages: Stages;
+  readonly explain: Explain;
+  /** Clears what is cached of credentials in this process. */
+  clear(): void;
+}
+
+/** What all tenants' discovery documents may take together. */
+const DISCOVERY_BYTES = 64 * 1024 * 1024;
+/** And one tenant's: a few forms of OpenAPI's larger document beside all the small ones. */
+const TENANT_DISCOVERY_BYTES = 16 * 1024 * 1024;
+/**
+ * How long the system tenant's documents are kept after a change that concerns every tenant: each tenant asks for them
+ * then.
+ */
+const SYSTEM_RECENT_TTL = 1_000;
+/** A kubectl without a cache asks for all groups at once. */
+const TENANT_FETCHES = { running: 8, waiting: 256 };
+/** The longest body of a self review. */
+const REVIEW_BYTES = 64 * 1024;
+/** What the bodies under inspection may take, of all tenants together and of each. */
+const INSPECTED_BYTES = { totalBytes: 128 * 1024 * 1024, tenantBytes: 16 * 1024 * 1024 };
+/** The longest request to explain one, a token of some 16 kB in it. */
+const EXPLANATION_BYTES = 256 * 1024;
+
+export interface PipelineOptions {
+  /** Sees every request. */
+  readonly observer: RequestObserver;
+  /** Of the process. */
+  readonly streams: StreamRegistry;
+  /** Creates what a user's project lacks before the request is forwarded; undefined if that is not configured. */
+  readonly provisioning?: RequestProvisioning | undefined;
+}
+
+export function createPipeline(build: Build, options: PipelineOptions): ConfiguredPipeline {
+  const { loaded, runtime, generation } = build;
+  const { observer, streams, provisioning } = options;
+  const { server, upstream: upstreamConfiguration, tenancy, authentication, limits } = loaded.configuration;
+  const { clock, random } = runtime;
+  const mode = rememberedMode(createTenancyMode(loaded.configuration));
+  const upstream = createOwnUpstream(build);
+  const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
+  const credentials = createAuthentication(build, mode);
+  const roles = createRoles(build, mode);
+  const tenantLimit = limits.perTenant && createTenantLimit({ ...limits.perTenant, clock });
+  // One for both caches: what one of them told would be news to the other.
+  const changes = new DocumentChanges({
+    shared: createShared(build).cache,
+    period: tenancy.discoveryTTL,
+    ...runtime,
+  });
+  const documentCache = {
+    ttl: tenancy.discoveryTTL,
+    maxBytes: DISCOVERY_BYTES,
+    ownerBytes: TENANT_DISCOVERY_BYTES,
+    fetches: TENANT_FETCHES,
+    sizeOf: ({ body }: UpstreamResponse) => body.length,
+    keep: ({ status }: UpstreamResponse) => status === 200,
+    changes,
+    ...runtime,
+  };
+  const tenantDocuments = createDocumentCache<UpstreamResponse>(documentCache);
+  const systemDocuments = createDocumentCache<UpstreamResponse>({
+    ...documentCache,
+    ownerBytes: DISCOVERY_BYTES,
+    recentTTL: SYSTEM_RECENT_TTL,
+    keep: ({ status }: UpstreamResponse) => status === 200 || status === 404,
+  });
+  const system = createSystemDiscovery({
+    ...runtime,
+    fetcher: upstream,
+    cache: systemDocuments,
+    ttl: tenancy.discoveryTTL,
+  });
+  const discovery = createDiscoveryDocuments({ fetcher: upstream, cache: tenantDocuments, mode, system });
+  const bodyTimeout = server.timeouts.body;
+  const stages: Stages = {
+    clock,
+    random,
+    trustedProxies: parseTrustedProxies(server.trustedProxies),
+    authenticators: credentials.authenticators,
+    anonymousAccess: createAnonymousAccess(authentication.anonymous),
+    mode,
+    ...(roles && { roles: roles.lookup }),
+    ...(provisioning && { provisioning }),
+    impersonation: {
+      reviewer,
+      extraKeys: new Set(authentication.impersonationExtraKeys),
+      lastModes: new LastModes(),
+    },
+    upstreamRights: createOwnRights(build),
+    authorizers: [
+      createUpgradePlaces(mode),
+      createTenantBoundary({ isSystem: mode.isSystem }),
+      createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
+      createSharedResources({
+        discovered: discovery,
+        mayBeShared: mode.mayBeShared,
+        allowedGroups: new Set(tenancy.sharedAPIGroups),
+      }),
+      createExplanationsAuthorizer({ ...mode, reviewer }),
+    ],
+    admission: [
+      methodAdmission,
+      createBodySizeAdmission(server.limits.bodyBytes),
+      ...(mode.protobuf === 'refused' ? [createProtobufBodyAdmission(isDecoded)] : []),
+      ...(mode.watchLists === 'refused' ? [watchListAdmission] : []),
+    ],
+    limitTenant: (tenant) => tenantLimit?.admit(tenant),
+    maxHeaderBytes: upstreamConfiguration.headerBytes,
+  };
+  const explain = createExplain({ stages, reviewer });
+  const pipeline: Pipeline = {
+    ...stages,
+    observer,
+    answerers: [
+      createDiscoveryAnswerer(discovery),
+      createSelfReviewAnswerer({
+        fetcher: upstream,
+        reviewer,
+        mode,
+        ...(roles && { askedAbout: createAskedAbout(roles.lookup, stages) }),
+        clock,
+        limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
+      }),
+      selfIdentityAnswerer,
+      createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
+    ],
+    bodies: createBodyInspection({
+      admissions: bodyAdmissions(mode, reviewer),
+      memory: createBodyMemory(INSPECTED_BYTES),
+      fetcher: upstream,
+      clock,
+      bodyTimeout,
+    }),
+    forwarder: upstream,
+    tunneller: upstream,
+    undecided: generation.inFlight,
+    streams,
+    discoveryChanged: (owner) => changes.changed(owner),
+    writeStatus,
+  };
+  return {
+    serve: (exchange) => serveRequest(exchange, pipeline),
+    async recheck(credential) {
+      const inFlight = generation.inFlight.enter();
+      try {
+        await recheckStreams(credential, stages);
+      } finally {
+        inFlight.release();
+      }
+    },
+    authentication: credentials.readiness,
+    stages,
+    explain,
+    clear() {
+      credentials.clear();
+      roles?.clear();
+    },
+  };
+}
+
+/** Whether Stonegate reads the body itself, and sends it on as JSON. */
+function isDecoded(info: RequestInfo): boolean {
+  return isSelfReview(info) || isAccessReview(info);
+}
+
+function bodyAdmissions(mode: TenancyMode, reviewer: AccessReviewer): BodyAdmission[] {
+  const knowsTenants = (tenant: TenantName) => mode.reviewTenant(tenant) !== undefined;
+  const isConfined = (tenant: TenantName) => knowsTenants(tenant) && !mode.isSystem(tenant);
+  return [
+    createAccessReviewsAdmission({
+      knowsTenants,
+      isConfined,
+      decodeProtobuf: (body, { apiVersion }) => decodeSubjectReview(body, apiVersion),
+    }),
+    ...(mode.readsTenantFromPath ? [createDefinitionScope(mode)] : []),
+    createRoleBindingsAdmission({
+      isConfined,
+      review({ user, sender, tenant, signal }, attributes) {
+        const home = mode.reviewTenant(tenant);
+        const resourceAttributes = { ...attributes, ...(home !== undefined && { tenant: home }) };
+        return reviewOf(reviewer, { user, sender, home, tenant }, { resourceAttributes }, signal);
+      },
+    }),
+  ];
+}
+
+/** Where a review about that tenant is posted. */
+export function accessReviewPath(tenant: TenantName | undefined, resource: string): string {
+  const place = tenant === undefined ? '' : `tenants/${tenant}/`;
+  return `/apis/authorization.k8s.io/v1/${place}${resource}`;
+}

@@ -1,0 +1,143 @@
+/**
+ * The portal of a configuration. Sessions in memory and the key of this process belong to the process and outlive reloads.
+ */
+import type {
+  KeystoneConfiguration,
+  PortalConfiguration,
+  PortalOIDCConfiguration,
+} from '../api/config-v1alpha1.ts';
+import { authenticate } from '../authentication/authenticator.ts';
+import { createPortalSealer } from '../cache/portal-sealer.ts';
+import { createMemorySessions, createSharedSessions } from '../cache/portal-sessions.ts';
+import { createOidcPortalLogin, type OidcPortalLogin } from '../clients/oidc-portal.ts';
+import { createPortalPasswordLogin, type PortalPasswordLogin } from '../clients/portal-password-login.ts';
+import { createSignInLimit } from '../flowcontrol/sign-in-limit.ts';
+import type { Exchange } from '../pipeline/ports.ts';
+import type { Stages } from '../pipeline/stages.ts';
+import type { KeystoneSignIn } from '../portal/context.ts';
+import { createPortal } from '../portal/portal.ts';
+import type { IdentitySource, Provider, Sealer, SessionStore, SignInLimit } from '../portal/ports.ts';
+import type { Build, RuntimeDependencies } from './build.ts';
+import { createShared, sealingSecrets } from './cache.ts';
+import { ComponentType } from './component.ts';
+import { caOf } from './keystone.ts';
+
+/** In one process without Redis. */
+const MAX_SESSIONS = 10_000;
+
+/** What the portal of one process keeps over all configurations. */
+export interface PortalState {
+  /** Used without Redis. */
+  readonly sessions: SessionStore;
+  /** Used without sealing keys: its key is random. */
+  readonly sealer: Sealer;
+}
+
+export function createPortalState({ clock, random }: RuntimeDependencies): PortalState {
+  return {
+    sessions: createMemorySessions({ maxSessions: MAX_SESSIONS, clock }),
+    sealer: createPortalSealer([], random),
+  };
+}
+
+const SIGN_IN_LIMIT = new ComponentType<SignInLimit>('limit of sign-ins', {});
+const PASSWORD_LOGIN = new ComponentType<PortalPasswordLogin>('password login', {
+  dispose: (login) => login.close(),
+});
+const OIDC_LOGIN = new ComponentType<OidcPortalLogin>('OIDC login', { dispose: (login) => login.close() });
+
+/**
+ * @param stages of the API, so that the portal maps users as the API does
+ * @returns undefined if no portal is configured
+ */
+export function createConfiguredPortal(
+  build: Build,
+  stages: Pick<Stages, 'authenticators' | 'mode' | 'trustedProxies'>,
+  state: PortalState,
+): ((exchange: Exchange) => Promise<void>) | undefined {
+  const { generation, loaded, runtime } = build;
+  const { authentication, portal } = loaded.configuration;
+  if (portal === undefined) return undefined;
+  const { keystone } = authentication;
+  const { kubernetes, signInLimits } = portal;
+  return createPortal({
+    ...runtime,
+    publicURL: portal.publicURL,
+    trustedProxies: stages.trustedProxies,
+    cluster: {
+      name: kubernetes.name,
+      server: kubernetes.server,
+      ca: kubernetes.caFile === undefined ? undefined : loaded.file(kubernetes.caFile).toString(),
+      keystoneURL: portal.keystone.publicURL ?? keystone?.url,
+    },
+    providers: portal.oidc.map((configuration) => createProvider(build, configuration)),
+    keystone: keystone && createKeystoneSignIn(build, portal, keystone),
+    identities: identitiesOf(stages),
+    sessions: createSessions(build, state),
+    limit: generation.component(SIGN_IN_LIMIT, {
+      fingerprint: [signInLimits],
+      create: () => createSignInLimit({ ...signInLimits, clock: runtime.clock }),
+    }),
+    sealer: createSealer(build, state),
+    sessionLifetime: portal.sessionLifetime,
+  });
+}
+
+function createSessions(build: Build, { sessions }: PortalState): SessionStore {
+  const { loaded, runtime } = build;
+  if (loaded.configuration.cache.redis === undefined) return sessions;
+  const shared = createShared(build).cache;
+  return createSharedSessions({ ...runtime, shared, configurationDigest: loaded.identityDigest });
+}
+
+function createSealer({ loaded, runtime }: Build, { sealer }: PortalState): Sealer {
+  const secrets = sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64'));
+  return secrets.length === 0 ? sealer : createPortalSealer(secrets, runtime.random);
+}
+
+function createKeystoneSignIn(
+  { generation, loaded, runtime }: Build,
+  { keystone: { enabled, displayName, defaultDomain } }: PortalConfiguration,
+  keystone: KeystoneConfiguration,
+): KeystoneSignIn | undefined {
+  if (!enabled) return undefined;
+  const options = { url: keystone.url, ...caOf(loaded, keystone), timeout: keystone.timeout };
+  const login = generation.component(PASSWORD_LOGIN, {
+    fingerprint: [options],
+    create: () => createPortalPasswordLogin({ ...runtime, ...options }),
+  });
+  return { displayName, defaultDomain, login };
+}
+
+function createProvider(
+  { generation, loaded, runtime }: Build,
+  configuration: PortalOIDCConfiguration,
+): Provider {
+  const { name, issuer, clientID, clientSecret, displayName, scopes } = configuration;
+  const { kubectlClientID = clientID, kubectlRedirectURI } = configuration;
+  const known = loaded.configuration.authentication.jwt.find((jwt) => jwt.issuer.url === issuer)?.issuer;
+  const { discoveryURL, caFile, certificateAuthority } = known ?? {};
+  const options = {
+    issuer,
+    discoveryURL,
+    clientID,
+    clientSecret: clientSecret && loaded.secret(clientSecret),
+    scopes,
+    ca: caFile === undefined ? certificateAuthority : loaded.file(caFile).toString(),
+  };
+  const login = generation.component(OIDC_LOGIN, {
+    fingerprint: [options],
+    create: () => createOidcPortalLogin({ ...options, ...runtime }),
+  });
+  return { name, displayName, issuer, kubectlClientID, kubectlRedirectURI, scopes, login };
+}
+
+function identitiesOf({ authenticators, mode }: Pick<Stages, 'authenticators' | 'mode'>): IdentitySource {
+  return {
+    authenticate: async (credential, source) => authenticate(authenticators, credential, { source }),
+    describe(identity) {
+      const tenant = mode.tenantOf(identity);
+      return { tenant, user: mode.userOf(identity, tenant) };
+    },
+  };
+}

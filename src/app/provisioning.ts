@@ -1,0 +1,219 @@
+/**
+ * Provisioning from Keystone's directory into the API server, with the provisioning credential and the names of the
+ * tenancy mode: for `stonegate sync`, periodically, or on a user's request.
+ */
+
+import type { Identity } from '../api/identity.ts';
+import type { DomainReference } from '../api/keystone-v3.ts';
+import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import { type ApplyOptions, type ApplyResult, applyPlan } from '../bindings/apply.ts';
+import type { TenancyFacts } from '../bindings/desired-state.ts';
+import type { KeystoneDirectory, Lease } from '../bindings/ports.ts';
+import { makePlan, type ProvisioningScope, makeProjectPlan } from '../bindings/make-plan.ts';
+import { createRequestProvisioning, type RequestProvisioning } from '../bindings/on-request.ts';
+import { createPeriodicProvisioning, LEASE_TTL, type PeriodicProvisioning } from '../bindings/periodic.ts';
+import type { Plan } from '../bindings/plan.ts';
+import type { Provisioning } from '../bindings/run.ts';
+import { createRedisLease } from '../cache/redis-lease.ts';
+import { createClusterObjects } from '../clients/cluster-objects.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { UpstreamFetcher } from '../pipeline/ports.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { createUpstream, type Upstream } from '../upstream/upstream.ts';
+import type { Build, RuntimeDependencies } from './build.ts';
+import { createShared } from './cache.ts';
+import { ComponentType } from './component.ts';
+import { createKeystone } from './keystone.ts';
+import { createTenancyMode } from './tenancy-mode.ts';
+import { provisioningUpstreamOptions } from './upstream.ts';
+
+/** A given `maxDeletedShare` replaces the configured one. */
+type ProvisioningApplyOptions = Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'> &
+  Partial<Pick<ApplyOptions, 'maxDeletedShare'>>;
+
+/** Of the whole cluster. */
+export interface ClusterProvisioning extends Provisioning {
+  /** For one project or domain alone. */
+  planFor(claim: ProvisioningScope, signal: AbortSignal): Promise<Plan>;
+  apply(plan: Plan, options: ProvisioningApplyOptions): Promise<ApplyResult>;
+}
+
+export interface ProvisioningOptions {
+  readonly directory: KeystoneDirectory;
+  /** With the provisioning credential. */
+  readonly fetcher: UpstreamFetcher;
+  readonly mode: TenancyMode;
+  /** Stonegate's own by default. */
+  readonly account?: Account;
+}
+
+export function createProvisioning(
+  { configuration }: LoadedConfiguration,
+  { directory, fetcher, mode, account = STONEGATE_ACCOUNT }: ProvisioningOptions,
+): ClusterProvisioning {
+  const { bindings: rules, tenancy } = configuration;
+  const objects = createClusterObjects(fetcher, account);
+  const facts = tenancyFacts(mode);
+  const { systemTenant } = tenancy;
+  return {
+    plan: (signal) => makePlan({ directory, objects, rules, facts, systemTenant, signal }),
+    planFor: (claim, signal) => makeProjectPlan(claim, { directory, objects, rules, facts, signal }),
+    apply: (plan, options) =>
+      applyPlan(plan, { objects, maxDeletedShare: rules.maxDeletedShare, ...options }),
+  };
+}
+
+const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that provision', {
+  dispose: (upstream) => upstream.destroy(),
+});
+
+/** Periodic provisioning is stopped at the swap, and the next one starts when it has ended: two never run at once. */
+const PERIODIC = new ComponentType<PeriodicProvisioning>('periodic provisioning', {
+  start: (periodic) => periodic.start(),
+  stop: (periodic) => periodic.stop(),
+});
+
+const ON_REQUEST = new ComponentType<RequestProvisioning>('provisioning on request', {
+  dispose: (provisioning) => provisioning.close(),
+});
+
+/** Without Redis there is no other replica to agree with. */
+const SINGLE_REPLICA: Lease = { hold: async () => true, release: async () => {} };
+
+/**
+ * The bindings of one user are a large share of the few bindings of one project, so the configured share would hold back
+ * changes that are right. Only the removal of all bindings is held back: a user who sends requests has at least one.
+ */
+const WHOLE_PROJECT = 1;
+
+/**
+ * Provisioning as the configuration asks for it: none, periodically, or on a user's request.
+ *
+ * @returns what the pipeline calls; undefined unless the configuration asks for provisioning on request
+ */
+export function createServedProvisioning(build: Build): RequestProvisioning | undefined {
+  const { provision } = build.loaded.configuration.bindings;
+  if (provision === 'periodic') createPeriodic(build);
+  return provision === 'onRequest' ? createOnRequest(build) : undefined;
+}
+
+function createOnRequest(build: Build): RequestProvisioning {
+  const { loaded, generation, runtime } = build;
+  const { bindings } = loaded.configuration;
+  const { keystone, directory, fetcher, mode } = provisioningBackends(build);
+  return generation.component(ON_REQUEST, {
+    uses: [keystone, fetcher],
+    create: () =>
+      createRequestProvisioning({
+        ...runtime,
+        provisioningFor(claim) {
+          const account = accountOf(mode, claim.domain);
+          const provisioning = createProvisioning(loaded, { directory, fetcher, mode, account });
+          return {
+            plan: (signal) => provisioning.planFor(claim, signal),
+            apply: (plan, options) =>
+              provisioning.apply(plan, { ...options, maxDeletedShare: WHOLE_PROJECT }),
+          };
+        },
+        subjects: bindings.subjects,
+        interval: bindings.interval,
+      }),
+  });
+}
+
+function createPeriodic(build: Build): void {
+  const { loaded, generation, runtime } = build;
+  const { authentication, bindings, cache, tenancy } = loaded.configuration;
+  const { keystone, directory, fetcher, mode } = provisioningBackends(build);
+  const shared = createShared(build);
+  const { leases } = shared;
+  const name = `${cache.redis?.keyPrefix ?? ''}lease:provisioning`;
+  generation.component(PERIODIC, {
+    fingerprint: [bindings, tenancy, authentication],
+    uses: [keystone, fetcher, ...(leases ? [shared] : [])],
+    create: () =>
+      createPeriodicProvisioning({
+        ...runtime,
+        provisioning: createProvisioning(loaded, { directory, fetcher, mode }),
+        lease: leases
+          ? createRedisLease({ ...runtime, store: leases, name, ttl: LEASE_TTL })
+          : SINGLE_REPLICA,
+        interval: bindings.interval,
+      }),
+  });
+}
+
+function provisioningBackends(build: Build) {
+  const { loaded, generation, runtime } = build;
+  const { keystone: configuration } = loaded.configuration.authentication;
+  const keystone = configuration && createKeystone(build, configuration);
+  const directory = keystone?.client.directory;
+  const options = provisioningUpstreamOptions(loaded);
+  // Loading refuses a configuration without these.
+  if (keystone === undefined || directory === undefined) throw new Error('no Keystone to provision for');
+  if (options === undefined) throw new Error('no credential to provision with');
+  const fetcher = generation.component(PROVISIONING_UPSTREAM, {
+    fingerprint: [loaded.configuration.upstream, options],
+    create: () => createUpstream({ ...runtime, ...options }),
+  });
+  return { keystone, directory, fetcher, mode: createTenancyMode(loaded.configuration) };
+}
+
+/** @returns undefined if the configuration names no credential to provision with */
+export function createProvisioningUpstream(
+  loaded: LoadedConfiguration,
+  runtime: RuntimeDependencies,
+): Upstream | undefined {
+  const options = provisioningUpstreamOptions(loaded);
+  return options && createUpstream({ ...runtime, ...options });
+}
+
+/** What is provisioned on a user's request counts against the tenant of the user's domain. */
+export function accountOf(mode: TenancyMode, domain: DomainReference): Account {
+  return { kind: 'tenant', tenant: mode.tenantOf(identityIn(domain, { id: '', name: '-', domain })) };
+}
+
+/** A domain's tenant and a user's name are exactly those that a token of the user would get. */
+export function tenancyFacts(mode: TenancyMode): TenancyFacts {
+  return {
+    tenants: mode.readsTenantFromPath,
+    tenantOf: (domain) =>
+      orRefusal(() => {
+        const tenant = mode.tenantOf(identityIn(domain, { id: '', name: '-', domain }));
+        return mode.isSystem(tenant)
+          ? { refused: "its tenant is the system's, whose bindings count in every other" }
+          : { tenant };
+      }),
+    userNameOf: (user, domain) =>
+      orRefusal(() => {
+        const identity = identityIn(domain, user);
+        return { name: mode.userOf(identity, mode.tenantOf(identity)).username };
+      }),
+  };
+}
+
+function identityIn(
+  scopeDomain: DomainReference,
+  user: { readonly id: string; readonly name: string; readonly domain: DomainReference },
+): Identity {
+  return {
+    authenticator: 'keystone',
+    subject: { kind: 'keystone', userName: user.name, userDomain: user.domain, scopeDomain },
+    tenantOrigin: { from: 'domain', domain: scopeDomain },
+    uid: user.id,
+    groups: [],
+    extra: {},
+    expiresAt: Number.POSITIVE_INFINITY,
+    auditAnnotations: {},
+  };
+}
+
+function orRefusal<T>(find: () => T): T | { readonly refused: string } {
+  try {
+    return find();
+  } catch (error) {
+    if (error instanceof StatusError) return { refused: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * What a process serves with one configuration: the value of a generation.
+ */
+import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import { USERS_WARNING } from '../bindings/grants.ts';
+import type { Drops } from '../flowcontrol/ports.ts';
+import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
+import type { InFlightCounter } from '../lib/in-flight.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { Exchange, RequestObserver } from '../pipeline/ports.ts';
+import type { Build } from './build.ts';
+import { createShared } from './cache.ts';
+import { type ConfiguredPipeline, createPipeline } from './pipeline.ts';
+import { createConfiguredPortal, type PortalState } from './portal.ts';
+import { createServedProvisioning } from './provisioning.ts';
+import { createOwnUpstream } from './upstream.ts';
+import { createConfiguredWebhook, type InForce } from './webhook.ts';
+
+type Serve = (exchange: Exchange) => Promise<void>;
+
+/** What one process keeps over all configurations. */
+export interface ServingProcess {
+  readonly observer: RequestObserver;
+  readonly streams: StreamRegistry;
+  /** Undefined if the process was started without a portal. */
+  readonly portal: PortalState | undefined;
+  /** Whether the process was started with a webhook. */
+  readonly hasWebhook: boolean;
+  readonly inForce: () => InForce;
+}
+
+export interface Serving extends Pick<ConfiguredPipeline, 'recheck' | 'clear'>, InForce {
+  readonly serve: Serve;
+  /** Undefined if the configuration has no portal. */
+  readonly portal: Serve | undefined;
+  /** Undefined if the configuration has no webhook. */
+  readonly webhook: Serve | undefined;
+  readonly checks: readonly ReadinessCheck[];
+  readonly drops: Drops;
+  /** What the operator should know of this configuration. */
+  readonly warnings: readonly string[];
+}
+
+export function createServing(build: Build, process: ServingProcess): Serving {
+  const { configuration } = build.loaded;
+  const { inFlight } = build.generation;
+  const provisioning = createServedProvisioning(build);
+  const pipeline = createPipeline(build, { ...process, provisioning });
+  const { stages } = pipeline;
+  const portal = process.portal && createConfiguredPortal(build, stages, process.portal);
+  const webhook = process.hasWebhook
+    ? createConfiguredWebhook(build, stages.mode, process.inForce)
+    : undefined;
+  return {
+    serve: pipeline.serve,
+    recheck: pipeline.recheck,
+    clear: pipeline.clear,
+    portal: portal && counted(portal, inFlight),
+    webhook: webhook && counted(webhook.serve, inFlight),
+    checks: [pipeline.authentication, ...(webhook?.checks ?? [])],
+    upstream: createOwnUpstream(build),
+    syncRules: webhook?.syncRules,
+    drops: createShared(build).drops,
+    warnings: warningsOf(configuration, webhook !== undefined),
+  };
+}
+
+/** The pipeline counts its own requests: they are in flight until they are forwarded. */
+function counted(serve: Serve, inFlight: InFlightCounter): Serve {
+  return async (exchange) => {
+    const request = inFlight.enter();
+    try {
+      await serve(exchange);
+    } finally {
+      request.release();
+    }
+  };
+}
+
+function warningsOf({ bindings, webhook }: StonegateConfiguration, servesWebhook: boolean): string[] {
+  const bindsUsers = bindings.provision !== 'none' && bindings.subjects === 'users';
+  return [
+    ...(bindsUsers ? [USERS_WARNING] : []),
+    ...(servesWebhook && webhook?.usernames === 'legacy'
+      ? ['webhook.usernames is legacy: users of one name in two Keystone domains are one user']
+      : []),
+  ];
+}

@@ -1,0 +1,88 @@
+/**
+ * Connections to the API server, and what Stonegate's own credential may impersonate there.
+ */
+import type { UpstreamConfiguration } from '../api/config-v1alpha1.ts';
+import { type AskedUpstreamRights, createUpstreamRights } from '../clients/upstream-rights.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
+import { optionalExtraKeysOf } from '../config/validate-names.ts';
+import { createUpstream, type Upstream } from '../upstream/upstream.ts';
+import type { Build } from './build.ts';
+import { ComponentType } from './component.ts';
+
+/** Disposed when its last watch or tunnel has ended, which may take days. */
+const OWN_UPSTREAM = new ComponentType<Upstream>('connections to the API server', {
+  dispose: (upstream) => upstream.close(),
+  destroy: (upstream) => upstream.destroy(),
+});
+
+/** Connections with Stonegate's own credential. */
+export function createOwnUpstream({ generation, loaded, runtime }: Build): Upstream {
+  const { upstream, authentication } = loaded.configuration;
+  const options = upstreamOptions(loaded, upstream.credential, authentication.tokenReview !== undefined);
+  return generation.component(OWN_UPSTREAM, {
+    fingerprint: [upstream, options],
+    create: () => createUpstream({ ...runtime, ...options }),
+  });
+}
+
+/**
+ * Options for connections to the API server.
+ *
+ * @param passThrough whether there are requests with a client's own token
+ */
+function upstreamOptions(
+  loaded: LoadedConfiguration,
+  credential: UpstreamConfiguration['credential'],
+  passThrough: boolean,
+) {
+  const { upstream, server, limits } = loaded.configuration;
+  return {
+    server: upstream.server,
+    ...(upstream.caFile !== undefined && { ca: loaded.file(upstream.caFile) }),
+    credential:
+      'tokenFile' in credential
+        ? { token: loaded.file(credential.tokenFile).toString('utf8').trim() }
+        : { cert: loaded.file(credential.certFile), key: loaded.file(credential.keyFile) },
+    passThrough,
+    timeouts: { ...upstream.timeouts, body: server.timeouts.body },
+    maxBodyBytes: server.limits.bodyBytes,
+    limits: { tenantQueue: limits.tenantQueue, sources: limits.unknownCredentials.concurrent },
+  };
+}
+
+/** Options for connections with the provisioning credential; undefined if none is configured. */
+export function provisioningUpstreamOptions(loaded: LoadedConfiguration) {
+  const { credential } = loaded.configuration.bindings;
+  return credential && upstreamOptions(loaded, credential, false);
+}
+
+interface OwnRights {
+  readonly rights: AskedUpstreamRights;
+  /** Equal for the same API server, the same files of the credential, whatever they contain, and the same questions. */
+  readonly subject: string;
+}
+
+const OWN_RIGHTS = new ComponentType<OwnRights>("Stonegate's own rights", {
+  start: ({ rights }) => rights.start(),
+  dispose: ({ rights }) => rights.stop(),
+});
+
+/** With a renewed credential the known rights stay in force until the API server has been asked again. */
+export function createOwnRights(build: Build): AskedUpstreamRights {
+  const { generation, loaded, runtime } = build;
+  const { authentication, tenancy, upstream } = loaded.configuration;
+  const optionalKeys = optionalExtraKeysOf(authentication);
+  const mayBeConstrained = tenancy.mode === 'shared';
+  const subject = JSON.stringify([upstream.server, upstream.credential, optionalKeys, mayBeConstrained]);
+  const fetcher = createOwnUpstream(build);
+  const { rights } = generation.component(OWN_RIGHTS, {
+    fingerprint: [optionalKeys, mayBeConstrained],
+    uses: [fetcher],
+    create(previous) {
+      const known = previous.find((other) => other.subject === subject)?.rights;
+      const options = { ...runtime, fetcher, optionalKeys, mayBeConstrained, ...(known && { known }) };
+      return { rights: createUpstreamRights(options), subject };
+    },
+  });
+  return rights;
+}

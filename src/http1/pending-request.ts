@@ -1,0 +1,169 @@
+/**
+ * A request in the pool, from `send` to its end, and the queue of the requests that wait for a connection.
+ */
+import type { Clock } from '../lib/clock.ts';
+import { TimeoutEntry, TimeoutQueue } from '../lib/timeout-queue.ts';
+import type { Connection, ResponseHandler, WireRequest } from './connection.ts';
+import type { IdleConnection } from './idle-connections.ts';
+
+/** How far a request has come. */
+export type Stage =
+  /** Nothing is reserved for it. */
+  | { readonly phase: 'unassigned' }
+  /** It waits for a connection to become free. */
+  | { readonly phase: 'queued'; readonly queue: RequestQueue }
+  /** A connection is being opened for it. */
+  | { readonly phase: 'connecting'; readonly connect: { release(): void } }
+  /** It has an idle connection, and is sent once pending input was read. */
+  | { readonly phase: 'scheduled'; readonly idle: IdleConnection }
+  /** The connection sends it, receives its response, or has ended it. */
+  | { readonly phase: 'sent'; readonly connection: Connection }
+  | { readonly phase: 'done' };
+
+export const UNASSIGNED: Stage = { phase: 'unassigned' };
+const DONE: Stage = { phase: 'done' };
+
+/** What a request needs of its pool. */
+export interface RequestOwner {
+  /** The idle connection was not used. */
+  onReturned(idle: IdleConnection): void;
+  /**
+   * @param onDone called once, with whether the connection was closed
+   * @returns a handler that discards the rest of a response
+   */
+  createDiscarder(connection: Connection, onDone: (closed: boolean) => void): ResponseHandler;
+}
+
+export class PendingRequest extends TimeoutEntry {
+  readonly request: WireRequest;
+  readonly handler: ResponseHandler;
+  stage: Stage = UNASSIGNED;
+  /** Until when it may wait for a connection, in milliseconds since the epoch; set when it first waits. */
+  queuedUntil = Number.NaN;
+  readonly #owner: RequestOwner;
+
+  constructor(request: WireRequest, handler: ResponseHandler, owner: RequestOwner) {
+    super();
+    this.request = request;
+    this.handler = handler;
+    this.#owner = owner;
+  }
+
+  /** Whether a connection has taken it. */
+  get wasSent(): boolean {
+    return this.stage.phase === 'sent';
+  }
+
+  /**
+   * Cancels the request. Its handler is not called any more.
+   *
+   * @returns whether a connection was closed: HTTP/1.1 cancels a request that was sent in no other way
+   */
+  cancel(): boolean {
+    const { stage } = this;
+    this.stage = DONE;
+    switch (stage.phase) {
+      case 'queued':
+        stage.queue.remove(this);
+        return false;
+      case 'connecting':
+        stage.connect.release();
+        return false;
+      case 'scheduled':
+        this.#owner.onReturned(stage.idle);
+        return false;
+      case 'sent':
+        if (!stage.connection.serves(this.handler)) return false;
+        stage.connection.abandon();
+        return true;
+      case 'unassigned':
+      case 'done':
+        return false;
+    }
+  }
+
+  /**
+   * Cancels the request, but reads the rest of its response and discards it, so that the connection can be reused.
+   *
+   * @param onDone called once, with whether the connection was closed after all
+   * @returns false if the request was not sent completely or has ended; then nothing happens
+   */
+  discard(onDone: (closed: boolean) => void): boolean {
+    const create = (connection: Connection) => this.#owner.createDiscarder(connection, onDone);
+    return this.#connection?.handOver(create) ?? false;
+  }
+
+  /** Stops reading the response. What was read already is still delivered. */
+  pause(): void {
+    this.#connection?.pause();
+  }
+
+  resume(): void {
+    this.#connection?.resume();
+  }
+
+  check(now: number): number {
+    return this.stage.phase === 'queued'
+      ? this.stage.queue.checkTimeout(this, now)
+      : Number.POSITIVE_INFINITY;
+  }
+
+  /** Only while it works on this request: before and afterwards it may work on another. */
+  get #connection(): Connection | undefined {
+    const { stage } = this;
+    return stage.phase === 'sent' && stage.connection.serves(this.handler) ? stage.connection : undefined;
+  }
+}
+
+/** Requests for which there is no connection, in their order, each with a time limit. */
+export class RequestQueue {
+  readonly #timeouts: TimeoutQueue;
+  readonly #onTimeout: (request: PendingRequest) => void;
+
+  /**
+   * @param timeout milliseconds that each request may wait
+   * @param onTimeout called with a request that has left the queue
+   */
+  constructor(clock: Clock, timeout: number, onTimeout: (request: PendingRequest) => void) {
+    this.#timeouts = new TimeoutQueue(clock, timeout);
+    this.#onTimeout = onTimeout;
+  }
+
+  get empty(): boolean {
+    return this.#timeouts.empty;
+  }
+
+  /** Appends the request. One that was taken but got no connection returns to the front, with its first time limit. */
+  add(request: PendingRequest): void {
+    request.stage = { phase: 'queued', queue: this };
+    const { clock, timeout } = this.#timeouts;
+    if (Number.isNaN(request.queuedUntil)) {
+      request.queuedUntil = clock.now() + timeout;
+      this.#timeouts.add(request);
+    } else this.#timeouts.addFirst(request, request.queuedUntil - clock.now());
+  }
+
+  /** Removes and returns the request that has waited longest. */
+  take(): PendingRequest | undefined {
+    const { first } = this.#timeouts;
+    if (!(first instanceof PendingRequest)) return undefined;
+    this.remove(first);
+    first.stage = UNASSIGNED;
+    return first;
+  }
+
+  remove(request: PendingRequest): void {
+    request.unlink();
+    if (this.empty) this.#timeouts.stop();
+  }
+
+  /** @returns milliseconds until the request has to be checked again */
+  checkTimeout(request: PendingRequest, now: number): number {
+    const left = request.queuedUntil - now;
+    if (left > 0) return left;
+    this.remove(request);
+    request.stage = UNASSIGNED;
+    this.#onTimeout(request);
+    return this.#timeouts.timeout;
+  }
+}

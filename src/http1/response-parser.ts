@@ -1,0 +1,186 @@
+/**
+ * Parses the responses of one connection, each to the request sent before it. Bytes that belong to no request are an
+ * error and never kept: the next request, of another user, would take them for its response.
+ * RFC 9112 §6.3, §9.3; RFC 9110 §15.2.
+ */
+import { BorrowedChunk } from './borrowed-chunk.ts';
+import { ChunkedDecoder } from './chunked-decoder.ts';
+import { malformedResponse } from './errors.ts';
+import { isInterim, parseResponseHead, type ResponseHead } from './response-head.ts';
+
+/** Receives the parts of a response. Each method may close the parser. */
+export interface ResponseParts {
+  onHead(head: ResponseHead): void;
+  onData(chunk: BorrowedChunk): void;
+  onEnd(head: ResponseHead): void;
+}
+
+export interface ParserLimits {
+  /** Of all heads of a response together, interim ones included; 64 KiB by default, four times Node's limit. */
+  readonly maxHeaderBytes?: number;
+  /** Of one chunk's extensions, or of all trailers; 16 KiB by default. */
+  readonly maxTrailerBytes?: number;
+}
+
+export const DEFAULT_MAX_HEADER_BYTES = 64 * 1024;
+const DEFAULT_MAX_TRAILER_BYTES = 16 * 1024;
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+const EMPTY = Buffer.alloc(0);
+
+interface ReadingHead {
+  readonly phase: 'head';
+  /** Of the request. */
+  readonly method: string;
+  /** The bytes of a head that is not complete. */
+  partial: Buffer;
+  /** Of the interim heads before. */
+  bytesBefore: number;
+}
+
+interface ReadingBody {
+  readonly phase: 'body';
+  readonly head: ResponseHead;
+  /** Bytes to come. */
+  left: number;
+}
+
+type State =
+  /** No request is under way. */
+  | { readonly phase: 'idle' }
+  | ReadingHead
+  | ReadingBody
+  | { readonly phase: 'chunks'; readonly head: ResponseHead; readonly decoder: ChunkedDecoder }
+  | { readonly phase: 'until-close'; readonly head: ResponseHead }
+  | { readonly phase: 'closed' };
+
+const IDLE: State = { phase: 'idle' };
+const CLOSED: State = { phase: 'closed' };
+
+export class ResponseParser {
+  readonly #parts: ResponseParts;
+  readonly #maxHeaderBytes: number;
+  readonly #maxTrailerBytes: number;
+  #state: State = IDLE;
+
+  constructor(parts: ResponseParts, limits: ParserLimits = {}) {
+    this.#parts = parts;
+    this.#maxHeaderBytes = limits.maxHeaderBytes ?? DEFAULT_MAX_HEADER_BYTES;
+    this.#maxTrailerBytes = limits.maxTrailerBytes ?? DEFAULT_MAX_TRAILER_BYTES;
+  }
+
+  /** A request with this method is sent: the bytes that follow are its response. */
+  expect(method: string): void {
+    if (!this.#isClosed) this.#state = { phase: 'head', method, partial: EMPTY, bytesBefore: 0 };
+  }
+
+  /** Ignores all further bytes. */
+  close(): void {
+    this.#state = CLOSED;
+  }
+
+  /**
+   * @param bytes the parser keeps no reference to them
+   * @throws Http1Error MALFORMED_RESPONSE, and what the parts' receiver throws
+   */
+  read(bytes: Buffer): void {
+    let rest = bytes;
+    while (rest.length > 0) {
+      const state = this.#state;
+      switch (state.phase) {
+        case 'idle':
+          throw malformedResponse('bytes that belong to no request');
+        case 'head':
+          rest = this.#readHead(rest, state);
+          break;
+        case 'body':
+          rest = this.#readBody(rest, state);
+          break;
+        case 'chunks':
+          rest = this.#readChunks(rest, state.decoder, state.head);
+          break;
+        case 'until-close':
+          this.#emit(rest);
+          return;
+        case 'closed':
+          return;
+      }
+    }
+  }
+
+  /** The server has ended the connection: this completes a response without other framing. */
+  finish(): void {
+    const state = this.#state;
+    if (state.phase === 'until-close') this.#end(state.head);
+  }
+
+  /** @returns the bytes after the head */
+  #readHead(received: Buffer, state: ReadingHead): Buffer {
+    const { partial } = state;
+    const bytes = partial.length === 0 ? received : Buffer.concat([partial, received]);
+    const end = bytes.indexOf(HEAD_END, Math.max(0, partial.length - 3));
+    const size = end === -1 ? bytes.length : end + HEAD_END.length;
+    if (state.bytesBefore + size > this.#maxHeaderBytes) throw malformedResponse('a head that is too long');
+    if (end === -1) {
+      state.partial = bytes === received ? Buffer.from(bytes) : bytes;
+      return EMPTY;
+    }
+    state.partial = EMPTY;
+    state.bytesBefore += size;
+    this.#begin(parseResponseHead(bytes.toString('latin1', 0, end), state.method));
+    return bytes.subarray(size);
+  }
+
+  #begin(head: ResponseHead): void {
+    if (head.status === 101) throw malformedResponse('a switch to another protocol that was not requested');
+    if (isInterim(head.status)) {
+      if (!head.persistent) throw malformedResponse('an interim response that ends the connection');
+      return;
+    }
+    this.#parts.onHead(head);
+    if (this.#isClosed) return;
+    const { framing } = head;
+    if (framing === 0) this.#end(head);
+    else if (framing === 'chunked') {
+      const decoder = new ChunkedDecoder(this.#maxTrailerBytes);
+      this.#state = { phase: 'chunks', head, decoder };
+    } else if (framing === 'until-close') this.#state = { phase: 'until-close', head };
+    else this.#state = { phase: 'body', head, left: framing };
+  }
+
+  /** @returns the bytes after the body */
+  #readBody(bytes: Buffer, state: ReadingBody): Buffer {
+    const size = Math.min(state.left, bytes.length);
+    state.left -= size;
+    this.#emit(size === bytes.length ? bytes : bytes.subarray(0, size));
+    if (state.left === 0 && !this.#isClosed) this.#end(state.head);
+    return size === bytes.length ? EMPTY : bytes.subarray(size);
+  }
+
+  /** @returns the bytes after the last chunk */
+  #readChunks(bytes: Buffer, decoder: ChunkedDecoder, head: ResponseHead): Buffer {
+    const end = decoder.read(bytes, this.#onDecoded);
+    if (end === undefined || this.#isClosed) return EMPTY;
+    this.#end(head);
+    return bytes.subarray(end);
+  }
+
+  readonly #onDecoded = (data: Buffer): void => {
+    if (!this.#isClosed) this.#emit(data);
+  };
+
+  #emit(data: Buffer): void {
+    BorrowedChunk.lend(data, this.#onLent);
+  }
+
+  readonly #onLent = (chunk: BorrowedChunk): void => this.#parts.onData(chunk);
+
+  #end(head: ResponseHead): void {
+    this.#state = IDLE;
+    this.#parts.onEnd(head);
+  }
+
+  get #isClosed(): boolean {
+    return this.#state.phase === 'closed';
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * Recognizes the API server's refusal to let Stonegate impersonate. It is about Stonegate's own rights, so no client
+ * may take it for a response about its own rights. It happens for a moment after each start of an API server, and if a
+ * right is missing.
+ * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/filters#WithImpersonation
+ */
+import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import { type HeaderList, headerValue } from '../lib/header-list.ts';
+import { isJSONObject } from '../lib/json-object.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { RelayHooks, ResponseWriter } from '../pipeline/ports.ts';
+
+export interface ImpersonationRefusal {
+  /** `users`, `groups`, `uids`, `userextras` or `serviceaccounts`. */
+  readonly resource: string;
+  /** Of `userextras`. */
+  readonly extraKey?: string;
+}
+
+/** Milliseconds until a refused request is repeated: an API server knows no roles for about 100 ms after its start. */
+export const REFUSAL_PAUSE = 200;
+
+export function pause(clock: Clock, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(milliseconds, resolve);
+  });
+}
+
+/** A Status is a few hundred bytes; what is longer is passed on unread. */
+const MAX_BYTES = 4096;
+const LOG_INTERVAL = 60_000;
+const GO_STRING = String.raw`"((?:[^"\\]|\\.)*)"`;
+/** From the beginning, since no user's text can stand before it. The object's name may be mangled by the server. */
+const MESSAGE = new RegExp(
+  String.raw`^(users|groups|uids|userextras|serviceaccounts)(?:\.authentication\.k8s\.io)? (?:${GO_STRING} )?is forbidden: User ${GO_STRING} cannot impersonate(?::[a-z-]+)? resource "\1(?:/([^"\\]+))?" in API group "(?:authentication\.k8s\.io)?" `,
+);
+
+export interface ImpersonationRefusalsOptions {
+  /** Stonegate's user at the API server; undefined if its credential does not show it. */
+  readonly ownName: string | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class ImpersonationRefusals {
+  readonly #options: ImpersonationRefusalsOptions;
+  /** Until when the log says no more of a resource, in milliseconds since the epoch. */
+  readonly #quietUntil = new Map<string, number>();
+
+  constructor(options: ImpersonationRefusalsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param body of a response with status 403 that the API server itself gave
+   * @param headers of the request
+   * @returns undefined for any other refusal
+   */
+  read(body: Buffer, headers: HeaderList): ImpersonationRefusal | undefined {
+    const impersonated = headerValue(headers, 'impersonate-user');
+    const status = body.length > MAX_BYTES ? undefined : parse(body);
+    if (impersonated === undefined || !isJSONObject(status) || !isJSONObject(status.details))
+      return undefined;
+    if (status.kind !== 'Status' || status.code !== 403 || typeof status.message !== 'string')
+      return undefined;
+    const [, resource, , quoted = '', extraKey] = MESSAGE.exec(status.message) ?? [];
+    if (resource === undefined || status.details.kind !== resource) return undefined;
+    if (!this.#isOwn(unquoted(quoted), impersonated)) return undefined;
+    return { resource, ...(extraKey === undefined ? {} : { extraKey }) };
+  }
+
+  /**
+   * If a right is missing, every request is refused: the log says it once a minute for each resource.
+   *
+   * @returns the client's response
+   */
+  report(refusal: ImpersonationRefusal): StatusError {
+    const { clock, logger } = this.#options;
+    const now = clock.now();
+    if (now >= (this.#quietUntil.get(refusal.resource) ?? 0)) {
+      this.#quietUntil.set(refusal.resource, now + LOG_INTERVAL);
+      logger.error({ ...refusal }, 'the API server does not let Stonegate impersonate');
+    }
+    return new StatusError(
+      'UpstreamRefusedCredential',
+      "the API server does not let Stonegate act for its users at the moment; if that lasts, only Stonegate's operator can mend it",
+    );
+  }
+
+  /** Without the name, at least it must not be the user's: the server says of users what they may not do, too. */
+  #isOwn(name: string | undefined, impersonated: string): boolean {
+    const { ownName } = this.#options;
+    if (name === undefined || name === '') return false;
+    return ownName === undefined ? name !== Buffer.from(impersonated, 'latin1').toString() : name === ownName;
+  }
+}
+
+/** The parts of Go's quoting that JSON has too; a name that needs the others is recognized by none. */
+function unquoted(text: string): string | undefined {
+  const name = parse(Buffer.from(`"${text}"`));
+  return typeof name === 'string' ? name : undefined;
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Holds a small JSON response with status 403 until it is known what it says; everything else passes at once. */
+export class HeldRefusal<Refusal = ImpersonationRefusal> implements ResponseWriter {
+  readonly #response: ResponseWriter;
+  readonly #hooks: RelayHooks;
+  readonly #read: (body: Buffer) => Refusal | undefined;
+  #head: readonly [number, HeaderList] | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #refusal: Refusal | undefined;
+
+  constructor(response: ResponseWriter, hooks: RelayHooks, read: (body: Buffer) => Refusal | undefined) {
+    this.#response = response;
+    this.#hooks = hooks;
+    this.#read = read;
+  }
+
+  /** What was recognized: then nothing of the response was passed on. */
+  get refusal(): Refusal | undefined {
+    return this.#refusal;
+  }
+
+  get headersSent(): boolean {
+    return this.#response.headersSent;
+  }
+
+  get closed(): boolean {
+    return this.#refusal !== undefined || this.#response.closed;
+  }
+
+  writeHead(status: number, headers: HeaderList): void {
+    this.#head = [status, headers];
+    if (!isSmallRefusal(status, headers)) this.#pass();
+  }
+
+  write(chunk: Uint8Array, onTaken?: () => void): boolean {
+    if (this.#head === undefined) return this.#response.write(chunk, onTaken);
+    this.#chunks.push(Buffer.from(chunk));
+    this.#bytes += chunk.length;
+    onTaken?.();
+    return this.#bytes <= MAX_BYTES || this.#pass();
+  }
+
+  onDrain(callback: () => void): void {
+    this.#response.onDrain(callback);
+  }
+
+  end(chunk?: Uint8Array | string): void {
+    if (this.#head !== undefined) {
+      this.#refusal = this.#read(Buffer.concat(this.#chunks));
+      if (this.#refusal !== undefined) return;
+      this.#pass();
+    }
+    this.#response.end(chunk);
+  }
+
+  destroy(): void {
+    this.#response.destroy();
+  }
+
+  /** @returns whether more may be written at once */
+  #pass(): boolean {
+    if (this.#head === undefined) return true;
+    const [status, headers] = this.#head;
+    this.#head = undefined;
+    this.#response.writeHead(status, headers);
+    this.#hooks.onHead(status);
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    return chunks.length === 0 || this.#response.write(Buffer.concat(chunks));
+  }
+}
+
+function isSmallRefusal(status: number, headers: HeaderList): boolean {
+  if (status !== 403) return false;
+  const type = headerValue(headers, 'content-type') ?? '';
+  const encoded = headerValue(headers, 'content-encoding') !== undefined;
+  return (
+    type.startsWith('application/json') &&
+    !encoded &&
+    Number(headerValue(headers, 'content-length') ?? 0) <= MAX_BYTES
+  );
+}

@@ -1,0 +1,143 @@
+/** The commands as users call them: their options and exit codes, and what they print on standard output. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { runStonegate } from '../support/stonegate-process.ts';
+import { createAuthority } from '../support/tls/authority.ts';
+import { asJSON, sameAsRecorded } from './recorded.ts';
+
+// Each call is a process of its own.
+t.setTimeout(600_000);
+
+const COMMANDS = ['serve', 'check', 'manifests', 'cache', 'login', 'kubeconfig', 'whoami', 'explain', 'sync'];
+
+t.test('the commands and their options', async (t) => {
+  const general = await runStonegate('--help');
+  t.equal(general.code, 0);
+  const commands = [...general.stdout.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name]) => name);
+  const options: Record<string, readonly string[]> = {};
+  for (const command of COMMANDS) {
+    const { code, stdout, stderr } = await runStonegate(command, '--help');
+    t.same({ code, stderr }, { code: 0, stderr: '' });
+    options[command] = [...new Set(stdout.match(/(?<![\w-])--?[a-z][a-z-]*/g))].sort();
+  }
+  sameAsRecorded(t, 'commands/options.json', asJSON({ commands, options }));
+});
+
+const CALLS: readonly (readonly string[])[] = [
+  [],
+  ['--version'],
+  ['-h'],
+  ['no-such-command'],
+  // whoami without options reads the kubeconfig of this machine.
+  ...COMMANDS.filter((command) => command !== 'whoami').map((command) => [command]),
+  ...COMMANDS.map((command) => [command, '--no-such-option']),
+  ['check', '--config', 'no-such-file'],
+  ['serve', '--config', 'no-such-file'],
+  ['sync', '--config', 'no-such-file'],
+  ['cache', 'drop', '--config', 'no-such-file'],
+  ['cache', 'drop', '--user', 'a', '--tenant', 'b', '--config', 'no-such-file'],
+  ['cache', 'drop', '--user', 'a', '--config', 'no-such-file'],
+  ['manifests', 'rbac', '--config', 'no-such-file'],
+  ['manifests', 'rbac', '--mode', 'none'],
+  ['manifests', 'rbac', '--mode', 'arktos', '--constrained'],
+  ['manifests', 'rbac', '--mode', 'shared', '--constrained', '--provisioner'],
+  ['manifests', 'rbac', '--mode', 'shared', '--user', 'a', '--service-account', 'b/c'],
+  ['login', '--keystone', '--oidc'],
+  ['whoami', '--kubeconfig', 'no-such-file'],
+  ['whoami', '-o', 'xml'],
+  ['explain', 'get', 'pods', '--kubeconfig', 'no-such-file', '--context', 'none'],
+  ['kubeconfig', '--server', 'http://plain.example', '--', '--oidc'],
+];
+
+t.test('exit codes, and standard output empty if a call fails', async (t) => {
+  const codes: string[] = [];
+  for (const words of CALLS) {
+    const { code, stdout } = await runStonegate(...words);
+    codes.push(`${code} stonegate ${words.join(' ')}`.trimEnd());
+    t.equal(stdout === '', code !== 0, words.join(' '));
+  }
+  sameAsRecorded(t, 'commands/exit-codes.txt', `${codes.join('\n')}\n`);
+});
+
+const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
+  arktos: ['--mode', 'arktos'],
+  'arktos-user': ['--mode', 'arktos', '--user', 'proxy'],
+  'arktos-provisioner': ['--mode', 'arktos', '--provisioner'],
+  shared: ['--mode', 'shared'],
+  'shared-service-account': ['--mode', 'shared', '--service-account', 'ops/bridge'],
+  'shared-user': ['--mode', 'shared', '--user', 'proxy'],
+  'shared-constrained': ['--mode', 'shared', '--constrained'],
+  'shared-provisioner': ['--mode', 'shared', '--provisioner'],
+};
+
+for (const [name, words] of Object.entries(MANIFESTS)) {
+  t.test(`manifests rbac: ${name}`, async (t) => {
+    const { code, stdout, stderr } = await runStonegate('manifests', 'rbac', ...words);
+    t.same({ code, stderr }, { code: 0, stderr: '' });
+    sameAsRecorded(t, `manifests/${name}.yaml`, stdout);
+  });
+}
+
+const configuration = (mode: string) => `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: tls.crt, keyFile: tls.key } }
+upstream: { server: "https://10.0.0.1:6443", caFile: ca.crt, credential: { tokenFile: token } }
+tenancy: { mode: ${mode} }
+authentication:
+  keystone: { url: "https://keystone.example/v3" }
+  tokenReview: { tenant: acme }
+  impersonationExtraKeys: [scopes]
+  jwt:
+    - issuer: { url: "https://a.example", audiences: [kubectl] }
+      claimMappings:
+        username: { claim: sub, prefix: "a:" }
+        extra: [{ key: example.com/department, claim: dep }]
+      tenant: { value: a }
+bindings:
+  credential: { tokenFile: provisioner-token }
+  createRoles: true
+  roles: { member: edit, auditor: { role: auditor } }
+  domains: { acme: { roles: { reader: view } } }
+webhook:
+  tls: { certFile: tls.crt, keyFile: tls.key, clientCAFile: ca.crt }
+  policy: { configMap: { namespace: kube-system, name: k8s-auth-policy } }
+`;
+
+for (const mode of ['arktos', 'shared']) {
+  t.test(`${mode}: manifests rbac from a configuration, and check`, async (t) => {
+    const folder = t.testdir();
+    const authority = await createAuthority();
+    const { cert, key } = await authority.server('stonegate');
+    const files = {
+      'tls.crt': cert,
+      'tls.key': key,
+      'ca.crt': authority.cert,
+      token: 'a-token',
+      'provisioner-token': 'another-token',
+      'good.yaml': configuration(mode),
+      'bad.yaml': `${configuration(mode).replace('tokenFile: token', 'tokenFile: none')}audit: { fiel: x }\n`,
+    };
+    for (const [name, content] of Object.entries(files))
+      await writeFile(join(folder, name), content, { mode: 0o600 });
+    const config = join(folder, 'good.yaml');
+    for (const kind of ['rbac', 'provisioner']) {
+      const words = kind === 'rbac' ? [] : ['--provisioner'];
+      const printed = await runStonegate('manifests', 'rbac', '--config', config, ...words);
+      t.equal(printed.code, 0, printed.stderr);
+      sameAsRecorded(t, `manifests/configured-${mode}-${kind}.yaml`, printed.stdout);
+    }
+    const good = await runStonegate('check', '--offline', '--config', config);
+    const bad = await runStonegate('check', '--offline', '--config', join(folder, 'bad.yaml'));
+    t.equal(good.code, 0, good.stderr);
+    t.equal(bad.code, 1);
+    const lines = bad.stderr.replaceAll(folder, 'FOLDER').trim().split('\n');
+    const paths = lines.map((line) => line.slice(0, line.indexOf(':')));
+    const plain = good.stdout.replaceAll(folder, 'FOLDER');
+    sameAsRecorded(
+      t,
+      `commands/check-${mode}.json`,
+      asJSON({ good: plain, bad: { stdout: bad.stdout, paths } }),
+    );
+  });
+}

@@ -1,0 +1,25 @@
+/**
+ * What users of Stonegate rely on, as files in `recorded/`. A test that differs from its file has found a change of a
+ * contract. `npm run contracts` records anew; a change of a recorded file needs an entry in CHANGELOG.md.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+
+const FOLDER = fileURLToPath(new URL('recorded', import.meta.url));
+
+/** @param file in `recorded/` */
+export function sameAsRecorded(t: Test, file: string, text: string): void {
+  const path = join(FOLDER, file);
+  if (process.env.RECORD_CONTRACTS === 'yes') {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+  t.equal(text, readFileSync(path, 'utf8'), `as in recorded/${file}`);
+}
+
+/** Indented, with a line feed at the end. */
+export function asJSON(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

@@ -1,0 +1,84 @@
+/**
+ * What is in Redis, which replicas of two versions share during an upgrade: names, sealed values, epochs and messages,
+ * with a fixed secret, clock and random source.
+ */
+import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import t from 'tap';
+import { createRedisLease } from '../../src/cache/redis-lease.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import { createMemoryStore } from '../support/redis/memory-store.ts';
+import { createReplica, sealingKey } from '../support/redis/replica.ts';
+import { macOf, opened } from './opened.ts';
+import { asJSON, sameAsRecorded } from './recorded.ts';
+
+const START = Date.UTC(2026, 0, 1);
+const SECRET = sealingKey(7);
+const digestOf = (token: string) => createHash('sha256').update(token).digest('base64url');
+
+const random = {
+  bytes: (size: number) => Buffer.alloc(size, 9),
+  uuid: () => '00000000-0000-4000-8000-000000000000',
+  fraction: () => 0.5,
+};
+
+function setUp() {
+  const clock = createFakeClock(START);
+  const store = createMemoryStore();
+  const messages: string[] = [];
+  const connection = store.connect();
+  store.connect().onMessage((message) => messages.push(message));
+  const leases: unknown[] = [];
+  const turns = {
+    takeLease: async (...words: unknown[]) => leases.push(['take', ...words]) > 0,
+    giveBackLease: async (...words: unknown[]) => void leases.push(['give back', ...words]),
+  };
+  const { cache, shared } = createReplica({ clock, random, store: connection, turns, sealingKeys: [SECRET] });
+  const load = async () => ({
+    value: { name: 'alice' },
+    expiresAt: START + 3_600_000,
+    tags: ['user:u1', 'user:acme:alice', 'tenant:acme'],
+  });
+  const values = () =>
+    Object.fromEntries([...store.values].map(([name, value]) => [name, value.toString('hex')]));
+  return { clock, store, messages, leases, cache, shared, load, values };
+}
+
+t.test('an entry: its name, its sealed bytes, and what is inside', async (t) => {
+  const { cache, load, store, values, leases } = setUp();
+  await cache.lookup('the-token', load);
+  await turn();
+  const [[name = '', sealed = Buffer.alloc(0)] = []] = [...store.values];
+  const inside: unknown = JSON.parse(opened(SECRET, sealed, [name]));
+  const parts = ['entry', 'keystone', digestOf('the-token'), 'configuration'];
+  t.equal(name, `stonegate:entry:${macOf(SECRET, parts)}`);
+  t.equal(sealed[0], 1, 'the version of the format');
+  sameAsRecorded(t, 'redis/entry.json', asJSON({ values: values(), inside, leases }));
+});
+
+t.test('a drop: the records of its epochs and the message to the other replicas', async (t) => {
+  const { shared, values, store, messages } = setUp();
+  await shared.drop(['user:acme:alice', 'tenant:acme', 'documents:acme', 'documents']);
+  t.ok(store.values.has(`stonegate:epoch:${macOf(SECRET, ['tag', 'tenant:acme'])}`));
+  t.ok(store.values.has(`stonegate:epoch:documents:${macOf(SECRET, ['tag', 'documents:acme'])}`));
+  const records = Object.entries(values()).map(([name, hex]) => [name, Buffer.from(hex, 'hex').toString()]);
+  const record = records.find(([name]) => name?.endsWith(macOf(SECRET, ['tag', 'tenant:acme'])))?.[1] ?? '';
+  const [value = '', until = '', proof] = record.split('.');
+  t.equal(proof, macOf(SECRET, ['epoch', macOf(SECRET, ['tag', 'tenant:acme']), value, until]));
+  sameAsRecorded(t, 'redis/drop.json', asJSON({ records: Object.fromEntries(records), messages }));
+});
+
+t.test('a lease: its name is used whole, its owner is a random UUID', async (t) => {
+  const calls: unknown[] = [];
+  const store = {
+    takeLease: async (...words: unknown[]) => calls.push(words) > 0,
+    giveBackLease: async (...words: unknown[]) => void calls.push(words),
+  };
+  const lease = createRedisLease({ store, name: 'stonegate:lease:provisioning', ttl: 30_000, random });
+  await lease.hold();
+  await lease.release();
+  t.same(calls, [
+    ['stonegate:lease:provisioning', random.uuid(), 30_000],
+    ['stonegate:lease:provisioning', random.uuid()],
+  ]);
+});

@@ -1,0 +1,727 @@
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import tls, { TLSSocket } from 'node:tls';
+import t, { type Test } from 'tap';
+import { eventually } from '../../support/eventually.ts';
+import { type RawServer, startRawServer } from '../../support/raw-http/raw-server.ts';
+import type { HandlerCall } from '../../support/raw-http/recorder.ts';
+import {
+  CONNECT_TIMEOUT,
+  createTestPool,
+  QUEUE_TIMEOUT,
+  type TestPool,
+} from '../../support/raw-http/test-pool.ts';
+import { createAuthority } from '../../support/tls/authority.ts';
+
+const KEPT = 60_000;
+const answer = (content: string, ...fields: string[]): string =>
+  ['HTTP/1.1 200 OK', `Content-Length: ${content.length}`, ...fields, '', content].join('\r\n');
+const WHOLE: readonly HandlerCall[] = ['onSent', 'onResponding', 'onHead', 'onData', 'onEnd'];
+
+interface Ends extends TestPool {
+  readonly server: RawServer;
+}
+
+async function poolFor(test: Test, max?: number, scheme = 'http'): Promise<Ends> {
+  const server = await startRawServer();
+  const made = createTestPool({ server: `${scheme}://127.0.0.1:${server.port}` }, max);
+  test.teardown(async () => {
+    await made.pool.destroy();
+    await server.close();
+  });
+  return { ...made, server };
+}
+
+/** One request and its answer over the pool's first connection. */
+async function warm({ ask, server }: Ends, ...fields: string[]) {
+  const one = ask({ target: '/warm' });
+  const connection = await server.next();
+  await connection.until('/warm');
+  connection.send(answer('warm', ...fields));
+  await one.ended;
+  return connection;
+}
+
+t.test('a connection', async (t) => {
+  t.test('carries one request after the other', async (t) => {
+    const ends = await poolFor(t);
+    const connection = await warm(ends);
+    for (const target of ['/a', '/b', '/c']) {
+      const asked = ends.ask({ target });
+      await connection.until(target);
+      connection.send(answer(target));
+      await asked.ended;
+      t.equal(asked.content, target);
+      t.same(asked.calls, WHOLE);
+    }
+    t.equal(ends.server.connections.length, 1);
+  });
+
+  t.test('carries one request at a time', async (t) => {
+    const ends = await poolFor(t);
+    const connection = await warm(ends);
+    const one = ends.ask({ target: '/one' });
+    const two = ends.ask({ target: '/two' });
+    const second = await ends.server.next();
+    await second.until('/two');
+    await connection.until('/one');
+    second.send(answer('for two'));
+    await two.ended;
+    connection.send(answer('for one'));
+    await one.ended;
+    t.same([one.content, two.content], ['for one', 'for two']);
+  });
+
+  for (const [name, reply] of [
+    ['that the server will close', answer('', 'Connection: close')],
+    ['of HTTP/1.0', answer('').replace('HTTP/1.1', 'HTTP/1.0')],
+    ['that is promised for no longer than a request may take', answer('', 'Keep-Alive: timeout=2')],
+    ['whose answer contradicts itself', 'HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\n'],
+    ['behind whose answer something stands', `${answer('')}x`],
+    ['behind whose answer another one stands', answer('').repeat(2)],
+  ] as const) {
+    t.test(`${name} is not used again`, async (t) => {
+      const ends = await poolFor(t);
+      const one = ends.ask({ target: '/one' });
+      const connection = await ends.server.next();
+      await connection.until('/one');
+      connection.send(reply);
+      await one.ended;
+      t.same([one.ends, one.error], [1, undefined]);
+      await connection.untilEnd();
+      const two = ends.ask({ target: '/two' });
+      const second = await ends.server.next();
+      await second.until('/two');
+      second.send(answer('right'));
+      await two.ended;
+      t.equal(two.content, 'right');
+      t.notMatch(connection.received, '/two');
+    });
+  }
+
+  t.test('behind whose answer another one stands is not used by a request that waits for it', async (t) => {
+    const ends = await poolFor(t, 1);
+    const one = ends.ask({ target: '/one' });
+    const two = ends.ask({ target: '/two' });
+    const connection = await ends.server.next();
+    await connection.until('/one');
+    connection.send(answer('one') + answer('wrong'));
+    const second = await ends.server.next();
+    await second.until('/two');
+    second.send(answer('right'));
+    await two.ended;
+    t.same([one.content, two.content], ['one', 'right']);
+    t.notMatch(connection.received, '/two');
+  });
+
+  t.test('is not used where something had come unasked before the request', async (t) => {
+    const ends = await poolFor(t);
+    const connection = await warm(ends);
+    connection.send(answer('wrong'));
+    await turn();
+    const two = ends.ask({ target: '/two' });
+    const second = await ends.server.next();
+    await second.until('/two');
+    second.send(answer('right'));
+    await two.ended;
+    t.equal(two.content, 'right');
+    t.notMatch(connection.received, '/two');
+  });
+
+  t.test('is not used where the server had closed it, not even for what may be sent only once', async (t) => {
+    const ends = await poolFor(t);
+    const connection = await warm(ends);
+    connection.socket.end();
+    await turn();
+    const two = ends.ask({ method: 'POST', target: '/two', framing: 2, body: Buffer.from('{}') });
+    const second = await ends.server.next();
+    await second.until('{}');
+    second.send(answer('right'));
+    await two.ended;
+    t.same(two.calls, WHOLE);
+    t.notMatch(connection.received, '/two');
+  });
+
+  t.test('is closed by us when nobody has wanted it for a minute, and not before', async (t) => {
+    const ends = await poolFor(t);
+    const one = ends.ask({ target: '/one' });
+    const two = ends.ask({ target: '/two' });
+    const [first, second] = [await ends.server.next(), await ends.server.next()];
+    await Promise.all([first.until('\r\n\r\n'), second.until('\r\n\r\n')]);
+    first.send(answer('1'));
+    await Promise.race([one.ended, two.ended]);
+    ends.clock.advance(KEPT - 1);
+    second.send(answer('2'));
+    await Promise.all([one.ended, two.ended]);
+    t.equal(ends.server.open, 2);
+    ends.clock.advance(1);
+    await first.untilEnd();
+    t.notOk(second.ended);
+    ends.clock.advance(KEPT - 1);
+    await second.untilEnd();
+    t.equal(ends.clock.pending, 0);
+  });
+
+  t.test('is closed by us in the end where the clock was set back meanwhile', async (t) => {
+    const ends = await poolFor(t);
+    const one = ends.ask({ target: '/one' });
+    const two = ends.ask({ target: '/two' });
+    const [first, second] = [await ends.server.next(), await ends.server.next()];
+    await Promise.all([first.until('\r\n\r\n'), second.until('\r\n\r\n')]);
+    first.send(answer('1'));
+    await Promise.race([one.ended, two.ended]);
+    ends.clock.advance(-KEPT / 2);
+    second.send(answer('2'));
+    await Promise.all([one.ended, two.ended]);
+    await eventually(() => {
+      ends.clock.advance(KEPT);
+      return first.ended && second.ended;
+    });
+    t.equal(ends.clock.pending, 0);
+  });
+
+  t.test('is not used beyond what the server has promised', async (t) => {
+    const ends = await poolFor(t);
+    const connection = await warm(ends, 'Keep-Alive: timeout=10');
+    ends.clock.advance(8_000);
+    ends.ask({ target: '/two' });
+    const second = await ends.server.next();
+    await second.until('/two');
+    t.notMatch(connection.received, '/two');
+    await connection.untilEnd();
+  });
+
+  t.test('whose answer came before its request was whole is not used again', async (t) => {
+    const ends = await poolFor(t);
+    const body = new Readable({ read: () => undefined });
+    const one = ends.ask({ method: 'POST', target: '/one', framing: 8, body });
+    body.push('half');
+    const connection = await ends.server.next();
+    await connection.until('half');
+    connection.send(answer('enough'));
+    await one.ended;
+    t.same(one.calls, WHOLE.slice(1));
+    body.push('rest');
+    await connection.untilEnd();
+    t.notMatch(connection.received, 'rest');
+  });
+
+  t.test('carries no content of another length than its head says', async (t) => {
+    const ends = await poolFor(t);
+    const body = Buffer.from('GET / HTTP/1.1\r\n\r\n');
+    for (const framing of [1, 'none', 'chunked'] as const) {
+      const one = ends.ask({ method: 'POST', target: '/one', framing, body });
+      await one.ended;
+      t.match(one.error, { code: 'REQUEST_INVALID' });
+      t.equal(await (await ends.server.next()).untilEnd(), '');
+    }
+  });
+
+  t.test('carries nothing of content beyond what its head says, and is given up', async (t) => {
+    const ends = await poolFor(t);
+    const body = Readable.from([Buffer.from('1234'), Buffer.from('GET /smuggled HTTP/1.1\r\n\r\n')]);
+    const one = ends.ask({ method: 'POST', target: '/one', framing: 4, body });
+    await one.ended;
+    t.match(one.error, { code: 'BODY_LENGTH_MISMATCH' });
+    t.notMatch(await (await ends.server.next()).untilEnd(), 'smuggled');
+  });
+
+  t.test('is given up where there is less content than its head says', async (t) => {
+    const ends = await poolFor(t);
+    const body = Readable.from([Buffer.from('1234')]);
+    const one = ends.ask({ method: 'POST', target: '/one', framing: 5, body });
+    await one.ended;
+    t.match(one.error, { code: 'BODY_LENGTH_MISMATCH' });
+    await (await ends.server.next()).untilEnd();
+  });
+
+  t.test('has no more listeners after thousands of requests than after one', async (t) => {
+    const ends = await poolFor(t, 1);
+    const connection = await warm(ends);
+    const [socket] = ends.sockets;
+    const listeners = () => socket?.eventNames().map((name) => [name, socket.listenerCount(name)]);
+    const before = listeners();
+    let answered = 0;
+    connection.socket.on('data', (text) => {
+      for (const _request of String(text).matchAll(/ HTTP\/1\.1\r\n/g)) connection.send(answer('ok'));
+    });
+    for (let count = 0; count < 3_000; count += 1) {
+      const framing = count % 2 === 0 ? 'none' : 'chunked';
+      const body = framing === 'none' ? undefined : Readable.from([Buffer.from('part')]);
+      const asked = ends.ask({ method: 'PUT', target: '/x', framing, ...(body && { body }) });
+      if (count % 3 === 0) {
+        asked.on = (call) => {
+          if (call === 'onHead') asked.pending?.pause();
+          if (call === 'onData') asked.pending?.resume();
+        };
+      }
+      await asked.ended;
+      if (asked.content === 'ok') answered += 1;
+    }
+    t.equal(answered, 3_000);
+    t.same(listeners(), before);
+    t.equal(ends.server.connections.length, 1);
+    t.equal(ends.clock.pending, 1);
+  });
+});
+
+t.test('where there are no more connections', async (t) => {
+  t.test('requests wait, and leave in their order', async (t) => {
+    const ends = await poolFor(t, 2);
+    const asked = ['/1', '/2', '/3', '/4', '/5'].map((target) => ends.ask({ target }));
+    const connections = [await ends.server.next(), await ends.server.next()];
+    for (const [index, each] of asked.entries()) {
+      const target = `/${index + 1} `;
+      await eventually(() => connections.some(({ received }) => received.includes(target)));
+      connections.find(({ received }) => received.includes(target))?.send(answer(target));
+      await each.ended;
+      t.equal(each.content, target);
+      const sent = connections.map(({ received }) => received).join('');
+      t.notMatch(sent, `/${index + 4} `, 'no later one has overtaken');
+    }
+    t.equal(ends.server.connections.length, 2);
+  });
+
+  t.test('one that is given up while it waits is not sent, and holds up nobody', async (t) => {
+    const ends = await poolFor(t, 1);
+    const one = ends.ask({ target: '/one' });
+    const two = ends.ask({ target: '/two' });
+    const three = ends.ask({ target: '/three' });
+    const connection = await ends.server.next();
+    await connection.until('/one');
+    two.pending?.cancel();
+    connection.send(answer('one'));
+    await connection.until('/three');
+    connection.send(answer('three'));
+    await three.ended;
+    t.same([one.content, three.content, two.calls], ['one', 'three', []]);
+    t.notMatch(connection.received, '/two');
+    t.equal(ends.clock.pending, 1, 'the connection that is kept: nobody waits');
+  });
+
+  t.test('one that is given up while it is answered makes room for the next', async (t) => {
+    const ends = await poolFor(t, 1);
+    const one = ends.ask({ target: '/one' });
+    const two = ends.ask({ target: '/two' });
+    const connection = await ends.server.next();
+    await connection.until('/one');
+    connection.send(answer('long').slice(0, -2));
+    await eventually(() => one.content === 'lo');
+    one.pending?.cancel();
+    const second = await ends.server.next();
+    await second.until('/two');
+    second.send(answer('two'));
+    await two.ended;
+    t.same([one.ends, two.content], [0, 'two']);
+    await connection.untilEnd();
+  });
+
+  t.test('one that is given up while its connection is made makes room for the next', async (t) => {
+    const ends = await poolFor(t, 1);
+    const one = ends.ask({ target: '/one' });
+    const two = ends.ask({ target: '/two' });
+    one.pending?.cancel();
+    await eventually(() => ends.server.connections.some(({ received }) => received.includes('/two')));
+    t.same([one.calls, two.calls], [[], ['onSent']]);
+    t.notMatch(ends.server.connections.map(({ received }) => received).join(), '/one');
+  });
+
+  t.test(
+    'one that is given up while it is about to leave is not sent, and the next has its connection',
+    async (t) => {
+      const ends = await poolFor(t, 1);
+      const connection = await warm(ends);
+      const one = ends.ask({ target: '/one' });
+      const two = ends.ask({ target: '/two' });
+      one.pending?.cancel();
+      await connection.until('/two');
+      connection.send(answer('two'));
+      await two.ended;
+      t.same([one.calls, two.content], [[], 'two']);
+      t.notMatch(connection.received, '/one');
+    },
+  );
+
+  t.test('thousands that are given up at once make hardly a connection', async (t) => {
+    const ends = await poolFor(t);
+    for (let asked = 0; asked < 5_000; asked += 1) {
+      ends.ask({ target: '/gone' }).pending?.cancel();
+      if (asked % 100 === 0) await turn();
+    }
+    const one = ends.ask({ target: '/one' });
+    await eventually(() => ends.server.connections.some(({ received }) => received.includes('/one')));
+    const connection = ends.server.connections.find(({ received }) => received.includes('/one'));
+    connection?.send(answer('one'));
+    await one.ended;
+    t.equal(one.content, 'one');
+    t.ok(ends.sockets.length <= 2, 'one that is about to carry a request, and one being made meanwhile');
+    t.notMatch(ends.server.connections.map(({ received }) => received).join(), '/gone');
+  });
+
+  t.test(
+    'a connection that nobody wanted in the end is not used where something came over it unasked',
+    async (t) => {
+      const ends = await poolFor(t);
+      ends.ask({ target: '/gone' }).pending?.cancel();
+      const connection = await ends.server.next();
+      await eventually(() => ends.sockets.length === 1);
+      connection.send(answer('planted'));
+      const one = ends.ask({ target: '/one' });
+      const second = await ends.server.next();
+      await second.until('/one');
+      second.send(answer('one'));
+      await one.ended;
+      t.equal(one.content, 'one');
+      t.equal(connection.received, '');
+    },
+  );
+
+  t.test(
+    'a connection that nobody wanted is closed before the API server would, and when the pool closes',
+    async (t) => {
+      const ends = await poolFor(t);
+      ends.ask({ target: '/gone' }).pending?.cancel();
+      const connection = await ends.server.next();
+      await eventually(() => ends.sockets.length === 1);
+      ends.clock.advance(28_000);
+      const one = ends.ask({ target: '/one' });
+      await connection.untilEnd();
+      const second = await ends.server.next();
+      await second.until('/one');
+      second.send(answer('one'));
+      await one.ended;
+      t.equal(connection.received, '');
+
+      ends.ask({ target: '/two' });
+      ends.ask({ target: '/gone' }).pending?.cancel();
+      const third = await ends.server.next();
+      void ends.pool.close();
+      await third.untilEnd();
+    },
+  );
+
+  t.test(
+    'one for which none becomes free in time is refused, and not sent, and holds up nobody',
+    async (t) => {
+      const ends = await poolFor(t, 1);
+      const one = ends.ask({ target: '/one' });
+      const connection = await ends.server.next();
+      await connection.until('/one');
+      const two = ends.ask({ target: '/two' });
+      ends.clock.advance(QUEUE_TIMEOUT / 2);
+      const three = ends.ask({ target: '/three' });
+      ends.clock.advance(QUEUE_TIMEOUT / 2 - 1);
+      t.same(two.calls, []);
+      ends.clock.advance(1);
+      t.same([two.calls, three.calls], [['onFailure'], []]);
+      t.match(two.error, { code: 'QUEUE_TIMEOUT', message: 'no connection became free' });
+      connection.send(answer('one'));
+      await connection.until('/three');
+      ends.clock.advance(QUEUE_TIMEOUT);
+      connection.send(answer('three'));
+      await three.ended;
+      t.same([one.content, three.content], ['one', 'three'], 'the limit is over once it is sent');
+      t.notMatch(connection.received, '/two');
+    },
+  );
+
+  t.test('one whose connection breaks as it is to leave keeps its place', async (t) => {
+    const ends = await poolFor(t, 1);
+    const asked = ['/1', '/2', '/3', '/4'].map((target) => ends.ask({ target }));
+    for (const [index, each] of asked.entries()) {
+      const connection = await ends.server.next();
+      await connection.until(`/${index + 1} `);
+      connection.send(`${answer('one')}and what nobody asked for`);
+      await each.ended;
+      t.equal(each.content, 'one');
+    }
+  });
+
+  t.test('one is refused in the end where the clock was set back meanwhile', async (t) => {
+    const ends = await poolFor(t, 1);
+    ends.ask({ target: '/one' });
+    await (await ends.server.next()).until('/one');
+    const waiting = ends.ask({ target: '/waiting' });
+    ends.clock.advance(-QUEUE_TIMEOUT);
+    for (let turns = 0; turns < 3; turns += 1) ends.clock.advance(QUEUE_TIMEOUT);
+    t.same(waiting.calls, ['onFailure']);
+  });
+
+  t.test(
+    'where many have waited too long at once, each is refused once, also where one cannot be told',
+    async (t) => {
+      const ends = await poolFor(t, 1);
+      ends.ask({ target: '/one' });
+      await (await ends.server.next()).until('/one');
+      const fails = (call: HandlerCall): void => {
+        if (call === 'onFailure') throw new Error('broken');
+      };
+      const waiting = ['/1', '/2', '/3'].map((target) => ends.ask({ target }, fails));
+      ends.clock.advance(QUEUE_TIMEOUT);
+      ends.clock.advance(QUEUE_TIMEOUT);
+      t.same(
+        waiting.map(({ calls }) => calls),
+        [['onFailure'], ['onFailure'], ['onFailure']],
+      );
+      t.match(ends.faults, [{ message: 'broken' }, { message: 'broken' }, { message: 'broken' }]);
+      t.equal(ends.clock.pending, 0);
+    },
+  );
+
+  t.test('each fails where none can be made', async (t) => {
+    const { ask, pool } = createTestPool({ server: 'http://127.0.0.1:1' }, 1);
+    const asked = [ask({ target: '/1' }), ask({ target: '/2' }), ask({ target: '/3' })];
+    await Promise.all(asked.map(({ ended }) => ended));
+    for (const each of asked) {
+      t.same(each.calls, ['onFailure']);
+      t.match(each.error, { code: 'ECONNREFUSED' });
+    }
+    await pool.close();
+  });
+
+  t.test('one whose connection is not made in time, or breaks, fails alone', async (t) => {
+    const ends = await poolFor(t, 1, 'https');
+    const [one, two, three] = ['/1', '/2', '/3'].map((target) => ends.ask({ target }));
+    const first = await ends.server.next();
+    ends.clock.advance(CONNECT_TIMEOUT);
+    await one?.ended;
+    t.match(one?.error, { code: 'CONNECT_TIMEOUT' });
+    await first.untilEnd();
+    (await ends.server.next()).reset();
+    await two?.ended;
+    t.match(two?.error, { code: 'ECONNRESET' });
+    await ends.server.next();
+    t.same(three?.calls, []);
+    t.equal(ends.clock.pending, 1, 'the limit of the third');
+  });
+});
+
+t.test('a reader that waits', async (t) => {
+  t.test('is told nothing new until it goes on', async (t) => {
+    const ends = await poolFor(t);
+    const one = ends.ask({ target: '/one' }, (call) => call === 'onHead' && one.pending?.pause());
+    const connection = await ends.server.next();
+    await connection.until('/one');
+    connection.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n');
+    await eventually(() => ends.sockets[0]?.isPaused() === true);
+    connection.send('late');
+    await turn();
+    await turn();
+    t.equal(one.content, '');
+    one.pending?.resume();
+    await one.ended;
+    t.equal(one.content, 'late');
+  });
+
+  for (const moment of ['onHead', 'onData', 'onEnd'] as const) {
+    t.test(`since ${moment} does not keep the next request on its connection waiting`, async (t) => {
+      const ends = await poolFor(t);
+      const one = ends.ask({ target: '/one' }, (call) => call === moment && one.pending?.pause());
+      const connection = await ends.server.next();
+      await connection.until('/one');
+      connection.send(answer('whole'));
+      await one.ended;
+      const two = ends.ask({ target: '/two' });
+      await connection.until('/two');
+      connection.send(answer('two'));
+      await two.ended;
+      t.same([one.content, two.content], ['whole', 'two']);
+    });
+  }
+
+  t.test('and whose answer has ended neither stops nor starts nor ends the next one', async (t) => {
+    const ends = await poolFor(t);
+    const one = ends.ask({ target: '/one' });
+    const connection = await ends.server.next();
+    await connection.until('/one');
+    connection.send(answer('one'));
+    await one.ended;
+    const two = ends.ask({ target: '/two' }, (call) => call === 'onHead' && two.pending?.pause());
+    await connection.until('/two');
+    one.pending?.pause();
+    t.notOk(ends.sockets[0]?.isPaused());
+    connection.send('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n');
+    await eventually(() => ends.sockets[0]?.isPaused() === true);
+    one.pending?.resume();
+    t.ok(ends.sockets[0]?.isPaused());
+    one.pending?.cancel();
+    two.pending?.resume();
+    connection.send('two');
+    await two.ended;
+    t.equal(two.content, 'two');
+    t.equal(ends.server.connections.length, 1);
+  });
+
+  t.test('sees what came unasked in the meantime on nobody’s answer', async (t) => {
+    const ends = await poolFor(t);
+    const one = ends.ask({ target: '/one' }, (call) => call === 'onHead' && one.pending?.pause());
+    const connection = await ends.server.next();
+    await connection.until('/one');
+    connection.send('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n');
+    await eventually(() => ends.sockets[0]?.isPaused() === true);
+    connection.send(`one${answer('wrong')}`);
+    await turn();
+    one.pending?.resume();
+    await one.ended;
+    const two = ends.ask({ target: '/two' });
+    const second = await ends.server.next();
+    await second.until('/two');
+    t.notMatch(connection.received, '/two');
+    t.equal(one.content, 'one');
+    t.same(two.calls, ['onSent']);
+  });
+});
+
+t.test('somebody who breaks down', async (t) => {
+  for (const moment of ['onSent', 'onResponding', 'onHead', 'onData', 'onEnd', 'onFailure'] as const) {
+    t.test(`in ${moment} is told so, and nobody else is hurt`, async (t) => {
+      const ends = await poolFor(t);
+      const connection = await warm(ends);
+      const one = ends.ask({ target: '/one' }, (call) => {
+        if (call === moment) throw new Error(`broken in ${call}`);
+      });
+      const two = ends.ask({ target: '/two' });
+      const second = await ends.server.next();
+      await second.until('/two');
+      if (moment === 'onFailure') connection.reset();
+      else connection.send(answer('one'));
+      await connection.untilEnd();
+      second.send(answer('two'));
+      await two.ended;
+      t.same(two.calls, WHOLE);
+      t.equal(one.calls.at(-1), 'onFailure');
+      if (moment !== 'onFailure') t.match(one.error, { message: `broken in ${moment}` });
+      t.notMatch(ends.server.connections.map(({ received }) => received).join(), /\/one.*\/one/s);
+    });
+  }
+
+  t.test(
+    'in onFailure, once for each that is broken off, keeps nobody from hearing of it, nor the log',
+    async (t) => {
+      const ends = await poolFor(t, 1);
+      const fails = (call: HandlerCall): void => {
+        if (call === 'onFailure') throw new Error('broken');
+      };
+      const asked = ['/1', '/2', '/3'].map((target) => ends.ask({ target }, fails));
+      await ends.server.next();
+      await ends.pool.destroy();
+      t.same(
+        asked.map(({ ends }) => ends),
+        [1, 1, 1],
+      );
+      t.match(ends.faults, [{ message: 'broken' }, { message: 'broken' }, { message: 'broken' }]);
+    },
+  );
+});
+
+t.test('a pool that is closed', async (t) => {
+  t.test('finishes what is under way and what waits, and closes what is kept', async (t) => {
+    const ends = await poolFor(t, 1);
+    const connection = await warm(ends);
+    const leaving = ends.ask({ target: '/leaving' });
+    const waiting = ends.ask({ target: '/waiting' });
+    let closed = false;
+    const done = ends.pool.close().then(() => {
+      closed = true;
+    });
+    const late = ends.ask({ target: '/late' });
+    t.same(late.calls, ['onFailure']);
+    await connection.until('/leaving');
+    connection.send(answer('left'));
+    await connection.until('/waiting');
+    t.notOk(closed);
+    connection.send(answer('waited'));
+    await done;
+    t.same([leaving.content, waiting.content], ['left', 'waited']);
+    await connection.untilEnd();
+    t.equal(ends.clock.pending, 0);
+  });
+
+  t.test('has not ended while a request is to leave over a connection that breaks', async (t) => {
+    const ends = await poolFor(t);
+    const connection = await warm(ends);
+    connection.socket.end();
+    await turn();
+    const one = ends.ask({ target: '/one' });
+    let closed = false;
+    const done = ends.pool.close().then(() => {
+      closed = true;
+    });
+    const second = await ends.server.next();
+    await second.until('/one');
+    t.notOk(closed);
+    second.send(answer('one'));
+    await done;
+    t.equal(one.content, 'one');
+  });
+
+  t.test('that has nothing to do has ended', async (t) => {
+    const ends = await poolFor(t);
+    const connection = await warm(ends);
+    await ends.pool.close();
+    await connection.untilEnd();
+    await ends.pool.close();
+    t.pass('twice');
+  });
+
+  t.test('by force tells each exactly once, wherever it was', async (t) => {
+    const ends = await poolFor(t, 2);
+    const answered = ends.ask({ target: '/answered' });
+    const connection = await ends.server.next();
+    await connection.until('/answered');
+    connection.send(answer('long').slice(0, -2));
+    await eventually(() => answered.content === 'lo');
+    const connecting = ends.ask({ target: '/connecting' });
+    const waiting = ends.ask({ target: '/waiting' });
+    await ends.pool.destroy();
+    for (const each of [answered, connecting, waiting]) {
+      t.equal(each.calls.at(-1), 'onFailure');
+      t.equal(each.ends, 1);
+      t.match(each.error, { message: 'the connection pool was destroyed' });
+    }
+    t.equal(ends.clock.pending, 0);
+    await eventually(() => ends.server.connections.every(({ ended }) => ended));
+  });
+
+  t.test('by force tells what was about to leave', async (t) => {
+    const ends = await poolFor(t);
+    const connection = await warm(ends);
+    const leaving = ends.ask({ target: '/leaving' });
+    await ends.pool.destroy();
+    t.same(leaving.calls, ['onFailure']);
+    await connection.untilEnd();
+    t.notMatch(connection.received, '/leaving');
+  });
+});
+
+t.test('a TLS session', async (t) => {
+  const authority = await createAuthority();
+  const pair = await authority.server('kube-apiserver');
+  const server = tls.createServer({ ...pair }, (socket) => {
+    socket.on('error', () => undefined).on('data', () => socket.write(answer('secure', 'Connection: close')));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const connection = { server: `https://127.0.0.1:${address.port}`, ca: authority.cert };
+  t.teardown(() => server.close());
+
+  const askTwice = async ({ ask, sockets }: TestPool): Promise<boolean[]> => {
+    const reused: boolean[] = [];
+    for (const target of ['/1', '/2']) {
+      await ask({ target }, (call) => {
+        const socket = sockets.at(-1);
+        if (call === 'onHead') reused.push(socket instanceof TLSSocket && socket.isSessionReused());
+      }).ended;
+    }
+    return reused;
+  };
+
+  t.test('is taken up again within a pool, and never in another', async (t) => {
+    const pools = [createTestPool(connection), createTestPool(connection)];
+    for (const each of pools) t.same(await askTwice(each), [false, true]);
+    await Promise.all(pools.map(({ pool }) => pool.destroy()));
+  });
+});

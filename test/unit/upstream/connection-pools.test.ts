@@ -1,0 +1,55 @@
+import t from 'tap';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import { createConnectionPools } from '../../../src/upstream/connection-pools.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import { createAuthority, type KeyPair } from '../../support/tls/authority.ts';
+
+const CERTIFICATE = await (await createAuthority()).client('stonegate');
+const THEIRS = { kind: 'client', token: 'theirs' } as const;
+
+function poolsFor(credential: { token: string } | KeyPair, passThrough: boolean) {
+  return createConnectionPools({
+    connection: { server: 'https://127.0.0.1:1', connectTimeout: 1 },
+    credential,
+    passThrough,
+    queueTimeout: 1,
+    context: { clock: createFakeClock(), logger: silentLogger, telemetry: noTelemetry },
+  });
+}
+
+t.test('with a token of ours, a connection is nobody’s, and each request carries its sender’s', async (t) => {
+  const { select } = poolsFor({ token: 'ours' }, true);
+  const own = select({ kind: 'stonegate' });
+  const theirs = select(THEIRS);
+  t.match([own.token, theirs.token], ['ours', 'theirs']);
+  t.equal(own.short, theirs.short);
+  t.equal(own.connection.certificate, undefined);
+});
+
+t.test('with a certificate of ours, what a client sends has no connection in common with us', async (t) => {
+  const { select } = poolsFor(CERTIFICATE, true);
+  const own = select({ kind: 'stonegate' });
+  const theirs = select(THEIRS);
+  t.equal(own.token, undefined);
+  t.same(own.connection.certificate, CERTIFICATE);
+  t.equal(theirs.token, 'theirs');
+  t.equal(theirs.connection.certificate, undefined);
+  t.not(own.short.pool, theirs.short.pool);
+  t.not(own.longRunning.pool, theirs.longRunning.pool);
+});
+
+t.test('where nobody goes through, a client’s token is sent nowhere', async (t) => {
+  for (const credential of [{ token: 'ours' }, CERTIFICATE])
+    t.throws(() => poolsFor(credential, false).select(THEIRS), { code: 'InvariantBroken' });
+});
+
+t.test('C086 an empty token is no token', async (t) => {
+  t.throws(() => poolsFor({ token: 'ours' }, true).select({ kind: 'client', token: '' }), {
+    code: 'InvariantBroken',
+  });
+});
+
+t.test('a certificate of ours that cannot be used is found at once, not by those who ask', async (t) => {
+  t.throws(() => poolsFor({ ...CERTIFICATE, cert: 'none' }, false), /PEM/);
+});

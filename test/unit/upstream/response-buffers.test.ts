@@ -1,0 +1,75 @@
+/** Where the content of one answer waits: memory is used again, and never while somebody may still read it. */
+import t from 'tap';
+import { BorrowedChunk } from '../../../src/http1/borrowed-chunk.ts';
+import { ResponseBuffers, type StoredChunk } from '../../../src/upstream/response-buffers.ts';
+
+function store(memory: ResponseBuffers, text: string, times: number): StoredChunk {
+  let stored: StoredChunk | undefined;
+  BorrowedChunk.lend(Buffer.from(text.repeat(times)), (chunk) => {
+    stored = memory.store(chunk);
+  });
+  if (stored === undefined) throw new Error('nothing was lent');
+  return stored;
+}
+
+const KB = 1024;
+
+t.test('a small chunk, and one larger than a block, are copied and need no release', async (t) => {
+  const memory = new ResponseBuffers();
+  t.match(store(memory, 'a', 10), { release: undefined });
+  t.equal(store(memory, 'a', 10).bytes.toString(), 'a'.repeat(10));
+  t.match(store(memory, 'b', 70 * KB), { release: undefined });
+});
+
+t.test('memory is used again once all that stood in it was released', async (t) => {
+  const memory = new ResponseBuffers();
+  const one = store(memory, 'a', 40 * KB);
+  const two = store(memory, 'b', 20 * KB);
+  t.equal(one.bytes.buffer, two.bytes.buffer, 'two pieces in one block');
+  t.equal(one.bytes.toString(), 'a'.repeat(40 * KB), 'the second has not touched the first');
+  one.release?.();
+  const three = store(memory, 'c', 40 * KB);
+  t.not(three.bytes.buffer, two.bytes.buffer, 'the first block is still read');
+  t.equal(two.bytes.toString(), 'b'.repeat(20 * KB));
+  two.release?.();
+  three.release?.();
+  const four = store(memory, 'd', 64 * KB);
+  t.ok([one, three].some(({ bytes }) => bytes.buffer === four.bytes.buffer));
+});
+
+t.test('what is not released is never written over', async (t) => {
+  const memory = new ResponseBuffers();
+  const held = Array.from({ length: 20 }, (_, at) => store(memory, String.fromCharCode(65 + at), 30 * KB));
+  for (const [at, { bytes }] of held.entries())
+    t.equal(bytes.toString(), String.fromCharCode(65 + at).repeat(30 * KB));
+});
+
+t.test('two answers share no memory', async (t) => {
+  const one = store(new ResponseBuffers(), 'a', 60 * KB);
+  one.release?.();
+  t.not(store(new ResponseBuffers(), 'b', 60 * KB).bytes.buffer, one.bytes.buffer);
+});
+
+t.test('a chunk that has passed gives nothing away', async (t) => {
+  let kept: BorrowedChunk | undefined;
+  const take = (chunk: BorrowedChunk): void => {
+    kept = chunk;
+  };
+  BorrowedChunk.lend(Buffer.from('a'), take);
+  t.throws(() => kept?.copy(), { message: 'the chunk was released' });
+  t.throws(() => kept?.copyInto(Buffer.alloc(9)), { message: 'the chunk was released' });
+  t.throws(() => kept?.length, { message: 'the chunk was released' });
+  const fault = new Error('not taken');
+  const refuse = (chunk: BorrowedChunk): void => {
+    kept = chunk;
+    throw fault;
+  };
+  t.throws(() => BorrowedChunk.lend(Buffer.from('b'), refuse), fault);
+  t.throws(() => kept?.copy(), { message: 'the chunk was released' }, 'nor where it was refused');
+});
+
+t.test('a chunk goes into no memory that is shorter', async (t) => {
+  t.throws(() => BorrowedChunk.lend(Buffer.from('abc'), (chunk) => chunk.copyInto(Buffer.alloc(2))), {
+    message: 'the chunk does not fit',
+  });
+});
