@@ -3,7 +3,7 @@
  * The `stonegate` command: finds the command asked for and runs it. Each is imported when it is needed: what kubectl
  * runs on every call must not pay for the server's packages.
  */
-import type { CommandIO } from './cli/usage.ts';
+import type { CommandIO } from './cli/command.ts';
 import { nodeProblem, version } from './cli/version.ts';
 
 const USAGE = `Usage: stonegate COMMAND [OPTIONS]

@@ -20,7 +20,7 @@ import { createKeystoneClient, type KeystoneClient } from '../clients/keystone.t
 import { createIssuerKeys, type DiscoveredIssuerKeys } from '../clients/oidc-issuer-keys.ts';
 import { type AskedUpstreamRights, createUpstreamRights } from '../clients/upstream-rights.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
-import { optionalExtraKeysOf } from '../config/optional-extra-keys.ts';
+import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import { createKept, type Keeping, type Kept, keepTogether, type TwoStep } from '../lib/kept.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
 import { KeystoneParts, type RoleCaches } from './keystone-parts.ts';

@@ -10,13 +10,12 @@ import type { LoadedConfiguration, LoadSources, Watched } from '../config/load.t
 import { createReloader, type Reloader } from '../config/reload.ts';
 import { systemClock } from '../lib/clock.ts';
 import { systemRandom } from '../lib/random.ts';
-import { type AuditFile, createAuditFile } from '../observability/audit-sink.ts';
+import { type AuditFile, createAuditFile } from '../observability/audit-file.ts';
 import type { createLogger } from '../observability/log.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
-import { observeAll } from '../observability/observers.ts';
-import { createRequestLog } from '../observability/request-log.ts';
+import { createRequestLog, observeAll } from '../observability/request-observers.ts';
 import type { RequestObserver } from '../pipeline/ports.ts';
-import { type Readiness, readinessOf } from '../server/health.ts';
+import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';

@@ -5,7 +5,7 @@
 
 import { systemBindingWarnings } from '../bindings/system-bindings.ts';
 import { check } from '../cli/check.ts';
-import type { CommandIO } from '../cli/usage.ts';
+import type { CommandIO } from '../cli/command.ts';
 import { createClusterObjects } from '../clients/cluster-objects.ts';
 import { mayImpersonateUsers } from '../clients/upstream-rights.ts';
 import { type LoadedConfiguration, systemSources } from '../config/load.ts';

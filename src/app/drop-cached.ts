@@ -5,7 +5,7 @@
 import { drop } from '../cache/drop.ts';
 import { createRedisStore } from '../cache/redis.ts';
 import { type CacheDropTarget, cacheDrop } from '../cli/cache-drop.ts';
-import type { CommandIO } from '../cli/usage.ts';
+import type { CommandIO } from '../cli/command.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';

@@ -5,8 +5,8 @@
  */
 
 import type { Explanation, ExplanationRequest } from '../api/stonegate-v1alpha1.ts';
+import type { CommandIO } from '../cli/command.ts';
 import { explain } from '../cli/explain.ts';
-import type { CommandIO } from '../cli/usage.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { systemClock } from '../lib/clock.ts';

@@ -3,7 +3,7 @@
  * holds the admin listener and speaks for all; each worker is a whole Stonegate but for that.
  */
 import cluster from 'node:cluster';
-import { type CommandIO, EXIT, runCommand, UsageError } from '../cli/usage.ts';
+import { type CommandIO, EXIT, runCommand, UsageError } from '../cli/command.ts';
 import { type LoadedConfiguration, loadConfiguration, systemSources, type Watched } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -12,7 +12,7 @@ import { createLogger } from '../observability/log.ts';
 import { aggregateMetrics } from '../observability/metrics.ts';
 import { createAdminListener } from '../server/admin.ts';
 import { onStopSignal } from '../server/shutdown.ts';
-import { answerPrimary } from '../server/worker-channel.ts';
+import { servePrimary } from '../server/worker-channel.ts';
 import { runPrimary, workerCount } from '../server/workers.ts';
 import { type App, createApp } from './app.ts';
 import { countBuffersWithHeap } from './garbage-collection.ts';
@@ -106,7 +106,7 @@ async function runAsWorker(started: Started): Promise<void> {
   const { loaded, logger } = started;
   try {
     const app = await startApp(started);
-    answerPrimary(process, { readiness: () => app.readiness(), metrics: () => app.metrics.json() }, logger);
+    servePrimary(process, { readiness: () => app.readiness(), metrics: () => app.metrics.json() }, logger);
     logger.info({ ...addressesOf(app), worker: cluster.worker?.id, digest: loaded.digest }, 'serving');
     await untilStopped(app, logger);
   } finally {

@@ -5,11 +5,11 @@
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { FileNotOpened } from '../lib/not-opened.ts';
 import { AddressError } from '../server/listen.ts';
-import { WorkerGaveUp } from '../server/worker-pool.ts';
+import { WorkerStartError } from '../server/worker-pool.ts';
 
 /** @returns a sentence; undefined for what nobody expected */
 export function startFailure(error: unknown, configuration: StonegateConfiguration): string | undefined {
-  if (error instanceof WorkerGaveUp) return `${error.message}; its own line in the log says why`;
+  if (error instanceof WorkerStartError) return `${error.message}; its own line in the log says why`;
   if (error instanceof FileNotOpened) return `audit.file ${error.message}`;
   if (!(error instanceof AddressError)) return undefined;
   const { server, admin, portal, webhook } = configuration;

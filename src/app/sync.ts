@@ -6,8 +6,8 @@
 import { heldBack, lossesOf } from '../bindings/deletion-guard.ts';
 import { USERS_WARNING } from '../bindings/grants.ts';
 import { systemBindingWarnings } from '../bindings/system-bindings.ts';
+import type { CommandIO } from '../cli/command.ts';
 import { type SyncParts, sync } from '../cli/sync.ts';
-import type { CommandIO } from '../cli/usage.ts';
 import { createClusterObjects } from '../clients/cluster-objects.ts';
 import { createKeystoneClient } from '../clients/keystone.ts';
 import type { LoadedConfiguration } from '../config/load.ts';

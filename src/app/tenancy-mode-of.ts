@@ -2,7 +2,7 @@
  * The tenancy mode that a configuration asks for.
  */
 import type { AuthenticationConfiguration, TenancyConfiguration } from '../api/config-v1alpha1.ts';
-import { usernamePrefixesOf } from '../config/validate-prefixes.ts';
+import { usernamePrefixesOf } from '../config/validate-names.ts';
 import { createArktosMode } from '../tenancy/arktos.ts';
 import { createSharedMode } from '../tenancy/shared.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';

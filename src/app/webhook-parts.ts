@@ -13,7 +13,7 @@ import { createClusterObjects } from '../clients/cluster-objects.ts';
 import { type ConfigMapRules, createConfigMapRules } from '../clients/config-map.ts';
 import { createKeystoneGroupNames, type KeystoneGroupNames } from '../clients/keystone-login.ts';
 import { type Read, readPolicy } from '../config/keystone-auth/policy-file.ts';
-import { syncReader } from '../config/keystone-auth/webhook-files.ts';
+import { syncReader } from '../config/keystone-auth/sync-file.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
 import { createKept, type Keeping, type Kept, keepTogether } from '../lib/kept.ts';

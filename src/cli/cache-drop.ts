@@ -4,7 +4,7 @@
  */
 import { type LoadSources, loadConfiguration, systemSources } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
-import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
+import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
 
 const USAGE = `Usage: stonegate cache drop (--user USER | --tenant TENANT) --config FILE
 

@@ -11,7 +11,7 @@ import {
 } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
+import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
 
 const USAGE = `Usage: stonegate check --config FILE [--offline]
 

@@ -2,11 +2,10 @@
  * Which running Stonegate a command asks, and as whom: by flags, or as a context of the user's kubeconfig says.
  */
 import type { StonegateAddress } from '../clients/stonegate-api.ts';
+import { UsageError } from './command.ts';
 import { type GivenFile, givenFile, readGiven, readGivenToken } from './given-file.ts';
-import { runExecPlugin } from './kubeconfig/exec-plugin.ts';
-import { kubeconfigFiles } from './kubeconfig/files.ts';
-import { readContext, type UserProof } from './kubeconfig/read-context.ts';
-import { UsageError } from './usage.ts';
+import { kubeconfigFiles } from './kubeconfig/file.ts';
+import { readContext, runExecPlugin, type UserProof } from './kubeconfig/read-context.ts';
 
 export interface DestinationFlags {
   readonly server?: string | undefined;

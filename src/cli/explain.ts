@@ -2,17 +2,20 @@
  * `stonegate explain`: why was this refused, or what becomes of it? Asked of a configuration file, whose backends are
  * really asked, or of a running Stonegate by an administrator.
  */
-import { EXPLANATIONS_PATH, type Explanation, type ExplanationRequest } from '../api/stonegate-v1alpha1.ts';
+import {
+  type Decision,
+  EXPLANATIONS_PATH,
+  type Explanation,
+  type ExplanationRequest,
+} from '../api/stonegate-v1alpha1.ts';
 import { askStonegate } from '../clients/stonegate-api.ts';
 import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
+import { type CommandIO, columns, EXIT, outputFormat, print, runCommand, UsageError } from './command.ts';
 import { destinationOf } from './destination.ts';
-import { guessOf, requestOf } from './explain/request-words.ts';
-import { explanationTable } from './explain/table.ts';
+import { guessOf, requestOf } from './explain-request.ts';
 import { givenFile, readGivenToken } from './given-file.ts';
-import { isFields } from './kubeconfig/fields.ts';
-import { outputFormat, print } from './output.ts';
-import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
+import { isFields } from './kubeconfig/file.ts';
 
 const USAGE = `Usage: stonegate explain REQUEST [--token-file FILE] --config FILE
        stonegate explain REQUEST [--token-file FILE] --server URL [--ca-file FILE] --admin-token-file FILE
@@ -156,4 +159,56 @@ function isExplanation(value: unknown): value is Explanation {
     isFields(value.status) &&
     Array.isArray(value.status.stages)
   );
+}
+
+// FROM src/cli/explain/table.ts
+/*!
+ * An explanation for people: the way of the request, a line each, then what came of it.
+ */
+
+const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {
+  passed: 'passed',
+  refused: 'REFUSED',
+  notReached: '-',
+  unknown: 'unknown',
+  accepted: 'accepted',
+  passedOn: 'passed on',
+};
+
+function explanationTable({ spec, status }: Explanation): string {
+  const { method, path } = spec.request;
+  const asked = [
+    ['Request', `${method} ${path}`],
+    ['Credential', status.credential],
+  ];
+  const stages = status.stages.flatMap(({ name, decision, reason, parts = [] }) => [
+    [name, WORDS[decision], reason],
+    ...parts.map((part) => [`  ${part.name}`, WORDS[part.decision], part.reason]),
+  ]);
+  return [
+    columns(asked),
+    columns([['STAGE', 'DECISION', 'REASON'], ...stages]),
+    columns(resultRows(status)),
+  ].join('\n');
+}
+
+function resultRows(status: Explanation['status']) {
+  const { refusal, user, tenant, upstreamPath, headers = [] } = status;
+  const rows: (readonly [string, readonly string[]])[] = [
+    ['Outcome', [outcomeWords(status)]],
+    ['Answer', refusal === undefined ? [] : [`${refusal.httpStatus} ${refusal.code}: ${refusal.message}`]],
+    ['Cause', refusal?.cause === undefined ? [] : [refusal.cause]],
+    ['Tenant', tenant === undefined ? [] : [tenant]],
+    ['User', user === undefined ? [] : [user.username]],
+    ['Groups', user?.groups ?? []],
+    ['Path', upstreamPath === undefined ? [] : [upstreamPath]],
+    ['Headers', headers.map(({ name, value }) => (value === undefined ? name : `${name}: ${value}`))],
+  ];
+  return rows.flatMap(([name, values]) => values.map((value, at) => [at === 0 ? name : '', value]));
+}
+
+function outcomeWords({ outcome, refusal, stages }: Explanation['status']): string {
+  if (refusal !== undefined) return `refused by ${refusal.stage}`;
+  const review = stages.find(({ name }) => name === 'accessReview');
+  return review?.decision === 'refused' ? `${outcome}, and refused by the API server` : outcome;
 }

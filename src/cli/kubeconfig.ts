@@ -4,18 +4,30 @@
 import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type Random, systemRandom } from '../lib/random.ts';
+import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
 import { readGiven } from './given-file.ts';
-import { checkCloud } from './kubeconfig/cloud.ts';
-import { type Access, entriesOf, nameOf } from './kubeconfig/entries.ts';
-import { fileToChange, kubeconfigFiles, readIfThere } from './kubeconfig/files.ts';
-import { readName, readNamespace, readProjects, readServer } from './kubeconfig/given-options.ts';
-import { type LoginWords, optionOf, readLoginWords } from './kubeconfig/login-words.ts';
-import { assertNamesFree, mergeEntries, showEntries } from './kubeconfig/merge.ts';
-import { changeFile } from './kubeconfig/write.ts';
-import { loginFlags } from './login/flags.ts';
+import {
+  type Access,
+  assertNamesFree,
+  entriesOf,
+  mergeEntries,
+  nameOf,
+  showEntries,
+} from './kubeconfig/entries.ts';
+import { changeFile, fileToChange, kubeconfigFiles, readIfThere } from './kubeconfig/file.ts';
+import {
+  checkCloud,
+  type LoginWords,
+  optionOf,
+  readLoginWords,
+  readName,
+  readNamespace,
+  readProjects,
+  readServer,
+} from './kubeconfig/options.ts';
 import { keystoneFlags } from './login/keystone-source.ts';
-import { oidcFlags } from './login/oidc-flags.ts';
-import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
+import { oidcFlags } from './login/oidc-source.ts';
+import { loginFlags } from './login.ts';
 
 const USAGE = `Usage: stonegate kubeconfig --server URL [OPTIONS] -- LOGIN-OPTIONS
 

@@ -4,14 +4,12 @@
  * imported only where there is none.
  */
 import { type Clock, systemClock } from '../lib/clock.ts';
+import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
 import { obtainCredential } from './login/credential.ts';
 import { type CredentialSource, LoginError, type Terminal } from './login/credential-source.ts';
 import { readExecInfo, writeExecCredential } from './login/exec-credential.ts';
-import { loginFlags } from './login/flags.ts';
-import { createTerminal } from './login/terminal.ts';
+import { createTerminal, typed } from './login/terminal.ts';
 import { cacheFolder, openTokenCache, renewAt } from './login/token-cache.ts';
-import { typed } from './login/typed.ts';
-import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
 
 const HEAD = `Usage: stonegate login (--keystone | --oidc) [OPTIONS]
 
@@ -125,3 +123,16 @@ function systemParts(): LoginParts {
   const { stdin, stderr, env } = process;
   return { stdin, stderr, env, folder: process.cwd(), clock: systemClock };
 }
+
+// FROM src/cli/login/flags.ts
+/*!
+ * The options of `stonegate login` beside those of either way to log in, for `parseArgs`: here since `stonegate kubeconfig`
+ * reads them too.
+ */
+
+export const loginFlags = {
+  keystone: { type: 'boolean' },
+  oidc: { type: 'boolean' },
+  force: { type: 'boolean' },
+  'cache-dir': { type: 'string' },
+} as const;

@@ -13,15 +13,19 @@ import type {
 import { CREDENTIAL_ID_KEY } from '../api/reserved-names.ts';
 import { checkContent } from '../config/content-checks.ts';
 import { type LoadSources, systemSources } from '../config/load.ts';
-import { optionalExtraKeysOf } from '../config/optional-extra-keys.ts';
 import { parseWithAuthenticationFile } from '../config/parse.ts';
 import { formatProblem } from '../config/problem.ts';
+import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import { certificateBlocks } from '../lib/pem.ts';
 import { isPrintable } from '../lib/printable-text.ts';
-import { configMapManifests } from './config-map-manifests.ts';
+import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
 import { type ProvisionerNeeds, provisionerManifests } from './provisioner-manifests.ts';
-import { type ImpersonationNeeds, type Impersonator, rbacManifests } from './rbac-manifests.ts';
-import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
+import {
+  configMapManifests,
+  type ImpersonationNeeds,
+  type Impersonator,
+  rbacManifests,
+} from './rbac-manifests.ts';
 
 const USAGE = `Usage: stonegate manifests rbac (--config FILE | --mode arktos|shared)
                                 [--service-account NAMESPACE/NAME | --user NAME] [--constrained | --provisioner]

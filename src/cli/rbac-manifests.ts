@@ -3,6 +3,7 @@
  * not ours has been checked to need no escaping, and is quoted.
  */
 
+import type { ConfigMapReference } from '../api/config-v1alpha1.ts';
 import { KEYSTONE_EXTRA } from '../api/keystone-groups.ts';
 import { ORIGINAL_USER_KEY, TENANT_KEY } from '../api/reserved-names.ts';
 
@@ -146,7 +147,7 @@ ${subjectOf(impersonator)}`;
 }
 
 /** As a member of a binding's `subjects`. */
-export function subjectOf(impersonator: Impersonator): string {
+function subjectOf(impersonator: Impersonator): string {
   return impersonator.kind === 'User'
     ? `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: ${JSON.stringify(impersonator.name)}\n`
     : `  - kind: ServiceAccount\n    namespace: "${impersonator.namespace}"\n    name: "${impersonator.name}"\n`;
@@ -198,4 +199,46 @@ function credentialNotes({ mode, constrained }: ImpersonationNeeds, impersonator
 ${tenancy}
 ${place}
 # ${WARNING[constrained ? 'constrained' : 'legacy']}`;
+}
+
+// FROM src/cli/config-map-manifests.ts
+/*!
+ * The RBAC manifests by which Stonegate may read the ConfigMaps that the webhook's rules are kept in: each by its name,
+ * and to read alone.
+ */
+
+/** @returns YAML documents */
+export function configMapManifests(
+  references: readonly ConfigMapReference[],
+  reader: Impersonator,
+): string[] {
+  const namespaces = new Set(references.map(({ namespace }) => namespace));
+  return [...namespaces].flatMap((namespace) => {
+    const names = references.filter((reference) => reference.namespace === namespace);
+    return [
+      `# Read the rules of the webhook.
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  namespace: "${namespace}"
+  name: stonegate-webhook-rules
+rules:
+  - apiGroups: [""]
+    resources: ["configmaps"]
+    resourceNames: [${names.map(({ name }) => `"${name}"`).join(', ')}]
+    verbs: ["get"]
+`,
+      `apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  namespace: "${namespace}"
+  name: stonegate-webhook-rules
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: stonegate-webhook-rules
+subjects:
+${subjectOf(reader)}`,
+    ];
+  });
 }

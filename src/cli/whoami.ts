@@ -5,11 +5,10 @@ import { SELF_IDENTITY_PATH, type SelfIdentity } from '../api/stonegate-v1alpha1
 import { askStonegate } from '../clients/stonegate-api.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { isLastInstant } from '../lib/timestamp.ts';
+import { type CommandIO, columns, EXIT, outputFormat, print, runCommand, UsageError } from './command.ts';
 import { destinationOf } from './destination.ts';
 import { givenFile } from './given-file.ts';
-import { isFields } from './kubeconfig/fields.ts';
-import { columns, outputFormat, print } from './output.ts';
-import { type CommandIO, EXIT, runCommand, UsageError } from './usage.ts';
+import { isFields } from './kubeconfig/file.ts';
 
 const USAGE = `Usage: stonegate whoami [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
        stonegate whoami --server URL [--ca-file FILE] --token-file FILE [-o table|json|yaml]

@@ -5,13 +5,10 @@
  */
 import { basename } from 'node:path';
 import type { JWTConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import type { Finding, Path, Problem } from './problem.ts';
-import {
-  isKnown,
-  problemIn,
-  type ReadAuthenticationFile as Read,
-  readAuthenticationFile,
-} from './read-authentication-file.ts';
+import { readYAML } from './documents.ts';
+import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
+import { AUTHENTICATION_FILE_STAND_INS, beyond, remainderOf } from './remainder.ts';
+import { type AuthenticationFile, authenticationFileSchema } from './schema-authentication-file.ts';
 import { KUBERNETES_VERIFICATION } from './schema-jwt.ts';
 
 const JWT = ['authentication', 'jwt'];
@@ -94,7 +91,10 @@ function contradictions({ authentication }: StonegateConfiguration): Finding[] {
   ];
 }
 
-function twiceAnonymous({ anonymous }: Read, { authentication }: StonegateConfiguration): Finding[] {
+function twiceAnonymous(
+  { anonymous }: ReadAuthenticationFile,
+  { authentication }: StonegateConfiguration,
+): Finding[] {
   if (anonymous === undefined || !authentication.anonymous.enabled) return [];
   return [
     {
@@ -105,7 +105,10 @@ function twiceAnonymous({ anonymous }: Read, { authentication }: StonegateConfig
 }
 
 /** An issuer without a tenant could have no users, and a tenant without an issuer is a mistyped URL. */
-function withoutCounterpart(read: Read, tenants: Readonly<Record<string, unknown>>): Finding[] {
+function withoutCounterpart(
+  read: ReadAuthenticationFile,
+  tenants: Readonly<Record<string, unknown>>,
+): Finding[] {
   const known = read.jwt.filter((_, index) => isKnown(read, ['jwt', index, 'issuer', 'url']));
   const urls = new Set(known.map(({ issuer }) => issuer.url));
   const unknown = isKnown(read, ['jwt']) ? Object.keys(tenants).filter((url) => !urls.has(url)) : [];
@@ -130,7 +133,7 @@ type Place = { readonly own: Path } | { readonly other: Path };
 
 function relocated(
   { path, message, because = [] }: Finding,
-  read: Read,
+  read: ReadAuthenticationFile,
   issuers: Issuers,
   file: string,
 ): Finding[] {
@@ -146,7 +149,7 @@ function relocated(
 
 type Issuers = readonly { readonly index: number; readonly entry: JWTConfiguration }[];
 
-function placeOf(path: Path, read: Read, issuers: Issuers): Place {
+function placeOf(path: Path, read: ReadAuthenticationFile, issuers: Issuers): Place {
   const [section, field, place, key, ...rest] = path;
   if (section !== 'authentication') return { own: path };
   if (field === 'anonymous' && read.anonymous !== undefined) return { other: path.slice(1) };
@@ -156,4 +159,50 @@ function placeOf(path: Path, read: Read, issuers: Issuers): Place {
   if (key === 'tenant') return { own: [...beside, ...rest] };
   if (BESIDE.has(key)) return { own: [...beside, key] };
   return { other: ['jwt', issuer.index, key, ...rest] };
+}
+
+// FROM src/config/read-authentication-file.ts
+/*!
+ * kube-apiserver's AuthenticationConfiguration, read field by field. What is wrong in it hides nothing of the rest.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
+ */
+
+/** What kube-apiserver's file says, as far as it can be read. */
+export interface ReadAuthenticationFile extends AuthenticationFile {
+  readonly problems: readonly Problem[];
+  /** What is stood in for, or left out, because it is wrong. */
+  readonly gaps: readonly Path[];
+  readonly placeInFile: (path: Path) => Path;
+  readonly lineOf: (path: Path) => number | undefined;
+}
+
+/** @param file its name, for problems */
+function readAuthenticationFile(
+  text: string,
+  file: string,
+): ReadAuthenticationFile | Pick<ReadAuthenticationFile, 'problems'> {
+  const document = readYAML(text, '1.1');
+  if (!document.ok) return { problems: document.problems.map((problem) => ({ ...problem, file })) };
+  const result = authenticationFileSchema.safeParse(document.data, { reportInput: true });
+  const { lineOf } = document;
+  if (result.success) return { ...result.data, problems: [], gaps: [], placeInFile: (path) => path, lineOf };
+  const wrong = result.error.issues.flatMap(problemsOfIssue);
+  const problems = wrong.map((finding) => problemIn(finding, file, lineOf));
+  const rest = remainderOf(document.data, wrong, authenticationFileSchema, AUTHENTICATION_FILE_STAND_INS);
+  if (rest === undefined) return { problems };
+  return { ...rest.value, problems, gaps: rest.gaps, placeInFile: rest.placeInFile, lineOf };
+}
+
+function problemIn(
+  { path, message }: Finding,
+  file: string,
+  lineOf: ReadAuthenticationFile['lineOf'],
+): Problem {
+  const line = lineOf(path);
+  return { file, path: formatPath(path), message, ...(line === undefined ? {} : { line }) };
+}
+
+/** @param path in what was read, without entries that were left out */
+function isKnown({ gaps, placeInFile }: ReadAuthenticationFile, path: Path): boolean {
+  return beyond(gaps, [{ path: placeInFile(path), message: '' }]).length > 0;
 }

@@ -5,6 +5,7 @@
  */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import type { SecretSource } from '../api/config-v1alpha1.ts';
 import { parseDuration } from '../lib/duration.ts';
 
 const DURATION = 'a duration such as 60s, 1m30s or 250ms';
@@ -91,7 +92,7 @@ export const rate = z.strictObject({
 
 const ENVIRONMENT_VARIABLE = 'the name of an environment variable';
 
-export const environmentVariable = z
+const environmentVariable = z
   .string({ error: ENVIRONMENT_VARIABLE })
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, { error: ENVIRONMENT_VARIABLE });
 
@@ -125,4 +126,75 @@ export function url({ what, path, loopback = true }: URLRules) {
 function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '');
   return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.parse(host).range() === 'loopback');
+}
+
+// FROM src/config/forms.ts
+/*!
+ * Mappings of which several forms exist, by the keys they have. Where one has the keys of none, the keys it has are told in
+ * the same notation: beside `{ claim, map }`, a lone `{ claim }` shows what is missing.
+ */
+
+/**
+ * @param forms such as `{ value } or { claim, map }`
+ * @param given what was found; all its keys are known, so that none can be a secret in the wrong place
+ * @returns an issue for a schema's context, whose `params.found` goes behind the word "found"
+ */
+export function formIssue(forms: string, given: object) {
+  const keys = Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [key]));
+  const found = keys.length === 0 ? 'an empty mapping' : `{ ${keys.join(', ')} }`;
+  return { code: 'custom' as const, message: forms, params: { found } };
+}
+
+// FROM src/config/schema-secret.ts
+/*!
+ * File names and secrets in the configuration. A secret never stands in the file itself, only where to find it:
+ * configuration ends up in version control and tickets.
+ */
+
+/** A file's name. `resolve` makes it absolute, since what it is relative to is the configuration file's folder. */
+export function fileField(resolve: (name: string) => string) {
+  return z
+    .string()
+    .min(1, { error: "a file's name" })
+    .refine((name) => !/\p{Cc}/u.test(name), { error: "a file's name, not its contents" })
+    .transform(resolve);
+}
+
+export type FileField = ReturnType<typeof fileField>;
+
+const EXPECTED = 'exactly one of { fromFile: … } and { fromEnv: … }';
+
+export function secretSource(file: FileField) {
+  return z
+    .strictObject(
+      {
+        fromFile: file.exactOptional().describe('A file that holds it; a final line break is ignored.'),
+        fromEnv: environmentVariable.exactOptional().describe('An environment variable that holds it.'),
+      },
+      { error: (issue) => (issue.code === 'invalid_type' ? EXPECTED : undefined) },
+    )
+    .transform(({ fromFile, fromEnv }, context): SecretSource => {
+      if (fromFile !== undefined && fromEnv === undefined) return { fromFile };
+      if (fromEnv !== undefined && fromFile === undefined) return { fromEnv };
+      context.addIssue({ code: 'custom', message: EXPECTED });
+      return z.NEVER;
+    });
+}
+
+/** What Stonegate proves itself with at the API server. */
+export function upstreamCredential(file: FileField) {
+  return z
+    .strictObject({
+      tokenFile: file.exactOptional().describe('A bearer token.'),
+      certFile: file.exactOptional().describe('A client certificate, PEM; with `keyFile`.'),
+      keyFile: file.exactOptional().describe('Its private key, PEM.'),
+    })
+    .transform(({ tokenFile, certFile, keyFile }, context) => {
+      if (tokenFile !== undefined && certFile === undefined && keyFile === undefined) return { tokenFile };
+      if (tokenFile === undefined && certFile !== undefined && keyFile !== undefined) {
+        return { certFile, keyFile };
+      }
+      context.addIssue({ code: 'custom', message: 'either tokenFile, or certFile and keyFile' });
+      return z.NEVER;
+    });
 }

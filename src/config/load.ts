@@ -9,7 +9,7 @@ import { dirname, resolve } from 'node:path';
 import type { SecretSource, StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { reasonOf, tellable } from '../lib/unreadable.ts';
 import { checkContent, checkPair, secretText } from './content-checks.ts';
-import { checkWebhookFiles } from './keystone-auth/webhook-files.ts';
+import { checkWebhookFiles } from './keystone-auth/sync-file.ts';
 import { parseWithAuthenticationFile } from './parse.ts';
 import type { Finding, Problem } from './problem.ts';
 import { pairsOf, type Reference, referencesOf } from './references.ts';

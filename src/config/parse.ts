@@ -7,12 +7,11 @@ import { resolve } from 'node:path';
 import type { z } from 'zod';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { type WithAuthenticationFile, withAuthenticationFile } from './authentication-file.ts';
+import { readYAML } from './documents.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from './problem.ts';
-import { beyond, inFile, remainderOf } from './remainder.ts';
+import { beyond, CONFIGURATION_STAND_INS, inFile, remainderOf } from './remainder.ts';
 import { configurationSchema } from './schema.ts';
-import { CONFIGURATION_STAND_INS } from './stand-ins.ts';
 import { validate } from './validate.ts';
-import { readYAML } from './yaml-document.ts';
 
 type Document = z.output<ReturnType<typeof configurationSchema>>;
 

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { AnonymousConfiguration, JWTConfiguration } from '../api/config-v1alpha1.ts';
 import { RESERVED_EXTRA_KEY } from '../api/reserved-names.ts';
 import { parseGoURL } from '../lib/go-url.ts';
-import { formIssue } from './forms.ts';
+import { formIssue } from './fields.ts';
 
 type ClaimMappings = JWTConfiguration['claimMappings'];
 type ClaimRule = JWTConfiguration['claimValidationRules'][number];

@@ -3,8 +3,7 @@
  */
 import { z } from 'zod';
 import type { RoleTarget } from '../api/config-v1alpha1.ts';
-import { period, text } from './fields.ts';
-import { type FileField, upstreamCredential } from './schema-secret.ts';
+import { type FileField, period, text, upstreamCredential } from './fields.ts';
 
 const roleTarget = z
   .union([

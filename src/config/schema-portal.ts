@@ -3,8 +3,7 @@
  * RFC 6454 (origins), RFC 7636 (PKCE), OpenID Connect Core 1.0 §3.1.2.1 (scopes).
  */
 import { z } from 'zod';
-import { bind, label, period, rate, tenant, text, url } from './fields.ts';
-import { type FileField, secretSource } from './schema-secret.ts';
+import { bind, type FileField, label, period, rate, secretSource, tenant, text, url } from './fields.ts';
 
 const publicOrigin = url({
   what: 'an https address without a path, such as https://login.example.com',

@@ -5,8 +5,7 @@
  */
 import { z } from 'zod';
 import type { WebhookSource } from '../api/config-v1alpha1.ts';
-import { bind, period, tenant } from './fields.ts';
-import type { FileField } from './schema-secret.ts';
+import { bind, type FileField, period, tenant } from './fields.ts';
 
 const EXPECTED = 'exactly one of { file: … } and { configMap: { namespace, name } }';
 

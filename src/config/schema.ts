@@ -4,15 +4,23 @@
  * The descriptions become the JSON Schema in `config/schema/` and the table in `docs/configuration.md`.
  */
 import { z } from 'zod';
-import { bind, cidr, duration, period, rate, tenant, text, url } from './fields.ts';
+import {
+  bind,
+  cidr,
+  duration,
+  type FileField,
+  fileField,
+  period,
+  rate,
+  secretSource,
+  tenant,
+  text,
+  upstreamCredential,
+  url,
+} from './fields.ts';
+import { authenticationSchema } from './schema-authentication.ts';
 import { bindingsSchema } from './schema-bindings.ts';
-import { clientCertificatesSchema } from './schema-certificates.ts';
-import { issuerTenantSchema, jwtSchema } from './schema-jwt.ts';
-import { keystoneSchema } from './schema-keystone.ts';
 import { portalSchema } from './schema-portal.ts';
-import { type FileField, fileField, secretSource, upstreamCredential } from './schema-secret.ts';
-import { anonymousSchema, impersonationExtraKey, staticFileSchema } from './schema-static.ts';
-import { tokenReviewSchema } from './schema-token-review.ts';
 import { webhookSchema } from './schema-webhook.ts';
 
 const count = z.int().min(1);
@@ -193,54 +201,7 @@ export function configurationSchema(resolve: (name: string) => string) {
       .describe('`/livez`, `/readyz`, `/healthz` and `/metrics`: no secrets, no control.'),
     upstream: upstreamSchema(file).describe('The API server.'),
     tenancy: tenancySchema.describe('Which tenant somebody is of, and how the API server is told.'),
-    authentication: z
-      .strictObject({
-        keystone: keystoneSchema(file).exactOptional().describe('Accept Keystone tokens.'),
-        jwt: z.array(jwtSchema(file)).default([]).describe('Accept the JWTs of these issuers.'),
-        configurationFile: file
-          .exactOptional()
-          .describe("kube-apiserver's AuthenticationConfiguration, as it is, in place of `jwt`."),
-        tenants: z
-          .record(text, issuerTenantSchema)
-          .default({})
-          .describe(
-            "For that file: each issuer's URL → `{ value }`, `{ claim, map }` or `{ claim, allow }`, with `usernamePrefix` and `groupsPrefix` where expressions make names.",
-          ),
-        serviceAccountIssuers: z
-          .array(text)
-          .default(['https://kubernetes.default.svc.cluster.local', 'https://kubernetes.default.svc'])
-          .describe(
-            "What the API server calls itself in service accounts' tokens (`--service-account-issuer`): none of the issuers above may be one of these.",
-          ),
-        tokenFile: staticFileSchema(file, 'token:')
-          .exactOptional()
-          .describe('Accept the tokens of a file: `token,user,uid,"group1,group2",,tenant`.'),
-        basicAuthFile: staticFileSchema(file, 'basic:')
-          .exactOptional()
-          .describe('Accept names and passwords of a file: `password,user,uid,"group1,group2",,tenant`.'),
-        clientCertificates: clientCertificatesSchema(file)
-          .exactOptional()
-          .describe('Accept client certificates that say a tenant.'),
-        tokenReview: tokenReviewSchema
-          .exactOptional()
-          .describe(
-            'Accept service account tokens and whatever else the API server vouches for; they go through as they are.',
-          ),
-        anonymous: anonymousSchema
-          .prefault({})
-          .describe('Requests without any credential (not in arktos mode).'),
-        impersonationExtraKeys: z
-          .array(impersonationExtraKey)
-          .default([])
-          .describe(
-            '`Impersonate-Extra-…` keys for who acts as somebody else; each needs a right of its own.',
-          ),
-        requireAllIssuers: z
-          .boolean()
-          .default(false)
-          .describe('Ready only when every issuer has been reached once, instead of any.'),
-      })
-      .describe('By what people prove who they are; at least one source but `anonymous`.'),
+    authentication: authenticationSchema(file),
     bindings: bindingsSchema(file)
       .prefault({})
       .describe('From Keystone projects and roles to namespaces and rolebindings.'),

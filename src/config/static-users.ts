@@ -7,13 +7,11 @@
  */
 import { CsvError, parse } from 'csv-parse/sync';
 import type { StaticFileConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import type { StaticPassword, StaticToken, StaticUser } from '../api/credentials.ts';
+import type { StaticPassword, StaticToken, StaticUser, StoredPassword } from '../api/credentials.ts';
 import { FERNET_START } from '../api/keystone-v3.ts';
-import { reservedPrefixOf } from '../api/reserved-names.ts';
+import { RESERVED_PREFIXES, reservedPrefixOf } from '../api/reserved-names.ts';
 import { isPrintable } from '../lib/printable-text.ts';
 import { TENANT_NAME } from './fields.ts';
-import { LINE_PROBLEMS as LINE, type LineProblem } from './line-problem.ts';
-import { storedPassword } from './stored-password.ts';
 
 export interface StaticUserRules {
   readonly usernamePrefix: string;
@@ -63,8 +61,8 @@ const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 export function parseTokenFile(content: Buffer, rules: StaticUserRules): StaticUsers<StaticToken> {
   const seen = new Map<string, number>();
   return usersOf(content, rules, (token, user, _login, line) => {
-    if (!TOKEN.test(token)) return LINE.badToken;
-    if (token.startsWith(FERNET_START)) return LINE.keystoneToken;
+    if (!TOKEN.test(token)) return LINE_PROBLEMS.badToken;
+    if (token.startsWith(FERNET_START)) return LINE_PROBLEMS.keystoneToken;
     const twin = seen.get(token);
     if (twin !== undefined) return `expected a token of its own, found the one of line ${twin}`;
     seen.set(token, line);
@@ -75,7 +73,7 @@ export function parseTokenFile(content: Buffer, rules: StaticUserRules): StaticU
 export function parseBasicAuthFile(content: Buffer, rules: StaticUserRules): StaticUsers<StaticPassword> {
   const seen = new Map<string, number>();
   return usersOf(content, rules, (text, user, login, line) => {
-    if (login.includes(':')) return LINE.colon;
+    if (login.includes(':')) return LINE_PROBLEMS.colon;
     const password = storedPassword(text);
     if (typeof password === 'string') return password;
     const twin = seen.get(login);
@@ -130,7 +128,7 @@ function linesOf(content: Buffer): Line[] | string {
 }
 
 function userOf(columns: readonly string[], rules: StaticUserRules): StaticUser | LineProblem {
-  if (columns.length < 3) return LINE.tooShort;
+  if (columns.length < 3) return LINE_PROBLEMS.tooShort;
   const [, login = '', uid = '', groupList = ''] = columns;
   const tenant = tenantOf(columns, rules);
   if (typeof tenant === 'string') return tenant;
@@ -141,8 +139,8 @@ function userOf(columns: readonly string[], rules: StaticUserRules): StaticUser 
     .filter((group) => group !== '')
     .map((group) => `${rules.groupsPrefix}${within}${group}`);
   const unfit = [login, ...(uid === '' ? [] : [uid]), ...groups].find((text) => !isPrintable(text));
-  if (unfit !== undefined) return LINE.unprintable;
-  if ([name, ...groups].some((text) => reservedPrefixOf(text) !== undefined)) return LINE.reserved;
+  if (unfit !== undefined) return LINE_PROBLEMS.unprintable;
+  if ([name, ...groups].some((text) => reservedPrefixOf(text) !== undefined)) return LINE_PROBLEMS.reserved;
   return { name, uid, groups: [...new Set(groups)], tenant: tenant.name };
 }
 
@@ -153,13 +151,102 @@ function tenantOf(
   const last = columns.at(-1) ?? '';
   const before = columns.at(-2);
   if (columns.length === 4 && before === '' && last !== '') {
-    return LINE.groupOrTenant;
+    return LINE_PROBLEMS.groupOrTenant;
   }
   if (columns.length < 5 || before !== '') {
     if (tenantOfOthers !== undefined) return { name: tenantOfOthers };
-    return columns.length === 4 && last !== '' ? LINE.onlyGroups : LINE.noTenant;
+    return columns.length === 4 && last !== '' ? LINE_PROBLEMS.onlyGroups : LINE_PROBLEMS.noTenant;
   }
-  if (!TENANT_NAME.test(last)) return LINE.badTenant;
-  if (last === 'all') return LINE.everyTenant;
+  if (!TENANT_NAME.test(last)) return LINE_PROBLEMS.badTenant;
+  if (last === 'all') return LINE_PROBLEMS.everyTenant;
   return { name: last };
+}
+
+// FROM src/config/line-problem.ts
+/*!
+ * All that is ever said of a line in a file of people: sentences that stand here, and numbers of lines. Nothing of the
+ * line itself, not even a name: with a comma in a password that is not quoted, what seems to be the name is a part of the
+ * password. That nothing else can be said is the type's business.
+ */
+
+/** 2^17 rounds take some ten seconds. */
+const MAX_BCRYPT_COST = 17;
+
+const [SYSTEM, KEYSTONE, STONEGATE] = RESERVED_PREFIXES;
+const NO_TENANT =
+  'expected a tenant in the last column, with an empty column before it (secret,user,uid,"groups",,tenant)';
+
+const LINE_PROBLEMS = {
+  tooShort: 'expected at least secret, user name and uid',
+  unprintable:
+    'expected names without control characters and without blanks at their ends, and a user name (a secret with a comma in it needs quotation marks)',
+  reserved: `expected names that do not begin with ${SYSTEM}, ${KEYSTONE} or ${STONEGATE}, which are reserved`,
+  groupOrTenant:
+    'expected the tenant two columns further (secret,user,uid,,tenant), found one column that is group and tenant at once',
+  noTenant: NO_TENANT,
+  onlyGroups: `${NO_TENANT}; the last one here is read as groups`,
+  badTenant: 'expected a tenant name in the last column: a DNS-1123 label',
+  everyTenant: 'expected another tenant: "all" stands for every tenant at once',
+  badToken: 'expected a token of visible ASCII characters',
+  keystoneToken: 'expected a token that does not look like one of Keystone',
+  colon: 'expected a user name without ":", which HTTP\'s basic scheme cannot send',
+  noPassword: 'expected a password, found none',
+  bcryptCost: `expected a bcrypt cost from 4 to ${MAX_BCRYPT_COST}`,
+  scryptParameters: 'expected scrypt parameters that take at most 256 MiB, and a p of at most 16',
+  unknownHash:
+    'expected a password, a bcrypt hash ($2b$…) or a scrypt hash ("$scrypt$ln=…,r=…,p=…$salt$hash", in quotation marks for its commas), found a hash of another kind, or a broken one',
+} as const;
+
+/** Another line has it already. */
+type TwinProblem =
+  | `expected a token of its own, found the one of line ${number}`
+  | `expected a name of its own, found the one of line ${number}: the name alone says who logs in, in all tenants`;
+
+export type LineProblem = (typeof LINE_PROBLEMS)[keyof typeof LINE_PROBLEMS] | TwinProblem;
+
+// FROM src/config/stored-password.ts
+/*!
+ * How a password may stand in a basic-auth file: as it is, or as a bcrypt or scrypt hash. What looks like a hash of
+ * another kind is refused: taken for a password, the hash itself would be one.
+ * https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
+ */
+
+const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
+const SCRYPT =
+  /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
+/** A hash's own look: `$6$…`, `{SHA}…`. */
+const HASH = /^(?:\$[A-Za-z0-9-]+\$|\{[A-Za-z0-9-]+\})/;
+const MAX_SCRYPT_BYTES = 256 * 1024 * 1024;
+
+/** @returns the password, or what is wrong with it */
+function storedPassword(text: string): StoredPassword | LineProblem {
+  if (text === '') return LINE_PROBLEMS.noPassword;
+  const bcrypt = BCRYPT.exec(text);
+  if (bcrypt !== null) {
+    const cost = Number(bcrypt[1]);
+    if (cost < 4 || cost > MAX_BCRYPT_COST) return LINE_PROBLEMS.bcryptCost;
+    return { kind: 'bcrypt', hash: text };
+  }
+  const scrypt = SCRYPT.exec(text);
+  if (scrypt !== null) return scryptPassword(scrypt.slice(1));
+  if (HASH.test(text)) return LINE_PROBLEMS.unknownHash;
+  return { kind: 'plain', password: text };
+}
+
+function scryptPassword([ln, r, p, salt = '', hash = '']: readonly string[]): StoredPassword | LineProblem {
+  const cost = 2 ** Number(ln);
+  const blockSize = Number(r);
+  const parallelization = Number(p);
+  const fits = cost > 1 && blockSize > 0 && parallelization > 0 && parallelization <= 16;
+  if (!fits || 128 * cost * blockSize > MAX_SCRYPT_BYTES) {
+    return LINE_PROBLEMS.scryptParameters;
+  }
+  return {
+    kind: 'scrypt',
+    cost,
+    blockSize,
+    parallelization,
+    salt: Buffer.from(salt, 'base64'),
+    hash: Buffer.from(hash, 'base64'),
+  };
 }

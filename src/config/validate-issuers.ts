@@ -1,10 +1,10 @@
 /**
  * The rules on issuers beside each other: a token's `iss` must lead to exactly one of them.
  */
-import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
+import type { ExpressionRule, JWTConfiguration } from '../api/config-v1alpha1.ts';
+import { compileClaimsExpression, compileUserExpression, ExpressionError } from '../lib/cel.ts';
 import { checkContent } from './content-checks.ts';
 import type { Finding, Path } from './problem.ts';
-import { validateExpressions } from './validate-expressions.ts';
 
 /** @param serviceAccountIssuers that the API server itself has: their tokens are its own business */
 export function validateIssuers(
@@ -69,4 +69,185 @@ function repeatedKeys(extra: readonly { readonly key: string }[], path: Path): F
 /** Equal for URLs that differ in the host's case or a final slash alone; kube-apiserver accepts both. */
 function twinKey({ issuer, asKubernetes }: JWTConfiguration): string {
   return asKubernetes ? issuer.url : new URL(issuer.url).href.replace(/\/+$/, '');
+}
+
+// FROM src/config/validate-expressions.ts
+/*!
+ * The rules on CEL expressions, which are kube-apiserver's: each compiles, none is there twice among its like, what it
+ * gives can be what its field takes, and an e-mail address names nobody unless something asks whether the issuer has
+ * verified it.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
+ */
+
+interface Given {
+  readonly path: Path;
+  readonly source: string;
+  readonly about: 'claims' | 'user';
+  /** The types it may be of, in words and as CEL names them. */
+  readonly gives: Kind;
+}
+
+interface Kind {
+  readonly words: string;
+  readonly types: ReadonlySet<string>;
+}
+
+const STRING: Kind = { words: 'a string', types: new Set(['string', 'dyn', 'any']) };
+const STRINGS: Kind = {
+  words: 'a string or a list of strings',
+  types: new Set(['string', 'list(string)', 'list(any)', 'list(dyn)', 'null_type', 'dyn', 'any']),
+};
+/** Never `dyn`: a rule says itself what it compares. */
+const TRUTH: Kind = { words: 'true or false', types: new Set(['bool']) };
+
+/** @param path of the issuer's entry */
+function validateExpressions(jwt: JWTConfiguration, path: Path): Finding[] {
+  const given = givenIn(jwt, path);
+  const compiled = given.map((each) => compile(each, jwt.asKubernetes));
+  const rules = given.filter(({ gives }) => gives === TRUTH);
+  return [
+    ...compiled.flatMap(({ findings }) => findings),
+    ...repeated(rules),
+    ...repeatedClaims(jwt, path),
+    ...unverifiedEmail(compiled, path, jwt.asKubernetes),
+    ...uselessPrefixes(jwt, path),
+  ];
+}
+
+function givenIn({ claimMappings, claimValidationRules, userValidationRules }: JWTConfiguration, path: Path) {
+  const { username, groups, uid, extra } = claimMappings;
+  const mapping = (key: string, field: object | undefined, gives: Kind): Given[] =>
+    field !== undefined && 'expression' in field && typeof field.expression === 'string'
+      ? [
+          {
+            path: [...path, 'claimMappings', key, 'expression'],
+            source: field.expression,
+            about: 'claims',
+            gives,
+          },
+        ]
+      : [];
+  const rule = (
+    key: string,
+    about: Given['about'],
+    index: number,
+    { expression }: ExpressionRule,
+  ): Given => ({
+    path: [...path, key, index, 'expression'],
+    source: expression,
+    about,
+    gives: TRUTH,
+  });
+  return [
+    ...claimValidationRules.flatMap((each, index) =>
+      'expression' in each ? [rule('claimValidationRules', 'claims', index, each)] : [],
+    ),
+    ...mapping('username', username, STRING),
+    ...mapping('groups', groups, STRINGS),
+    ...mapping('uid', uid, STRING),
+    ...extra.flatMap((each, index): Given[] =>
+      'valueExpression' in each
+        ? [
+            {
+              path: [...path, 'claimMappings', 'extra', index, 'valueExpression'],
+              source: each.valueExpression,
+              about: 'claims',
+              gives: STRINGS,
+            },
+          ]
+        : [],
+    ),
+    ...userValidationRules.map((each, index) => rule('userValidationRules', 'user', index, each)),
+  ];
+}
+
+interface Read {
+  readonly claims: ReadonlySet<string>;
+  readonly selects: (field: string) => boolean;
+}
+
+interface Compiled extends Given {
+  readonly expression?: Read;
+  readonly findings: readonly Finding[];
+}
+
+/** kube-apiserver checks the type of a name or an extra only when there is a token. */
+function compile(given: Given, asKubernetes: boolean): Compiled {
+  try {
+    const expression =
+      given.about === 'claims' ? compileClaimsExpression(given.source) : compileUserExpression(given.source);
+    const { words, types } = given.gives;
+    if (types.has(expression.type) || (asKubernetes && given.gives !== TRUTH))
+      return { ...given, expression, findings: [] };
+    const message = `expected an expression that gives ${words}, found one that gives ${expression.type}`;
+    return { ...given, expression, findings: [{ path: given.path, message }] };
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    const message = `expected a CEL expression about ${given.about}, found one that does not compile: ${error.message}`;
+    return { ...given, findings: [{ path: given.path, message }] };
+  }
+}
+
+function repeated(rules: readonly Given[]): Finding[] {
+  return rules.flatMap(({ path, source, about }, index) =>
+    rules.findIndex((other) => other.source === source && other.about === about) === index
+      ? []
+      : [{ path, message: 'expected each rule once, found it again' }],
+  );
+}
+
+function repeatedClaims({ claimValidationRules }: JWTConfiguration, path: Path): Finding[] {
+  const claims = claimValidationRules.map((rule) => ('claim' in rule ? rule.claim : undefined));
+  return claims.flatMap((claim, index) =>
+    claim === undefined || claims.indexOf(claim) === index
+      ? []
+      : [
+          {
+            path: [...path, 'claimValidationRules', index, 'claim'],
+            message: `expected each claim once, found ${JSON.stringify(claim)} again`,
+          },
+        ],
+  );
+}
+
+/**
+ * As at kube-apiserver, the check must be in the name itself, an extra, or a rule on claims. It does not
+ * see an address that is read by index.
+ */
+function unverifiedEmail(compiled: readonly Compiled[], path: Path, asKubernetes: boolean): Finding[] {
+  const username = [...path, 'claimMappings', 'username', 'expression'];
+  const reads = (given: Compiled | undefined, claim: string) =>
+    (asKubernetes ? given?.expression?.selects(claim) : given?.expression?.claims.has(claim)) === true;
+  const name = compiled.find(({ path }) => path.join() === username.join());
+  if (!reads(name, 'email')) return [];
+  const places = compiled.filter(
+    ({ path, about }) => about === 'claims' && !path.includes('groups') && !path.includes('uid'),
+  );
+  if (places.some((place) => reads(place, 'email_verified'))) return [];
+  return [
+    {
+      path: username,
+      message:
+        'expected claims.email_verified to be looked at beside claims.email, in this expression, in an extra or in a claimValidationRules expression: anybody may have claimed an address',
+      because: [
+        [...path, 'claimMappings', 'extra'],
+        [...path, 'claimValidationRules'],
+      ],
+    },
+  ];
+}
+
+function uselessPrefixes(
+  { claimMappings: { username, groups }, usernamePrefix, groupsPrefix }: JWTConfiguration,
+  path: Path,
+): Finding[] {
+  const message = 'expected only where an expression makes these names: a claim has a prefix of its own';
+  return [
+    ...(usernamePrefix !== undefined && !('expression' in username)
+      ? [{ path: [...path, 'usernamePrefix'], message, because: [[...path, 'claimMappings', 'username']] }]
+      : []),
+    ...(groupsPrefix !== undefined && !(groups && 'expression' in groups)
+      ? [{ path: [...path, 'groupsPrefix'], message, because: [[...path, 'claimMappings', 'groups']] }]
+      : []),
+  ];
 }

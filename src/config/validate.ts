@@ -5,14 +5,9 @@
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { Finding } from './problem.ts';
 import { validateBindings } from './validate-bindings.ts';
-import { validateCertificates } from './validate-certificates.ts';
 import { validateIssuers } from './validate-issuers.ts';
-import { validateKeystone } from './validate-keystone.ts';
-import { validatePortal } from './validate-portal.ts';
-import { validatePrefixes } from './validate-prefixes.ts';
-import { validateTenants } from './validate-tenants.ts';
-import { validateTokenReview } from './validate-token-review.ts';
-import { validateWebhook } from './validate-webhook.ts';
+import { validatePortal, validateWebhook } from './validate-listeners.ts';
+import { validatePrefixes, validateTenants } from './validate-names.ts';
 
 export function validate(configuration: StonegateConfiguration): Finding[] {
   return [
@@ -100,4 +95,58 @@ function validateCache({ redis, sealingKeys }: StonegateConfiguration['cache']):
     });
   }
   return findings;
+}
+
+// FROM src/config/validate-certificates.ts
+/*!
+ * The rule on client certificates: the listener asks for them either as what every connection needs, or as what says
+ * who somebody is. Demanded of everybody, none could say that somebody has another credential.
+ */
+
+function validateCertificates({ server, authentication }: StonegateConfiguration): Finding[] {
+  if (authentication.clientCertificates === undefined || server.tls.clientCAFile === undefined) return [];
+  return [
+    {
+      path: ['authentication', 'clientCertificates'],
+      message:
+        'expected either this or server.tls.clientCAFile, found both: with the latter every client must show a certificate, which then says nothing about who it is',
+    },
+  ];
+}
+
+// FROM src/config/validate-keystone.ts
+/*!
+ * What of `authentication.keystone` does not go together.
+ */
+
+function validateKeystone({ authentication: { keystone } }: StonegateConfiguration): Finding[] {
+  if (keystone?.roleAssignments === undefined || keystone.serviceCredential !== undefined) return [];
+  return [
+    {
+      path: ['authentication', 'keystone', 'serviceCredential'],
+      message: 'is required with roleAssignments: nobody may ask Keystone for the roles of others',
+    },
+  ];
+}
+
+// FROM src/config/validate-token-review.ts
+/*!
+ * The rules on `authentication.tokenReview` that concern the tenancy mode.
+ */
+
+function validateTokenReview({ authentication, tenancy }: StonegateConfiguration): Finding[] {
+  const { tokenReview } = authentication;
+  if (tokenReview === undefined) return [];
+  const path = ['authentication', 'tokenReview', 'tenant'];
+  if (tenancy.mode === 'shared' && tokenReview.tenant === undefined)
+    return [
+      {
+        path,
+        message: 'is required in shared mode: the tokens of an ordinary cluster name no tenant',
+        because: [['tenancy', 'mode']],
+      },
+    ];
+  if (tokenReview.tenant === 'all')
+    return [{ path, message: 'expected another tenant: "all" stands for every tenant and is none' }];
+  return [];
 }

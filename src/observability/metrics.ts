@@ -4,12 +4,11 @@
  * https://prometheus.io/docs/practices/naming/
  */
 import { STATUS_CODES } from 'node:http';
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { RequestInfo } from '../api/request-info.ts';
 import type { ErrorCode } from '../errors/codes.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
+import type { ProvisioningRun, Telemetry } from '../lib/telemetry.ts';
 import type { RequestObserver, RequestRecord } from '../pipeline/ports.ts';
-import { createProvisioningMetrics } from './provisioning-metrics.ts';
 import { Histogram, Numbers } from './series.ts';
 
 const VERBS: ReadonlySet<string> = new Set([
@@ -157,4 +156,54 @@ function statusOf({ outcome }: RequestRecord): string {
 
 function kindOf(info: RequestInfo | undefined): string {
   return info?.longRunning ?? 'short';
+}
+
+// FROM src/observability/provisioning-metrics.ts
+/*!
+ * What Prometheus sees of provisioning. Gauges tell of the last periodic run: several workers are not added up, since one
+ * of them alone provisions.
+ */
+
+/** @param now milliseconds since the epoch */
+function createProvisioningMetrics(registers: Registry[], now: () => number): (run: ProvisioningRun) => void {
+  const runs = new Counter({
+    name: 'stonegate_bindings_runs_total',
+    help: 'Runs of provisioning, by what began them and how they ended.',
+    labelNames: ['trigger', 'result'],
+    registers,
+  });
+  const changes = new Counter({
+    name: 'stonegate_bindings_changes_total',
+    help: 'Objects that provisioning has changed at the API server.',
+    labelNames: ['action'],
+    registers,
+  });
+  const refusals = new Gauge({
+    name: 'stonegate_bindings_refusals',
+    help: 'What of Keystone the last periodic run could not provision.',
+    aggregator: 'max',
+    registers,
+  });
+  const heldBack = new Gauge({
+    name: 'stonegate_bindings_held_back',
+    help: 'Bindings whose removal waits for stonegate sync --force, by the last periodic run.',
+    aggregator: 'max',
+    registers,
+  });
+  const lastSuccess = new Gauge({
+    name: 'stonegate_bindings_last_success_timestamp_seconds',
+    help: 'When a periodic run last left everything as Keystone says; 0 before the first.',
+    aggregator: 'max',
+    registers,
+  });
+
+  return (run) => {
+    const { trigger, result } = run;
+    runs.inc({ trigger, result });
+    for (const [action, count] of Object.entries(run.changes ?? {})) changes.inc({ action }, count);
+    if (trigger === 'request' || result === 'broken-off') return;
+    if (run.refusals !== undefined) refusals.set(run.refusals);
+    if (run.heldBack !== undefined) heldBack.set(run.heldBack);
+    if (result === 'ok') lastSuccess.set(now() / 1000);
+  };
 }

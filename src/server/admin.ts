@@ -1,6 +1,8 @@
 /**
- * The admin listener: health and metrics over plain HTTP, for probes and Prometheus inside the cluster. It tells no
- * secret and controls nothing, so that it needs no credential; everything else is a 404.
+ * The admin listener: health and metrics over plain HTTP, for probes and Prometheus inside the cluster. It reveals no secret
+ * and controls nothing, so it needs no credential. `/livez` (and its old name `/healthz`) ignores backends, because their
+ * failure must not make Kubernetes restart the process; `/readyz` runs every check.
+ * https://kubernetes.io/docs/reference/using-api/health-checks/
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,15 +10,21 @@ import { StatusError } from '../errors/status-error.ts';
 import { toStatus } from '../errors/to-status.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import { healthReport, type Readiness } from './health.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
 import { listen } from './listen.ts';
 import { encodeStatus } from './status-writer.ts';
+
+export interface Readiness {
+  readonly name: string;
+  /** Absent if it is ready. */
+  readonly reason?: string;
+}
 
 export interface AdminOptions {
   /** `host:port`. */
   readonly bind: string;
   readonly readiness: () => readonly Readiness[] | Promise<readonly Readiness[]>;
-  /** The exposition as text. */
+  /** In Prometheus' text format. */
   readonly metrics: () => Promise<string>;
   readonly random: Random;
   readonly logger: Logger;
@@ -33,18 +41,23 @@ interface Page {
   readonly text: string;
 }
 
+interface HealthReport {
+  readonly status: 200 | 503;
+  readonly text: string;
+}
+
 const PLAIN = 'text/plain; charset=utf-8';
 /** https://prometheus.io/docs/instrumenting/exposition_formats/ */
 const EXPOSITION = 'text/plain; version=0.0.4; charset=utf-8';
-/** Milliseconds for a whole request: probes are short. */
+/** Milliseconds for a whole request. */
 const REQUEST_TIMEOUT = 10_000;
 
-/** @throws Error where the address is taken */
+/** @throws Error if the address is in use */
 export async function createAdminListener(options: AdminOptions): Promise<AdminListener> {
   const server = createServer(
     { headersTimeout: REQUEST_TIMEOUT, requestTimeout: REQUEST_TIMEOUT },
     (request, response) => {
-      answer(request, response, options).catch((error: unknown) => refuse(response, error, options));
+      respond(request, response, options).catch((error: unknown) => refuse(response, error, options));
     },
   );
   const address = await listen(server, options.bind);
@@ -58,7 +71,7 @@ export async function createAdminListener(options: AdminOptions): Promise<AdminL
   };
 }
 
-async function answer(
+async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   options: AdminOptions,
@@ -106,4 +119,28 @@ function refuse(response: ServerResponse, error: unknown, { random, logger }: Ad
   const { code, headers, body } = encodeStatus(toStatus(error, auditID), auditID);
   if (response.headersSent) response.destroy();
   else response.writeHead(code, headers.flat()).end(body);
+}
+
+/** Runs every check. */
+export function readinessOf(checks: readonly ReadinessCheck[]): Readiness[] {
+  return checks.map((check) => {
+    const reason = check.notReadyBecause();
+    return reason === undefined ? { name: check.name } : { name: check.name, reason };
+  });
+}
+
+/**
+ * @param endpoint its name in the last line: `livez`, `readyz`
+ * @param verbose list all parts, even if all are ready
+ */
+function healthReport(endpoint: string, parts: readonly Readiness[], verbose: boolean): HealthReport {
+  const ready = parts.every(({ reason }) => reason === undefined);
+  if (ready && !verbose) return { status: 200, text: 'ok' };
+  const lines = [{ name: 'ping' }, ...parts].map(formatReadiness);
+  const verdict = `${endpoint} check ${ready ? 'passed' : 'failed'}`;
+  return { status: ready ? 200 : 503, text: `${[...lines, verdict].join('\n')}\n` };
+}
+
+function formatReadiness({ name, reason }: Readiness): string {
+  return reason === undefined ? `[+]${name} ok` : `[-]${name} failed: ${reason}`;
 }

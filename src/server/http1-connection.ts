@@ -1,47 +1,46 @@
 /**
- * What is remembered of an HTTP/1 connection: who is at its other end, which answers it still owes, and for how long it has
- * owed none. Requests sent ahead wait until every answer before theirs has left, so that a client which takes none has one
- * made for it. Node tells only the answer on the wire that its client left; the others are told here.
+ * A client's HTTP/1.1 connection: its client certificate, its queue of pending responses and its timeouts. A pipelined
+ * request is not served before the responses to all earlier ones are sent, so a client that reads nothing causes one
+ * response. Node reports a disconnect only to the response on the wire; the connection reports it to the others.
  * RFC 9112 §9.3.2.
  */
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ClientCertificate } from '../api/credentials.ts';
 import { TimeoutQueue } from '../lib/timeout-queue.ts';
-import { IdleGuard, type Kept } from './idle-guard.ts';
+import { type IdleTarget, IdleTimeout, type StallTarget, StallTimeout } from './connection-timeouts.ts';
 import type { ServeContext } from './serve-context.ts';
-import { type Guarded, StallGuard } from './stall-guard.ts';
 
-/** An answer that has not left yet. */
-export interface Owed {
+/** A response that is not sent completely. */
+export interface PendingResponse {
   readonly headersSent: boolean;
-  /** Whether its request has arrived to its last byte. */
+  /** Whether its request has arrived completely. */
   readonly requestComplete: boolean;
-  /** Every answer before it has left: it is served, where it only waited for that. */
-  takeTurn(): void;
-  /** The client has left, or the rest of its request cannot be read. */
-  abandon(): void;
+  /** Called when all earlier responses are sent. */
+  onFirst(): void;
+  /** Called if the client disconnects or the rest of its request cannot be read. */
+  cancel(): void;
 }
 
-export class Http1Connection implements Guarded, Kept {
+export class Http1Connection implements StallTarget, IdleTarget {
   readonly context: ServeContext;
   readonly peerAddress: string | undefined;
   readonly clientCertificate: ClientCertificate | undefined;
-  /** Of all its answers: their bytes leave one behind the other. */
-  readonly guard: StallGuard;
-  readonly #idle: IdleGuard;
+  /** One for all responses: their bytes are sent one after the other. */
+  readonly stallTimeout: StallTimeout;
+  readonly #idleTimeout: IdleTimeout;
   readonly #socket: Duplex;
-  /** The one on the wire. */
-  #first: Owed | undefined;
+  /** The response on the wire. */
+  #first: PendingResponse | undefined;
   /** In the order of their requests. */
-  readonly #behind: Owed[] = [];
-  #onSettled: (() => void) | undefined;
-  /** True once its bytes could be read in two ways, or were no HTTP: no request behind those is served. */
+  readonly #waiting: PendingResponse[] = [];
+  #onEmpty: (() => void) | undefined;
+  /** True after malformed or ambiguous bytes: no request after them is served (request smuggling). */
   refused = false;
-  /** Requests that came behind those. */
-  ignored = 0;
-  /** An answer has left while the rest of its request is still to come: there is none to give any more. */
-  answeredEarly = false;
+  /** Requests after a refusal. */
+  ignoredRequests = 0;
+  /** A response was sent while the rest of its request is still to come: a refusal of the rest is not sent. */
+  respondedEarly = false;
 
   /** @param idleQueue of all connections of the listener */
   constructor(socket: Duplex, context: ServeContext, idleQueue: TimeoutQueue) {
@@ -50,13 +49,13 @@ export class Http1Connection implements Guarded, Kept {
     this.#socket = socket;
     this.clientCertificate = certificateOf(socket);
     this.peerAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
-    const queue = new TimeoutQueue(clock, timeouts.stall);
-    this.guard = new StallGuard(queue, this);
-    this.#idle = new IdleGuard(idleQueue, this);
+    const stallQueue = new TimeoutQueue(clock, timeouts.stall);
+    this.stallTimeout = new StallTimeout(stallQueue, this);
+    this.#idleTimeout = new IdleTimeout(idleQueue, this);
     socket.once('close', () => {
-      queue.stop();
-      this.#idle.stop();
-      this.abandon();
+      stallQueue.stop();
+      this.#idleTimeout.dispose();
+      this.#cancelAll();
     });
   }
 
@@ -69,7 +68,7 @@ export class Http1Connection implements Guarded, Kept {
   }
 
   onStall(): void {
-    this.context.logger.debug({}, 'a client took no byte of its answer: the connection is broken off');
+    this.context.logger.debug({}, 'a client stopped reading its response: the connection is closed');
     this.#socket.destroy();
   }
 
@@ -81,65 +80,65 @@ export class Http1Connection implements Guarded, Kept {
     this.#socket.destroy();
   }
 
-  /** How many answers it owes. */
+  /** The number of pending responses. */
   get pending(): number {
-    return this.#first === undefined ? 0 : 1 + this.#behind.length;
+    return this.#first === undefined ? 0 : 1 + this.#waiting.length;
   }
 
-  /** The answer owed to the last request, where that has not arrived to its last byte. */
-  get unfinished(): Owed | undefined {
-    const last = this.#behind.at(-1) ?? this.#first;
+  /** The response to the last request if that has not arrived completely. */
+  get incomplete(): PendingResponse | undefined {
+    const last = this.#waiting.at(-1) ?? this.#first;
     return last?.requestComplete ? undefined : last;
   }
 
-  owe(answer: Owed): void {
-    this.#idle.end();
-    if (this.#first === undefined) this.#first = answer;
-    else this.#behind.push(answer);
+  enqueue(response: PendingResponse): void {
+    this.#idleTimeout.stop();
+    if (this.#first === undefined) this.#first = response;
+    else this.#waiting.push(response);
   }
 
-  /** The answer has left. */
-  settle(answer: Owed): void {
-    if (this.#first !== answer) {
-      const at = this.#behind.indexOf(answer);
-      if (at !== -1) this.#behind.splice(at, 1);
+  /** Call when the response is sent completely, or another one is sent in its place. */
+  dequeue(response: PendingResponse): void {
+    if (this.#first !== response) {
+      const index = this.#waiting.indexOf(response);
+      if (index !== -1) this.#waiting.splice(index, 1);
       return;
     }
-    this.#first = this.#behind.shift();
-    if (this.#first !== undefined) this.#first.takeTurn();
-    else if (this.#onSettled !== undefined) this.#onSettled();
-    else if (!this.#socket.destroyed) this.#idle.begin();
+    this.#first = this.#waiting.shift();
+    if (this.#first !== undefined) this.#first.onFirst();
+    else if (this.#onEmpty !== undefined) this.#onEmpty();
+    else if (!this.#socket.destroyed) this.#idleTimeout.start();
   }
 
-  /** Runs it once no answer is owed any more, at once where none is. */
-  onSettled(action: () => void): void {
+  /** Runs the action when no response is pending; at once if none is. */
+  whenEmpty(action: () => void): void {
     if (this.#first === undefined) action();
-    else this.#onSettled = action;
+    else this.#onEmpty = action;
   }
 
-  /** Whether it is owed, and answers to earlier requests are so too. */
-  waits(answer: Owed): boolean {
-    return this.#first !== answer;
+  /** Whether earlier responses are pending. */
+  isWaiting(response: PendingResponse): boolean {
+    return this.#first !== response;
   }
 
-  abandon(): void {
-    this.#first?.abandon();
-    for (const answer of this.#behind) answer.abandon();
+  #cancelAll(): void {
+    this.#first?.cancel();
+    for (const response of this.#waiting) response.cancel();
   }
 
-  /** Whoever serves a request whose body breaks off is told by `signal`; this is for the log alone. */
+  /** Only for the log: handlers learn of a body that ends early by their `signal`. */
   readonly onRequestError = (error: Error): void => {
-    this.context.logger.debug({ error }, 'a request broke off');
+    this.context.logger.debug({ error }, 'a request ended early');
   };
 }
 
-/** The connection of each socket, made when it is first asked for: after its handshake. */
+/** The connection of a socket, created when it is first asked for: after the TLS handshake. */
 export function createHttp1Connections(context: ServeContext): (socket: Duplex) => Http1Connection {
   const connections = new WeakMap<Duplex, Http1Connection>();
   const idleQueue = new TimeoutQueue(context.clock, context.timeouts.idle);
   return (socket) => {
-    const known = connections.get(socket);
-    if (known) return known;
+    const existing = connections.get(socket);
+    if (existing) return existing;
     const connection = new Http1Connection(socket, context, idleQueue);
     connections.set(socket, connection);
     return connection;

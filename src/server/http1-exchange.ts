@@ -1,6 +1,5 @@
 /**
- * A request over HTTP/1.1 together with its answer, from its head until the answer has left. One object for both, with
- * methods instead of closures: every request makes one.
+ * An HTTP/1.1 request with its response. One object with methods instead of closures, because every request allocates one.
  * RFC 9112 §9.3.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -10,12 +9,11 @@ import type { Cancellation } from '../lib/cancellation.ts';
 import type { Timer } from '../lib/clock.ts';
 import { fromRawHeaders, type HeaderList } from '../lib/header-list.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/ports.ts';
-import { continueOnRead } from './expect-continue.ts';
 import type { Http1Connection } from './http1-connection.ts';
 import { announcesBody } from './http1-head.ts';
 import { Http1Response } from './http1-response.ts';
+import { continueOnRead, discardRest, isUnread, limitRest } from './request-body.ts';
 import { serveGuarded } from './serve-context.ts';
-import { discardRest, isUntouched, limitRest } from './unread-body.ts';
 
 export class Http1Exchange extends Http1Response implements Exchange {
   readonly headers: HeaderList;
@@ -23,9 +21,9 @@ export class Http1Exchange extends Http1Response implements Exchange {
   readonly #hasBody: boolean;
   #body: Readable | undefined;
   #discarded = false;
-  /** True while all that keeps it from being served is that it is not its turn. */
+  /** True while it waits only for earlier responses. */
   #ready = false;
-  #limit: Timer | undefined;
+  #waitLimit: Timer | undefined;
 
   constructor(request: IncomingMessage, outgoing: ServerResponse, connection: Http1Connection) {
     super(outgoing, request.socket, connection);
@@ -34,8 +32,8 @@ export class Http1Exchange extends Http1Response implements Exchange {
     this.#hasBody = announcesBody(this.headers);
     if (!this.#hasBody) return;
     request.on('error', connection.onRequestError);
-    // Before 'finish', where Node would begin to throw away the rest of the body without any bound.
-    outgoing.on('prefinish', () => this.#giveUpRest());
+    // Before 'finish', because Node then discards the rest of the body without a limit.
+    outgoing.on('prefinish', () => this.#discardWithinLimits());
   }
 
   get method(): string {
@@ -58,7 +56,7 @@ export class Http1Exchange extends Http1Response implements Exchange {
     return this.connection.clientCertificate;
   }
 
-  /** Node is told to close the bodies of requests without one at once (`listener.ts`): they cannot be read. */
+  /** With `optimizeEmptyRequests` (`listener.ts`) Node's stream of an empty body cannot be read. */
   get body(): Readable {
     this.#body ??= this.#hasBody ? this.#request : Readable.from([]);
     return this.#body;
@@ -72,35 +70,35 @@ export class Http1Exchange extends Http1Response implements Exchange {
     return this;
   }
 
-  /** The client waits for leave to send its body; without the leave, the connection ends with the answer. */
-  awaitLeave(): void {
+  /** `Expect: 100-continue`: the connection closes after the response unless the body was requested. */
+  expectContinue(): void {
     const { shouldKeepAlive } = this.outgoing;
     this.closeAfter();
-    const sayContinue = () => {
+    const sendContinue = () => {
       if (this.closed || this.headersSent) return;
       this.outgoing.shouldKeepAlive = shouldKeepAlive;
       this.outgoing.writeContinue();
     };
-    this.#body = continueOnRead(this.body, sayContinue, this.connection.context.logger);
+    this.#body = continueOnRead(this.body, sendContinue, this.connection.context.logger);
   }
 
-  /** Serves it now, or when the answers before have left; never where the client leaves first. */
-  serveInTurn(): void {
+  /** Serves the request when all earlier responses are sent; never if the client disconnects before. */
+  serveInOrder(): void {
     this.#ready = true;
-    if (!this.connection.waits(this)) {
-      this.takeTurn();
+    if (!this.connection.isWaiting(this)) {
+      this.onFirst();
       return;
     }
     if (!this.#hasBody) return;
-    // While its body lies unread nobody would notice that the client has left; so it does not lie for long.
+    // Its unread body hides a disconnect of the client, so the wait is limited.
     const { clock, timeouts } = this.connection.context;
-    this.#limit = clock.after(timeouts.header, () => this.socket.destroy());
+    this.#waitLimit = clock.after(timeouts.header, () => this.socket.destroy());
   }
 
-  takeTurn(): void {
+  onFirst(): void {
     if (!this.#ready || this.closed) return;
     this.#ready = false;
-    this.#limit?.cancel();
+    this.#waitLimit?.cancel();
     serveGuarded(this, this.connection.context);
   }
 
@@ -108,21 +106,21 @@ export class Http1Exchange extends Http1Response implements Exchange {
     return this.#request.complete;
   }
 
-  override abandon(): void {
-    this.#limit?.cancel();
-    super.abandon();
+  override cancel(): void {
+    this.#waitLimit?.cancel();
+    super.cancel();
   }
 
-  protected get drains(): ServerResponse {
+  protected get drainSource(): ServerResponse {
     return this.outgoing;
   }
 
   protected beforeHead(): void {
     if (this.connection.context.draining.aborted) this.closeAfter();
-    if (this.#hasBody && !this.#request.complete && isUntouched(this.#request)) this.#discard();
+    if (this.#hasBody && !this.#request.complete && isUnread(this.#request)) this.#discard();
   }
 
-  #giveUpRest(): void {
+  #discardWithinLimits(): void {
     if (this.#request.complete) return;
     this.#discard();
     const { clock, timeouts } = this.connection.context;
@@ -137,18 +135,18 @@ export class Http1Exchange extends Http1Response implements Exchange {
   protected override finished(): void {
     super.finished();
     if (this.#request.complete) {
-      this.#closeWhenDraining();
+      this.#closeIfDraining();
       return;
     }
-    this.connection.answeredEarly = true;
+    this.connection.respondedEarly = true;
     this.#request.once('end', () => {
-      this.connection.answeredEarly = false;
-      this.#closeWhenDraining();
+      this.connection.respondedEarly = false;
+      this.#closeIfDraining();
     });
   }
 
-  /** A listener that stops keeps no connection that owes nothing. */
-  #closeWhenDraining(): void {
+  /** A draining listener closes a connection without pending responses. */
+  #closeIfDraining(): void {
     if (this.connection.context.draining.aborted && this.connection.pending === 0) this.socket.destroySoon();
   }
 }

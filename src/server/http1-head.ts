@@ -1,6 +1,6 @@
 /**
- * What an HTTP/1 request head must be beyond what Node's strict parser already demands, so that no two servers
- * can read two different requests out of it: one Host, and a body framed in the one way everybody understands.
+ * Checks of an HTTP/1 request head beyond Node's strict parser, so that no two servers read different requests from the same
+ * bytes (request smuggling): one Host field, and one unambiguous body framing.
  * RFC 9112 §2.3, §3.2, §6.1, §6.3.
  */
 import { StatusError } from '../errors/status-error.ts';
@@ -8,7 +8,7 @@ import { countHeader, type HeaderList, headerTokens, headerValue, isNamed } from
 
 /** @throws StatusError RequestMalformed */
 export function checkHttp1Head(httpVersion: string, headers: HeaderList): void {
-  // Node's parser also takes 0.9 and 2.0, which have another framing than the one it then applies.
+  // Node's parser also accepts 0.9 and 2.0, whose framing differs from the one it applies.
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     throw new StatusError('RequestMalformed', 'the only versions understood here are HTTP/1.0 and HTTP/1.1');
   const hosts = countHeader(headers, 'host');
@@ -24,7 +24,7 @@ export function checkHttp1Head(httpVersion: string, headers: HeaderList): void {
     );
 }
 
-/** Whether a body follows the head, as the head says. */
+/** Whether a body follows the head. */
 export function announcesBody(headers: HeaderList): boolean {
   return headers.some(
     ([name, value]) =>
@@ -32,12 +32,12 @@ export function announcesBody(headers: HeaderList): boolean {
   );
 }
 
-/** What a Kubernetes API server upgrades to. Anything else (h2c, say) would carry requests that nobody decides about. */
+/** The protocols of a Kubernetes API server. Another one, such as h2c, would carry requests that are not authorized. */
 const UPGRADE_PROTOCOLS: ReadonlySet<string> = new Set(['websocket', 'spdy/3.1']);
 
 /**
- * Behind a request to upgrade comes the new protocol, so a body would be read by nobody or by the wrong side. And
- * one known protocol is asked for, so that what is decided about is what the API server chooses.
+ * The new protocol follows the head, so there is no body: the two sides could read it differently. Only one known protocol
+ * may be offered, because the API server would choose among several after authorization.
  *
  * @throws StatusError RequestMalformed
  */

@@ -1,7 +1,6 @@
 /**
- * Answers to bytes that never became a request: a Status written straight to the socket, which then closes. It comes in its
- * turn, behind the answers to all requests before those bytes. The close lingers for a moment, since a reset would overtake
- * the answer while the client is still sending.
+ * Responses to bytes that are no HTTP request: a Status is written to the socket after all pending responses, then the
+ * socket closes. It closes with a delay, because a reset would overtake the response while the client is still sending.
  * RFC 9112 §9.3.2, §9.6.
  */
 import { STATUS_CODES } from 'node:http';
@@ -13,13 +12,13 @@ import type { Http1Connection } from './http1-connection.ts';
 import type { ServeContext } from './serve-context.ts';
 import { encodeStatus } from './status-writer.ts';
 
-/** Milliseconds, as is the next. */
+/** Milliseconds between the response and closing the socket. */
 const LINGER = 2_000;
-/** For the answers before it: most have ended by then, and a watch would not. What is sent behind it is read for nobody. */
-const PATIENCE = 60_000;
+/** Milliseconds for pending responses to end; a watch would not end by itself. */
+const PENDING_TIMEOUT = 60_000;
 
-/** Answers what Node's parser could not read, where an answer can still be told from those before it. */
-export function refuseBytes(
+/** Refuses what Node's parser rejects; only closes the socket if the response could be taken for another one's. */
+export function refuseMalformed(
   error: NodeJS.ErrnoException,
   socket: Duplex,
   connection: Http1Connection,
@@ -27,23 +26,23 @@ export function refuseBytes(
 ): void {
   if (connection.refused) return;
   connection.refused = true;
-  const { unfinished } = connection;
+  const { incomplete } = connection;
   if (
     !socket.writable ||
     error.code === 'ECONNRESET' ||
-    connection.answeredEarly ||
-    unfinished?.headersSent
+    connection.respondedEarly ||
+    incomplete?.headersSent
   ) {
     socket.destroy();
     return;
   }
-  if (unfinished !== undefined) {
-    // The bytes are of its body: the refusal is its answer.
-    unfinished.abandon();
-    connection.settle(unfinished);
+  if (incomplete !== undefined) {
+    // The bytes belong to its body: the refusal is its response.
+    incomplete.cancel();
+    connection.dequeue(incomplete);
   }
-  connection.onSettled(() => refuse(refusalOf(error), error.code, socket, context));
-  if (connection.pending > 0) closeWithin(PATIENCE, socket, context);
+  connection.whenEmpty(() => refuse(statusErrorFor(error), error.code, socket, context));
+  if (connection.pending > 0) closeAfter(PENDING_TIMEOUT, socket, context);
 }
 
 function refuse(
@@ -53,21 +52,21 @@ function refuse(
   context: ServeContext,
 ): void {
   const { random, logger } = context;
-  // The answer before it was the connection's last.
+  // The previous response has closed the connection.
   if (!socket.writable) return;
   const auditID = random.uuid();
   logger.info({ auditID, code: refusal.code, cause }, `refused: ${refusal.message}`);
   socket.end(encode(refusal, auditID));
   socket.resume();
-  closeWithin(LINGER, socket, context);
+  closeAfter(LINGER, socket, context);
 }
 
-function closeWithin(milliseconds: number, socket: Duplex, { clock }: ServeContext): void {
+function closeAfter(milliseconds: number, socket: Duplex, { clock }: ServeContext): void {
   const timer = clock.after(milliseconds, () => socket.destroy());
   socket.once('close', () => timer.cancel());
 }
 
-function refusalOf({ code }: NodeJS.ErrnoException): StatusError {
+function statusErrorFor({ code }: NodeJS.ErrnoException): StatusError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new StatusError('HeadersTooLarge', 'the request header fields are too large');

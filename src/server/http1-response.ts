@@ -1,6 +1,6 @@
 /**
- * Answers over HTTP/1.1, on Node's own ServerResponse: for ordinary requests, and for a request to upgrade that
- * is refused, where the socket has already left Node's HTTP server.
+ * HTTP/1.1 responses on Node's ServerResponse: for ordinary requests, and for refused upgrades, whose socket has already
+ * left Node's HTTP server.
  * RFC 9112.
  */
 import type { EventEmitter } from 'node:events';
@@ -8,21 +8,22 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type HeaderList, isNamed } from '../lib/header-list.ts';
 import type { ResponseWriter } from '../pipeline/ports.ts';
-import { AnswerState } from './answer-state.ts';
-import { endInPieces, type Pieces } from './end-in-pieces.ts';
-import type { Http1Connection, Owed } from './http1-connection.ts';
-import { checkedFields } from './response-head.ts';
-import { whenTaken } from './when-taken.ts';
+import type { Http1Connection, PendingResponse } from './http1-connection.ts';
+import { ResponseState } from './response-state.ts';
+import { type BodySink, checkedFields, endInPieces, whenTaken } from './response-writing.ts';
 
-/** No Content-Length said how long the body is, or more than it said was written. */
+/** There is no Content-Length, or more than it was written. */
 const UNKNOWN = -1;
 
-export abstract class Http1Response extends AnswerState implements ResponseWriter, Owed, Pieces {
+export abstract class Http1Response
+  extends ResponseState
+  implements ResponseWriter, PendingResponse, BodySink
+{
   readonly connection: Http1Connection;
   protected readonly outgoing: ServerResponse;
   protected readonly socket: Socket;
-  /** Bytes of the body still to be written. */
-  #missing = UNKNOWN;
+  /** Bytes of the body that are not written yet. */
+  #remaining = UNKNOWN;
   #bodyBegun = false;
 
   constructor(outgoing: ServerResponse, socket: Socket, connection: Http1Connection) {
@@ -31,31 +32,31 @@ export abstract class Http1Response extends AnswerState implements ResponseWrite
     this.outgoing = outgoing;
     this.socket = socket;
     this.connection = connection;
-    connection.owe(this);
-    // It is emitted once; 'on', since 'once' makes a wrapper and takes it off again.
+    connection.enqueue(this);
+    // It is emitted once; 'on', because 'once' allocates a wrapper and removes it again.
     outgoing.on('finish', () => this.finished());
   }
 
-  /** Called right before the head is written. */
+  /** Called before the head is written. */
   protected abstract beforeHead(): void;
 
-  /** Says when there is room again. */
-  protected abstract get drains(): EventEmitter;
+  /** Emits 'drain'. */
+  protected abstract get drainSource(): EventEmitter;
 
-  abstract takeTurn(): void;
+  abstract onFirst(): void;
 
   abstract get requestComplete(): boolean;
 
-  /** Called when the whole answer has left. */
+  /** Called when the whole response is sent. */
   protected finished(): void {
-    this.connection.settle(this);
+    this.connection.dequeue(this);
   }
 
   get headersSent(): boolean {
     return this.outgoing.headersSent;
   }
 
-  /** The connection ends with this answer. */
+  /** Sends `Connection: close`. */
   closeAfter(): void {
     this.outgoing.shouldKeepAlive = false;
   }
@@ -65,40 +66,40 @@ export abstract class Http1Response extends AnswerState implements ResponseWrite
     const fields: string[] = [];
     for (const field of checkedFields(status, headers)) {
       fields.push(field[0], field[1]);
-      if (isNamed(field[0], 'content-length')) this.#missing = Number(field[1]);
+      if (isNamed(field[0], 'content-length')) this.#remaining = Number(field[1]);
     }
     this.beforeHead();
     this.outgoing.writeHead(status, fields);
-    // What has a length begins with its head: nobody waits for the head alone, and a look later would cost each answer.
-    if (this.#missing === UNKNOWN) this.#sendHeadSoon();
+    // A response with a length sends its head with the first bytes of the body.
+    if (this.#remaining === UNKNOWN) this.#sendHeadSoon();
   }
 
   /**
-   * A watch may have nothing to say for minutes: its head leaves now, but in one packet with what follows at once.
-   * Not by flushHeaders: that sends header bytes beyond ASCII as UTF-8 once more.
+   * Sends the head of a stream: a watch may have no event for minutes. After the current tick, so that it shares a packet with
+   * a first chunk; not by flushHeaders, which encodes header bytes beyond ASCII as UTF-8 a second time.
    */
   #sendHeadSoon(): void {
     process.nextTick(() => {
       if (this.closed || this.#bodyBegun) return;
       this.outgoing.write('', 'latin1');
-      this.connection.guard.wrote();
+      this.connection.stallTimeout.onWrite();
     });
   }
 
   write(chunk: Uint8Array, onTaken?: () => void): boolean {
     this.#bodyBegun = true;
     if (this.closed) return true;
-    if (this.#missing === UNKNOWN) return this.writePiece(chunk, onTaken);
-    this.#missing = Math.max(UNKNOWN, this.#missing - chunk.length);
-    if (this.#missing !== 0) return this.writePiece(chunk, onTaken);
-    // The last of it: together with the head, where that still waits, and without an empty write behind it.
+    if (this.#remaining === UNKNOWN) return this.writePiece(chunk, onTaken);
+    this.#remaining = Math.max(UNKNOWN, this.#remaining - chunk.length);
+    if (this.#remaining !== 0) return this.writePiece(chunk, onTaken);
+    // The last chunk: in one packet with a head that is not sent yet, and without an empty write after it.
     this.complete();
     this.endWith(chunk);
     return true;
   }
 
   onDrain(callback: () => void): void {
-    this.drains.once('drain', callback);
+    this.drainSource.once('drain', callback);
   }
 
   end(chunk?: Uint8Array | string): void {
@@ -108,14 +109,14 @@ export abstract class Http1Response extends AnswerState implements ResponseWrite
   }
 
   writePiece(piece: Uint8Array, onTaken?: () => void): boolean {
-    const room = this.outgoing.write(piece, whenTaken(onTaken));
-    this.connection.guard.wrote();
-    return room;
+    const writable = this.outgoing.write(piece, whenTaken(onTaken));
+    this.connection.stallTimeout.onWrite();
+    return writable;
   }
 
   endWith(last: Uint8Array | undefined): void {
     this.outgoing.end(last);
-    this.connection.guard.wrote();
+    this.connection.stallTimeout.onWrite();
   }
 
   destroy(): void {

@@ -1,7 +1,6 @@
 /**
- * Requests to leave HTTP. Node hands over the bare socket; the answer to a refused one is still an HTTP response,
- * written through a ServerResponse of our own, after which the socket closes. CONNECT is always refused: Stonegate
- * is no forward proxy.
+ * HTTP/1.1 upgrade requests. Node hands over the bare socket; a refusal is still an HTTP response, written through a
+ * ServerResponse of our own, and then the socket closes. CONNECT is always refused: Stonegate is no forward proxy.
  * RFC 9110 §7.8, §9.3.6.
  */
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
@@ -68,28 +67,28 @@ function accept(
 ): UpgradeResponse | undefined {
   const { logger } = connection.context;
   socket.on('error', (error) => logger.debug({ error }, 'an upgraded connection broke'));
-  // Behind an answer still owed, the new protocol's bytes and the old answer's would be mixed.
+  // With pending responses, their bytes would be mixed with those of the new protocol.
   if (!(socket instanceof Socket) || connection.refused || connection.pending > 0) {
     socket.destroy();
     return undefined;
   }
-  // It may still watch an earlier answer; a tunnel may be as slow as it likes.
-  connection.guard.stop();
+  // It may still run for an earlier response; a tunnel has no stall timeout.
+  connection.stallTimeout.stop();
   const response = new UpgradeResponse(new ServerResponse(request), socket, connection);
   response.closeAfter();
   return response;
 }
 
 class UpgradeResponse extends Http1Response {
-  /** It never waits: nothing is owed before it. */
-  takeTurn(): void {}
+  /** It never waits: no response is pending before it. */
+  onFirst(): void {}
 
-  /** What comes behind its head is no HTTP. */
+  /** The bytes after its head are no HTTP. */
   get requestComplete(): boolean {
     return true;
   }
 
-  protected get drains(): Socket {
+  protected get drainSource(): Socket {
     return this.socket;
   }
 

@@ -1,22 +1,41 @@
 /**
- * Binds a server to its address.
+ * Binds a server to `host:port`, written as in Kubernetes' `--bind-address` flags and Go's `net.Listen`.
+ * https://pkg.go.dev/net#Listen
  */
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
-import { parseBindAddress } from './bind-address.ts';
 
-/** What whoever wrote the address can mend, in words that continue it. */
+interface BindAddress {
+  /** Undefined: all addresses of the machine. */
+  readonly host: string | undefined;
+  readonly port: number;
+}
+
+const BIND = /^(?:\[([0-9a-fA-F:.]+)\]|([^[\]:\s]*)):(\d{1,5})$/;
+
+/**
+ * @param bind `0.0.0.0:8443`, `[::]:8443`, `:8443`; port 0 lets the system choose
+ * @throws Error if the text has another form
+ */
+export function parseBindAddress(bind: string): BindAddress {
+  const [, ipv6, name, port] = BIND.exec(bind) ?? [];
+  if (port === undefined || Number(port) > 65_535)
+    throw new Error(`${JSON.stringify(bind)} is no host:port to listen on`);
+  return { host: ipv6 ?? (name === '' ? undefined : name), port: Number(port) };
+}
+
+/** System errors that a change of the address fixes, in words that follow the address. */
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use',
   EADDRNOTAVAIL: 'is no address of this machine',
   EACCES: 'is one this process may not listen on',
 };
 
-/** Nobody can listen there. The message says why, the address first. */
+/** The address cannot be listened on. The message is the address and the reason. */
 export class AddressError extends Error {
-  /** `host:port` as it was asked for. */
+  /** `host:port` as configured. */
   readonly bind: string;
-  /** The system's: `EADDRINUSE`, … */
+  /** The system's error code: `EADDRINUSE`, … */
   readonly code: string;
 
   constructor(bind: string, code: string, reason: string, cause: unknown) {
@@ -28,9 +47,9 @@ export class AddressError extends Error {
 
 /**
  * @param bind `host:port`
- * @returns where it listens, the port chosen where 0 was asked for
- * @throws AddressError where the address is taken, is not there or may not be used
- * @throws Error where the text is no address, or whatever else the system says
+ * @returns the actual address, with the port that the system chose for port 0
+ * @throws AddressError if the address is in use, does not exist or is not permitted
+ * @throws Error if `bind` is not an address, and other system errors
  */
 export async function listen(server: Server, bind: string): Promise<AddressInfo> {
   const { host, port } = parseBindAddress(bind);

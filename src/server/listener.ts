@@ -1,6 +1,6 @@
 /**
- * The listener clients connect to: TLS, HTTP/1.1 and HTTP/2 on one port by ALPN. One `https.Server` accepts; what
- * chose `h2` is taken from it after the handshake, everything else stays with Node's HTTP/1 server.
+ * The listener for clients: TLS, HTTP/1.1 and HTTP/2 on one port by ALPN. One `https.Server` accepts; connections that chose
+ * `h2` are taken from it after the handshake, all others stay with Node's HTTP/1 server.
  * RFC 7301 (ALPN), RFC 9113 §3.2.
  */
 import type { EventEmitter } from 'node:events';
@@ -12,14 +12,19 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Exchange } from '../pipeline/ports.ts';
-import { OpenAnswers } from './answer-state.ts';
-import { readAuthorities } from './client-authorities.ts';
+import { readAuthorities } from './certificate-chain.ts';
 import { type ClientCertificates, createClientCertificates } from './client-certificates.ts';
 import { serveHttp1 } from './http1.ts';
 import { serveHttp2 } from './http2.ts';
 import { listen } from './listen.ts';
+import { OpenResponses } from './response-state.ts';
 import type { ListenerTimeouts, ServeContext } from './serve-context.ts';
-import { authoritiesOf, certificateRequest, secureContextOptions, type TLSMaterial } from './tls-material.ts';
+import {
+  certificateRequest,
+  clientAuthorities,
+  secureContextOptions,
+  type TLSMaterial,
+} from './tls-material.ts';
 
 export interface ListenerOptions {
   /** `host:port`. */
@@ -36,47 +41,47 @@ export interface ListenerOptions {
 
 export interface Listener {
   readonly address: AddressInfo;
-  /** Open connections, whatever they are doing. */
+  /** The number of open connections. */
   readonly activeConnections: number;
   /**
-   * From when what it returns is called, new connections get this certificate; those there are keep theirs, save where their client has shown a
-   * certificate that the new authorities would refuse: those are closed.
+   * Prepares new TLS material. When it is applied, new connections use it; open connections keep theirs, except that those whose
+   * client certificate the new authorities do not verify are closed.
    *
-   * @returns brings it into force; never throws
-   * @throws Error where it cannot be used; the last good one stays
+   * @returns applies the material; never throws
+   * @throws Error if the material cannot be used; the current one stays
    */
   prepareTLS(material: TLSMaterial): () => void;
   /**
-   * Stops accepting, lets answers come to their end, then closes what is left.
+   * Stops accepting, waits for pending responses, then closes the remaining connections.
    *
-   * @param grace milliseconds until open connections are broken off
+   * @param grace milliseconds until open connections are closed
    */
   close(grace: number): Promise<void>;
 }
 
-/** @throws Error where the address is taken or the certificate cannot be used */
+/** @throws Error if the address is in use or the certificate cannot be used */
 export async function createListener(options: ListenerOptions): Promise<Listener> {
   const draining = new AbortController();
-  const open = new OpenAnswers();
-  const authorities = authoritiesOf(options.tls);
+  const open = new OpenResponses();
+  const authorities = clientAuthorities(options.tls);
   const certificates =
     authorities === undefined ? undefined : createClientCertificates({ ...options, authorities });
   const isCredential = options.tls.credentialCA !== undefined;
   const context: ServeContext = {
     ...options,
-    certificateOf: (socket) => (isCredential ? certificates?.of(socket) : undefined),
+    certificateOf: (socket) => (isCredential ? certificates?.certificateOf(socket) : undefined),
     headerBytes: options.limits.headerBytes,
     draining: draining.signal,
     open,
   };
   const server = createTLSServer(options);
   serveHttp1(server, context);
-  const sessions = takeHttp2(server, context);
-  if (certificates !== undefined) lookAtCertificates(server, certificates);
+  const sessions = serveHttp2Connections(server, context);
+  if (certificates !== undefined) verifyCertificates(server, certificates);
   const connections = track(server, 'connection');
-  const secured = track(server, 'secureConnection');
+  const secureConnections = track(server, 'secureConnection');
   const address = await listen(server, options.bind);
-  const asked = certificateRequest(options.tls);
+  const requested = certificateRequest(options.tls);
 
   return {
     address,
@@ -85,28 +90,32 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     },
     prepareTLS(material) {
       const { requestCert, rejectUnauthorized } = certificateRequest(material);
-      if (requestCert !== asked.requestCert || rejectUnauthorized !== asked.rejectUnauthorized)
+      if (requestCert !== requested.requestCert || rejectUnauthorized !== requested.rejectUnauthorized)
         throw new Error('how clients are asked for a certificate can only be changed by a restart');
-      const renewed = authoritiesOf(material);
-      const trusted = renewed === undefined ? undefined : readAuthorities(renewed);
-      const secured = secureContextOptions(material);
+      const pem = clientAuthorities(material);
+      const authorities = pem === undefined ? undefined : readAuthorities(pem);
+      const secureContext = secureContextOptions(material);
       return () => {
-        server.setSecureContext(secured);
-        if (trusted !== undefined) certificates?.trust(trusted);
+        server.setSecureContext(secureContext);
+        if (authorities !== undefined) certificates?.setAuthorities(authorities);
       };
     },
     async close(grace) {
       draining.abort();
       server.close();
       for (const session of sessions) session.close();
-      for (const socket of [...connections, ...secured]) if (socket.bytesRead === 0) socket.destroy();
+      for (const socket of [...connections, ...secureConnections])
+        if (socket.bytesRead === 0) socket.destroy();
       open.drain();
       const timer = options.clock.after(grace, () => {
-        options.logger.warn({ connections: connections.size }, 'the grace is over: connections broken off');
+        options.logger.warn(
+          { connections: connections.size },
+          'the shutdown grace period is over: closing open connections',
+        );
         for (const socket of connections) socket.destroy();
       });
       await allClosed(connections);
-      await allClosed(secured);
+      await allClosed(secureConnections);
       await allClosed(sessions);
       timer.cancel();
     },
@@ -120,27 +129,27 @@ function createTLSServer({ tls, http2, timeouts, limits, logger }: ListenerOptio
     ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     handshakeTimeout: timeouts.header,
     headersTimeout: timeouts.header,
-    // Each look wakes an idle process; a head may be late by as much.
+    // Each check wakes an idle process; a head may be late by one interval.
     connectionsCheckingInterval: Math.max(10, Math.min(5_000, timeouts.header / 2)),
-    // A body may take as long as it moves: whoever reads it decides.
+    // The reader of a body limits its time.
     requestTimeout: 0,
-    // Looked after by us: `idle-guard.ts`. Node sends no `Keep-Alive: timeout=…` so.
+    // `IdleTimeout` limits idle connections. Without this, Node sends `Keep-Alive: timeout=…`.
     keepAliveTimeout: 0,
     maxHeaderSize: limits.headerBytes,
-    // Checked by us, for a Status in answer.
+    // `checkHttp1Head` refuses it with a Status.
     requireHostHeader: false,
-    // A request without a body needs no stream that ends; most are such.
+    // Most requests have no body and need no stream for it.
     optimizeEmptyRequests: true,
     noDelay: true,
     keepAlive: true,
   });
-  // By default Node drops fields beyond the 2000th in silence.
+  // By default Node silently drops header fields beyond the 2000th.
   server.maxHeadersCount = 0;
   server.on('tlsClientError', (error) => logger.debug({ error }, 'a TLS handshake failed'));
   return server;
 }
 
-/** The open ones of what the server announces by the event. */
+/** The open sockets of the server's events. */
 function track(server: Server, event: 'connection' | 'secureConnection'): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   server.on(event, (socket: Socket) => {
@@ -150,18 +159,18 @@ function track(server: Server, event: 'connection' | 'secureConnection'): Readon
   return sockets;
 }
 
-async function allClosed(ends: ReadonlySet<EventEmitter>): Promise<void> {
-  await Promise.all([...ends].map((end) => new Promise((resolve) => end.once('close', resolve))));
+async function allClosed(emitters: ReadonlySet<EventEmitter>): Promise<void> {
+  await Promise.all([...emitters].map((emitter) => new Promise((resolve) => emitter.once('close', resolve))));
 }
 
-/** Before anything is served on a connection, whichever protocol it speaks. */
-function lookAtCertificates(server: Server, certificates: ClientCertificates): void {
-  server.on('connection', (socket: Socket) => certificates.accepted(socket));
-  server.prependListener('secureConnection', (socket: TLSSocket) => certificates.secured(socket));
+/** Before the first request of a connection, in either protocol. */
+function verifyCertificates(server: Server, certificates: ClientCertificates): void {
+  server.on('connection', (socket: Socket) => certificates.onConnection(socket));
+  server.prependListener('secureConnection', (socket: TLSSocket) => certificates.onSecureConnection(socket));
 }
 
-/** Sends connections that chose HTTP/2 there; Node's own listener gets the rest. */
-function takeHttp2(server: Server, context: ServeContext): ReadonlySet<ServerHttp2Session> {
+/** Serves connections that chose HTTP/2; Node's own listeners get the others. */
+function serveHttp2Connections(server: Server, context: ServeContext): ReadonlySet<ServerHttp2Session> {
   const sessions = new Set<ServerHttp2Session>();
   const http1Listeners = server.listeners('secureConnection');
   server.removeAllListeners('secureConnection');

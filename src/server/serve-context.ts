@@ -1,6 +1,6 @@
 /**
- * What both protocols need of the listener they belong to, and the guard around the function that serves: a
- * fault of ours is a 500 for one client, never the end of the process.
+ * What both protocols get from their listener, and the guard around the handler: an unexpected error is a 500 for one
+ * client, never the end of the process.
  */
 import type { Duplex } from 'node:stream';
 import type { ClientCertificate } from '../api/credentials.ts';
@@ -10,50 +10,53 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Exchange, ResponseWriter } from '../pipeline/ports.ts';
-import type { OpenAnswers } from './answer-state.ts';
+import type { OpenResponses } from './response-state.ts';
 import { writeStatus } from './status-writer.ts';
 
 export interface ListenerTimeouts {
   /** For the TLS handshake and for a whole request head, in milliseconds. */
   readonly header: number;
-  /** For the next request on a kept connection, in milliseconds. */
+  /** Until the next request on an idle connection, in milliseconds. */
   readonly idle: number;
-  /** For a client to take the next bytes of its answer, in milliseconds. */
+  /** For a client to read the next bytes of its response, in milliseconds. */
   readonly stall: number;
 }
 
 export interface ServeContext {
   readonly serve: (exchange: Exchange) => Promise<void>;
-  /** What the client has shown as its credential, the same for all requests of a connection. */
+  /** The client's certificate if it is a credential; the same for all requests of a connection. */
   readonly certificateOf: (socket: Duplex) => ClientCertificate | undefined;
   readonly timeouts: ListenerTimeouts;
-  /** The most a request head may weigh. */
+  /** The largest request head, in bytes. */
   readonly headerBytes: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   /** Aborted when the listener stops. */
   readonly draining: AbortSignal;
-  readonly open: OpenAnswers;
+  readonly open: OpenResponses;
 }
 
-/** Serves one exchange; whatever it throws, and an answer it forgot, becomes a Status. Not `async`: that costs twice this. */
+/**
+ * Serves one exchange. An error, or a handler that ends without a response, becomes a Status. Not `async`: every request passes
+ * here, and an async function costs twice as much.
+ */
 export function serveGuarded(exchange: Exchange, context: ServeContext): void {
   const fail = (error: unknown): void => refuse(exchange.response, error, context);
   try {
     void context.serve(exchange).then(() => {
-      if (isForgotten(exchange)) fail(new Error('the request was served without an answer'));
+      if (lacksResponse(exchange)) fail(new Error('the handler ended without a response'));
     }, fail);
   } catch (error) {
     fail(error);
   }
 }
 
-function isForgotten({ upgrade, response }: Exchange): boolean {
+function lacksResponse({ upgrade, response }: Exchange): boolean {
   return upgrade === undefined && !response.closed && !response.headersSent;
 }
 
-/** Answers what never reached the pipeline; the log has it under the audit ID that the client is told. */
+/** Refuses a request that did not reach the pipeline. The log entry has the audit ID of the response. */
 export function refuse(
   response: ResponseWriter,
   error: unknown,

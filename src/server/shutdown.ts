@@ -1,6 +1,6 @@
 /**
- * The end of a process that serves: not ready at once, so that no new client is sent here; then the listener comes
- * to its end; then the parts behind it, which nobody needs any more.
+ * The shutdown of a serving process: it becomes not ready at once, so that no new client is sent here; then the listener
+ * drains; then the components behind it are closed.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
  */
 import type { EventEmitter } from 'node:events';
@@ -9,17 +9,17 @@ import type { ReadinessCheck } from '../lib/readiness.ts';
 
 export interface ShutdownOptions {
   readonly listener: { close(grace: number): Promise<void> };
-  /** Milliseconds that requests in flight may still take. */
+  /** Grace period for requests in flight, in milliseconds. */
   readonly grace: number;
-  /** What is closed after the last answer, in this order. */
+  /** Closed after the last response, in this order. */
   readonly afterwards: readonly { readonly name: string; close(): void | Promise<void> }[];
   readonly logger: Logger;
 }
 
 export interface Shutdown {
-  /** Not ready from the moment the end begins. */
+  /** Not ready as soon as the shutdown begins. */
   readonly check: ReadinessCheck;
-  /** Resolves when everything is closed. A second call waits for the first. */
+  /** Resolves when everything is closed. Further calls return the same promise. */
   begin(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export function createShutdown(options: ShutdownOptions): Shutdown {
   };
 }
 
-/** Calls back on the signals by which Kubernetes, systemd and a terminal end a process. */
+/** Calls back on the signals with which Kubernetes, systemd and terminals stop a process. */
 export function onStopSignal(process: EventEmitter, stop: (signal: string) => void): void {
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stop(signal));
 }
@@ -48,7 +48,7 @@ async function shutDown({ listener, grace, afterwards, logger }: ShutdownOptions
     try {
       await part.close();
     } catch (error) {
-      logger.error({ error, part: part.name }, 'closing a part failed');
+      logger.error({ error, part: part.name }, 'closing a component failed');
     }
   }
   logger.info({}, 'shut down');

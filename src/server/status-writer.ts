@@ -1,13 +1,13 @@
 /**
- * The one writer of Kubernetes Status objects. Everything Stonegate refuses leaves through here, so that every
- * refusal looks the same to kubectl and carries its audit ID.
+ * Writes Kubernetes Status objects. Every refusal is written here, so that all look the same to kubectl and carry their
+ * audit ID.
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
  */
 import type { StatusResponse } from '../errors/to-status.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { ResponseWriter } from '../pipeline/ports.ts';
 
-/** A Status ready to be sent: the same whether a writer, a raw socket or the admin listener sends it. */
+/** The same for a response writer, a raw socket and the admin listener. */
 export interface EncodedStatus {
   readonly code: number;
   readonly headers: readonly HeaderField[];
@@ -29,14 +29,14 @@ export function encodeStatus({ status, headers }: StatusResponse, auditID: strin
   };
 }
 
-/** Sends the Status where nothing has been sent yet; an answer already begun can only be broken off. */
-export function writeStatus(response: ResponseWriter, answer: StatusResponse, auditID: string): void {
+/** Sends the Status if no head was sent; a response that has begun is aborted. */
+export function writeStatus(response: ResponseWriter, refusal: StatusResponse, auditID: string): void {
   if (response.closed) return;
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  const { code, headers, body } = encodeStatus(answer, auditID);
+  const { code, headers, body } = encodeStatus(refusal, auditID);
   response.writeHead(code, headers);
   response.end(body);
 }

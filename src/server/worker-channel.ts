@@ -1,13 +1,12 @@
 /**
- * How the primary asks its workers over the channel that `node:cluster` opens: a question with a number, an answer
- * with the same. A worker that is stuck does not answer, which is an answer too.
+ * Requests of the primary to its workers over the channel of `node:cluster`: each has an ID, and its response the same one.
  */
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Readiness } from './health.ts';
+import type { Readiness } from './admin.ts';
 
-export type Question = 'readiness' | 'metrics';
+export type WorkerRequest = 'readiness' | 'metrics';
 
 /** One end of the channel: a `Worker` of the primary, or the worker's `process`. */
 export interface ChannelEnd {
@@ -16,63 +15,63 @@ export interface ChannelEnd {
   send?(message: object): unknown;
 }
 
-export interface WorkerAnswers {
+export interface WorkerHandlers {
   readonly readiness: () => readonly Readiness[];
-  /** Counts and gauges in the form that the primary's `aggregate` takes. */
+  /** Counters and gauges in the form that the primary's `aggregate` takes. */
   readonly metrics: () => Promise<unknown>;
 }
 
-let lastQuestion = 0;
+let lastID = 0;
 
 /**
- * The primary's side.
+ * Sends a request to a worker.
  *
- * @param patience milliseconds
- * @returns undefined where the worker did not answer in time, or could not
+ * @param timeout milliseconds
+ * @returns undefined if the worker does not respond in time, or fails
  */
-export function ask(
+export function requestFromWorker(
   worker: ChannelEnd,
-  question: Question,
+  request: WorkerRequest,
   clock: Clock,
-  patience: number,
+  timeout: number,
 ): Promise<unknown> {
-  lastQuestion += 1;
-  const id = lastQuestion;
+  lastID += 1;
+  const id = lastID;
   return new Promise((resolve) => {
-    const settle = (answer: unknown) => {
+    const settle = (response: unknown) => {
       worker.off('message', listener);
       timer.cancel();
-      resolve(answer);
+      resolve(response);
     };
     const listener = (message: unknown) => {
-      if (isJSONObject(message) && message.stonegateAnswer === id) settle(message.answer);
+      if (isJSONObject(message) && message.stonegateResponse === id) settle(message.response);
     };
-    const timer = clock.after(patience, () => settle(undefined));
+    const timer = clock.after(timeout, () => settle(undefined));
     worker.on('message', listener);
-    worker.send?.({ stonegateQuestion: id, question });
+    worker.send?.({ stonegateRequest: id, request });
   });
 }
 
-/** The worker's side: answers as long as the process lives. */
-export function answerPrimary(primary: ChannelEnd, answers: WorkerAnswers, logger: Logger): void {
+/** Serves the primary's requests in a worker. */
+export function servePrimary(primary: ChannelEnd, handlers: WorkerHandlers, logger: Logger): void {
   primary.on('message', (message) => {
-    if (!isJSONObject(message) || typeof message.stonegateQuestion !== 'number') return;
-    const id = message.stonegateQuestion;
-    answerTo(message.question, answers).then(
-      (answer) => primary.send?.({ stonegateAnswer: id, answer }),
+    if (!isJSONObject(message) || typeof message.stonegateRequest !== 'number') return;
+    const id = message.stonegateRequest;
+    handle(message.request, handlers).then(
+      (response) => primary.send?.({ stonegateResponse: id, response }),
       (error: unknown) => {
-        logger.error({ error }, 'answering the primary failed');
-        primary.send?.({ stonegateAnswer: id });
+        logger.error({ error }, 'serving a request of the primary failed');
+        primary.send?.({ stonegateResponse: id });
       },
     );
   });
 }
 
-async function answerTo(question: unknown, { readiness, metrics }: WorkerAnswers): Promise<unknown> {
-  return question === 'readiness' ? readiness() : metrics();
+async function handle(request: unknown, { readiness, metrics }: WorkerHandlers): Promise<unknown> {
+  return request === 'readiness' ? readiness() : metrics();
 }
 
-/** What came over the channel, as readiness; anything else counts as no answer. */
+/** Validates a worker's response to `readiness`. */
 export function isReadinessList(value: unknown): value is Readiness[] {
   return Array.isArray(value) && value.every((each) => isJSONObject(each) && typeof each.name === 'string');
 }

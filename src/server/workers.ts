@@ -1,26 +1,25 @@
 /**
- * The primary of several workers: it serves no client itself. It speaks for all of them at the admin listener,
- * passes signals on, and ends when they have ended.
+ * The primary of several workers. It serves no clients: it reports the workers' health and metrics at the admin listener,
+ * forwards signals, and exits when the workers have exited.
  */
 import type { EventEmitter } from 'node:events';
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import { type AdminListener, createAdminListener } from './admin.ts';
-import type { Readiness } from './health.ts';
+import { type AdminListener, createAdminListener, type Readiness } from './admin.ts';
 import { onStopSignal } from './shutdown.ts';
-import { ask, isReadinessList } from './worker-channel.ts';
+import { isReadinessList, requestFromWorker } from './worker-channel.ts';
 import { WorkerPool, type WorkerPoolOptions } from './worker-pool.ts';
 
 export interface PrimaryOptions extends Pick<WorkerPoolOptions, 'program' | 'output'> {
   readonly workers: number | 'auto';
   readonly admin: { readonly bind: string };
-  /** Makes one exposition of what the workers' `metrics` gave. */
+  /** Merges the workers' `metrics` into one exposition. */
   readonly aggregate: (parts: readonly object[]) => Promise<string>;
-  /** Milliseconds that a worker's requests in flight may still take. */
+  /** Shutdown grace period of a worker, in milliseconds. */
   readonly grace: number;
-  /** Where signals come from: `process`. */
+  /** Emits the signals: `process`. */
   readonly signals: EventEmitter;
   readonly clock: Clock;
   readonly random: Random;
@@ -29,18 +28,18 @@ export interface PrimaryOptions extends Pick<WorkerPoolOptions, 'program' | 'out
 
 export interface Primary {
   readonly admin: AdminListener['address'];
-  /** Where the workers listen; undefined where they were stopped before they did. */
+  /** The workers' port; undefined if they were stopped before they listened. */
   readonly port: number | undefined;
-  /** Resolves when all workers have ended and the admin listener is closed. */
+  /** Resolves when all workers have exited and the admin listener is closed. */
   readonly stopped: Promise<void>;
 }
 
-/** Milliseconds a worker has to answer. */
-const PATIENCE = 1_000;
-/** Milliseconds beyond the grace before a worker that does not end is killed. */
-const MARGIN = 5_000;
+/** Milliseconds for a worker's response. */
+const WORKER_TIMEOUT = 1_000;
+/** Milliseconds after the grace period until a worker is killed. */
+const KILL_DELAY = 5_000;
 
-/** `auto` is one per core that this process may use. */
+/** `auto`: one per available core. */
 export function workerCount(workers: number | 'auto'): number {
   return workers === 'auto' ? availableParallelism() : workers;
 }
@@ -48,7 +47,7 @@ export function workerCount(workers: number | 'auto'): number {
 /**
  * Resolves when the first worker listens.
  *
- * @throws Error where the admin address is taken or a worker gives up before any has listened
+ * @throws Error if the admin address is in use or a worker exits before any has listened
  */
 export async function runPrimary(options: PrimaryOptions): Promise<Primary> {
   const { clock, grace, logger, signals } = options;
@@ -74,14 +73,14 @@ export async function runPrimary(options: PrimaryOptions): Promise<Primary> {
   const stop = async (failure?: Error) => {
     if (stopping) return;
     stopping = true;
-    await pool.stop(grace + MARGIN);
+    await pool.stop(grace + KILL_DELAY);
     await admin.close();
     if (failure) started.reject(failure);
     else started.resolve(undefined);
     stopped.resolve();
   };
   onStopSignal(signals, (signal) => {
-    logger.info({ signal }, 'ending all workers');
+    logger.info({ signal }, 'stopping all workers');
     void stop();
   });
   signals.on('SIGHUP', () => pool.signal('SIGHUP'));
@@ -90,21 +89,21 @@ export async function runPrimary(options: PrimaryOptions): Promise<Primary> {
 
 async function readinessOfAll(pool: WorkerPool, clock: Clock): Promise<Readiness[]> {
   const lists = await Promise.all(
-    pool.places.map(async ({ id, worker }): Promise<Readiness[]> => {
+    pool.slots.map(async ({ id, worker }): Promise<Readiness[]> => {
       if (worker === undefined) return [{ name: `worker ${id}`, reason: 'not running' }];
-      const answer = await ask(worker, 'readiness', clock, PATIENCE);
-      if (!isReadinessList(answer)) return [{ name: `worker ${id}`, reason: 'does not answer' }];
-      return answer.map((part) => ({ ...part, name: `worker ${id}: ${part.name}` }));
+      const response = await requestFromWorker(worker, 'readiness', clock, WORKER_TIMEOUT);
+      if (!isReadinessList(response)) return [{ name: `worker ${id}`, reason: 'does not answer' }];
+      return response.map((part) => ({ ...part, name: `worker ${id}: ${part.name}` }));
     }),
   );
   return lists.flat();
 }
 
 async function metricsOfAll(pool: WorkerPool, clock: Clock): Promise<object[]> {
-  const answers = await Promise.all(
-    pool.places.map(async ({ worker }) =>
-      worker === undefined ? undefined : ask(worker, 'metrics', clock, PATIENCE),
+  const responses = await Promise.all(
+    pool.slots.map(async ({ worker }) =>
+      worker === undefined ? undefined : requestFromWorker(worker, 'metrics', clock, WORKER_TIMEOUT),
     ),
   );
-  return answers.filter((answer) => typeof answer === 'object' && answer !== null);
+  return responses.filter((response) => typeof response === 'object' && response !== null);
 }

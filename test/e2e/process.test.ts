@@ -126,7 +126,7 @@ t.test('what does not end within the grace is broken off; that is an end in good
   const ended = await stonegate.ended;
   t.match(ended, { code: 0, signal: null });
   t.match(ended.stderr, 'the grace is over');
-  t.notMatch(ended.stderr, 'closing a part failed');
+  t.notMatch(ended.stderr, 'closing a component failed');
 });
 
 for (const ends of ['by itself', 'by the grace']) {

@@ -7,7 +7,7 @@ import { get } from 'node:https';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse, stringify } from 'yaml';
-import { configMapManifests } from '../../src/cli/config-map-manifests.ts';
+import { configMapManifests } from '../../src/cli/rbac-manifests.ts';
 import { eventually } from '../support/eventually.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';

@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { describeCertificate } from '../../src/server/client-certificate.ts';
+import { describeCertificate } from '../../src/server/certificate-chain.ts';
 import { readAll, certificate as served, startListener } from '../support/server/listening.ts';
 
 const installed = spawnSync('openssl', ['version']).status === 0;

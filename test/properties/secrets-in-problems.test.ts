@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import t from 'tap';
 import { stringify } from 'yaml';
-import { mergeEntries } from '../../src/cli/kubeconfig/merge.ts';
+import { mergeEntries } from '../../src/cli/kubeconfig/entries.ts';
 import { readContext } from '../../src/cli/kubeconfig/read-context.ts';
 import { readCloud } from '../../src/cli/login/clouds-yaml.ts';
 import { parseConfiguration } from '../../src/config/parse.ts';

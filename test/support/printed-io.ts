@@ -1,5 +1,5 @@
 /** What a command prints, kept apart by stream. */
-import type { CommandIO } from '../../src/cli/usage.ts';
+import type { CommandIO } from '../../src/cli/command.ts';
 
 export function printedIO(): { io: CommandIO; printed: { stdout: string; stderr: string } } {
   const printed = { stdout: '', stderr: '' };

@@ -7,8 +7,8 @@ import type { KeystoneState, TenancyFacts } from '../../src/bindings/desired-sta
 import { makePlan } from '../../src/bindings/make-plan.ts';
 import type { Plan } from '../../src/bindings/plan.ts';
 import type { KeystoneDirectory, RoleAssignment } from '../../src/bindings/ports.ts';
+import { fileField } from '../../src/config/fields.ts';
 import { bindingsSchema } from '../../src/config/schema-bindings.ts';
-import { fileField } from '../../src/config/schema-secret.ts';
 import type { MemoryCluster } from './memory-cluster.ts';
 
 export type Mode = 'arktos' | 'shared';

@@ -7,12 +7,12 @@ import { createKeystoneHTTP } from '../../clients/keystone-http.ts';
 import { type AvailableProject, listProjects } from '../../clients/keystone-login.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
+import { UsageError } from '../command.ts';
 import { readGiven } from '../given-file.ts';
 import type { KeystonePlan } from '../login/keystone-settings.ts';
 import { keystoneFlags, planKeystoneLogin } from '../login/keystone-source.ts';
-import { UsageError } from '../usage.ts';
-import { KubeconfigError } from './document.ts';
-import { runExecPlugin } from './exec-plugin.ts';
+import { KubeconfigError } from './file.ts';
+import { runExecPlugin } from './read-context.ts';
 
 /** Milliseconds. */
 const TIMEOUT = 30_000;

@@ -3,6 +3,7 @@
  * other kubectl calls, and answers kubectl; a source only knows how to get a token.
  */
 import type { Clock } from '../../lib/clock.ts';
+import { type GivenFile, readGiven } from '../given-file.ts';
 
 export interface ObtainedCredential {
   readonly token: string;
@@ -46,3 +47,17 @@ export interface Terminal {
 
 /** What went wrong, in words a person can act on; never a secret. */
 export class LoginError extends Error {}
+
+// FROM src/cli/login/named-file.ts
+/*!
+ * A file that an option or a word of a cloud names, for a login: what is wrong with it is told as the login's own failure.
+ */
+
+/** @throws LoginError that names the option and the file */
+export async function readGivenForLogin(given: GivenFile): Promise<string> {
+  try {
+    return await readGiven(given);
+  } catch (error) {
+    throw error instanceof Error ? new LoginError(error.message) : error;
+  }
+}

@@ -11,10 +11,13 @@ import {
 } from '../../clients/keystone-login.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
-import { INSTEAD } from './auth-types.ts';
-import { LoginError, type ObtainedCredential, type Terminal } from './credential-source.ts';
-import type { KeystonePlan, PlannedProof } from './keystone-settings.ts';
-import { readGivenForLogin } from './named-file.ts';
+import {
+  LoginError,
+  type ObtainedCredential,
+  readGivenForLogin,
+  type Terminal,
+} from './credential-source.ts';
+import { INSTEAD, type KeystonePlan, type PlannedProof } from './keystone-settings.ts';
 
 /** Milliseconds. */
 const TIMEOUT = 30_000;

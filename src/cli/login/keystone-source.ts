@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import { UsageError } from '../usage.ts';
+import { UsageError } from '../command.ts';
 import { readCloud } from './clouds-yaml.ts';
 import type { CredentialSource, Terminal } from './credential-source.ts';
 import { assertUsable, type KeystonePlan, overlay, planLogin, type Settings } from './keystone-settings.ts';

@@ -4,18 +4,19 @@
  *
  * What speaks with the provider is imported when it is needed: with a cached token kubectl must not wait for it.
  */
+
+import { join } from 'node:path';
 import type { OidcLogin } from '../../clients/oidc-login.ts';
 import type { OidcTokens } from '../../clients/oidc-provider.ts';
+import { isLoopback } from '../../lib/loopback.ts';
+import { UsageError } from '../command.ts';
 import {
   type CredentialSource,
   LoginError,
   type ObtainedCredential,
+  readGivenForLogin,
   type Terminal,
 } from './credential-source.ts';
-import { readGivenForLogin } from './named-file.ts';
-import { type OidcSettings, type OidcValues, readOidcFlags } from './oidc-flags.ts';
-
-export { OIDC_USAGE, oidcFlags } from './oidc-flags.ts';
 
 /**
  * @param values of `oidcFlags`
@@ -84,11 +85,11 @@ async function loggedIn(
   terminal: Terminal,
 ): Promise<OidcTokens> {
   if (!settings.deviceCode) {
-    const { logInWithBrowser } = await import('./oidc-browser-login.ts');
+    const { logInWithBrowser } = await import('./oidc-interactive.ts');
     const tokens = await logInWithBrowser(provider, settings, terminal);
     if (tokens !== undefined) return tokens;
   }
-  const { logInWithDeviceCode } = await import('./oidc-device-code.ts');
+  const { logInWithDeviceCode } = await import('./oidc-interactive.ts');
   return logInWithDeviceCode(provider, terminal);
 }
 
@@ -98,4 +99,148 @@ function credentialOf({ idToken, expiresAt, refreshToken }: OidcTokens): Obtaine
 
 async function readIfNamed(option: string, file: string | undefined): Promise<string | undefined> {
   return file === undefined ? undefined : readGivenForLogin({ option, file });
+}
+
+// FROM src/cli/login/oidc-flags.ts
+/*!
+ * The options of `stonegate login --oidc`, and what they mean once they are read. A kubeconfig hands them over as they
+ * stand, without a shell in between, so that `~/` is ours to understand.
+ */
+
+export const oidcFlags = {
+  'issuer-url': { type: 'string' },
+  'client-id': { type: 'string' },
+  'client-secret-file': { type: 'string' },
+  scope: { type: 'string', multiple: true },
+  'extra-param': { type: 'string', multiple: true },
+  'ca-file': { type: 'string' },
+  'device-code': { type: 'boolean' },
+  'no-browser': { type: 'boolean' },
+  'listen-port': { type: 'string', multiple: true },
+  'redirect-uri': { type: 'string' },
+} as const;
+
+export const OIDC_USAGE = `  --issuer-url URL           the provider's issuer, as its tokens name it
+  --client-id ID             the client registered there for kubectl
+  --client-secret-file FILE  where the provider gives even such a client a secret
+  --scope SCOPE              to ask for beside openid, profile, email and offline_access; repeatable
+  --extra-param NAME=VALUE   for the provider's login page, such as prompt=consent; repeatable
+  --ca-file FILE             PEM: the only authorities trusted for the provider
+  --device-code              confirm a code on any other device instead of using a browser here
+  --no-browser               print the address instead of opening it
+  --listen-port PORT         for the browser's answer; the first free one of several; without it any
+  --redirect-uri URI         where the browser comes back to: http://127.0.0.1/ by default, or
+                             http://localhost/ or http://[::1]/, with the path registered at the provider
+`;
+
+/** As `parseArgs` reads them. */
+export type OidcValues = {
+  readonly [Name in keyof typeof oidcFlags]?:
+    | ((typeof oidcFlags)[Name] extends { multiple: true }
+        ? readonly string[]
+        : (typeof oidcFlags)[Name]['type'] extends 'boolean'
+          ? boolean
+          : string)
+    | undefined;
+};
+
+export interface OidcSettings {
+  readonly issuer: string;
+  readonly clientID: string;
+  readonly clientSecretFile: string | undefined;
+  readonly caFile: string | undefined;
+  readonly scopes: readonly string[];
+  readonly extraParameters: Readonly<Record<string, string>>;
+  readonly deviceCode: boolean;
+  readonly browser: boolean;
+  readonly redirectURI: URL;
+  /** 0 is any. */
+  readonly ports: readonly number[];
+}
+
+/** Each login's own: a fixed one would take away what it protects from. */
+const OURS = new Set([
+  'client_id',
+  'client_secret',
+  'code_challenge',
+  'code_challenge_method',
+  'nonce',
+  'redirect_uri',
+  'request',
+  'request_uri',
+  'response_mode',
+  'response_type',
+  'scope',
+  'state',
+]);
+
+/** @throws UsageError where an option is missing or cannot be used */
+export function readOidcFlags(
+  values: OidcValues,
+  env: Readonly<Record<string, string | undefined>>,
+): OidcSettings {
+  return {
+    issuer: readIssuer(values['issuer-url']),
+    clientID: required('client-id', values['client-id']),
+    clientSecretFile: atHome(values['client-secret-file'], env),
+    caFile: atHome(values['ca-file'], env),
+    scopes: (values.scope ?? []).flatMap((scope) => scope.split(/[\s,]+/)).filter((scope) => scope !== ''),
+    extraParameters: Object.fromEntries((values['extra-param'] ?? []).map(readParameter)),
+    deviceCode: values['device-code'] ?? false,
+    browser: !(values['no-browser'] ?? false),
+    redirectURI: readRedirectURI(values['redirect-uri'] ?? 'http://127.0.0.1/'),
+    ports: (values['listen-port'] ?? ['0']).map(readPort),
+  };
+}
+
+function required(name: string, value: string | undefined): string {
+  if (value === undefined || value === '') throw new UsageError(`--${name} is required with --oidc`);
+  return value;
+}
+
+function readIssuer(value: string | undefined): string {
+  const text = required('issuer-url', value);
+  const url = parseURL('issuer-url', text);
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new UsageError('--issuer-url must be without user, query and fragment');
+  }
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url))) return text;
+  throw new UsageError('--issuer-url must be https (http only on this very machine)');
+}
+
+function readRedirectURI(text: string): URL {
+  const url = parseURL('redirect-uri', text);
+  const own = ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
+  if (url.protocol !== 'http:' || !own || url.username !== '' || url.search !== '' || url.hash !== '') {
+    throw new UsageError('--redirect-uri must be http://127.0.0.1/, http://[::1]/ or http://localhost/');
+  }
+  if (url.port !== '') throw new UsageError('the port of --redirect-uri is said with --listen-port');
+  return url;
+}
+
+function parseURL(name: string, text: string): URL {
+  if (!URL.canParse(text)) throw new UsageError(`--${name} is no URL: ${JSON.stringify(text)}`);
+  return new URL(text);
+}
+
+function readPort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535)) throw new UsageError(`--listen-port is no port: ${JSON.stringify(text)}`);
+  return port;
+}
+
+function readParameter(text: string): [string, string] {
+  const split = text.indexOf('=');
+  if (split < 1) throw new UsageError(`--extra-param must be NAME=VALUE, not ${JSON.stringify(text)}`);
+  const name = text.slice(0, split);
+  if (OURS.has(name)) throw new UsageError(`--extra-param cannot set ${name}`);
+  return [name, text.slice(split + 1)];
+}
+
+function atHome(
+  file: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const home = env.HOME ?? env.USERPROFILE;
+  return file?.startsWith('~/') && home !== undefined ? join(home, file.slice(2)) : file;
 }

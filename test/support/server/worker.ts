@@ -6,10 +6,10 @@ import process from 'node:process';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
-import { readinessOf } from '../../../src/server/health.ts';
+import { readinessOf } from '../../../src/server/admin.ts';
 import { createListener } from '../../../src/server/listener.ts';
 import { createShutdown, onStopSignal } from '../../../src/server/shutdown.ts';
-import { answerPrimary } from '../../../src/server/worker-channel.ts';
+import { servePrimary } from '../../../src/server/worker-channel.ts';
 
 const { WORKER_CERT: cert = '', WORKER_KEY: key = '', WORKER_FAILS } = process.env;
 if (WORKER_FAILS !== undefined) process.exit(3);
@@ -42,7 +42,7 @@ const shutdown = createShutdown({
   logger: silentLogger,
 });
 onStopSignal(process, () => void shutdown.begin());
-answerPrimary(
+servePrimary(
   process,
   {
     readiness: () => readinessOf([{ name: 'upstream', notReadyBecause: () => undefined }, shutdown.check]),

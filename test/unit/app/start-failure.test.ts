@@ -4,7 +4,7 @@ import { startFailure } from '../../../src/app/start-failure.ts';
 import { parseConfiguration } from '../../../src/config/parse.ts';
 import { FileNotOpened } from '../../../src/lib/not-opened.ts';
 import { AddressError } from '../../../src/server/listen.ts';
-import { WorkerGaveUp } from '../../../src/server/worker-pool.ts';
+import { WorkerStartError } from '../../../src/server/worker-pool.ts';
 
 const { configuration } = parseConfiguration(
   JSON.stringify({
@@ -37,7 +37,10 @@ t.test('an audit log that cannot be opened is told with its setting', async (t) 
 });
 
 t.test('a worker that gave up points at what it said itself', async (t) => {
-  t.match(said(new WorkerGaveUp('worker 1 ended with code 1 before it listened')), /its own line in the log/);
+  t.match(
+    said(new WorkerStartError('worker 1 ended with code 1 before it listened')),
+    /its own line in the log/,
+  );
 });
 
 t.test('what nobody expected keeps its stack', async (t) => {

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import t from 'tap';
-import { heldBackLine } from '../../../src/cli/sync/report.ts';
-import { sync } from '../../../src/cli/sync.ts';
+import { heldBackLine, sync } from '../../../src/cli/sync.ts';
 import { printedIO } from '../../support/printed-io.ts';
 
 async function run(...argv: readonly string[]) {

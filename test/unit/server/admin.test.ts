@@ -1,9 +1,8 @@
-/** Health and metrics as probes and Prometheus ask for them. */
+/** Health and metrics as probes and Prometheus request them. */
 import t from 'tap';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
-import { type AdminOptions, createAdminListener } from '../../../src/server/admin.ts';
-import { readinessOf } from '../../../src/server/health.ts';
+import { type AdminOptions, createAdminListener, readinessOf } from '../../../src/server/admin.ts';
 
 interface Got {
   readonly status: number;
@@ -30,14 +29,14 @@ async function start(
   };
 }
 
-t.test('a process that is ready says ok, in one word or part by part', async (t) => {
+t.test('a ready process is ok, in one word or by check', async (t) => {
   const get = await start(t);
   for (const path of ['/livez', '/healthz', '/readyz']) t.match(await get(path), { status: 200, text: 'ok' });
   t.equal((await get('/readyz?verbose')).text, '[+]ping ok\n[+]upstream ok\nreadyz check passed\n');
   t.equal((await get('/livez?verbose')).text, '[+]ping ok\nlivez check passed\n');
 });
 
-t.test('a process that is not ready names what is not, and is alive all the same', async (t) => {
+t.test('a process that is not ready names the failed checks, and is alive', async (t) => {
   const checks = [
     { name: 'upstream', notReadyBecause: () => undefined },
     { name: 'issuer https://login.example.com', notReadyBecause: () => 'no keys yet' },
@@ -50,19 +49,19 @@ t.test('a process that is not ready names what is not, and is alive all the same
   t.match(await get('/livez'), { status: 200 });
 });
 
-t.test('metrics are given as text', async (t) => {
+t.test('metrics are text', async (t) => {
   const get = await start(t);
   const { status, text, headers } = await get('/metrics');
   t.match({ status, text }, { status: 200, text: 'stonegate_up 1\n' });
   t.match(headers.get('content-type'), /^text\/plain; version=0\.0\.4/);
 });
 
-t.test('HEAD gives the head alone', async (t) => {
+t.test('HEAD has no body', async (t) => {
   const get = await start(t);
   t.match(await get('/livez', 'HEAD'), { status: 200, text: '' });
 });
 
-t.test('C181 health is by path alone: everything else is 404', async (t) => {
+t.test('C181 only exact paths are health checks: all others are 404', async (t) => {
   const get = await start(t);
   for (const path of ['/', '/api', '/livez/', '/readyz/upstream', '//livez', '/debug/pprof']) {
     const { status, text } = await get(path);
@@ -71,7 +70,7 @@ t.test('C181 health is by path alone: everything else is 404', async (t) => {
   }
 });
 
-t.test('nothing can be changed: other methods are 405', async (t) => {
+t.test('methods other than GET and HEAD are 405', async (t) => {
   const get = await start(t);
   for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
     const { status, headers } = await get('/metrics', method);
@@ -79,7 +78,7 @@ t.test('nothing can be changed: other methods are 405', async (t) => {
   }
 });
 
-t.test('a part that throws is a 500 without detail', async (t) => {
+t.test('an error while serving is a 500 without detail', async (t) => {
   const get = await start(t, { metrics: () => Promise.reject(new Error('secret')) });
   const { status, text } = await get('/metrics');
   t.equal(status, 500);

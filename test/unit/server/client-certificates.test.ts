@@ -1,4 +1,4 @@
-/** Certificates that clients show as their credential: whom the listener believes, for how long, and what it reads. */
+/** Client certificates: verification, its duration, and the attributes that are read. */
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { connect as connectTCP, type Socket } from 'node:net';
@@ -27,10 +27,10 @@ const DAY = 24 * HOUR;
 const company = createIssuer('company');
 const stranger = createIssuer('stranger');
 
-/** What ends here ends by its certificate. */
+/** Long timeouts: connections are closed only because of certificates. */
 const PATIENT = { header: 10_000, idle: 365 * DAY, stall: 365 * DAY };
 
-/** Remembers what it was shown, and answers with whether it was believed; `/watch` goes on for ever. */
+/** Records the certificate and responds with whether it is verified; `/watch` does not end. */
 async function setUp(t: Test, credentialCA = company.cert) {
   const clock = createFakeClock();
   const shown: (ClientCertificate | undefined)[] = [];
@@ -67,7 +67,7 @@ async function closeOf(socket: Socket): Promise<true> {
   return true;
 }
 
-/** A way to the port that holds back what a client sends after its first words. */
+/** A relay to the port that delays what a client sends after its first bytes. */
 function heldBack(port: number) {
   const held = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
@@ -89,46 +89,43 @@ function heldBack(port: number) {
   return { way, held: held.promise, release: () => released.resolve() };
 }
 
-/** Whether another request on the same connection is answered. */
+/** Whether another request on the same connection gets a response. */
 async function goesOn(socket: TLSSocket): Promise<boolean> {
   if (socket.destroyed) return false;
   socket.write(GET);
   return /^HTTP\/1\.1 200 /.test(await readSome(socket));
 }
 
-t.test(
-  'a certificate of the configured authority is believed, over HTTP/1.1, HTTP/2 and upgrades',
-  async (t) => {
-    const { begun, port, shown } = await setUp(t);
-    const bob = company.issue([
-      ['O', 'tenant:acme'],
-      ['OU', 'dev'],
-      ['OU', 'ops'],
-      ['CN', 'bob'],
-    ]);
-    const { socket, answer } = await begun(bob);
-    t.match(answer, /GOOD/);
-    t.ok(await goesOn(socket));
-    t.equal(shown[0], shown[1], 'read once for the connection');
-    t.match(shown[0], {
-      verified: true,
-      commonNames: ['bob'],
-      organizations: ['tenant:acme'],
-      organizationalUnits: ['dev', 'ops'],
-      serialNumber: /^01[0-9a-f]{16}$/,
-      fingerprint: /^[0-9a-f]{64}$/,
-    });
-    socket.destroy();
-    const upgrade = await begun(bob, `${HEAD}Connection: Upgrade\r\nUpgrade: spdy/3.1\r\n\r\n`);
-    t.match(upgrade.answer, /^HTTP\/1\.1 403 /);
-    const session = connect(`https://localhost:${port}`, { ca: authority.cert, ...bob });
-    t.teardown(() => session.destroy());
-    t.equal((await request2(session, { ':path': '/' })).body, 'GOOD');
-    t.same(shown.slice(2), [shown[0], shown[0]]);
-  },
-);
+t.test('a certificate of the configured CA is verified, over HTTP/1.1, HTTP/2 and upgrades', async (t) => {
+  const { begun, port, shown } = await setUp(t);
+  const bob = company.issue([
+    ['O', 'tenant:acme'],
+    ['OU', 'dev'],
+    ['OU', 'ops'],
+    ['CN', 'bob'],
+  ]);
+  const { socket, answer } = await begun(bob);
+  t.match(answer, /GOOD/);
+  t.ok(await goesOn(socket));
+  t.equal(shown[0], shown[1], 'read once for the connection');
+  t.match(shown[0], {
+    verified: true,
+    commonNames: ['bob'],
+    organizations: ['tenant:acme'],
+    organizationalUnits: ['dev', 'ops'],
+    serialNumber: /^01[0-9a-f]{16}$/,
+    fingerprint: /^[0-9a-f]{64}$/,
+  });
+  socket.destroy();
+  const upgrade = await begun(bob, `${HEAD}Connection: Upgrade\r\nUpgrade: spdy/3.1\r\n\r\n`);
+  t.match(upgrade.answer, /^HTTP\/1\.1 403 /);
+  const session = connect(`https://localhost:${port}`, { ca: authority.cert, ...bob });
+  t.teardown(() => session.destroy());
+  t.equal((await request2(session, { ':path': '/' })).body, 'GOOD');
+  t.same(shown.slice(2), [shown[0], shown[0]]);
+});
 
-t.test('a client may show none', async (t) => {
+t.test('a client certificate is optional', async (t) => {
   const { begun, shown } = await setUp(t);
   const { socket, answer } = await begun({});
   t.match(answer, /NONE/);
@@ -136,7 +133,7 @@ t.test('a client may show none', async (t) => {
   socket.destroy();
 });
 
-t.test('C076 a certificate that is not to be believed is told from none', async (t) => {
+t.test('C076 a certificate that is not verified is distinguished from none', async (t) => {
   const { begun, shown } = await setUp(t);
   const wrong = {
     UNABLE_TO_VERIFY_LEAF_SIGNATURE: stranger.issue(BOB),
@@ -151,7 +148,7 @@ t.test('C076 a certificate that is not to be believed is told from none', async 
   }
 });
 
-t.test('a chain through an authority that the client sends along is believed', async (t) => {
+t.test('a chain through an intermediate that the client sends is verified', async (t) => {
   const { begun } = await setUp(t);
   const branch = company.issuer('branch');
   const bob = branch.issue(BOB);
@@ -160,7 +157,7 @@ t.test('a chain through an authority that the client sends along is believed', a
   socket.destroy();
 });
 
-t.test('what a subject holds', async (t) => {
+t.test('attributes of a subject', async (t) => {
   const { begun, shown } = await setUp(t);
   const read = async (subject: Subject) => {
     const { socket } = await begun(company.issue(subject));
@@ -176,18 +173,18 @@ t.test('what a subject holds', async (t) => {
       ],
     ]),
     { commonNames: ['bob'], organizations: ['tenant:acme'], organizationalUnits: ['dev'] },
-    'several attributes in one',
+    'several attributes in one RDN',
   );
   const inOne = 'x, O=tenant:globex/O=tenant:globex\nO=tenant:globex+CN=eve\\';
   t.match(
     await read([['CN', inOne]]),
     { commonNames: [inOne], organizations: [] },
-    'a value that looks like several is one',
+    'a value that looks like several attributes is one',
   );
   t.match(
     await read([['CN', 'acme:bob\0.globex']]),
     { commonNames: ['acme:bob\0.globex'] },
-    'NUL ends nothing',
+    'NUL does not end a value',
   );
   t.match(await read([['CN', 'acme:zoë 日本']]), { commonNames: ['acme:zoë 日本'] });
   t.match(
@@ -212,11 +209,11 @@ t.test('what a subject holds', async (t) => {
       ['CN', 'bob'],
     ]),
     { verified: false, problem: 'its subject has an attribute that is no text' },
-    'an attribute that cannot be read is not left out',
+    'a certificate with an unreadable attribute is refused',
   );
 });
 
-t.test('when a certificate runs out', async (t) => {
+t.test('when a certificate expires', async (t) => {
   const { begun, clock, port, shown, socket: open } = await setUp(t);
   const notAfter = new Date(Math.ceil((clock.now() + 60 * DAY) / 1_000) * 1_000);
   const before = clock.pending;
@@ -231,7 +228,7 @@ t.test('when a certificate runs out', async (t) => {
   await once(stream, 'data');
   const streamClosed = once(stream, 'close');
 
-  t.test('its connection goes on until then, further away than a timer reaches', async (t) => {
+  t.test('its connection stays open until then, even beyond the range of a timer', async (t) => {
     for (let hour = 0; hour < 60 * 24 - 1; hour += 1) {
       clock.advance(HOUR);
       if (clock.untilNext > HOUR) t.fail('a timer that the machine does not have');
@@ -239,16 +236,16 @@ t.test('when a certificate runs out', async (t) => {
     }
     t.notOk(watch.socket.destroyed || stream.closed);
   });
-  t.test('then it is closed, whatever it is doing', async (t) => {
+  t.test('then it is closed, even during a request', async (t) => {
     clock.advance(notAfter.getTime() - clock.now());
     t.ok(await watch.closed);
     await streamClosed;
   });
-  t.test('others go on', async (t) => {
+  t.test('other connections stay open', async (t) => {
     t.ok(await goesOn(none.socket));
     none.socket.destroy();
   });
-  t.test('a connection that ends earlier leaves no timer', async (t) => {
+  t.test('a connection that is closed earlier leaves no timer', async (t) => {
     const socket = await open(company.issue(BOB));
     socket.end();
     await closeOf(socket);
@@ -256,7 +253,7 @@ t.test('when a certificate runs out', async (t) => {
   });
 });
 
-t.test('the authorities change', async (t) => {
+t.test('the client CAs change', async (t) => {
   const setting = await setUp(t);
   const { begun, trust } = setting;
   const branch = company.issuer('branch');
@@ -269,13 +266,13 @@ t.test('the authorities change', async (t) => {
   const none = await begun({});
   const unbelieved = await begun(stranger.issue(BOB));
 
-  t.test('to the same: nothing is closed', async (t) => {
+  t.test('to the same: no connection is closed', async (t) => {
     trust(company.cert);
     t.ok(await goesOn(kept.socket));
     t.ok(await goesOn(unbelieved.socket));
   });
 
-  t.test('one more: who was believed goes on, who was not has to connect anew', async (t) => {
+  t.test('one more: verified connections stay open, refused clients have to reconnect', async (t) => {
     trust(company.cert + stranger.cert);
     t.ok(await unbelieved.closed);
     t.ok(await goesOn(kept.socket));
@@ -283,7 +280,7 @@ t.test('the authorities change', async (t) => {
     t.match((await begun(stranger.issue(BOB))).answer, /GOOD/);
   });
 
-  t.test('renewed with the same key: what can still be shown to lead to it goes on', async (t) => {
+  t.test('renewed with the same key: connections whose chain still verifies stay open', async (t) => {
     const renewed = company.renewed({ notAfter: new Date(Date.now() + 30 * DAY) });
     trust(renewed.cert + branch.cert);
     t.ok(await goesOn(kept.socket));
@@ -291,7 +288,7 @@ t.test('the authorities change', async (t) => {
   });
 
   t.test(
-    'without theirs: they are closed in the middle of a watch, and refused when they come again',
+    'one less: its clients are disconnected during a watch, and refused when they reconnect',
     async (t) => {
       t.notOk(watch.socket.destroyed);
       trust(stranger.cert);
@@ -302,27 +299,27 @@ t.test('the authorities change', async (t) => {
     },
   );
 
-  t.test('whoever has shown none goes on', async (t) => {
+  t.test('connections without a certificate stay open', async (t) => {
     t.ok(await goesOn(none.socket));
     none.socket.destroy();
   });
 });
 
-t.test('an authority of the same name with another key vouches for nobody of the former', async (t) => {
+t.test('a CA of the same name with another key verifies no certificate of the previous one', async (t) => {
   const { begun, trust } = await setUp(t);
   const kept = await begun(company.issue(BOB));
   trust(createIssuer('company').cert);
   t.ok(await kept.closed);
 });
 
-t.test('an authority that has run out vouches for nobody', async (t) => {
+t.test('an expired CA verifies no certificate', async (t) => {
   const { begun, trust } = await setUp(t);
   const kept = await begun(company.issue(BOB));
   trust(company.renewed({ notAfter: new Date(Date.now() - HOUR) }).cert);
   t.ok(await kept.closed);
 });
 
-t.test('a certificate is good for no longer than its authority', async (t) => {
+t.test('a certificate is valid no longer than its CA', async (t) => {
   const soon = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + HOUR);
   const brief = createIssuer('brief', { notAfter: soon });
   const { begun, clock } = await setUp(t, brief.cert);
@@ -331,7 +328,7 @@ t.test('a certificate is good for no longer than its authority', async (t) => {
   t.ok(await kept.closed);
 });
 
-t.test('who holds a certificate that may not issue others is nobody else', async (t) => {
+t.test('a client with a certificate that may not issue cannot issue one for another user', async (t) => {
   const { begun } = await setUp(t);
   const bob = company.issue(BOB);
   const forged = issuerOf(BOB, bob.key, bob.cert).issue([['CN', 'globex:admin']]);
@@ -341,7 +338,7 @@ t.test('who holds a certificate that may not issue others is nobody else', async
 });
 
 for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-  t.test(`${version}: a session from before brings no verdict with it`, async (t) => {
+  t.test(`${version}: a resumed session does not restore an earlier verification`, async (t) => {
     const { begun, trust, socket: open } = await setUp(t);
     const settings = { ...company.issue(BOB), minVersion: version, maxVersion: version };
     const first = await open(settings);
@@ -363,7 +360,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
   });
 }
 
-t.test('a handshake that began before the authorities changed is judged by what came after', async (t) => {
+t.test('a handshake that began before the CAs changed is verified with the new ones', async (t) => {
   const { port, trust, listener } = await setUp(t);
   const { way, held, release } = heldBack(port);
   const socket = connectTLS({
@@ -381,7 +378,7 @@ t.test('a handshake that began before the authorities changed is judged by what 
   await eventually(() => listener.activeConnections === 0);
 });
 
-t.test('a client cannot become another in the middle of a connection', async (t) => {
+t.test('a client cannot change its identity during a connection', async (t) => {
   const { socket: open } = await setUp(t);
   const socket = await open({ ...company.issue(BOB), maxVersion: 'TLSv1.2' });
   socket.on('error', () => socket.destroy());
@@ -393,7 +390,7 @@ t.test('a client cannot become another in the middle of a connection', async (t)
   socket.destroy();
 });
 
-t.test('where a certificate is demanded, its verdict lasts no longer either', async (t) => {
+t.test('a required certificate is verified as long as an optional one', async (t) => {
   const soon = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + HOUR);
   const brief = company.issue(BOB, { notAfter: soon });
   const clock = createFakeClock();
@@ -421,13 +418,13 @@ t.test('where a certificate is demanded, its verdict lasts no longer either', as
   await eventually(() => shown.length === 2);
   t.same(shown, [undefined, undefined], 'it is nobody’s credential');
   clock.advance(soon.getTime() - clock.now());
-  t.ok(await short, 'it has run out');
+  t.ok(await short, 'it has expired');
   await eventually(() => listener.activeConnections === 1);
   listener.prepareTLS({ ...certificate, clientCA: stranger.cert })();
   t.ok(await bob, 'its authority is no longer believed');
 });
 
-t.test('whether and why clients are asked for certificates needs a restart to change', async (t) => {
+t.test('whether client certificates are requested or required needs a restart to change', async (t) => {
   const { listener } = await setUp(t);
   t.throws(() => listener.prepareTLS(certificate), /restart/);
   t.throws(() => listener.prepareTLS({ ...certificate, clientCA: company.cert }), /restart/);

@@ -1,11 +1,11 @@
-/** What the listener hands over for a request, and how an answer ends, in both protocols. */
+/** Requests and responses in both protocols. */
 import { once } from 'node:events';
 import t from 'tap';
 import { echoTarget, readAll, readSome, request2, startListener } from '../../support/server/listening.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
-t.test('requests of one connection say so, and those of two are told apart', async (t) => {
+t.test('requests of one connection share a connection object, those of two do not', async (t) => {
   const connections: (object | undefined)[] = [];
   const listening = await startListener(async (exchange) => {
     connections.push(exchange.connection);
@@ -32,7 +32,7 @@ for (const [what, head] of [
   ['a request with a body of no bytes', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n'],
   ['a request of HTTP/1.0 without a body', 'POST / HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\n'],
 ] as const) {
-  t.test(`${what} has an empty one, and the next request follows`, async (t) => {
+  t.test(`${what} has an empty body, and the next request follows`, async (t) => {
     const listening = await startListener(async ({ body, response }) => {
       const chunks = await body.toArray();
       response.writeHead(200, [['Content-Length', '1']]);
@@ -48,7 +48,7 @@ for (const [what, head] of [
   });
 }
 
-t.test('a client that waits for leave to send a body it does not announce is answered', async (t) => {
+t.test('a request with Expect: 100-continue and no body gets a response', async (t) => {
   const listening = await startListener(async ({ body, response }) => {
     const chunks = await body.toArray();
     response.writeHead(200, [['Content-Length', '1']]);
@@ -60,24 +60,24 @@ t.test('a client that waits for leave to send a body it does not announce is ans
   t.match(await readAll(socket), /HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n0$/);
 });
 
-t.test('a client that leaves while its request without a body is served is noticed', async (t) => {
+t.test('a disconnect is noticed while a request without a body is served', async (t) => {
   const begun = Promise.withResolvers<void>();
-  const left = Promise.withResolvers<boolean>();
+  const disconnected = Promise.withResolvers<boolean>();
   const listening = await startListener(async ({ cancellation, signal }) => {
-    cancellation?.onCancel(() => left.resolve(signal.aborted));
+    cancellation?.onCancel(() => disconnected.resolve(signal.aborted));
     begun.resolve();
-    await left.promise;
+    await disconnected.promise;
   });
   t.teardown(() => listening.close());
   const socket = await listening.socket();
   socket.write(GET);
   await begun.promise;
   socket.destroy();
-  t.equal(await left.promise, true);
+  t.equal(await disconnected.promise, true);
 });
 
 t.test(
-  'an answer of a known length is complete with its last byte, head and body in one packet',
+  'a response of known length is complete with its last byte, head and body in one packet',
   async (t) => {
     const answered = Promise.withResolvers<boolean[]>();
     const listening = await startListener(async ({ response }) => {
@@ -86,7 +86,7 @@ t.test(
       const before = response.closed;
       response.write(Buffer.from('world'));
       answered.resolve([before, response.closed]);
-      // Nothing that comes behind it may reach the client, or break its connection.
+      // Later writes must not reach the client or break its connection.
       response.write(Buffer.from('HTTP/1.1 200 OK\r\n\r\n'));
       response.end('more');
     });
@@ -101,7 +101,7 @@ t.test(
   },
 );
 
-t.test('an answer whose length is zero ends without a body', async (t) => {
+t.test('a response of length zero has no body', async (t) => {
   const listening = await startListener(async ({ response }) => {
     response.writeHead(200, [['Content-Length', '0']]);
     response.end();
@@ -109,32 +109,29 @@ t.test('an answer whose length is zero ends without a body', async (t) => {
   t.teardown(() => listening.close());
   const socket = await listening.socket();
   socket.write(`${GET}GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-  const answers = (await readAll(socket)).split('HTTP/1.1 200 OK\r\n');
-  t.equal(answers.length, 3);
+  const responses = (await readAll(socket)).split('HTTP/1.1 200 OK\r\n');
+  t.equal(responses.length, 3);
 });
 
-t.test(
-  'a client of an answer with a length gets what there is of it while the rest is awaited',
-  async (t) => {
-    const rest = Promise.withResolvers<void>();
-    const listening = await startListener(async ({ response }) => {
-      response.writeHead(200, [['Content-Length', '10']]);
-      response.write(Buffer.from('hello'));
-      await rest.promise;
-      response.write(Buffer.from('world'));
-      response.end();
-    });
-    t.teardown(() => listening.close());
-    const socket = await listening.socket();
-    socket.write(GET);
-    t.match(await readSome(socket), /\r\n\r\nhello$/);
-    rest.resolve();
-    t.equal(await readSome(socket), 'world');
-    socket.destroy();
-  },
-);
+t.test('the first bytes of a response with a length are sent before the rest is available', async (t) => {
+  const rest = Promise.withResolvers<void>();
+  const listening = await startListener(async ({ response }) => {
+    response.writeHead(200, [['Content-Length', '10']]);
+    response.write(Buffer.from('hello'));
+    await rest.promise;
+    response.write(Buffer.from('world'));
+    response.end();
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write(GET);
+  t.match(await readSome(socket), /\r\n\r\nhello$/);
+  rest.resolve();
+  t.equal(await readSome(socket), 'world');
+  socket.destroy();
+});
 
-t.test('a function that throws before it gives a promise is a 500 as any other fault', async (t) => {
+t.test('a handler that throws synchronously is a 500 like any other error', async (t) => {
   const listening = await startListener(() => {
     throw new Error('a fault of ours');
   });
@@ -145,7 +142,7 @@ t.test('a function that throws before it gives a promise is a 500 as any other f
   await once(session, 'close');
 });
 
-t.test('over HTTP/2, repeats of a field arrive as such, and a field may have any name', async (t) => {
+t.test('over HTTP/2, repeated fields arrive repeated, and a field may have any name', async (t) => {
   const listening = await startListener(async ({ response }) => {
     response.writeHead(200, [
       ['X-Two', '1'],

@@ -1,18 +1,22 @@
-/** The order in which the answers of one connection leave, whoever says when that theirs has, and how long it is kept after. */
+/** The order of the responses on one connection, and its idle timeout. */
 import { PassThrough } from 'node:stream';
 import t from 'tap';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
-import { OpenAnswers } from '../../../src/server/answer-state.ts';
-import { createHttp1Connections, Http1Connection, type Owed } from '../../../src/server/http1-connection.ts';
+import {
+  createHttp1Connections,
+  Http1Connection,
+  type PendingResponse,
+} from '../../../src/server/http1-connection.ts';
+import { OpenResponses } from '../../../src/server/response-state.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { echoTarget, readSome, startListener } from '../../support/server/listening.ts';
 
 const IDLE = 60_000;
 
-function connectionOwing(count: number) {
-  const turns: number[] = [];
+function connectionWithPending(count: number) {
+  const served: number[] = [];
   const clock = createFakeClock();
   const socket = new PassThrough();
   const connectionOf = createHttp1Connections({
@@ -24,65 +28,59 @@ function connectionOwing(count: number) {
     random: systemRandom,
     logger: silentLogger,
     draining: new AbortController().signal,
-    open: new OpenAnswers(),
+    open: new OpenResponses(),
   });
   const connection = connectionOf(socket);
-  const answers = Array.from({ length: count }, (_, index): Owed => {
+  const responses = Array.from({ length: count }, (_, index): PendingResponse => {
     return {
       headersSent: false,
       requestComplete: true,
-      takeTurn: () => void turns.push(index),
-      abandon: () => undefined,
+      onFirst: () => void served.push(index),
+      cancel: () => undefined,
     };
   });
-  for (const answer of answers) connection.owe(answer);
-  return { connection, answers, turns, clock, socket };
+  for (const response of responses) connection.enqueue(response);
+  return { connection, responses, served, clock, socket };
 }
 
-t.test(
-  'answers leave one behind the other, and one that is given up before its turn is passed over',
-  async (t) => {
-    const { connection, answers, turns } = connectionOwing(3);
-    const [first, second, third] = answers;
-    if (!first || !second || !third) throw new Error('three answers');
-    connection.settle(second);
-    connection.settle(first);
-    t.equal(turns.at(-1), 2);
-    t.notOk(connection.waits(third));
-    connection.settle(third);
-    t.equal(connection.pending, 0);
-  },
-);
+t.test('responses are sent in the order of their requests, and a cancelled one is skipped', async (t) => {
+  const { connection, responses, served } = connectionWithPending(3);
+  const [first, second, third] = responses;
+  if (!first || !second || !third) throw new Error('three responses');
+  connection.dequeue(second);
+  connection.dequeue(first);
+  t.equal(served.at(-1), 2);
+  t.notOk(connection.isWaiting(third));
+  connection.dequeue(third);
+  t.equal(connection.pending, 0);
+});
 
-t.test('an answer that has left already takes no other with it', async (t) => {
-  const { connection, answers } = connectionOwing(3);
-  const [first] = answers;
-  if (!first) throw new Error('an answer');
-  connection.settle(first);
-  connection.settle(first);
+t.test('a response that is dequeued twice does not remove another one', async (t) => {
+  const { connection, responses } = connectionWithPending(3);
+  const [first] = responses;
+  if (!first) throw new Error('no response');
+  connection.dequeue(first);
+  connection.dequeue(first);
   t.equal(connection.pending, 2);
 });
 
-t.test(
-  'an answer that takes long is not broken off for idleness; a connection that owes none is',
-  async (t) => {
-    const { connection, answers, clock, socket } = connectionOwing(1);
-    const [answer] = answers;
-    if (!answer) throw new Error('an answer');
-    connection.settle(answer);
-    clock.advance(IDLE - 1);
-    connection.owe(answer);
-    clock.advance(10 * IDLE);
-    t.notOk(socket.destroyed);
-    connection.settle(answer);
-    clock.advance(IDLE - 1);
-    t.notOk(socket.destroyed);
-    clock.advance(1);
-    t.ok(socket.destroyed);
-  },
-);
+t.test('a connection is closed as idle only if no response is pending', async (t) => {
+  const { connection, responses, clock, socket } = connectionWithPending(1);
+  const [response] = responses;
+  if (!response) throw new Error('no response');
+  connection.dequeue(response);
+  clock.advance(IDLE - 1);
+  connection.enqueue(response);
+  clock.advance(10 * IDLE);
+  t.notOk(socket.destroyed);
+  connection.dequeue(response);
+  clock.advance(IDLE - 1);
+  t.notOk(socket.destroyed);
+  clock.advance(1);
+  t.ok(socket.destroyed);
+});
 
-t.test('a kept connection on which a head has begun is not idle', async (t) => {
+t.test('a connection on which a request head has begun is not idle', async (t) => {
   const clock = createFakeClock();
   let connection: object | undefined;
   const listening = await startListener(
@@ -96,11 +94,11 @@ t.test('a kept connection on which a head has begun is not idle', async (t) => {
   const socket = await listening.socket();
   socket.write('GET /first HTTP/1.1\r\nHost: x\r\n\r\n');
   t.match(await readSome(socket), '/first');
-  const kept = connection;
-  if (!(kept instanceof Http1Connection)) throw new Error('a connection of HTTP/1');
-  const { received } = kept;
+  const opened = connection;
+  if (!(opened instanceof Http1Connection)) throw new Error('no HTTP/1 connection');
+  const { received } = opened;
   socket.write('GET /second HTTP/1.1\r\nHo');
-  await eventually(() => kept.received > received);
+  await eventually(() => opened.received > received);
   clock.advance(IDLE);
   socket.write('st: x\r\n\r\n');
   t.match(await readSome(socket), '/second');

@@ -1,4 +1,4 @@
-/** Bytes that are no request, sent behind requests whose answers are still owed: those come first, each in its turn. */
+/** Malformed bytes after pipelined requests: the pending responses are sent first, in order. */
 import { once } from 'node:events';
 import type { TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
@@ -11,7 +11,7 @@ import { echoTarget, readAll, readSome, startListener } from '../../support/serv
 const BROKEN = 'POST /broken HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n';
 const get = (target: string) => `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
-/** Sends the bytes behind a request that is not answered before `release`. */
+/** Sends the bytes after a request whose response waits for `release`. */
 async function sendBehindSlow(t: Test, bytes: string, { header = 10_000 } = {}) {
   const clock = createFakeClock();
   const served: string[] = [];
@@ -39,7 +39,7 @@ async function sendBehindSlow(t: Test, bytes: string, { header = 10_000 } = {}) 
   return { clock, served, socket, answers, connection, left: left.promise, release: () => slow.resolve() };
 }
 
-/** The status and, of those that were served, the target of each answer. */
+/** The status of each response and, of served requests, the target. */
 function answersIn(text: string): string[] {
   return text
     .split(/(?=HTTP\/1\.1 )/)
@@ -53,12 +53,12 @@ const UNREADABLE: Readonly<Record<string, { bytes: string; header?: number; answ
     header: 50,
     answers: ['200 /slow', '408 refused'],
   },
-  'what is no HTTP': { bytes: 'nonsense\r\n\r\n', answers: ['200 /slow', '400 refused'] },
+  'malformed bytes': { bytes: 'nonsense\r\n\r\n', answers: ['200 /slow', '400 refused'] },
   'a head beyond the limit': {
     bytes: `GET /large HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(70_000)}\r\n\r\n`,
     answers: ['200 /slow', '431 refused'],
   },
-  'what is no HTTP, behind another request': {
+  'malformed bytes after another request': {
     bytes: `${get('/next')}nonsense\r\n\r\n`,
     answers: ['200 /slow', '200 /next', '400 refused'],
   },
@@ -69,7 +69,7 @@ const UNREADABLE: Readonly<Record<string, { bytes: string; header?: number; answ
 };
 
 for (const [what, { bytes, header = 10_000, answers }] of Object.entries(UNREADABLE)) {
-  t.test(`behind a slow request, ${what} is refused when that is answered, not before`, async (t) => {
+  t.test(`after a slow request, ${what} is refused when its response is sent, not before`, async (t) => {
     const slow = await sendBehindSlow(t, bytes, { header });
     await eventually(() => slow.connection.refused);
     slow.release();
@@ -77,7 +77,7 @@ for (const [what, { bytes, header = 10_000, answers }] of Object.entries(UNREADA
   });
 }
 
-t.test('a request with a broken body is never served, also where its turn was still to come', async (t) => {
+t.test('a waiting request with a malformed body is never served', async (t) => {
   const slow = await sendBehindSlow(t, BROKEN);
   await eventually(() => slow.connection.refused);
   slow.release();
@@ -85,7 +85,7 @@ t.test('a request with a broken body is never served, also where its turn was st
   t.same(slow.served, ['/slow']);
 });
 
-t.test('a broken body that waits for its turn holds no answer before it up, nor breaks it off', async (t) => {
+t.test('a waiting request with a malformed body neither delays nor aborts earlier responses', async (t) => {
   const slow = await sendBehindSlow(t, BROKEN);
   await eventually(() => slow.connection.refused);
   slow.clock.advance(10_000);
@@ -93,47 +93,44 @@ t.test('a broken body that waits for its turn holds no answer before it up, nor 
   t.same(answersIn(await slow.answers), ['200 /slow', '400 refused']);
 });
 
-t.test(
-  'an answer that has no end does not keep a connection on which nothing more is understood',
-  async (t) => {
-    const slow = await sendBehindSlow(t, 'nonsense\r\n\r\n');
-    await eventually(() => slow.connection.refused);
-    slow.clock.advance(60_000);
-    await t.resolves(slow.left);
-    t.equal(await slow.answers, '');
-  },
-);
-
-t.test('an answer that has begun is broken off where its own request breaks: it has no second', async (t) => {
-  const listening = await startListener(async ({ response }) => {
-    response.writeHead(200, []);
-    response.write(Buffer.from('/begun'));
-  });
-  t.teardown(() => listening.close());
-  const socket = await listening.socket();
-  socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
-  const begun = await readUntil(socket, '/begun');
-  socket.write('nonsense\r\n');
-  t.notMatch(`${begun}${await readAll(socket)}`, ' 400 ');
+t.test('an endless response does not keep a connection open after malformed bytes', async (t) => {
+  const slow = await sendBehindSlow(t, 'nonsense\r\n\r\n');
+  await eventually(() => slow.connection.refused);
+  slow.clock.advance(60_000);
+  await t.resolves(slow.left);
+  t.equal(await slow.answers, '');
 });
 
 t.test(
-  'a request that was answered before its body came gets no second answer where that breaks',
+  'a response that has begun is aborted if its own request is malformed: there is no second response',
   async (t) => {
     const listening = await startListener(async ({ response }) => {
-      response.writeHead(401, [['Content-Length', '2']]);
-      response.end('no');
+      response.writeHead(200, []);
+      response.write(Buffer.from('/begun'));
     });
     t.teardown(() => listening.close());
     const socket = await listening.socket();
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
-    const answered = await readUntil(socket, '\r\n\r\nno');
+    const begun = await readUntil(socket, '/begun');
     socket.write('nonsense\r\n');
-    t.notMatch(`${answered}${await readAll(socket)}`, ' 400 ');
+    t.notMatch(`${begun}${await readAll(socket)}`, ' 400 ');
   },
 );
 
-t.test('requests behind what was refused are not kept without end', async (t) => {
+t.test('a request with an early response gets no second one if its body is malformed', async (t) => {
+  const listening = await startListener(async ({ response }) => {
+    response.writeHead(401, [['Content-Length', '2']]);
+    response.end('no');
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+  const answered = await readUntil(socket, '\r\n\r\nno');
+  socket.write('nonsense\r\n');
+  t.notMatch(`${answered}${await readAll(socket)}`, ' 400 ');
+});
+
+t.test('requests after a refusal are ignored, and many of them close the connection', async (t) => {
   const slow = await sendBehindSlow(t, 'GET /late HTTP/1.1\r\nHo', { header: 50 });
   await eventually(() => slow.connection.refused);
   slow.socket.write(`st: x\r\n\r\n${get('/more').repeat(20)}`);
@@ -141,7 +138,7 @@ t.test('requests behind what was refused are not kept without end', async (t) =>
   t.same(slow.served, ['/slow']);
 });
 
-t.test('nobody works any more for a request whose body breaks while it is served', async (t) => {
+t.test('a request whose body is malformed while it is served is cancelled', async (t) => {
   const given = Promise.withResolvers<AbortSignal>();
   const listening = await startListener(async ({ signal, body }) => {
     body.resume();
@@ -158,7 +155,7 @@ t.test('nobody works any more for a request whose body breaks while it is served
   t.ok(signal.aborted);
 });
 
-t.test('an answer on the wire comes to its end, whatever is sent behind its request', async (t) => {
+t.test('a response on the wire is completed, whatever bytes follow its request', async (t) => {
   const more = Promise.withResolvers<void>();
   let connection: object | undefined;
   const listening = await startListener(async (exchange) => {
@@ -179,7 +176,7 @@ t.test('an answer on the wire comes to its end, whatever is sent behind its requ
   t.match(`${begun}${await rest}`, /^HTTP\/1\.1 200 [\s\S]* and ended\r\n0\r\n\r\nHTTP\/1\.1 400 /);
 });
 
-t.test('behind a request that wants its connection closed, nothing is refused any more', async (t) => {
+t.test('after a request with Connection: close nothing is refused', async (t) => {
   const said: string[] = [];
   const logger = { ...silentLogger, info: (_: object, message: string) => void said.push(message) };
   const listening = await startListener(echoTarget, { logger });
@@ -194,7 +191,7 @@ for (const [what, bytes] of [
   ['in the midst of a head', 'GET /late HTTP/1.1\r\nHo'],
   ['behind what is no HTTP', 'nonsense\r\n\r\n'],
 ] as const) {
-  t.test(`a client that ends ${what} has left: nobody works for it any more`, async (t) => {
+  t.test(`a client that ends ${what} has disconnected: its request is cancelled`, async (t) => {
     const slow = await sendBehindSlow(t, bytes);
     if (what === 'behind what is no HTTP') await eventually(() => slow.connection.refused);
     slow.socket.end();
@@ -203,7 +200,7 @@ for (const [what, bytes] of [
   });
 }
 
-t.test('a client that ends while its half a head is refused has left too', async (t) => {
+t.test('a client that ends while its half a head is refused has disconnected too', async (t) => {
   const slow = await sendBehindSlow(t, 'GET /late HTTP/1.1\r\nHo', { header: 50 });
   await eventually(() => slow.connection.refused);
   slow.socket.end();

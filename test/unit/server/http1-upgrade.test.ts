@@ -1,4 +1,4 @@
-/** Requests to upgrade, as the listener hands them on. */
+/** Upgrade requests. */
 import { once } from 'node:events';
 import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
@@ -14,7 +14,7 @@ const refuseAll = async ({ response }: Exchange): Promise<void> => {
   writeStatus(response, toStatus(new StatusError('AccessDenied', 'no'), 'audit-1'), 'audit-1');
 };
 
-t.test('C199 a POST with Upgrade: SPDY/3.1 is handed on with its socket', async (t) => {
+t.test('C199 a POST with Upgrade: SPDY/3.1 reaches the handler with its socket', async (t) => {
   const listening = await startListener(async ({ method, upgrade, signal }) => {
     upgrade?.socket.write(`HTTP/1.1 101 Switching Protocols\r\n\r\n${method} ${upgrade.protocol} `);
     upgrade?.socket.write(upgrade.head);
@@ -69,7 +69,7 @@ const MALFORMED: Readonly<Record<string, string>> = {
   'with two Hosts': EXEC.replace('Host: x', 'Host: x\r\nHost: y'),
 };
 for (const [what, bytes] of Object.entries(MALFORMED)) {
-  t.test(`a request to upgrade ${what} is refused with 400`, async (t) => {
+  t.test(`an upgrade ${what} is refused with 400`, async (t) => {
     const listening = await startListener(refuseAll);
     t.teardown(() => listening.close());
     const socket = await listening.socket();
@@ -78,7 +78,7 @@ for (const [what, bytes] of Object.entries(MALFORMED)) {
   });
 }
 
-t.test('a request to upgrade behind an unanswered request ends the connection', async (t) => {
+t.test('an upgrade after a pending response closes the connection', async (t) => {
   const listening = await startListener(() => new Promise(() => {}));
   t.teardown(() => listening.close());
   const socket = await listening.socket();
@@ -105,7 +105,7 @@ t.test('a long refusal waits for a slow reader', async (t) => {
   t.match(await rest, /end\r\n0\r\n\r\n$/);
 });
 
-t.test('a client that leaves before its upgrade is decided aborts the signal', async (t) => {
+t.test('the signal aborts if the client disconnects before its upgrade is decided', async (t) => {
   const asked = Promise.withResolvers<AbortSignal>();
   const listening = await startListener(async ({ signal }) => {
     asked.resolve(signal);

@@ -1,4 +1,4 @@
-/** HTTP/1.1 as clients and attackers speak it to the listener. */
+/** HTTP/1.1 of clients and attackers. */
 import { once } from 'node:events';
 import t from 'tap';
 import type { Exchange } from '../../../src/pipeline/ports.ts';
@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { echoTarget, readAll, readSome, startListener } from '../../support/server/listening.ts';
 
-/** Sends bytes over TLS and gives what came back until the listener closed the connection. */
+/** Sends bytes over TLS and returns all bytes until the listener closes the connection. */
 async function talk(test: Teardown, bytes: string, serve = echoTarget): Promise<string> {
   const listening = await startListener(serve);
   test.teardown(() => listening.close());
@@ -23,7 +23,7 @@ function statusOf(answer: string): unknown {
   return JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4));
 }
 
-t.test('a request and its answer, then the next on the same connection', async (t) => {
+t.test('two requests on one connection get their responses', async (t) => {
   const seen: Exchange[] = [];
   const answer = await talk(
     t,
@@ -51,14 +51,13 @@ const SMUGGLED: Readonly<Record<string, string>> = {
     'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n',
   'a folded field': 'GET / HTTP/1.1\r\nHost: x\r\nX-A: b\r\n c\r\n\r\n',
   'bare line feeds': 'GET / HTTP/1.1\nHost: x\n\n',
-  'a bare line feed behind a field': 'GET / HTTP/1.1\r\nHost: x\nX-A: b\r\n\r\n',
+  'a bare line feed after a field': 'GET / HTTP/1.1\r\nHost: x\nX-A: b\r\n\r\n',
   'two equal Content-Lengths':
     'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc',
   'two Content-Lengths': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc',
   'a list of Content-Lengths': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3, 3\r\n\r\nabc',
-  'blank before the colon': 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n',
-  'an encoding behind chunked':
-    'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, x\r\n\r\n0\r\n\r\n',
+  'a space before the colon': 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n',
+  'an encoding after chunked': 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, x\r\n\r\n0\r\n\r\n',
   'an encoding before chunked':
     'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: x, chunked\r\n\r\n0\r\n\r\n',
   'an unknown encoding': 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\nabc',
@@ -85,29 +84,26 @@ for (const [what, bytes] of Object.entries(SMUGGLED)) {
   });
 }
 
-t.test('C204 an absolute-form target and a double slash reach the pipeline as they were sent', async (t) => {
+t.test('C204 an absolute-form target and a double slash reach the pipeline unchanged', async (t) => {
   for (const target of ['http://host/api', '//api/v1/pods']) {
     const answer = await talk(t, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     t.match(answer, `\r\n${target}\r\n`);
   }
 });
 
-t.test(
-  'bytes beyond ASCII in an answer’s header reach the client as they are, also before a body',
-  async (t) => {
-    const zoe = Buffer.from('Zoë').toString('latin1');
-    const listening = await startListener(async ({ response }) => {
-      response.writeHead(200, [['X-Name', zoe]]);
-      await eventually(() => response.closed);
-    });
-    t.teardown(() => listening.close());
-    const socket = await listening.socket();
-    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    const [head] = await once(socket, 'data');
-    t.match(head.toString('utf8'), /X-Name: Zoë\r\n/);
-    socket.destroy();
-  },
-);
+t.test('header bytes beyond ASCII reach the client unchanged, also before a body', async (t) => {
+  const zoe = Buffer.from('Zoë').toString('latin1');
+  const listening = await startListener(async ({ response }) => {
+    response.writeHead(200, [['X-Name', zoe]]);
+    await eventually(() => response.closed);
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  const [head] = await once(socket, 'data');
+  t.match(head.toString('utf8'), /X-Name: Zoë\r\n/);
+  socket.destroy();
+});
 
 t.test('a request head beyond the limit is refused with 431', async (t) => {
   const answer = await talk(t, `GET / HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(70_000)}\r\n\r\n`);
@@ -115,12 +111,12 @@ t.test('a request head beyond the limit is refused with 431', async (t) => {
   t.match(statusOf(answer), { code: 431, reason: 'RequestHeaderFieldsTooLarge' });
 });
 
-t.test('a token of 16 kB is no problem', async (t) => {
+t.test('a token of 16 kB is accepted', async (t) => {
   const head = `GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${'a'.repeat(16_384)}\r\nConnection: close\r\n\r\n`;
   t.match(await talk(t, head), /^HTTP\/1\.1 200 /);
 });
 
-t.test('all of 3000 fields are seen: none is dropped in silence', async (t) => {
+t.test('all of 3000 fields are read: none is dropped silently', async (t) => {
   let fields = 0;
   await talk(
     t,
@@ -139,7 +135,7 @@ t.test('CONNECT is refused with 405', async (t) => {
   t.match(statusOf(answer), { code: 405, reason: 'MethodNotAllowed' });
 });
 
-t.test('an expectation nobody knows is refused with 417', async (t) => {
+t.test('an unknown expectation is refused with 417', async (t) => {
   const answer = await talk(t, 'GET / HTTP/1.1\r\nHost: x\r\nExpect: cake\r\n\r\n');
   t.match(answer, /^HTTP\/1\.1 417 /);
 });
@@ -177,25 +173,22 @@ t.test(
   },
 );
 
-t.test(
-  'a client that leaves in the midst of a body it was asked for ends nothing but its request',
-  async (t) => {
-    const left = Promise.withResolvers<boolean>();
-    const listening = await startListener(async ({ body, signal }) => {
-      body.resume();
-      signal.addEventListener('abort', () => left.resolve(true));
-      await left.promise;
-    });
-    t.teardown(() => listening.close());
-    const socket = await listening.socket();
-    socket.write('POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n');
-    await readSome(socket);
-    socket.write('he', () => socket.destroy());
-    t.equal(await left.promise, true);
-  },
-);
+t.test('a client that disconnects while it sends a body ends only its own request', async (t) => {
+  const left = Promise.withResolvers<boolean>();
+  const listening = await startListener(async ({ body, signal }) => {
+    body.resume();
+    signal.addEventListener('abort', () => left.resolve(true));
+    await left.promise;
+  });
+  t.teardown(() => listening.close());
+  const socket = await listening.socket();
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n');
+  await readSome(socket);
+  socket.write('he', () => socket.destroy());
+  t.equal(await left.promise, true);
+});
 
-t.test('an answer given before the body was read leaves the connection usable', async (t) => {
+t.test('a response before the body was read leaves the connection usable', async (t) => {
   const answer = await talk(
     t,
     `POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n${'a'.repeat(20_000)}GET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
@@ -203,7 +196,7 @@ t.test('an answer given before the body was read leaves the connection usable', 
   t.match(answer, /\/a\r\n[\s\S]*\/b\r\n/);
 });
 
-t.test('a client that goes on sending an unread body is cut off', async (t) => {
+t.test('a client that continues to send an unread body is disconnected', async (t) => {
   const listening = await startListener();
   t.teardown(() => listening.close());
   const socket = await listening.socket();
@@ -219,7 +212,7 @@ t.test('a client that goes on sending an unread body is cut off', async (t) => {
   await eventually(() => listening.listener.activeConnections === 0);
 });
 
-t.test('the signal aborts when the client leaves before the answer is complete', async (t) => {
+t.test('the signal aborts if the client disconnects before the response is complete', async (t) => {
   const left = Promise.withResolvers<boolean>();
   const listening = await startListener(async ({ response, signal }) => {
     response.writeHead(200, []);
@@ -233,7 +226,7 @@ t.test('the signal aborts when the client leaves before the answer is complete',
   t.equal(await left.promise, true);
 });
 
-t.test('the signal stays quiet after a complete answer', async (t) => {
+t.test('the signal does not abort after a complete response', async (t) => {
   const signals: AbortSignal[] = [];
   await talk(t, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', async (exchange) => {
     signals.push(exchange.signal);
@@ -242,7 +235,7 @@ t.test('the signal stays quiet after a complete answer', async (t) => {
   t.equal(signals[0]?.aborted, false);
 });
 
-t.test('a pipelined request is served when the answer before it has left, and not before', async (t) => {
+t.test('a pipelined request is served after the previous response is sent, not before', async (t) => {
   const served: string[] = [];
   const first = Promise.withResolvers<void>();
   const listening = await startListener(async (exchange) => {
@@ -263,24 +256,27 @@ t.test('a pipelined request is served when the answer before it has left, and no
   t.same(served, ['/1', '/2', '/3', '/4']);
 });
 
-t.test('a client that reads nothing has one answer made for it, however many it asks for', async (t) => {
-  let served = 0;
-  const listening = await startListener(async ({ response }) => {
-    served += 1;
-    response.writeHead(200, [['Content-Length', '30000000']]);
-    response.end(Buffer.alloc(30_000_000));
-  });
-  t.teardown(() => listening.close());
-  const socket = await listening.socket();
-  socket.pause();
-  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5));
-  await eventually(() => served === 1);
-  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
-  t.equal(served, 1);
-  socket.destroy();
-});
+t.test(
+  'for a client that reads nothing, one response is produced, however many requests it sends',
+  async (t) => {
+    let served = 0;
+    const listening = await startListener(async ({ response }) => {
+      served += 1;
+      response.writeHead(200, [['Content-Length', '30000000']]);
+      response.end(Buffer.alloc(30_000_000));
+    });
+    t.teardown(() => listening.close());
+    const socket = await listening.socket();
+    socket.pause();
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5));
+    await eventually(() => served === 1);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    t.equal(served, 1);
+    socket.destroy();
+  },
+);
 
-t.test('what waits for its turn is never served when the client has left', async (t) => {
+t.test('a waiting pipelined request is not served after the client disconnected', async (t) => {
   let served = 0;
   const begun = Promise.withResolvers<AbortSignal>();
   const listening = await startListener(async ({ signal }) => {
@@ -299,7 +295,7 @@ t.test('what waits for its turn is never served when the client has left', async
   t.equal(served, 1);
 });
 
-t.test('a body that waits for its turn does not wait for long', async (t) => {
+t.test('a waiting pipelined request with a body times out', async (t) => {
   const clock = createFakeClock();
   const begun = Promise.withResolvers<AbortSignal>();
   const listening = await startListener(
@@ -333,7 +329,7 @@ t.test('a flood of pipelined requests ends the connection', async (t) => {
   t.equal(served, 1);
 });
 
-t.test('a client that leaves with its body unread is noticed once the answer has begun', async (t) => {
+t.test('a disconnect during an unread body is noticed once the response has begun', async (t) => {
   for (const size of [0, 1_000, 100_000, 5_000_000]) {
     const begun = Promise.withResolvers<AbortSignal>();
     const listening = await startListener(async ({ response, signal }) => {
@@ -354,7 +350,7 @@ t.test('a client that leaves with its body unread is noticed once the answer has
   }
 });
 
-t.test('a fault while serving is a 500 without detail', async (t) => {
+t.test('an error in the handler is a 500 without detail', async (t) => {
   const answer = await talk(t, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', async () => {
     throw new Error('secret detail');
   });
@@ -363,7 +359,7 @@ t.test('a fault while serving is a 500 without detail', async (t) => {
   t.notMatch(answer, 'secret detail');
 });
 
-t.test('a request that is served without an answer gets a 500', async (t) => {
+t.test('a handler without a response is a 500', async (t) => {
   const answer = await talk(t, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', async () => {});
   t.match(answer, /^HTTP\/1\.1 500 /);
 });
@@ -379,7 +375,7 @@ t.test('a header that cannot be sent is a 500, not the end of the process', asyn
   t.match(answer, /^HTTP\/1\.1 500 /);
 });
 
-t.test('a fault in the midst of an answer breaks the connection', async (t) => {
+t.test('an error during a response closes the connection', async (t) => {
   const answer = await talk(t, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', async ({ response }) => {
     response.writeHead(200, []);
     response.write(Buffer.from('half'));
@@ -389,7 +385,7 @@ t.test('a fault in the midst of an answer breaks the connection', async (t) => {
   t.notMatch(answer, /0\r\n\r\n$/);
 });
 
-t.test('a HEAD request gets the length and no body', async (t) => {
+t.test('HEAD has the length and no body', async (t) => {
   const answer = await talk(
     t,
     'HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
@@ -403,7 +399,7 @@ t.test('a HEAD request gets the length and no body', async (t) => {
   t.match(answer, /\r\n\r\n$/);
 });
 
-t.test('a slow reader holds the writer back until it reads', async (t) => {
+t.test('a slow reader causes backpressure', async (t) => {
   const resumed = Promise.withResolvers<void>();
   const listening = await startListener(async ({ response }) => {
     response.writeHead(200, []);

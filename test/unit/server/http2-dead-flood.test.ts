@@ -1,4 +1,4 @@
-/** Node destroys the session of a flood, and then may wait for ever for a last write to a client that has gone. */
+/** Node destroys the session of a flood, and then may wait for ever for a last write to a client that disconnected. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
@@ -7,13 +7,13 @@ import { createFakeClock } from '../../support/fake-clock.ts';
 import type { DeadFlood } from '../../support/server/dead-flood.ts';
 import { authority, startListener } from '../../support/server/listening.ts';
 
-t.test('of a flood of requests whose client goes at once nothing stays', async (t) => {
+t.test('nothing remains of a flood of requests whose client disconnects at once', async (t) => {
   const clock = createFakeClock();
   const signals: AbortSignal[] = [];
   const listening = await startListener(
     async ({ response, signal }) => {
       signals.push(signal);
-      // While it works on the requests, their client goes.
+      // The client disconnects while its requests are served.
       const until = performance.now() + 0.3;
       while (performance.now() < until);
       await null;

@@ -1,4 +1,4 @@
-/** HTTP/2 as clients and attackers speak it to the listener. */
+/** HTTP/2 of clients and attackers. */
 import { once } from 'node:events';
 import { constants } from 'node:http2';
 import t from 'tap';
@@ -21,7 +21,7 @@ import {
 
 const H2 = { ALPNProtocols: ['h2'] };
 
-t.test('a request and its answer', async (t) => {
+t.test('a request gets its response', async (t) => {
   const seen: Exchange[] = [];
   const listening = await startListener(async (exchange) => {
     seen.push(exchange);
@@ -44,7 +44,7 @@ t.test('a request and its answer', async (t) => {
   session.close();
 });
 
-t.test('a body streams in while the answer streams out', async (t) => {
+t.test('request and response bodies stream at the same time', async (t) => {
   const listening = await startListener(async ({ body, response }) => {
     response.writeHead(200, []);
     for await (const chunk of body) response.write(chunk);
@@ -57,7 +57,7 @@ t.test('a body streams in while the answer streams out', async (t) => {
   session.close();
 });
 
-t.test('an answer given before the body was read arrives whole, and the upload is ended', async (t) => {
+t.test('a response before the body was read is complete, and the upload is stopped', async (t) => {
   const listening = await startListener(async ({ body, response }) => {
     await once(body, 'data');
     body.pause();
@@ -77,7 +77,7 @@ t.test('an answer given before the body was read arrives whole, and the upload i
 });
 
 for (const status of [204, 205, 304]) {
-  t.test(`a ${status} has no body, whatever is written`, async (t) => {
+  t.test(`a ${status} has no body, even if one is written`, async (t) => {
     const listening = await startListener(async ({ response }) => {
       response.writeHead(status, []);
       response.write(Buffer.from('x'));
@@ -90,7 +90,7 @@ for (const status of [204, 205, 304]) {
   });
 }
 
-t.test('a HEAD request gets the head alone', async (t) => {
+t.test('HEAD has no body', async (t) => {
   const listening = await startListener();
   t.teardown(() => listening.close());
   const session = await listening.session();
@@ -98,7 +98,7 @@ t.test('a HEAD request gets the head alone', async (t) => {
   session.close();
 });
 
-t.test('repeated fields of an answer are kept', async (t) => {
+t.test('repeated response fields are kept', async (t) => {
   const headers: HeaderList = [
     ['Warning', 'a'],
     ['Warning', 'b'],
@@ -179,7 +179,7 @@ t.test('a client that expects 100-continue gets it when its body is read, and no
   session.close();
 });
 
-t.test('an expectation nobody knows is refused with 417', async (t) => {
+t.test('an unknown expectation is refused with 417', async (t) => {
   const listening = await startListener();
   t.teardown(() => listening.close());
   const session = await listening.session();
@@ -205,7 +205,7 @@ t.test('a client that resets its stream aborts the signal of that stream alone',
   await eventually(() => signals.get('/two')?.aborted === true);
 });
 
-t.test('a fault in the midst of an answer resets the stream', async (t) => {
+t.test('an error during a response resets the stream', async (t) => {
   const listening = await startListener(async ({ response }) => {
     response.writeHead(200, []);
     response.write(Buffer.from('half'));
@@ -220,7 +220,7 @@ t.test('a fault in the midst of an answer resets the stream', async (t) => {
   session.close();
 });
 
-t.test('a slow reader holds the writer back until it reads', async (t) => {
+t.test('a slow reader causes backpressure', async (t) => {
   const listening = await startListener(async ({ response }) => {
     response.writeHead(200, []);
     while (response.write(Buffer.alloc(65_536)));
@@ -232,7 +232,7 @@ t.test('a slow reader holds the writer back until it reads', async (t) => {
   session.close();
 });
 
-t.test('C207 a client that opens and resets streams in a loop is cut off after a bound', async (t) => {
+t.test('C207 a client that opens and resets streams in a loop is disconnected after a limit', async (t) => {
   let served = 0;
   const listening = await startListener(async ({ signal }) => {
     served += 1;
@@ -251,7 +251,7 @@ t.test('C207 a client that opens and resets streams in a loop is cut off after a
   t.ok(served < 500, `${served} requests were begun`);
 });
 
-t.test('C208 a window that overflows ends the connection and frees the session', async (t) => {
+t.test('C208 a flow-control window overflow closes the connection and frees the session', async (t) => {
   const listening = await startListener();
   t.teardown(() => listening.close());
   const socket = await listening.socket(H2);
@@ -267,7 +267,7 @@ const FLOODS: Readonly<Record<string, Buffer>> = {
   SETTINGS: frame(FRAME.settings, 0, 0),
 };
 for (const [what, bytes] of Object.entries(FLOODS)) {
-  t.test(`a flood of ${what} frames ends the connection`, async (t) => {
+  t.test(`a flood of ${what} frames closes the connection`, async (t) => {
     const listening = await startListener();
     t.teardown(() => listening.close());
     const socket = await listening.socket(H2);
@@ -280,7 +280,7 @@ for (const [what, bytes] of Object.entries(FLOODS)) {
   });
 }
 
-t.test('a client that reads nothing at all loses its answers, then its connection', async (t) => {
+t.test('a client that reads nothing loses its responses, then its connection', async (t) => {
   const clock = createFakeClock();
   const signals: AbortSignal[] = [];
   const listening = await startListener(
@@ -320,7 +320,7 @@ t.test('timeouts of HTTP/2 connections', async (t) => {
   });
   t.teardown(() => listening.close());
 
-  t.test('a client that never says the preface is cut off', async (t) => {
+  t.test('a client without a preface is disconnected', async (t) => {
     const socket = await listening.socket(H2);
     const received = readAll(socket);
     socket.write(PREFACE.subarray(0, 10));
@@ -330,7 +330,7 @@ t.test('timeouts of HTTP/2 connections', async (t) => {
     t.equal(clock.pending, 0);
   });
 
-  t.test('a client that sends half of a request head is cut off', async (t) => {
+  t.test('a client that sends half of a request head is disconnected', async (t) => {
     const socket = await listening.socket(H2);
     const received = readAll(socket);
     socket.write(HELLO);
@@ -348,7 +348,7 @@ t.test('timeouts of HTTP/2 connections', async (t) => {
     t.equal(clock.pending, 0);
   });
 
-  t.test('a client without a request for the idle time is told goodbye', async (t) => {
+  t.test('an idle client is sent GOAWAY', async (t) => {
     const session = await listening.session();
     await request2(session, { ':path': '/' });
     clock.advance(50_000);

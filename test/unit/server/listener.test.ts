@@ -1,4 +1,4 @@
-/** The listener's own business: TLS, the choice of protocol, timeouts, and its end. */
+/** TLS, ALPN, timeouts and shutdown of a listener. */
 import { once } from 'node:events';
 import { connect as connectTCP } from 'node:net';
 import t from 'tap';
@@ -19,13 +19,13 @@ import { createAuthority } from '../../support/tls/authority.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
-/** Answers the head at once and ends when the listener drains, as a watch does. */
+/** Sends the head at once and ends when the listener drains, like a watch. */
 async function watch({ response, draining, signal }: Exchange): Promise<void> {
   response.writeHead(200, []);
   draining?.addEventListener('abort', () => response.end('goodbye'), { once: true, signal });
 }
 
-t.test('HTTP/2 and HTTP/1.1 are chosen by ALPN, and HTTP/1.1 where a client does not choose', async (t) => {
+t.test('HTTP/2 and HTTP/1.1 are negotiated by ALPN, HTTP/1.1 without ALPN', async (t) => {
   const listening = await startListener();
   t.teardown(() => listening.close());
   for (const [offered, chosen] of [
@@ -53,7 +53,7 @@ t.test('C153 with HTTP/2 off, a client that offers it is served over HTTP/1.1', 
   socket.destroy();
 });
 
-t.test('TLS 1.1 is refused, TLS 1.2 and 1.3 are spoken', async (t) => {
+t.test('TLS 1.1 is refused, TLS 1.2 and 1.3 are accepted', async (t) => {
   const listening = await startListener();
   t.teardown(() => listening.close());
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
@@ -66,7 +66,7 @@ t.test('TLS 1.1 is refused, TLS 1.2 and 1.3 are spoken', async (t) => {
   );
 });
 
-t.test('a new certificate is for new connections; those there live on with the old', async (t) => {
+t.test('a new certificate is used for new connections; open ones keep the old one', async (t) => {
   const listening = await startListener();
   t.teardown(() => listening.close());
   const before = await listening.socket();
@@ -80,7 +80,7 @@ t.test('a new certificate is for new connections; those there live on with the o
   after.destroy();
 });
 
-t.test('a certificate whose key is another is refused and the last good one stays', async (t) => {
+t.test('a certificate with another key is refused and the last valid one stays', async (t) => {
   const listening = await startListener();
   t.teardown(() => listening.close());
   const { cert } = await authority.server('renewed');
@@ -91,7 +91,7 @@ t.test('a certificate whose key is another is refused and the last good one stay
   socket.destroy();
 });
 
-t.test('with a client CA only clients of it may connect', async (t) => {
+t.test('with a client CA only clients with its certificates may connect', async (t) => {
   const other = await createAuthority();
   const tls = { ...certificate, clientCA: authority.cert };
   const listening = await startListener(echoTarget, { tls });
@@ -112,7 +112,7 @@ t.test('with a client CA only clients of it may connect', async (t) => {
   t.match(await talk(await other.client('bob')), /^HTTP\/1\.1 200 /);
 });
 
-t.test('an address that is taken or no address at all is an error', async (t) => {
+t.test('an address in use and a malformed address are errors', async (t) => {
   const listening = await startListener();
   t.teardown(() => listening.close());
   await t.rejects(startListener(echoTarget, { bind: `127.0.0.1:${listening.port}` }), { code: 'EADDRINUSE' });
@@ -126,23 +126,23 @@ t.test('slow clients', async (t) => {
   const listening = await startListener(echoTarget, { timeouts: { header: 50, idle: 50, stall: 60_000 } });
   t.teardown(() => listening.close());
 
-  t.test('a client that never begins its handshake is cut off', async (t) => {
+  t.test('a client without a handshake is disconnected', async (t) => {
     const socket = connectTCP(listening.port, '127.0.0.1');
     t.equal(await readAll(socket), '');
   });
 
-  t.test('a client that never sends a request is told so, and cut off', async (t) => {
+  t.test('a client without a request gets a 408 and is disconnected', async (t) => {
     const socket = await listening.socket();
     t.match(await readAll(socket), /^HTTP\/1\.1 408 [\s\S]*"reason":"Timeout"/);
   });
 
-  t.test('a client that sends half of a request head is told so, and cut off', async (t) => {
+  t.test('a client that sends half of a request head gets a 408 and is disconnected', async (t) => {
     const socket = await listening.socket();
     socket.write('GET / HTTP/1.1\r\nHo');
     t.match(await readAll(socket), /^HTTP\/1\.1 408 [\s\S]*"reason":"Timeout"/);
   });
 
-  t.test('a kept connection without a next request is closed', async (t) => {
+  t.test('an idle connection is closed', async (t) => {
     const socket = await listening.socket();
     socket.write(GET);
     t.match(await readAll(socket), /^HTTP\/1\.1 200 [\s\S]*\r\n0\r\n\r\n$/);
@@ -160,14 +160,14 @@ t.test('a body may take longer than a head', async (t) => {
   t.teardown(() => listening.close());
   const slow = await listening.socket();
   slow.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nab');
-  // Connections made after it are cut off for their silence: then its own time for a head is over as well.
+  // Later connections are closed for their silence: then this one's time for a head is over as well.
   for (let others = 0; others < 3; others += 1) await readAll(await listening.socket());
   slow.write('cd');
   t.match(await readAll(slow), /^HTTP\/1\.1 200 [\s\S]*abcd/);
 });
 
-t.test('the end of a listener', async (t) => {
-  t.test('C253 a GET in flight finishes and a watch ends cleanly within the grace', async (t) => {
+t.test('closing a listener', async (t) => {
+  t.test('C253 a GET in flight finishes and a watch ends cleanly within the grace period', async (t) => {
     const release = Promise.withResolvers<void>();
     const inFlight = Promise.withResolvers<void>();
     const clock = createFakeClock();
@@ -228,7 +228,7 @@ t.test('the end of a listener', async (t) => {
     t.equal(clock.pending, 0, 'nothing waited for the grace');
   });
 
-  t.test('what does not end within the grace is broken off', async (t) => {
+  t.test('requests in flight are aborted after the grace period', async (t) => {
     const clock = createFakeClock();
     const signals: AbortSignal[] = [];
     const listening = await startListener(
@@ -249,7 +249,7 @@ t.test('the end of a listener', async (t) => {
     t.equal(signals[0]?.aborted, true);
   });
 
-  t.test('a request that was still being decided learns that the listener stops', async (t) => {
+  t.test('a request that is not forwarded yet is told that the listener drains', async (t) => {
     const begun = Promise.withResolvers<void>();
     const decided = Promise.withResolvers<void>();
     const listening = await startListener(async ({ draining, response }) => {

@@ -1,4 +1,4 @@
-/** The one writer of Status objects. */
+/** Status objects. */
 import t from 'tap';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
@@ -24,13 +24,13 @@ t.test('a refusal is a Kubernetes Status with its audit ID', async (t) => {
   t.equal(response.closed, true);
 });
 
-t.test('a 401 says how to authenticate', async (t) => {
+t.test('a 401 has WWW-Authenticate', async (t) => {
   const { response } = fakeExchange();
   writeStatus(response, toStatus(unauthorized(), 'id-1'), 'id-1');
   t.match(Object.fromEntries(response.headers), { 'WWW-Authenticate': /^Bearer/ });
 });
 
-t.test('an answer already begun is broken off, never followed by a second one', async (t) => {
+t.test('a response that has begun is aborted, never followed by a second one', async (t) => {
   const { response } = fakeExchange();
   response.writeHead(200, []);
   response.write(Buffer.from('half'));
@@ -39,7 +39,7 @@ t.test('an answer already begun is broken off, never followed by a second one', 
   t.equal(response.text, 'half');
 });
 
-t.test('nothing is written to a client that left', async (t) => {
+t.test('nothing is written to a client that disconnected', async (t) => {
   const exchange = fakeExchange();
   exchange.leave();
   writeStatus(exchange.response, toStatus(new Error('x'), 'id-1'), 'id-1');

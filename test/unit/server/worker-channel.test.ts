@@ -1,11 +1,16 @@
-/** Questions of the primary and answers of its workers. */
+/** Requests of the primary and responses of its workers. */
 import { EventEmitter } from 'node:events';
 import t from 'tap';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import { answerPrimary, ask, type ChannelEnd, isReadinessList } from '../../../src/server/worker-channel.ts';
+import {
+  type ChannelEnd,
+  isReadinessList,
+  requestFromWorker,
+  servePrimary,
+} from '../../../src/server/worker-channel.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
-/** Two ends of a channel; what one sends, the other hears. */
+/** Two connected ends of a channel. */
 function channel(): [ChannelEnd, ChannelEnd] {
   const [one, two] = [new EventEmitter(), new EventEmitter()];
   return [
@@ -14,47 +19,47 @@ function channel(): [ChannelEnd, ChannelEnd] {
   ];
 }
 
-t.test('each question gets its own answer', async (t) => {
+t.test('each request gets its own response', async (t) => {
   const clock = createFakeClock();
   const [primary, worker] = channel();
-  answerPrimary(
+  servePrimary(
     worker,
     { readiness: () => [{ name: 'upstream' }], metrics: async () => [{ name: 'up' }] },
     silentLogger,
   );
-  const answers = await Promise.all([
-    ask(primary, 'metrics', clock, 1_000),
-    ask(primary, 'readiness', clock, 1_000),
+  const responses = await Promise.all([
+    requestFromWorker(primary, 'metrics', clock, 1_000),
+    requestFromWorker(primary, 'readiness', clock, 1_000),
   ]);
-  t.same(answers, [[{ name: 'up' }], [{ name: 'upstream' }]]);
+  t.same(responses, [[{ name: 'up' }], [{ name: 'upstream' }]]);
   t.equal(clock.pending, 0);
 });
 
-t.test('a worker that is stuck counts as no answer', async (t) => {
+t.test('a worker that hangs counts as no response', async (t) => {
   const clock = createFakeClock();
   const [primary] = channel();
-  const answer = ask(primary, 'readiness', clock, 1_000);
+  const response = requestFromWorker(primary, 'readiness', clock, 1_000);
   clock.advance(1_000);
-  t.equal(await answer, undefined);
+  t.equal(await response, undefined);
 });
 
-t.test('a worker that cannot answer says so at once', async (t) => {
+t.test('a worker that fails responds at once', async (t) => {
   const clock = createFakeClock();
   const [primary, worker] = channel();
-  answerPrimary(worker, { readiness: () => [], metrics: () => Promise.reject(new Error('x')) }, silentLogger);
-  t.equal(await ask(primary, 'metrics', clock, 1_000), undefined);
+  servePrimary(worker, { readiness: () => [], metrics: () => Promise.reject(new Error('x')) }, silentLogger);
+  t.equal(await requestFromWorker(primary, 'metrics', clock, 1_000), undefined);
 });
 
-t.test('what is no question is ignored', async (t) => {
+t.test('a message that is no request is ignored', async (t) => {
   const [primary, worker] = channel();
-  let heard = 0;
+  let received = 0;
   primary.on('message', () => {
-    heard += 1;
+    received += 1;
   });
-  answerPrimary(worker, { readiness: () => [], metrics: async () => [] }, silentLogger);
-  for (const message of [undefined, null, 'x', {}, { stonegateQuestion: 'x' }])
+  servePrimary(worker, { readiness: () => [], metrics: async () => [] }, silentLogger);
+  for (const message of [undefined, null, 'x', {}, { stonegateRequest: 'x' }])
     primary.send?.(Object(message));
-  t.equal(heard, 0);
+  t.equal(received, 0);
 });
 
 t.test('only a list of named parts is readiness', async (t) => {

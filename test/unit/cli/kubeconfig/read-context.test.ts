@@ -1,9 +1,8 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { KubeconfigError } from '../../../../src/cli/kubeconfig/document.ts';
-import { ExecPluginError, runExecPlugin } from '../../../../src/cli/kubeconfig/exec-plugin.ts';
-import { readContext } from '../../../../src/cli/kubeconfig/read-context.ts';
+import { KubeconfigError } from '../../../../src/cli/kubeconfig/file.ts';
+import { ExecPluginError, readContext, runExecPlugin } from '../../../../src/cli/kubeconfig/read-context.ts';
 
 const config = (user: object, cluster: object = {}, more: object = {}) =>
   JSON.stringify({

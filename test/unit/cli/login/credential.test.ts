@@ -197,3 +197,61 @@ t.test('Ctrl-C while another logs in ends the wait', async (t) => {
   answer();
   t.equal(await first, 'one');
 });
+
+/** A source that refuses every login. */
+async function setUpFailing(t: Test) {
+  const terminal = createFakeTerminal();
+  const cache = await openTokenCache(t.testdir(), ['somebody']);
+  let logins = 0;
+  const source = {
+    identity: ['somebody'],
+    async obtain(): Promise<never> {
+      logins += 1;
+      throw new LoginError(`wrong password\nnumber ${logins}`);
+    },
+  };
+  const ask = (caller?: string) => obtainCredential({ source, cache, terminal, force: false, caller });
+  return { terminal, ask, logins: () => logins };
+}
+
+t.test('kubectl that asks again after a failed login gets the same error', async (t) => {
+  const { terminal, ask, logins } = await setUpFailing(t);
+  for (let call = 0; call < 5; call += 1) {
+    await t.rejects(ask('kubectl 1'), { message: 'wrong password\nnumber 1' });
+    terminal.clock.advance(10);
+  }
+  t.equal(logins(), 1);
+});
+
+t.test('the next kubectl logs in again', async (t) => {
+  const { terminal, ask, logins } = await setUpFailing(t);
+  await t.rejects(ask('kubectl 1'));
+  terminal.clock.advance(10);
+  await t.rejects(ask('kubectl 2'));
+  t.equal(logins(), 2);
+});
+
+t.test('a program that stays may try again after a while', async (t) => {
+  const { terminal, ask, logins } = await setUpFailing(t);
+  await t.rejects(ask('dashboard'));
+  terminal.clock.advance(30_000);
+  await t.rejects(ask('dashboard'));
+  t.equal(logins(), 2);
+});
+
+t.test('a user who runs the command by hand may try again at once', async (t) => {
+  const { terminal, ask, logins } = await setUpFailing(t);
+  await t.rejects(ask());
+  terminal.clock.advance(10);
+  await t.rejects(ask());
+  t.equal(logins(), 2);
+});
+
+t.test('a failure with a future time stamp, from a wrong clock, is ignored', async (t) => {
+  const { terminal, ask, logins } = await setUpFailing(t);
+  terminal.clock.advance(86_400_000);
+  await t.rejects(ask('kubectl 1'));
+  terminal.clock.advance(-86_400_000);
+  await t.rejects(ask('kubectl 2'), { message: 'wrong password\nnumber 2' });
+  t.equal(logins(), 2);
+});

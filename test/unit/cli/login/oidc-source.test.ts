@@ -1,8 +1,12 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import t, { type Test } from 'tap';
-import { OIDC_USAGE, oidcFlags, readOidcFlags } from '../../../../src/cli/login/oidc-flags.ts';
-import { createOidcSource } from '../../../../src/cli/login/oidc-source.ts';
+import {
+  createOidcSource,
+  OIDC_USAGE,
+  oidcFlags,
+  readOidcFlags,
+} from '../../../../src/cli/login/oidc-source.ts';
 import { createFakeTerminal } from '../../../support/fake-terminal.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../../../support/oidc/scripted-provider.ts';
 

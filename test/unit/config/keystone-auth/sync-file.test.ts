@@ -1,6 +1,8 @@
 import t from 'tap';
 import { stringify } from 'yaml';
-import { readSync } from '../../../../src/config/keystone-auth/sync-file.ts';
+import { checkWebhookFiles, readSync } from '../../../../src/config/keystone-auth/sync-file.ts';
+import { parseConfiguration } from '../../../../src/config/parse.ts';
+import { formatProblem } from '../../../../src/config/problem.ts';
 
 function problemsOf(document: unknown): readonly string[] {
   const read = readSync(stringify(document));
@@ -66,4 +68,85 @@ t.test('a key written twice is a problem, and so is one that no document needs',
     ok: false,
     problems: [/may not be a key/],
   });
+});
+
+function parsed(webhook: string, others = '') {
+  const { configuration, remainder, problems } = parseConfiguration(
+    `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { bind: "127.0.0.1:1", tls: { certFile: c, keyFile: k } }
+upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
+tenancy: { mode: shared }
+authentication: { keystone: { url: "https://keystone:5000/v3" } }
+webhook: { tls: { certFile: c, keyFile: k, clientCAFile: a }, ${webhook} }
+${others}`,
+    '/',
+  );
+  return { configuration: configuration ?? remainder, problems: problems.map(formatProblem) };
+}
+
+function filesProblems(webhook: string, content: string, others = ''): string[] {
+  const { configuration, problems } = parsed(webhook, others);
+  if (configuration === undefined) throw new Error(problems.join('\n'));
+  return checkWebhookFiles(configuration, () => Buffer.from(content)).map(
+    ({ path, message }) => `${path.join('.')}: ${message}`,
+  );
+}
+
+t.test('every problem of a policy file is told with both places', async (t) => {
+  t.same(filesProblems('policy: { file: p }', '[{"resource":{"version":"*"}},{"users":[]}]'), [
+    'webhook.policy.file: [0].resource.namespace: is required: expected a string',
+    'webhook.policy.file: [1].users: expected a mapping, found an empty list',
+  ]);
+});
+
+t.test('a sync file that asks for objects needs a credential to make them with', async (t) => {
+  const sync = 'sync: { file: s }';
+  const content = 'data-types-to-sync: [projects]';
+  t.match(filesProblems(sync, content), [
+    /^webhook.sync.file: data-types-to-sync: needs bindings.credential/,
+  ]);
+  t.same(filesProblems(sync, content, 'bindings: { credential: { tokenFile: other } }'), []);
+  t.same(filesProblems(sync, 'namespace-format: "%i"'), []);
+});
+
+t.test('in arktos mode nobody is mapped to a bare name, which holds no tenant', async (t) => {
+  const { configuration } = parsed('sync: { file: s }');
+  if (configuration === undefined) throw new Error('no configuration');
+  const arktos = { ...configuration, tenancy: { ...configuration.tenancy, mode: 'arktos' } } as const;
+  const problems = (mapping: string) =>
+    checkWebhookFiles(arktos, () => Buffer.from(`role-mappings: [{ keystone-role: r, ${mapping} }]`));
+  t.match(problems('username: u'), [{ message: /role-mappings: expected no username/ }]);
+  t.same(problems('groups: [g]'), []);
+});
+
+t.test('what is in a ConfigMap is no file', async (t) => {
+  t.same(filesProblems('policy: { configMap: { name: p } }', 'nonsense'), []);
+});
+
+t.test('a source is one of the two', async (t) => {
+  for (const source of ['{}', '{ file: p, configMap: { name: p } }'])
+    t.match(parsed(`policy: ${source}`).problems, [/webhook.policy.*exactly one of/]);
+});
+
+t.test('its address is its own', async (t) => {
+  t.match(parsed('bind: "127.0.0.1:1"').problems, [/webhook.bind.*another address than server.bind/]);
+});
+
+t.test('it answers for Keystone’s tokens, so there must be a Keystone', async (t) => {
+  const text = `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: c, keyFile: k } }
+upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
+tenancy: { mode: arktos }
+authentication: { tokenFile: { file: people } }
+webhook: { usernames: legacy, tls: { certFile: c, keyFile: k, clientCAFile: a } }
+`;
+  const problems = parseConfiguration(text, '/').problems.map(formatProblem);
+  t.match(problems.join('\n'), /authentication\.keystone.*is required with webhook/);
+  t.match(
+    problems.join('\n'),
+    /webhook.usernames.*expected qualified: in arktos mode/,
+    'a bare name has no tenant',
+  );
 });

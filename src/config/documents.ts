@@ -1,0 +1,137 @@
+/**
+ * YAML text → plain data, strictly: one document, no key twice, no anchors that blow up. Remembers which line each
+ * value stands on. YAML 1.2 core schema: `yes` and `on` are strings. https://yaml.org/spec/1.2.2/
+ */
+import { isMap, isScalar, LineCounter, type Pair, parseDocument, visit } from 'yaml';
+import { UNUSABLE_ALIASES, yamlMistake } from '../lib/yaml-mistake.ts';
+import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
+
+export type YAMLDocument =
+  | { readonly ok: true; readonly data: unknown; readonly lineOf: (path: Path) => number | undefined }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** @param version in 1.1, which kube-apiserver reads, `yes` and `on` are true, and `<<` merges mappings */
+export function readYAML(text: string, version: '1.1' | '1.2' = '1.2'): YAMLDocument {
+  const lines = new LineCounter();
+  const document = parseDocument(text, {
+    version,
+    merge: version === '1.1',
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: true,
+    // A date is a text to kube-apiserver.
+    customTags: (tags) =>
+      tags.filter((tag) => typeof tag === 'string' || tag.tag !== 'tag:yaml.org,2002:timestamp'),
+  });
+  const problems: Problem[] = [...document.errors, ...document.warnings].map((error) => ({
+    path: '',
+    message: `is no valid YAML: ${yamlMistake(error.code)}`,
+    line: lines.linePos(error.pos[0]).line,
+  }));
+  visit(document, {
+    Pair(_, pair) {
+      const name = keyName(pair);
+      if (name === undefined || name === '__proto__' || (name === '<<' && version !== '1.1')) {
+        problems.push({ path: '', message: `${name ?? 'a composite value'} may not be a key` });
+      }
+    },
+  });
+  if (problems.length > 0) return { ok: false, problems };
+  const lineOf = (path: Path) => {
+    const offset = offsetOf(document.contents, path);
+    return offset === undefined ? undefined : lines.linePos(offset).line;
+  };
+  try {
+    return { ok: true, data: document.toJS({ maxAliasCount: 100 }), lineOf };
+  } catch {
+    return { ok: false, problems: [{ path: '', message: `is no usable YAML: ${UNUSABLE_ALIASES}` }] };
+  }
+}
+
+function keyName({ key }: Pair): string | undefined {
+  return isScalar(key) ? String(key.value) : undefined;
+}
+
+/** Where the value, or the deepest part of the path that is there, begins. */
+function offsetOf(root: unknown, path: Path): number | undefined {
+  let node = root;
+  let offset: number | undefined;
+  for (const part of path) {
+    if (isMap(node)) {
+      const pair = node.items.find((item) => keyName(item) === String(part));
+      if (pair === undefined) return offset;
+      if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset;
+      node = pair.value;
+    } else if (isSeqNode(node) && typeof part === 'number') {
+      node = node.items[part];
+      if (hasRange(node)) offset = node.range[0];
+    } else return offset;
+  }
+  return offset;
+}
+
+function isSeqNode(node: unknown): node is { items: unknown[] } {
+  return typeof node === 'object' && node !== null && 'items' in node && Array.isArray(node.items);
+}
+
+function hasRange(node: unknown): node is { range: readonly number[] & { 0: number } } {
+  return typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range);
+}
+
+// FROM src/config/json-document.ts
+/*!
+ * JSON text → plain data, strictly: no key twice, of which `JSON.parse` takes the last in silence, so that a restriction in
+ * the first would be none. RFC 8259 §4.
+ */
+
+export type JSONDocument =
+  | { readonly ok: true; readonly data: unknown }
+  /** Each with its place. */
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Also for a text that is no JSON: that is its problem. */
+export function readJSON(text: string): JSONDocument {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return { ok: false, problems: ['is no JSON'] };
+  }
+  const problems = [...unusableKeys(text)];
+  return problems.length === 0 ? { ok: true, data } : { ok: false, problems };
+}
+
+/** An object or a list that is not closed yet. */
+interface Open {
+  /** Undefined in a list. */
+  readonly keys: Set<string> | undefined;
+  /** Of the value that is being read. */
+  at: string | number;
+}
+
+/** With a string that is a key its colon. */
+const TOKEN = /("(?:[^"\\]+|\\.)*")(\s*:)?|[{}[\],]/g;
+
+/** @param text has been found to be JSON */
+function* unusableKeys(text: string): Generator<string> {
+  const open: Open[] = [];
+  for (const [token, string, colon] of text.matchAll(TOKEN)) {
+    const inner = open.at(-1);
+    if (token === '{') open.push({ keys: new Set(), at: '' });
+    else if (token === '[') open.push({ keys: undefined, at: 0 });
+    else if (token === '}' || token === ']') open.pop();
+    else if (token === ',' && typeof inner?.at === 'number') inner.at += 1;
+    else if (string !== undefined && colon !== undefined && inner?.keys !== undefined) {
+      const key = String(JSON.parse(string));
+      inner.at = key;
+      if (key === '__proto__') yield problemIn(open, 'may not be a key');
+      else if (inner.keys.has(key)) yield problemIn(open, 'is written twice');
+      inner.keys.add(key);
+    }
+  }
+}
+
+function problemIn(open: readonly Open[], message: string): string {
+  return formatProblem({ path: formatPath(open.map(({ at }) => at)), message });
+}

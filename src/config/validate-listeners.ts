@@ -1,0 +1,150 @@
+/**
+ * The rules on the portal beside the rest: what it signs people in with must be what the API accepts, and its origin
+ * must be its own.
+ */
+import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type { Finding } from './problem.ts';
+
+export function validatePortal(configuration: StonegateConfiguration): Finding[] {
+  const { portal } = configuration;
+  if (portal === undefined) return [];
+  return [
+    ...validateOrigin(configuration, portal),
+    ...validateWays(configuration, portal),
+    ...portal.oidc.flatMap((_, index) => validateIssuer(configuration, portal, index)),
+    ...validateSharing(configuration),
+  ];
+}
+
+type Portal = NonNullable<StonegateConfiguration['portal']>;
+
+/**
+ * A browser sends a host's cookies to every port of it. Below the API server's address tenants serve pages of their
+ * own (`…/proxy/`), which must get nothing of the portal's.
+ */
+function validateOrigin({ server, admin }: StonegateConfiguration, portal: Portal): Finding[] {
+  const findings: Finding[] = [];
+  for (const [name, other] of [
+    ['server.bind', server.bind],
+    ['admin.bind', admin.bind],
+  ] as const) {
+    if (portal.bind === other && !other.endsWith(':0')) {
+      findings.push({
+        path: ['portal', 'bind'],
+        message: `expected another address than ${name}, ${other}`,
+        because: [name.split('.')],
+      });
+    }
+  }
+  const { hostname } = new URL(portal.publicURL);
+  if (hostname === new URL(portal.kubernetes.server).hostname) {
+    findings.push({
+      path: ['portal', 'publicURL'],
+      because: [['portal', 'kubernetes', 'server']],
+      message: `expected another host name than that of portal.kubernetes.server, ${hostname}: a browser would send the portal's cookies there, whatever the port`,
+    });
+  }
+  return findings;
+}
+
+function validateWays({ authentication }: StonegateConfiguration, { oidc, keystone }: Portal): Finding[] {
+  if (oidc.length > 0 || (keystone.enabled && authentication.keystone !== undefined)) return [];
+  return [
+    {
+      path: ['portal', 'oidc'],
+      message: 'names no issuer, and there is no way to sign in without one or authentication.keystone',
+      because: [
+        ['portal', 'keystone'],
+        ['authentication', 'keystone'],
+      ],
+    },
+  ];
+}
+
+function validateIssuer(
+  { authentication }: StonegateConfiguration,
+  { oidc }: Portal,
+  index: number,
+): Finding[] {
+  const entry = oidc[index];
+  if (entry === undefined) return [];
+  const path = ['portal', 'oidc', index];
+  const findings: Finding[] = [];
+  for (const key of ['name', 'issuer'] as const) {
+    if (oidc.findIndex((other) => other[key] === entry[key]) < index) {
+      findings.push({
+        path: [...path, key],
+        message: `expected each ${key} once, found ${entry[key]} again`,
+      });
+    }
+  }
+  const place = authentication.jwt.findIndex(({ issuer }) => issuer.url === entry.issuer);
+  const known = authentication.jwt[place]?.issuer;
+  if (known === undefined) {
+    findings.push({
+      path: [...path, 'issuer'],
+      message: 'expected the URL of an issuer of authentication.jwt, character by character',
+      because: [['authentication', 'jwt']],
+    });
+    return findings;
+  }
+  for (const key of ['clientID', 'kubectlClientID'] as const) {
+    const client = entry[key];
+    if (client !== undefined && !known.audiences.includes(client)) {
+      findings.push({
+        path: [...path, key],
+        message: `expected one of the issuer's audiences, ${known.audiences.join(', ')}: other tokens are not accepted`,
+        because: [['authentication', 'jwt', place, 'issuer', 'audiences']],
+      });
+    }
+  }
+  return findings;
+}
+
+/** A browser's next request may reach another process. */
+function validateSharing({ server, cache }: StonegateConfiguration): Finding[] {
+  if (server.workers === 1 || cache.redis !== undefined) return [];
+  return [
+    {
+      path: ['cache', 'redis'],
+      message: 'is required with portal where server.workers is not 1: workers share no sessions',
+      because: [['server', 'workers']],
+    },
+  ];
+}
+
+// FROM src/config/validate-webhook.ts
+/*!
+ * The rules on the webhook beside the rest.
+ */
+
+export function validateWebhook(configuration: StonegateConfiguration): Finding[] {
+  const { webhook, authentication, tenancy } = configuration;
+  if (webhook === undefined) return [];
+  const findings = validateAddress(configuration, webhook.bind);
+  if (authentication.keystone === undefined) {
+    findings.push({
+      path: ['authentication', 'keystone'],
+      message: 'is required with webhook, which answers for the tokens of Keystone',
+    });
+  }
+  if (webhook.usernames === 'legacy' && tenancy.mode === 'arktos') {
+    findings.push({
+      path: ['webhook', 'usernames'],
+      message: 'expected qualified: in arktos mode the API server reads the tenant from the name',
+      because: [['tenancy', 'mode']],
+    });
+  }
+  return findings;
+}
+
+function validateAddress({ server, admin, portal }: StonegateConfiguration, bind: string): Finding[] {
+  const others = { 'server.bind': server.bind, 'admin.bind': admin.bind, 'portal.bind': portal?.bind };
+  return Object.entries(others)
+    .filter(([, other]) => other === bind && !bind.endsWith(':0'))
+    .map(([name]) => ({
+      path: ['webhook', 'bind'],
+      message: `expected another address than ${name}, ${bind}`,
+      because: [name.split('.')],
+    }));
+}

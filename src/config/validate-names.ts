@@ -1,0 +1,223 @@
+/**
+ * The rules on prefixes of names and groups. One source alone may name people as it likes. As soon as there is
+ * a second one, each prefix ends in ":" and none begins another, so that `a:` + `b:x` is never `a:b:` + `x`; and
+ * Keystone's names, whose parts hold no bare ":", never look like either.
+ */
+import type {
+  AuthenticationConfiguration,
+  JWTConfiguration,
+  JWTTenant,
+  StonegateConfiguration,
+} from '../api/config-v1alpha1.ts';
+import { CREDENTIAL_ID_KEY, RESERVED_PREFIXES } from '../api/reserved-names.ts';
+import type { Finding, Path } from './problem.ts';
+
+/** What Kubernetes, Stonegate and its names for delegated Keystone tokens begin with. */
+const RESERVED = [...RESERVED_PREFIXES, 'application-credential:', 'trust:'];
+
+interface Prefix {
+  readonly path: Path;
+  readonly value: string;
+}
+
+/** Where names come from, beside Keystone, which makes its own. */
+interface Source {
+  readonly username: Prefix;
+  readonly groups?: Prefix;
+}
+
+export function validatePrefixes({ authentication, tenancy }: StonegateConfiguration): Finding[] {
+  const { keystone } = authentication;
+  const sources = sourcesOf(authentication);
+  const users = sources.map(({ username }) => username);
+  const groups = sources.flatMap((source) => source.groups ?? []);
+  const severalSources = sources.length + (keystone === undefined ? 0 : 1) > 1;
+  return [
+    ...[...users, ...groups].flatMap(reservedPrefix),
+    ...(severalSources ? [...users, ...groups].flatMap(unended) : []),
+    ...overlaps(users),
+    ...overlaps(groups),
+    ...(keystone !== undefined && tenancy.mode === 'shared'
+      ? users.flatMap((user) => namesDomain(user, Object.keys(tenancy.domains)))
+      : []),
+  ];
+}
+
+/** The user name prefixes of all sources that have one: no Keystone domain may produce a name under one. */
+export function usernamePrefixesOf(authentication: AuthenticationConfiguration): readonly string[] {
+  return sourcesOf(authentication).map(({ username }) => username.value);
+}
+
+function sourcesOf({
+  jwt,
+  tokenFile,
+  basicAuthFile,
+  clientCertificates,
+}: AuthenticationConfiguration): readonly Source[] {
+  return [
+    ...jwt.map((issuer, index) => issuerSource(issuer, ['authentication', 'jwt', index])),
+    ...prefixesAt('tokenFile', tokenFile),
+    ...prefixesAt('basicAuthFile', basicAuthFile),
+    ...prefixesAt('clientCertificates', clientCertificates),
+  ];
+}
+
+/** A name by expression has no prefix that is put before it, but one that it must begin with. */
+function issuerSource({ claimMappings, usernamePrefix, groupsPrefix }: JWTConfiguration, path: Path): Source {
+  const { username, groups } = claimMappings;
+  return {
+    username:
+      'claim' in username
+        ? { path: [...path, 'claimMappings', 'username', 'prefix'], value: username.prefix }
+        : { path: [...path, 'usernamePrefix'], value: usernamePrefix ?? '' },
+    ...(groups && {
+      groups:
+        'claim' in groups
+          ? { path: [...path, 'claimMappings', 'groups', 'prefix'], value: groups.prefix }
+          : { path: [...path, 'groupsPrefix'], value: groupsPrefix ?? '' },
+    }),
+  };
+}
+
+function prefixesAt(
+  field: string,
+  given: { readonly usernamePrefix: string; readonly groupsPrefix: string } | undefined,
+): Source[] {
+  if (given === undefined) return [];
+  const path = ['authentication', field];
+  return [
+    {
+      username: { path: [...path, 'usernamePrefix'], value: given.usernamePrefix },
+      groups: { path: [...path, 'groupsPrefix'], value: given.groupsPrefix },
+    },
+  ];
+}
+
+function reservedPrefix({ path, value }: Prefix): Finding[] {
+  const word = RESERVED.find((start) => value.startsWith(start));
+  if (word === undefined) return [];
+  return [
+    { path, message: `expected a prefix of your own, found one that begins with the reserved "${word}"` },
+  ];
+}
+
+function unended({ path, value }: Prefix): Finding[] {
+  if (value.endsWith(':')) return [];
+  const found = value === '' ? 'none' : JSON.stringify(value);
+  return [
+    {
+      path,
+      message: `expected a prefix that ends in ":", since there is more than one source, found ${found}`,
+    },
+  ];
+}
+
+/** An empty one, which begins every other, has been told as `unended`. */
+function overlaps(prefixes: readonly Prefix[]): Finding[] {
+  const given = prefixes.filter(({ value }) => value !== '');
+  return given.flatMap(({ path, value }, index) => {
+    const twin = given.findIndex(
+      (other, at) => at < index && (other.value.startsWith(value) || value.startsWith(other.value)),
+    );
+    const other = given[twin];
+    if (other === undefined) return [];
+    const message = `expected a prefix that neither begins another's nor the other way round, found ${JSON.stringify(value)} beside ${JSON.stringify(other.value)}`;
+    return [{ path, message: `${message}: two people could get one name`, because: [other.path] }];
+  });
+}
+
+/** In shared mode a Keystone user is `<domain>:<name>`. */
+function namesDomain({ path, value }: Prefix, domains: readonly string[]): Finding[] {
+  const domain = domains.find((name) => value.startsWith(`${name}:`));
+  if (domain === undefined) return [];
+  return [
+    {
+      path,
+      message: `expected a prefix that is no Keystone domain, found the domain ${JSON.stringify(domain)}`,
+      because: [['tenancy', 'mode']],
+    },
+  ];
+}
+
+// FROM src/config/validate-tenants.ts
+/*!
+ * The rules on tenants. Two Keystone domains never become one tenant. The system tenant is nobody's by accident:
+ * from a JWT only by an entry of `map`. Arktos takes the tenant `all` for every tenant at once, so that there it is
+ * nobody's at all.
+ */
+
+interface Assignment {
+  readonly path: Path;
+  readonly tenant: string;
+  /** Whether somebody wrote down, for one value, that it is this tenant. */
+  readonly explicit: boolean;
+}
+
+export function validateTenants({ tenancy, authentication }: StonegateConfiguration): Finding[] {
+  const domains = Object.entries(tenancy.domains).map(
+    ([domain, tenant]): Assignment => ({ path: ['tenancy', 'domains', domain], tenant, explicit: true }),
+  );
+  const assignments = [
+    ...domains,
+    ...authentication.jwt.flatMap(({ tenant }, index) =>
+      assignmentsOf(tenant, ['authentication', 'jwt', index, 'tenant']),
+    ),
+  ];
+  const findings = assignments.flatMap((assignment) => reservedTenant(assignment, tenancy));
+  if (tenancy.mode === 'arktos' && tenancy.systemTenant === 'all') {
+    findings.push({ path: ['tenancy', 'systemTenant'], message: ALL, because: MODE });
+  }
+  return [...findings, ...twins(domains)];
+}
+
+function assignmentsOf(tenant: JWTTenant, path: Path): Assignment[] {
+  if ('value' in tenant) return [{ path: [...path, 'value'], tenant: tenant.value, explicit: false }];
+  if ('map' in tenant) {
+    return Object.entries(tenant.map).map(([value, name]) => ({
+      path: [...path, 'map', value],
+      tenant: name,
+      explicit: true,
+    }));
+  }
+  return tenant.allow.map((name, index) => ({
+    path: [...path, 'allow', index],
+    tenant: name,
+    explicit: false,
+  }));
+}
+
+const MODE = [['tenancy', 'mode']];
+const ALL = 'expected another tenant: Arktos reads "all" as every tenant at once';
+
+function reservedTenant(
+  { path, tenant, explicit }: Assignment,
+  tenancy: StonegateConfiguration['tenancy'],
+): Finding[] {
+  if (tenant === 'all' && tenancy.mode === 'arktos') return [{ path, message: ALL, because: MODE }];
+  const names = ['system', 'all', tenancy.systemTenant];
+  if (explicit || !names.includes(tenant)) return [];
+  return [{ path, message: `expected another tenant: "${tenant}" is given only by an entry of map` }];
+}
+
+function twins(domains: readonly Assignment[]): Finding[] {
+  return domains.flatMap(({ path, tenant }, index) =>
+    domains.findIndex((other) => other.tenant === tenant) === index
+      ? []
+      : [
+          {
+            path,
+            message: `expected a tenant of its own, found "${tenant}", which another domain already is`,
+          },
+        ],
+  );
+}
+
+// FROM src/config/optional-extra-keys.ts
+/*!
+ * The extra keys of identities that Stonegate sends only with the right to impersonate them. A ClusterRole that an
+ * older version printed does not name them, and must go on working.
+ */
+
+export function optionalExtraKeysOf({ jwt }: Pick<AuthenticationConfiguration, 'jwt'>): string[] {
+  return jwt.length > 0 ? [CREDENTIAL_ID_KEY] : [];
+}

@@ -1,0 +1,119 @@
+/**
+ * Closes HTTP/2 connections that Node's own limits keep open: without a preface, with an unfinished request head, without
+ * requests, with a flood of resets (CVE-2023-44487) or of control frames. It also frees streams that a reset left behind,
+ * and the socket of a destroyed session that cannot close.
+ * RFC 9113 §10.5.
+ */
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { ListenerTimeouts } from './serve-context.ts';
+
+/** The same as kube-apiserver's. */
+export const MAX_CONCURRENT_STREAMS = 100;
+/**
+ * Stream resets between two checks. Node's own limit acts only after all requests that arrived at once were started, which may
+ * be thousands.
+ */
+const MAX_RESETS = 300;
+/** PING and SETTINGS frames between two checks; a client sends one PING in 30 seconds. */
+const MAX_CONTROL_FRAMES = 200;
+
+export interface SessionGuardOptions {
+  readonly timeouts: ListenerTimeouts;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Guards a session until it closes. */
+export class SessionGuard {
+  readonly #session: ServerHttp2Session;
+  readonly #socket: TLSSocket;
+  readonly #options: SessionGuardOptions;
+  readonly #open = new Set<ServerHttp2Stream>();
+  #settingsReceived = false;
+  #controlFrames = 0;
+  #resets = 0;
+  #lastStreamID = 0;
+  #unfinishedStreamID = 0;
+  /** Milliseconds since the epoch. */
+  #idleSince: number;
+  #timer: Timer;
+
+  constructor(session: ServerHttp2Session, socket: TLSSocket, options: SessionGuardOptions) {
+    const { clock, timeouts } = options;
+    this.#session = session;
+    this.#socket = socket;
+    this.#options = options;
+    this.#idleSince = clock.now();
+    this.#timer = clock.after(timeouts.header, this.#check);
+    session.on('remoteSettings', () => {
+      this.#settingsReceived = true;
+      this.#onControlFrame();
+    });
+    session.on('ping', () => this.#onControlFrame());
+    session.once('close', () => this.#timer.cancel());
+  }
+
+  streamOpened(stream: ServerHttp2Stream): void {
+    this.#lastStreamID = stream.id ?? this.#lastStreamID;
+    this.#open.add(stream);
+    if (this.#open.size > MAX_CONCURRENT_STREAMS) this.#destroyClosedStreams();
+  }
+
+  /** Call if the client reset a stream. */
+  streamReset(): void {
+    this.#resets += 1;
+    if (this.#resets > MAX_RESETS && !this.#session.destroyed)
+      this.#terminate('flood of resets', constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
+  streamClosed(stream: ServerHttp2Stream): void {
+    this.#open.delete(stream);
+    this.#idleSince = this.#options.clock.now();
+  }
+
+  #onControlFrame(): void {
+    this.#controlFrames += 1;
+    if (this.#controlFrames > MAX_CONTROL_FRAMES && !this.#session.destroyed)
+      this.#terminate('flood of control frames', constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
+  /** A stream that was reset after its response was complete but unsent would otherwise never close. */
+  #destroyClosedStreams(): void {
+    for (const stream of this.#open) if (stream.closed) stream.destroy();
+  }
+
+  readonly #check = (): void => {
+    // Node waits until its last frames are sent; a client that reads nothing would keep the socket open.
+    if (this.#session.destroyed) {
+      this.#socket.destroy();
+      return;
+    }
+    const { clock, timeouts } = this.#options;
+    this.#timer = clock.after(Math.min(timeouts.header, timeouts.idle), this.#check);
+    this.#destroyClosedStreams();
+    this.#controlFrames = 0;
+    this.#resets = 0;
+    const started = this.#session.state.lastProcStreamID ?? 0;
+    const stuck = started > this.#lastStreamID && started === this.#unfinishedStreamID;
+    this.#unfinishedStreamID = started > this.#lastStreamID ? started : 0;
+    if (!this.#settingsReceived) this.#terminate('no preface', constants.NGHTTP2_PROTOCOL_ERROR);
+    else if (stuck) this.#terminate('unfinished request head', constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    else if (this.#open.size === 0 && clock.now() - this.#idleSince >= timeouts.idle) this.#sendGoaway();
+  };
+
+  #sendGoaway(): void {
+    // The second time, the client has not read the GOAWAY of the first.
+    if (this.#session.closed) this.#socket.destroy();
+    else this.#session.close();
+    this.#idleSince = this.#options.clock.now();
+  }
+
+  #terminate(reason: string, code: number): void {
+    this.#options.logger.debug({ reason }, 'an HTTP/2 connection was closed');
+    this.#session.goaway(code);
+    this.#session.destroy();
+  }
+}

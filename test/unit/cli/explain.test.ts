@@ -1,0 +1,30 @@
+/** `stonegate explain` as it is typed; what it answers is told in e2e/explain. */
+import t from 'tap';
+import { explain } from '../../../src/cli/explain.ts';
+import { printedIO } from '../../support/printed-io.ts';
+
+async function run(...argv: string[]) {
+  const { io, printed } = printedIO();
+  const explainWith = () => Promise.reject(new Error('nothing is to be explained here'));
+  const code = await explain(argv, io, { explainWith, env: {} });
+  return { code, ...printed };
+}
+
+const HINTS: readonly (readonly [line: string, hint: RegExp])[] = [
+  ['get pods -w', /^unknown option '-w': to watch, write "watch" for "get": watch pods\n\nUsage/],
+  ['get pods --watch', /^unknown option '--watch': to watch, /],
+  ['logs web -f', /^unknown option '-f': to follow a log, write --path ".*\/log\?follow=true"/],
+  ['logs web --follow', /^unknown option '--follow': to follow a log, /],
+];
+for (const [line, stderr] of HINTS) {
+  t.test(`${line}: explain says how it is written here`, async (t) => {
+    t.match(await run(...line.split(' ')), { code: 2, stdout: '', stderr });
+  });
+}
+
+t.test('what explain guesses stands beside the answer, not in it', async (t) => {
+  const line = 'get widgets.v1.example.com --context none --kubeconfig none';
+  const { stdout, stderr } = await run(...line.split(' '));
+  t.equal(stdout, '');
+  t.match(stderr, /^stonegate explain: widgets\.v1\.example\.com is taken for cluster-wide; /);
+});

@@ -1,0 +1,50 @@
+import t from 'tap';
+import { PendingLines } from '../../../src/observability/audit-lines.ts';
+
+function pendingOf(...chunks: string[]): PendingLines {
+  const pending = new PendingLines();
+  for (const chunk of chunks) pending.add(Buffer.from(chunk));
+  return pending;
+}
+
+t.test('a line counts as lost until its last byte is written', async (t) => {
+  const chunks = ['one\ntwo\n', 'three\n'];
+  for (const [written, lost] of [
+    [0, 3],
+    [3, 3],
+    [4, 2],
+    [7, 2],
+    [8, 1],
+    [13, 1],
+    [14, 0],
+  ] as const) {
+    const pending = pendingOf(...chunks);
+    pending.wrote(written);
+    t.equal(pending.giveUp(), lost, `${written} bytes`);
+  }
+});
+
+t.test('bytes are counted however they come', async (t) => {
+  const pending = pendingOf('one\n', 'two\n', 'three\n');
+  for (const bytes of [1, 5, 0, 3]) pending.wrote(bytes);
+  t.equal(pending.giveUp(), 1);
+});
+
+t.test('what was refused is taken back, and what was given up is not pending any more', async (t) => {
+  const pending = pendingOf('one\n', 'two\nthree\n');
+  t.equal(pending.takeBack(), 2);
+  t.equal(pending.giveUp(), 1);
+  t.equal(pending.giveUp(), 0);
+  t.equal(pending.takeBack(), 0);
+  pending.add(Buffer.from('four\n'));
+  pending.wrote(5);
+  t.equal(pending.giveUp(), 0);
+});
+
+t.test('what was given up and is written after all leaves those behind it whole', async (t) => {
+  const pending = pendingOf('one\n');
+  pending.giveUp();
+  pending.wrote(4);
+  pending.add(Buffer.from('two\n'));
+  t.equal(pending.giveUp(), 1);
+});

@@ -1,0 +1,97 @@
+/** Response heads, and memory that is lent to a write, in both protocols. */
+import t from 'tap';
+import type { HeaderList } from '../../../src/lib/header-list.ts';
+import { checkedFields, whenTaken } from '../../../src/server/response-writing.ts';
+import { readAll, request2, startListener } from '../../support/server/listening.ts';
+
+const LENGTH: HeaderList = [
+  ['content-LENGTH', '5'],
+  ['X-A', 'b'],
+];
+
+for (const status of [-1, 0, 100, 101, 103, 199, 200.5, 600, 999, Number.NaN]) {
+  t.test(`the status ${status} is never sent: the client gets a 500`, async (t) => {
+    const listening = await startListener(async ({ response }) => {
+      response.writeHead(status, []);
+      response.end();
+    });
+    t.teardown(() => listening.close());
+    const session = await listening.session();
+    t.match(await request2(session, { ':path': '/' }), { status: 500, body: /"kind":"Status"/ });
+    session.close();
+    const socket = await listening.socket();
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    t.match(await readAll(socket), /^HTTP\/1\.1 500 /);
+  });
+}
+
+for (const status of [204, 205]) {
+  t.test(`a ${status} is sent without its Content-Length`, async (t) => {
+    const listening = await startListener(async ({ response }) => {
+      response.writeHead(status, LENGTH);
+      response.end();
+    });
+    t.teardown(() => listening.close());
+    const session = await listening.session();
+    const response = await request2(session, { ':path': '/' });
+    t.match(response, { status, body: '', headers: { 'x-a': 'b' } });
+    t.equal(response.headers['content-length'], undefined);
+    session.close();
+    const socket = await listening.socket();
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    const received = await readAll(socket);
+    t.match(received, new RegExp(`^HTTP/1\\.1 ${status} `));
+    t.notMatch(received, /content-length: 5/i);
+  });
+}
+
+t.test('all other final statuses keep their header fields', async (t) => {
+  for (const status of [200, 206, 304, 404, 599]) t.same(checkedFields(status, LENGTH), LENGTH);
+});
+
+t.test('memory that was lent to a write is released once, when it was written', async (t) => {
+  let released = 0;
+  const listening = await startListener(async ({ response }) => {
+    response.writeHead(200, []);
+    await new Promise<void>((resolve) => {
+      response.write(Buffer.from('lent, '), () => {
+        released += 1;
+        resolve();
+      });
+    });
+    response.end('given back');
+  });
+  t.teardown(() => listening.close());
+
+  t.test('over HTTP/1.1', async (t) => {
+    released = 0;
+    const socket = await listening.socket();
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    t.match(await readAll(socket), /lent, [\s\S]*given back/);
+    t.equal(released, 1);
+  });
+
+  t.test('over HTTP/2', async (t) => {
+    released = 0;
+    const session = await listening.session();
+    t.teardown(() => session.destroy());
+    t.equal((await request2(session, { ':path': '/' })).body, 'lent, given back');
+    t.equal(released, 1);
+  });
+});
+
+t.test('memory of a failed write is not released: it may still be in use', async (t) => {
+  let released = 0;
+  const callback = whenTaken(() => {
+    released += 1;
+  });
+  callback?.(new Error('the client disconnected'));
+  t.equal(released, 0);
+  callback?.(null);
+  callback?.();
+  t.equal(released, 2);
+});
+
+t.test('a write that lends no memory has no callback', async (t) => {
+  t.equal(whenTaken(undefined), undefined);
+});
