@@ -1,6 +1,7 @@
 /**
- * Carries a plan out: tenants, then namespaces, roles, bindings, and last what has to go, a few at a time. What fails
- * is told and does not stop the rest: one tenant's trouble is not another's. Running it again does what is left.
+ * Applies a plan: tenants, namespaces, roles, bindings, then deletions, a few at a time. A failed change is
+ * reported and does not stop the others, so that one tenant's problem does not affect another. Running it
+ * again does the rest.
  */
 import type { ObjectKind } from '../api/kubernetes-object.ts';
 import { reasonOf, StatusError } from '../errors/status-error.ts';
@@ -22,7 +23,7 @@ export interface ApplyOptions {
   readonly objects: ClusterObjects;
   /** See `deletion-guard.ts`. */
   readonly maxDeletedShare: number;
-  /** Deletes however many there are. */
+  /** Whether all deletions are applied, however many. */
   readonly force: boolean;
   /** Told of each change when it is over. */
   readonly onProgress?: (progress: Progress) => void;
@@ -33,11 +34,11 @@ export interface ApplyOptions {
 export interface ApplyResult {
   readonly done: number;
   readonly failures: readonly Failure[];
-  /** Deletions that an operator has to confirm. */
+  /** Deletions that the operator must confirm. */
   readonly heldBack: readonly Change[];
 }
 
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 const ORDER: readonly (readonly ObjectKind[])[] = [
   ['Tenant'],
   ['Namespace'],
@@ -56,7 +57,7 @@ export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<Appl
     const changes = plan.changes.filter(
       (change) => kinds.includes(change.object.kind) && !deletions.has(change),
     );
-    await mapWithConcurrency([...Map.groupBy(changes, unitOf).values()], AT_ONCE, async (unit) => {
+    await mapWithConcurrency([...Map.groupBy(changes, unitOf).values()], CONCURRENCY, async (unit) => {
       if (kinds.includes('RoleBinding')) await bind(unit, options, summary);
       else for (const change of unit) await write(change);
     });
@@ -64,13 +65,16 @@ export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<Appl
   const waiting = new Set(held);
   await mapWithConcurrency(
     [...deletions].filter((change) => !waiting.has(change)),
-    AT_ONCE,
+    CONCURRENCY,
     write,
   );
   return { done: summary.done(), failures: summary.failures, heldBack: held };
 }
 
-/** The changes of one namespace or tenant, between two looks at it. */
+/**
+ * Applies the bindings of one namespace or tenant. The target is read before the first and after the last
+ * write: if another object has replaced it meanwhile, the bindings are reverted.
+ */
 async function bind(
   unit: readonly Change[],
   { objects, signal }: ApplyOptions,
@@ -102,23 +106,17 @@ async function verifyUnchanged(
 ): Promise<void> {
   const place = written[0]?.place ?? {};
   const after = await getBindingTarget(objects, place, signal);
-  // What is gone has taken its bindings along.
+  // If the target is gone, its bindings are gone too.
   if (after === undefined || after.metadata.uid === before?.metadata.uid) return;
   for (const change of written) await revert(objects, change, signal);
   throw new OwnershipConflict('another namespace or tenant was put in its place meanwhile');
 }
 
-/** What is of one place, or one object, goes one after the other. */
+/** Changes with the same key are applied one after the other. */
 function unitOf({ object, place }: Change): string {
   const isBinding = object.kind === 'RoleBinding' || object.kind === 'ClusterRoleBinding';
   return isBinding ? `${place.tenant ?? ''}/${place.namespace ?? ''}` : objectKey(object, place);
 }
-
-/*
- * Counts what was done and what was not, and tells it as it goes. Refusals of the API server are counted; a mistake of
- * our own ends the run.
- 
- */
 
 export interface Failure {
   readonly change: Change;
@@ -127,7 +125,7 @@ export interface Failure {
 
 export interface Progress {
   readonly change: Change;
-  /** Why it could not be done; absent where it was. */
+  /** Reason of the failure; absent on success. */
   readonly failure?: string;
   readonly finished: number;
   readonly total: number;
@@ -137,7 +135,7 @@ export interface ApplySummary {
   readonly failures: readonly Failure[];
   done(): number;
   attempt(change: Change, work: () => Promise<void>): Promise<void>;
-  /** For changes that were done and may turn out not to hold. */
+  /** Checks applied changes again; if the check fails, they count as failed. */
   recheck(changes: readonly Change[], work: () => Promise<void>): Promise<void>;
 }
 

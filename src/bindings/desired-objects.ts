@@ -1,8 +1,7 @@
 /**
- * Which namespace each project gets, and which tenants may be used, beside what is there already. Pure. A namespace
- * belongs to a project only by the marks that Stonegate gave it; one without them, or with another project's, is
- * refused, and so is one that two projects want. A project keeps its namespace over a change of its name, and a
- * newcomer who takes on an older project's name takes nothing away from it.
+ * Resolves namespaces and tenants against existing objects, and lists the objects to provision. Pure. A
+ * namespace belongs to a project only by Stonegate's labels: one without them, with another project's, or
+ * claimed by two projects is refused. A renamed project keeps its namespace.
  */
 
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../api/cluster-roles.ts';
@@ -15,13 +14,16 @@ import type { Place } from './ports.ts';
 import type { ClusterState } from './read-state.ts';
 
 export interface ResolvedProject {
-  readonly wish: DesiredProject;
+  readonly desired: DesiredProject;
   readonly namespace: string;
 }
 
 export interface ResolvedTenant {
-  readonly wish: DesiredTenant;
-  /** Whether Stonegate made it for that very domain, or is about to: only then is anybody bound in all of it. */
+  readonly desired: DesiredTenant;
+  /**
+   * Whether Stonegate created the tenant for this domain, or will: only then are roles bound in the whole
+   * tenant.
+   */
   readonly owned: boolean;
 }
 
@@ -33,30 +35,30 @@ export interface ResolvedState {
 
 type Refused = { readonly refused: string };
 
-export function resolveNamespaces(desired: DesiredState, cluster: ClusterState): ResolvedState {
+export function resolveNamespaces(state: DesiredState, cluster: ClusterState): ResolvedState {
   const refusals: ProvisioningRefusal[] = [];
-  const tenants = settleTenants(desired.tenants, cluster.tenants, refusals);
-  const usable = new Set(tenants.map(({ wish }) => wish.tenant));
+  const tenants = resolveTenants(state.tenants, cluster.tenants, refusals);
+  const usable = new Set(tenants.map(({ desired }) => desired.tenant));
   const namespaces = new Map(cluster.places.map(({ tenant, namespaces }) => [tenant, namespaces]));
   const found: ResolvedProject[] = [];
-  for (const wish of desired.projects) {
-    if (wish.tenant !== undefined && !usable.has(wish.tenant)) continue;
-    const chosen = chooseNamespace(wish, namespaces.get(wish.tenant) ?? []);
-    if ('namespace' in chosen) found.push({ wish, namespace: chosen.namespace });
-    else refusals.push({ subject: titleOf('project', wish.project), reason: chosen.refused });
+  for (const desired of state.projects) {
+    if (desired.tenant !== undefined && !usable.has(desired.tenant)) continue;
+    const result = resolveNamespace(desired, namespaces.get(desired.tenant) ?? []);
+    if ('namespace' in result) found.push({ desired, namespace: result.namespace });
+    else refusals.push({ subject: titleOf('project', desired.project), reason: result.refused });
   }
   return { tenants, projects: withoutCollisions(found, refusals), refusals };
 }
 
-function settleTenants(
-  wishes: readonly DesiredTenant[],
+function resolveTenants(
+  desiredTenants: readonly DesiredTenant[],
   existing: readonly Tenant[],
   refusals: ProvisioningRefusal[],
 ): ResolvedTenant[] {
   const byName = new Map(existing.map((tenant) => [tenant.metadata.name, tenant]));
-  const claims = Map.groupBy(wishes, ({ tenant }) => tenant);
-  return wishes.flatMap((wish): ResolvedTenant[] => {
-    const { domain, tenant: name } = wish;
+  const claims = Map.groupBy(desiredTenants, ({ tenant }) => tenant);
+  return desiredTenants.flatMap((desired): ResolvedTenant[] => {
+    const { domain, tenant: name } = desired;
     const subject = titleOf('domain', domain);
     const tenant = byName.get(name);
     const owned = tenant === undefined || isManagedFor(tenant, { domainID: domain.id });
@@ -65,12 +67,12 @@ function settleTenants(
       refusals.push({ subject, reason: `its tenant ${name} ${problem}` });
       return [];
     }
-    if (!owned && wish.bindings.length > 0)
+    if (!owned && desired.bindings.length > 0)
       refusals.push({
         subject,
         reason: `its tenant ${name} was not made by Stonegate for it: its roles on the domain are not bound there`,
       });
-    return [{ wish, owned }];
+    return [{ desired, owned }];
   });
 }
 
@@ -81,13 +83,13 @@ function tenantProblem(tenant: Tenant | undefined, owned: boolean, claims: numbe
   return isManaged(tenant) && !owned ? 'was made for another domain' : undefined;
 }
 
-function chooseNamespace(
+function resolveNamespace(
   { project, wanted }: DesiredProject,
   namespaces: readonly Namespace[],
 ): { namespace: string } | Refused {
   const own = namespaces.filter((namespace) => isManagedFor(namespace, { projectID: project.id }));
-  const kept = 'namespace' in wanted && wanted.configured ? undefined : keptOf(own, wanted);
-  if (kept !== undefined) return kept;
+  const current = 'namespace' in wanted && wanted.configured ? undefined : currentNamespace(own, wanted);
+  if (current !== undefined) return current;
   if ('refused' in wanted) return wanted;
   const { namespace: name } = wanted;
   const existing = namespaces.find(({ metadata }) => metadata.name === name);
@@ -97,8 +99,8 @@ function chooseNamespace(
   return usableNamespace(existing);
 }
 
-/** What the project has already, unless an operator has written down another. */
-function keptOf(
+/** The namespace that the project already has, unless the operator has configured one. */
+function currentNamespace(
   own: readonly Namespace[],
   wanted: DesiredProject['wanted'],
 ): { namespace: string } | Refused | undefined {
@@ -120,23 +122,17 @@ function withoutCollisions(
   found: readonly ResolvedProject[],
   refusals: ProvisioningRefusal[],
 ): ResolvedProject[] {
-  const keyOf = ({ wish, namespace }: ResolvedProject) => `${wish.tenant ?? ''}/${namespace}`;
+  const keyOf = ({ desired, namespace }: ResolvedProject) => `${desired.tenant ?? ''}/${namespace}`;
   const claims = Map.groupBy(found, keyOf);
   return found.filter((resolved) => {
     if ((claims.get(keyOf(resolved))?.length ?? 0) === 1) return true;
     refusals.push({
-      subject: titleOf('project', resolved.wish.project),
+      subject: titleOf('project', resolved.desired.project),
       reason: `its namespace would be ${resolved.namespace}, which another project wants too`,
     });
     return false;
   });
 }
-
-/*
- * The objects that what has been resolved comes to, each with its place and its reason, in the order in which they can
- * be made: tenants, namespaces, roles, bindings.
- 
- */
 
 export interface DesiredObject {
   readonly object: KubernetesObject;
@@ -147,7 +143,7 @@ export interface DesiredObject {
 export interface DesiredObjectRules {
   readonly createRoles: boolean;
   readonly storageClusterID: string;
-  /** Whether the API server knows tenants. */
+  /** Whether the API server has tenants. */
   readonly tenants: boolean;
 }
 
@@ -155,26 +151,26 @@ export function desiredObjects(
   { tenants, projects }: ResolvedState,
   rules: DesiredObjectRules,
 ): DesiredObject[] {
-  const places: Place[] = rules.tenants ? tenants.map(({ wish }) => ({ tenant: wish.tenant })) : [{}];
+  const places: Place[] = rules.tenants ? tenants.map(({ desired }) => ({ tenant: desired.tenant })) : [{}];
   return [
-    ...tenants.filter(({ owned }) => owned).map((tenant) => tenantWish(tenant, rules)),
-    ...projects.map(namespaceWish),
-    ...(rules.createRoles ? places.flatMap((place) => roleWishes(place, rules)) : []),
+    ...tenants.filter(({ owned }) => owned).map((tenant) => tenantObject(tenant, rules)),
+    ...projects.map(namespaceObject),
+    ...(rules.createRoles ? places.flatMap((place) => clusterRoles(place, rules)) : []),
     ...tenants.flatMap((tenant) => tenantBindings(tenant, rules)),
     ...projects.flatMap(projectBindings),
   ];
 }
 
-function tenantWish(
-  { wish: { tenant, domain } }: ResolvedTenant,
+function tenantObject(
+  { desired: { tenant, domain } }: ResolvedTenant,
   { storageClusterID }: DesiredObjectRules,
 ): DesiredObject {
-  const marks = managedLabels({ domainID: domain.id }, { 'domain-name': domain.name });
+  const labels = managedLabels({ domainID: domain.id }, { 'domain-name': domain.name });
   return {
     object: {
       apiVersion: 'v1',
       kind: 'Tenant',
-      metadata: { name: tenant, ...marks },
+      metadata: { name: tenant, ...labels },
       spec: { storageClusterId: storageClusterID },
     },
     place: {},
@@ -182,18 +178,18 @@ function tenantWish(
   };
 }
 
-function namespaceWish({ wish: { project, tenant }, namespace }: ResolvedProject): DesiredObject {
+function namespaceObject({ desired: { project, tenant }, namespace }: ResolvedProject): DesiredObject {
   const owner = { projectID: project.id, domainID: project.domainID };
-  const marks = managedLabels(owner, { 'project-name': project.name });
+  const labels = managedLabels(owner, { 'project-name': project.name });
   return {
-    object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, ...marks } },
+    object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, ...labels } },
     place: placeOf(tenant),
     reason: titleOf('project', project),
   };
 }
 
-/** An ordinary cluster lets people ask what they may do already. */
-function roleWishes(place: Place, { tenants }: DesiredObjectRules): DesiredObject[] {
+/** Without tenants, the cluster's own `system:basic-user` already allows self access reviews. */
+function clusterRoles(place: Place, { tenants }: DesiredObjectRules): DesiredObject[] {
   return [...(tenants ? TENANT_CLUSTER_ROLES : CLUSTER_ROLES)]
     .filter(([name]) => tenants || name !== BASIC_USER_ROLE)
     .map(([name, rules]) => {
@@ -208,7 +204,7 @@ function roleWishes(place: Place, { tenants }: DesiredObjectRules): DesiredObjec
 }
 
 function tenantBindings(
-  { wish: { tenant, domain, bindings }, owned }: ResolvedTenant,
+  { desired: { tenant, domain, bindings }, owned }: ResolvedTenant,
   rules: DesiredObjectRules,
 ): DesiredObject[] {
   const place = { tenant };
@@ -218,7 +214,7 @@ function tenantBindings(
   ];
 }
 
-function projectBindings({ wish: { tenant, bindings }, namespace }: ResolvedProject): DesiredObject[] {
+function projectBindings({ desired: { tenant, bindings }, namespace }: ResolvedProject): DesiredObject[] {
   return bindings.map(({ object, reason }) => ({
     object: { ...object, metadata: { ...object.metadata, namespace } },
     place: { ...placeOf(tenant), namespace },

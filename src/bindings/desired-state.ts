@@ -1,9 +1,7 @@
 /**
- * What the cluster ought to hold, from what Keystone says and the configuration alone. Pure. Which namespaces and
- * tenants are free to be used is found out beside the cluster's own objects (`resolveNamespaces.ts`).
- *
- * A role on a domain counts in that domain: bound in its tenant where the cluster has tenants, in each of its projects'
- * namespaces where it has none. It never reaches the whole cluster.
+ * Computes what the cluster should contain, from Keystone and the configuration. Pure; `desired-objects.ts`
+ * then resolves names against existing objects. A role on a domain is bound in its tenant, or, without
+ * tenants, in the namespaces of its projects; it never applies to the whole cluster.
  */
 import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import { isSafeID } from '../api/keystone-groups.ts';
@@ -29,9 +27,9 @@ export interface KeystoneState {
   readonly holders: Holders;
 }
 
-/** What the tenancy mode says. */
+/** What the tenancy mode decides. */
 export interface TenancyFacts {
-  /** Whether the API server knows tenants. */
+  /** Whether the API server has tenants. */
   readonly tenants: boolean;
   readonly tenantOf: (domain: DomainReference) => { readonly tenant: string } | { readonly refused: string };
   readonly userNameOf: UserNaming;
@@ -40,16 +38,16 @@ export interface TenancyFacts {
 export interface DesiredTenant {
   readonly tenant: string;
   readonly domain: KeystoneDomain;
-  /** Roles of the domain, bound in the whole tenant. */
+  /** Roles on the domain, bound in the whole tenant. */
   readonly bindings: readonly DesiredBinding[];
 }
 
 export interface DesiredProject {
   readonly project: KeystoneProject;
-  /** Absent where the API server knows none. */
+  /** Absent if the API server has no tenants. */
   readonly tenant?: string;
   readonly wanted: NamespaceName;
-  /** RoleBindings without their namespace. */
+  /** RoleBindings that still lack their namespace. */
   readonly bindings: readonly DesiredBinding[];
 }
 
@@ -57,11 +55,11 @@ export interface DesiredState {
   readonly tenants: readonly DesiredTenant[];
   readonly projects: readonly DesiredProject[];
   readonly refusals: readonly ProvisioningRefusal[];
-  /** For these nothing is made and nothing is removed. */
+  /** Ignored projects and domains: nothing is created and nothing is removed for them. */
   readonly untouched: { readonly projectIDs: ReadonlySet<string>; readonly domainIDs: ReadonlySet<string> };
 }
 
-/** A domain in use, and what its roles become. */
+/** A provisioned domain and its grants. */
 interface Home {
   readonly domain: KeystoneDomain;
   readonly tenant: string;

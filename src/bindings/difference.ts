@@ -1,7 +1,7 @@
 /**
- * What lies between the cluster as it ought to be and as it is. Pure. What has drifted is put right; a binding nobody
- * asks for any more goes. Namespaces, tenants and roles are never deleted, and namespaces and tenants never changed
- * either: people's work is in them. What Stonegate did not make is left alone.
+ * Computes the plan: the difference between desired and existing objects. Pure. Changed objects are restored
+ * and managed bindings that are no longer desired are deleted. Namespaces, tenants and roles are never
+ * deleted, nor namespaces and tenants changed; objects that Stonegate did not create stay as they are.
  */
 
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
@@ -20,17 +20,17 @@ import type { ClusterState } from './read-state.ts';
 
 export function computePlan(desired: DesiredState, cluster: ClusterState, rules: DesiredObjectRules): Plan {
   const resolved = resolveNamespaces(desired, cluster);
-  const wishes = desiredObjects(resolved, rules);
+  const wanted = desiredObjects(resolved, rules);
   const existing = existingObjects(cluster);
   const refusals: ProvisioningRefusal[] = [...desired.refusals, ...resolved.refusals];
-  const wanted = new Set<string>();
+  const wantedKeys = new Set<string>();
   const changes: Change[] = [];
   let unchanged = 0;
-  for (const wish of wishes) {
-    const key = objectKey(wish.object, wish.place);
-    wanted.add(key);
-    const found = compare(wish, existing.get(key)?.object);
-    if ('refused' in found) refusals.push({ subject: titleOf(wish), reason: found.refused });
+  for (const item of wanted) {
+    const key = objectKey(item.object, item.place);
+    wantedKeys.add(key);
+    const found = compare(item, existing.get(key)?.object);
+    if ('refused' in found) refusals.push({ subject: titleOf(item), reason: found.refused });
     else if (found.changes.length === 0) unchanged += 1;
     else changes.push(...found.changes);
   }
@@ -38,7 +38,7 @@ export function computePlan(desired: DesiredState, cluster: ClusterState, rules:
     isBinding(object) && isManaged(object) ? [{ key, object, place }] : [],
   );
   const isUntouched = untouchedBy(desired, rules);
-  const stale = ours.filter(({ key, object }) => !wanted.has(key) && !isUntouched(object));
+  const stale = ours.filter(({ key, object }) => !wantedKeys.has(key) && !isUntouched(object));
   const deletions = stale.map(
     ({ object, place }): Change => ({
       action: 'delete',
@@ -47,7 +47,7 @@ export function computePlan(desired: DesiredState, cluster: ClusterState, rules:
       reason: staleReason(object),
     }),
   );
-  // What everybody of a tenant has always stays: it must not make the loss of all else look like a part.
+  // The basic-user binding always stays; counting it would understate the share of deletions.
   const counted = ours.filter(({ object }) => object.roleRef.name !== BASIC_USER_ROLE);
   const byPlace = Map.groupBy(counted, ({ place }) => placeKey(place));
   return {
@@ -58,19 +58,22 @@ export function computePlan(desired: DesiredState, cluster: ClusterState, rules:
   };
 }
 
-/** By what the binding gives, not by its marks, which whoever may write rolebindings there may have changed. */
+/**
+ * Describes the binding by its role and subjects: a user who may write rolebindings there may have changed
+ * its annotations.
+ */
 function staleReason({ roleRef, subjects }: Binding): string {
   const [first = 'nobody', ...others] = subjects.map(({ name }) => name);
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
   return `nothing asks any more for ${roleRef.name} of ${first}${more}`;
 }
 
-/** Equal for one namespace, or one tenant, alone. */
+/** Identifies a namespace or a tenant. */
 export function placeKey({ tenant, namespace }: Place): string {
   return `${tenant ?? ''}/${namespace ?? ''}`;
 }
 
-/** Equal for one object alone. */
+/** Identifies an object. */
 export function objectKey({ kind, metadata }: KubernetesObject, { tenant, namespace }: Place): string {
   return [kind, tenant ?? '', namespace ?? '', metadata.name].join('/');
 }
@@ -96,7 +99,7 @@ type Compared = { readonly changes: readonly Change[] } | { readonly refused: st
 
 function compare({ object, place, reason }: DesiredObject, existing: KubernetesObject | undefined): Compared {
   if (existing === undefined) return { changes: [{ action: 'create', object, place, reason }] };
-  // Whose they are has been resolved; they stay as they are.
+  // Their owner is already resolved; they are not changed.
   if (object.kind === 'Namespace' || object.kind === 'Tenant') return { changes: [] };
   if (!isManaged(existing))
     return { refused: 'it is there, but Stonegate did not make it: it is left as it is' };

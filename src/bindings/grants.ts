@@ -1,7 +1,7 @@
 /**
- * Who gets which role on one project or one domain. As groups, the token decides who is in them: nobody's binding
- * outlives an assignment, and a narrower or delegated token has no more than it says. As users, each is named, as
- * k8s-keystone-auth does it: whoever proves to be that user has the role, whatever their token was scoped to.
+ * Which role bindings a project or a domain gets. With `subjects: groups`, a binding names a group, and the
+ * token decides who is a member, so that no binding outlives an assignment. With `subjects: users`, a
+ * binding names one user, as k8s-keystone-auth does, whatever scope the user's token has.
  */
 
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
@@ -14,32 +14,32 @@ import { bindingMeta } from './managed-object.ts';
 import type { ProvisioningRefusal } from './plan.ts';
 import type { AssignmentScope, KeystoneDomain, KeystoneProject, RoleAssignment } from './ports.ts';
 
-/** What decides whom a binding names. */
+/** Keystone's facts about the holders of roles, by the kind of subject. */
 export type Holders =
   | { readonly kind: 'groups'; readonly roleNames: readonly string[] }
   | {
       readonly kind: 'users';
       readonly assignments: readonly RoleAssignment[];
-      /** Of whom an assignment does not say that they may not log in. */
+      /** Disabled users; their assignments are still listed. */
       readonly disabledUserIDs: ReadonlySet<string>;
     };
 
-/** What an operator of `subjects: users` has to know. */
+/** Warning for an operator who configures `subjects: users`. */
 export const USERS_WARNING =
   'bindings.subjects is users: what a person holds on a project counts for every token of theirs, also for one of another project, and is taken away by the next run only';
 
 export interface Grant {
-  /** Equal for no two grants. */
+  /** Unique for each grant. */
   readonly purpose: string;
   readonly place: GrantPlace;
   readonly roleName: string;
   readonly target: RoleTarget;
   readonly subject: RBACSubject;
-  /** Of the person, where there is one. */
+  /** Name of the user in Keystone, if the subject is a user. */
   readonly userName?: string;
 }
 
-/** Where the grants count. */
+/** The Keystone project or domain of a grant. */
 export type GrantPlace =
   | { readonly kind: 'project'; readonly id: string; readonly domain: DomainReference }
   | { readonly kind: 'domain'; readonly domain: DomainReference };
@@ -49,13 +49,13 @@ export interface Grants {
   readonly refusals: readonly ProvisioningRefusal[];
 }
 
-/** The user's name in the cluster, or why there is none. */
+/** The user's name in the cluster, or the reason why there is none. */
 export type UserNaming = (
   user: UserReference,
   scopeDomain: DomainReference,
 ) => { readonly name: string } | { readonly refused: string };
 
-/** @returns tells what is granted in a place; the assignments are gone through once */
+/** @returns a function from a project or domain to its grants; the assignments are indexed once */
 export function createGrants(
   holders: Holders,
   rules: RoleRules,
@@ -123,21 +123,21 @@ function keyOfPlace(place: GrantPlace): string {
   return place.kind === 'project' ? `project/${place.id}` : `domain/${place.domain.id}`;
 }
 
-/*
- * What a Keystone role becomes, with the exceptions for one project or one domain. A role that is not listed becomes
- * nothing, and what a role is called means nothing by itself: an `admin` of a project is that project's alone.
- 
- */
-
 export type RoleRules = Pick<BindingsConfiguration, 'roles' | 'projects' | 'domains' | 'ignore'>;
 
-/** Where a role is held: a project of a domain, or the domain itself. */
+/** Where a role is assigned: on a project of a domain, or on the domain. */
 export interface RolePlace {
   readonly projectID?: string;
   readonly domainID: string;
 }
 
-/** @returns undefined for a role that becomes nothing there */
+/**
+ * The Kubernetes role of a Keystone role, with the exceptions for one project or domain. A role that is not
+ * listed becomes nothing; its name means nothing by itself (`admin` of a project has no rights outside of
+ * it).
+ *
+ * @returns undefined for a role that is not mapped
+ */
 function targetOf(roleName: string, place: RolePlace, rules: RoleRules): RoleTarget | undefined {
   if (rules.ignore.roles.includes(roleName)) return undefined;
   const { projectID, domainID } = place;
@@ -150,14 +150,9 @@ function targetOf(roleName: string, place: RolePlace, rules: RoleRules): RoleTar
   );
 }
 
-/*
- * A grant as the object that gives it.
- 
- */
-
 const GROUP = 'rbac.authorization.k8s.io';
 
-/** A binding and whom it is for, in words. */
+/** A binding and, for the operator, the reason for it. */
 export interface DesiredBinding {
   readonly object: Binding;
   readonly reason: string;
@@ -165,11 +160,11 @@ export interface DesiredBinding {
 
 interface Place {
   readonly domain: Pick<KeystoneDomain, 'id' | 'name'>;
-  /** In whose namespace it is. */
+  /** The project that owns the namespace. */
   readonly project?: KeystoneProject;
 }
 
-/** @returns a RoleBinding lacks its namespace */
+/** @returns the binding; a RoleBinding still lacks its namespace */
 export function bindingOf(kind: Binding['kind'], grant: Grant, { domain, project }: Place): DesiredBinding {
   const { purpose, place, roleName, target, subject, userName } = grant;
   const person = userName === undefined ? '' : ` of the user ${userName}`;
@@ -198,7 +193,7 @@ export function bindingOf(kind: Binding['kind'], grant: Grant, { domain, project
   };
 }
 
-/** Lets everybody of a tenant ask what they may do. */
+/** Lets all users of a tenant create self access reviews. */
 export function basicUserBinding(domainID: string): DesiredBinding {
   return {
     object: {

@@ -1,5 +1,7 @@
 /**
- * From what Keystone says now and what the cluster holds now to what has to be done.
+ * Reads Keystone and the cluster and computes a plan: for the whole cluster, or for one project or domain on
+ * a user's request. The partial plan reads only that project's objects, so it can remove nothing of any
+ * other.
  */
 import type { BindingsConfiguration } from '../api/config-v1alpha1.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
@@ -15,12 +17,12 @@ export interface PlanSources {
   readonly objects: ClusterObjects;
   readonly rules: BindingsConfiguration;
   readonly facts: TenancyFacts;
-  /** The tenant that nothing is ever made in. */
+  /** The tenant in which nothing is ever created. */
   readonly systemTenant: string;
   readonly signal: AbortSignal;
 }
 
-/** @throws StatusError where either side cannot be read whole: half of an answer makes no plan */
+/** @throws StatusError if either side cannot be read completely */
 export async function makePlan(sources: PlanSources): Promise<Plan> {
   const { directory, objects, rules, facts, systemTenant, signal } = sources;
   const desired = computeDesiredState(await readKeystone(directory, rules), rules, facts);
@@ -30,14 +32,7 @@ export async function makePlan(sources: PlanSources): Promise<Plan> {
   return computePlan(desired, cluster, { ...rules, tenants });
 }
 
-/*
- * The plan for one project, or one domain, alone: what its people need, and nothing of anybody else's. Made of what the
- * token of one of them says, so that Keystone has to list nothing but roles; a namespace that another project has
- * already is refused as ever, since only what is marked as this very project's is its own.
- 
- */
-
-/** What a person's token is good for: a project of a domain, or the domain. Neither is switched off. */
+/** The scope of a user's token: a project of a domain, or the domain. Neither is disabled. */
 export interface ProvisioningScope {
   readonly domain: DomainReference;
   readonly project?: { readonly id: string; readonly name: string };
@@ -51,7 +46,7 @@ export interface ProjectPlanSources {
   readonly signal: AbortSignal;
 }
 
-/** @throws StatusError where either side cannot be read whole */
+/** @throws StatusError if either side cannot be read completely */
 export async function makeProjectPlan(claim: ProvisioningScope, sources: ProjectPlanSources): Promise<Plan> {
   const { rules, facts, objects, signal } = sources;
   const { createRoles } = rules;

@@ -1,7 +1,7 @@
 /**
- * The port to what Keystone knows of projects, domains and who holds which role where, for provisioning; what decides
- * about one person's request is asked through `assignment-source.ts`. Asked with the service credential, which needs
- * `reader` on the system. Implemented in `clients/keystone-directory.ts`.
+ * The interfaces that provisioning and the role look-up need from outside. `clients/` and `cache/` implement
+ * them. Keystone is requested with the service credential, which needs `reader` on the system; the API
+ * server with the provisioning credential.
  * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
  */
 import type { RoleReference, Scope, UserReference } from '../api/keystone-v3.ts';
@@ -22,7 +22,7 @@ export interface KeystoneProject {
 
 export type AssignmentScope = Exclude<Scope, { kind: 'unscoped' }>;
 
-/** One user's role on one scope, with groups, inheritance and implied roles already resolved. */
+/** One user's role on one scope; groups, inheritance and implied roles are already resolved. */
 export interface RoleAssignment {
   readonly user: UserReference;
   readonly role: RoleReference;
@@ -31,30 +31,24 @@ export interface RoleAssignment {
 
 export interface KeystoneDirectory {
   /**
-   * All of them, disabled ones included.
+   * All domains, including disabled ones.
    *
    * @throws StatusError KeystoneUnavailable, as every function here
    */
   domains(): Promise<readonly KeystoneDomain[]>;
   projects(): Promise<readonly KeystoneProject[]>;
-  /** Ids of users who may not log in: assignments do not say so. */
+  /** Ids of disabled users; role assignments do not include this. */
   disabledUserIDs(): Promise<ReadonlySet<string>>;
-  /** Of everybody, on projects and domains. */
+  /** Role assignments of all users, on projects and domains. */
   roleAssignments(): Promise<readonly RoleAssignment[]>;
-  /** Of everybody, on one project or one domain. */
+  /** Role assignments of all users, on one project or one domain. */
   roleAssignmentsOn(place: {
     readonly kind: 'project' | 'domain';
     readonly id: string;
   }): Promise<readonly RoleAssignment[]>;
-  /** Names of all roles that are of no domain. */
+  /** Names of all roles that are not specific to a domain. */
   roleNames(): Promise<readonly string[]>;
 }
-
-/*
- * The port to what decides about one person's request: their role assignments, and which places are switched off, of
- * which assignments say nothing. Implemented in `clients/keystone-directory.ts`.
- 
- */
 
 export interface DisabledScopes {
   readonly projectIDs: ReadonlySet<string>;
@@ -63,27 +57,20 @@ export interface DisabledScopes {
 
 export interface AssignmentSource {
   /**
-   * Where nobody may do anything, whoever holds which role there.
+   * Disabled projects and domains: no role counts there.
    *
    * @throws StatusError KeystoneUnavailable
    */
   disabledScopes(): Promise<DisabledScopes>;
   /**
-   * Of one user, on projects, domains and the system; empty for an unknown user.
+   * Role assignments of one user, on projects, domains and the system; empty for an unknown user.
    *
    * @throws StatusError KeystoneUnavailable
    */
   roleAssignmentsOf(userID: string): Promise<readonly RoleAssignment[]>;
 }
 
-/*
- * The port to the objects of the API server, asked with the provisioning credential. Implemented in
- * `clients/cluster-objects.ts`. Every refusal of the API server that is no plain answer is thrown: half of an answer
- * must never look like an empty cluster.
- 
- */
-
-/** Where an object lives: in Arktos every one but a Tenant has a tenant; elsewhere none has. */
+/** Where an object is. In Arktos every object but a Tenant has a tenant; in Kubernetes none has. */
 export interface Place {
   readonly tenant?: string;
   readonly namespace?: string;
@@ -96,10 +83,12 @@ export interface KubernetesObjectReference extends Place {
 
 export interface ClusterObjects {
   /**
-   * All of a kind, page by page; bindings of all namespaces where `place` names none.
+   * All objects of a kind, page by page; bindings of all namespaces if `place` has no namespace. A refusal
+   * or an incomplete response is thrown, so that it never looks like an empty cluster.
    *
    * @param labelSelector as in the API, `stonegate.dev/managed-by=stonegate`; empty for all
-   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, ProvisioningForbidden
+   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential,
+   *   ProvisioningForbidden
    */
   list<K extends ObjectKind>(
     kind: K,
@@ -107,17 +96,17 @@ export interface ClusterObjects {
     labelSelector: string,
     signal: AbortSignal,
   ): Promise<readonly Extract<KubernetesObject, { kind: K }>[]>;
-  /** @returns undefined where there is none */
+  /** @returns undefined if there is none */
   get(reference: KubernetesObjectReference, signal: AbortSignal): Promise<KubernetesObject | undefined>;
-  /** @returns `exists` where the name is taken */
+  /** @returns `exists` if the name is taken */
   create(object: KubernetesObject, place: Place, signal: AbortSignal): Promise<'created' | 'exists'>;
-  /** @param object with the `resourceVersion` it was read with: who changed it meanwhile wins */
+  /** @param object with the `resourceVersion` it was read with, so that a concurrent change wins */
   update(
     object: KubernetesObject,
     place: Place,
     signal: AbortSignal,
   ): Promise<'updated' | 'conflict' | 'gone'>;
-  /** @param object as it was read: only that very one is deleted (preconditions uid and resourceVersion) */
+  /** @param object as it was read; preconditions (uid, resourceVersion) delete exactly that object */
   delete(
     object: KubernetesObject,
     place: Place,
@@ -125,19 +114,14 @@ export interface ClusterObjects {
   ): Promise<'deleted' | 'conflict' | 'gone'>;
 }
 
-/*
- * The port by which several replicas agree on who provisions. Implemented in `cache/redis-lease.ts`; without Redis
- * there is one process, which always holds it.
- 
- */
-
 export interface Lease {
   /**
-   * Takes or prolongs it.
+   * Acquires or renews the lease: of several replicas, the holder provisions. Without Redis there is one
+   * process, which always holds it.
    *
-   * @returns false where another replica holds it; also where nobody can be asked: then nobody provisions
+   * @returns false if another replica holds it, or if Redis cannot be reached; then no replica provisions
    */
   hold(): Promise<boolean>;
-  /** Gives it back where it is ours. */
+  /** Releases the lease if this process holds it. */
   release(): Promise<void>;
 }

@@ -1,10 +1,8 @@
 /**
- * Brings a project's namespace and a user's RoleBindings in it to what a review of their token has just shown. Beside the
- * answer, never before it; one at a time for each project, the newest of a user's reviews alone. What could not be made
- * is logged, and tried again at the next review.
- *
- * Nothing is bound in a namespace that is not marked as this very project's: whoever may name a project in Keystone could
- * else reach into any.
+ * Synchronizes a project's namespace and one user's RoleBindings with a token review, as k8s-keystone-auth
+ * does. It runs after the response, one at a time for each project, only with a user's newest review;
+ * failures are logged and retried at the next review. Only a namespace with this project's label is used: a
+ * project's name alone could otherwise reach any namespace.
  */
 import type { KeystoneSync, ProjectMember } from '../api/keystone-auth.ts';
 import type { Binding, Namespace, RBACSubject } from '../api/kubernetes-object.ts';
@@ -21,7 +19,7 @@ const MAX_WAITING = 1_000;
 export interface ProjectSynchronizerOptions {
   readonly objects: ClusterObjects;
   readonly rules: () => KeystoneSync | undefined;
-  /** Where a member's objects are; the tenant where the API server knows some. */
+  /** Where a member's objects are; with a tenant if the API server has tenants. */
   readonly placeOf: (member: ProjectMember) => Place;
   readonly logger: Logger;
 }
@@ -29,9 +27,9 @@ export interface ProjectSynchronizerOptions {
 export interface ProjectSynchronizer {
   /** Never throws. */
   request(member: ProjectMember): void;
-  /** Resolves when nothing is under way and nothing waits. */
+  /** Resolves when nothing runs and nothing is queued. */
   settled(): Promise<void>;
-  /** Begins nothing any more, breaks off what is under way, and waits for its end. */
+  /** Starts nothing further, cancels what runs, and waits for its end. */
   close(): Promise<void>;
 }
 
@@ -60,7 +58,7 @@ export function createProjectSynchronizer({
   async function run(member: ProjectMember): Promise<void> {
     const fields = { project: member.project.id, user: member.userID };
     try {
-      await bring(member, fields);
+      await synchronize(member, fields);
     } catch (error) {
       const why = error instanceof StatusError ? { reason: reasonOf(error) } : { error };
       if (!signal.aborted) logger.warn({ ...fields, ...why }, 'webhook: a project could not be synchronised');
@@ -69,7 +67,7 @@ export function createProjectSynchronizer({
     if (!signal.aborted) begin();
   }
 
-  async function bring(member: ProjectMember, fields: object): Promise<void> {
+  async function synchronize(member: ProjectMember, fields: object): Promise<void> {
     const sync = rules();
     if (sync === undefined || isIgnored(member, sync)) return;
     const place = placeOf(member);
@@ -90,7 +88,7 @@ export function createProjectSynchronizer({
     if (sync.roleAssignments) await bind(member, namespace, place, fields);
   }
 
-  /** @returns undefined where the project has no namespace of its own */
+  /** @returns undefined if the project has no namespace of its own */
   async function namespaceOf(
     name: string,
     { project }: ProjectMember,
@@ -103,8 +101,8 @@ export function createProjectSynchronizer({
     };
     let found = await look();
     if (found === undefined && projects) {
-      const marks = managedLabels({ projectID: project.id }, { 'project-name': project.name });
-      const metadata = { name, ...marks };
+      const labels = managedLabels({ projectID: project.id }, { 'project-name': project.name });
+      const metadata = { name, ...labels };
       await objects.create({ apiVersion: 'v1', kind: 'Namespace', metadata }, place, signal);
       found = await look();
     }
@@ -122,7 +120,7 @@ export function createProjectSynchronizer({
     if (refused.length > 0) {
       logger.warn({ ...fields, roles: refused }, 'webhook: these roles can be no rolebindings');
     }
-    // What is withdrawn goes first.
+    // Deletions first.
     const writes = [
       ...obsolete.map((binding) => ({ binding, write: () => objects.delete(binding, within, signal) })),
       ...changed.map((binding) => ({ binding, write: () => objects.update(binding, within, signal) })),
@@ -168,7 +166,7 @@ export function createProjectSynchronizer({
   };
 }
 
-/** One role's refusal is not another's: who may not give the rights of one may give those of the next. */
+/** A refusal of one role does not stop the others: the provisioner may hold the rights of the next. */
 async function refusalOf(write: () => Promise<unknown>): Promise<string | undefined> {
   try {
     await write();
@@ -184,30 +182,23 @@ function isIgnored({ project }: ProjectMember, sync: KeystoneSync): boolean {
   return sync.ignoredProjects.has(project.id) || sync.ignoredProjectNames.has(project.name);
 }
 
-/*
- * What a user's roles on a project are as RoleBindings, as k8s-keystone-auth writes them: `<user id>_<role>`, bound to
- * the ClusterRole of the role's name. A binding counts as such only where all of it fits together; everybody else's is
- * left alone, whatever it is called.
- 
- */
-
 const GROUP = 'rbac.authorization.k8s.io';
-/** Up to the first `_` of a binding's name it is the user. */
+/** A binding's name is the user id up to the first `_`, then the role. */
 const USER_ID = /^[A-Za-z0-9.-]+$/;
-/** What can be an object's name, and is none of the cluster's own roles. */
+/** Valid as an object's name, and not one of the cluster's own roles. */
 const ROLE = /^(?!system:|\.{1,2}$)[^/%\p{Cc}]+$/u;
 
 export interface MemberBindings {
   readonly missing: readonly Binding[];
-  /** As they shall be: somebody else was in them. */
+  /** Desired form of bindings whose subject was changed. */
   readonly changed: readonly Binding[];
-  /** As they are. */
+  /** As they exist. */
   readonly obsolete: readonly Binding[];
-  /** Roles that can be no binding. */
+  /** Roles whose names cannot be used. */
   readonly refused: readonly string[];
 }
 
-/** @returns why it can be none, continuing "the namespace …" */
+/** @returns the namespace, or a reason that continues "the namespace …" */
 function memberNamespace(
   { project, userDomainID }: ProjectMember,
   { namespaceFormat }: KeystoneSync,
@@ -227,7 +218,7 @@ function memberBindings(
   if (!USER_ID.test(userID)) return { missing: [], changed: [], obsolete: [], refused: roles };
   const usable = roles.filter((role) => ROLE.test(role));
   const subjects: RBACSubject[] = [{ apiGroup: GROUP, kind: 'User', name: username }];
-  const wished = usable.map(
+  const desired = usable.map(
     (role): Binding => ({
       apiVersion: `${GROUP}/v1`,
       kind: 'RoleBinding',
@@ -239,10 +230,10 @@ function memberBindings(
   const own = existing.filter((binding) => isOf(userID, binding));
   const found = new Map(own.map((binding) => [binding.metadata.name, binding]));
   return {
-    missing: wished.filter(
+    missing: desired.filter(
       ({ metadata }) => !existing.some((other) => other.metadata.name === metadata.name),
     ),
-    changed: wished.flatMap(({ metadata }) => {
+    changed: desired.flatMap(({ metadata }) => {
       const present = found.get(metadata.name);
       return present && present.subjects[0]?.name !== username ? [{ ...present, subjects }] : [];
     }),
@@ -251,7 +242,10 @@ function memberBindings(
   };
 }
 
-/** Whether such a sync made it for this user. */
+/**
+ * Whether a synchronization created it for this user: `<user id>_<role>`, bound to the ClusterRole of that
+ * name. All parts must match; other bindings are left as they are.
+ */
 function isOf(userID: string, { metadata, roleRef, subjects }: Binding): boolean {
   const [subject, ...others] = subjects;
   return (

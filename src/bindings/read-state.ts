@@ -1,6 +1,7 @@
 /**
- * Everything Keystone says that rights are made of, or nothing: a plan made of half an answer would take from people
- * what they have. A Keystone without domains or roles cannot be: something else has answered.
+ * Reads what a plan is computed from: Keystone's projects, domains and role holders, and the objects in the
+ * cluster. Both are read completely or not at all, since a plan from an incomplete list would remove rights
+ * that users have.
  */
 
 import { CLUSTER_ROLES } from '../api/cluster-roles.ts';
@@ -47,22 +48,16 @@ function implausible(what: string): StatusError {
   return new StatusError('KeystoneUnavailable', `Service Unavailable: Keystone lists no ${what}`);
 }
 
-/*
- * Everything that is there and may matter: what Stonegate made, found by its marks, and what stands in its way. All of
- * it or nothing, a few tenants at a time. The system tenant is left out: its bindings count in every other.
- 
- */
-
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 const ALL = '';
 
 export interface ReadClusterOptions {
   readonly objects: ClusterObjects;
   /** Whether the API server knows tenants. */
   readonly tenants: boolean;
-  /** The tenant that nothing is ever made in. */
+  /** Left out: bindings in the system tenant are effective in every tenant. */
   readonly systemTenant: string;
-  /** To be looked into even where there is no Tenant yet: Arktos keeps objects of tenants that do not exist. */
+  /** Tenants to read even if no Tenant object exists: Arktos stores objects of tenants that do not exist. */
   readonly wanted: readonly string[];
   readonly signal: AbortSignal;
 }
@@ -74,7 +69,7 @@ export async function readCluster(options: ReadClusterOptions): Promise<ClusterS
   const listed = await objects.list('Tenant', {}, ALL, signal);
   const tenants = listed.filter(({ metadata }) => metadata.name !== systemTenant);
   const names = new Set([...tenants.map(({ metadata }) => metadata.name), ...options.wanted]);
-  const places = await mapWithConcurrency([...names], AT_ONCE, (tenant) =>
+  const places = await mapWithConcurrency([...names], CONCURRENCY, (tenant) =>
     readTenant(objects, { tenant }, signal),
   );
   return { tenants, places };
@@ -89,24 +84,18 @@ async function readTenant(
     objects.list('Namespace', place, ALL, signal),
     objects.list('ClusterRole', place, ALL, signal),
     objects.list('RoleBinding', place, ALL, signal),
-    // Where there are no tenants nobody is ever bound in the whole cluster.
+    // Without tenants no ClusterRoleBinding is ever provisioned.
     place.tenant === undefined ? [] : objects.list('ClusterRoleBinding', place, ALL, signal),
   ]);
   return { ...place, namespaces, clusterRoles, bindings: [...roleBindings, ...clusterRoleBindings] };
 }
-
-/*
- * What is there of one project or one domain, and what stands in its way: the few objects that a plan for it alone has to
- * know. Everything else is not even asked for, so that such a plan can take nothing away from anybody else.
- 
- */
 
 export interface PartOptions {
   readonly domain: { readonly id: string };
   readonly project?: { readonly id: string };
   /** Whether the API server knows tenants. */
   readonly tenants: boolean;
-  /** Whether the roles themselves matter. */
+  /** Whether ClusterRoles are provisioned too. */
   readonly createRoles: boolean;
   readonly objects: ClusterObjects;
   readonly signal: AbortSignal;
@@ -115,10 +104,10 @@ export interface PartOptions {
 /** @throws StatusError as `ClusterObjects.list` does */
 export async function readPart(desired: DesiredState, options: PartOptions): Promise<ClusterState> {
   if (!options.tenants) return { tenants: [], places: [await readPartOfTenant(desired, {}, options)] };
-  const [wish] = desired.tenants;
-  // A domain without a tenant, or one that is left alone.
-  if (wish === undefined) return { tenants: [], places: [] };
-  const { tenant } = wish;
+  const [desiredTenant] = desired.tenants;
+  // A domain without a tenant, or an ignored one.
+  if (desiredTenant === undefined) return { tenants: [], places: [] };
+  const { tenant } = desiredTenant;
   const [found, place] = await Promise.all([
     options.objects.get({ kind: 'Tenant', name: tenant }, options.signal),
     readPartOfTenant(desired, { tenant }, options),
@@ -139,13 +128,13 @@ async function readPartOfTenant(
   return { ...place, namespaces, clusterRoles, bindings: [...bindings, ...ofDomain] };
 }
 
-/** Those of the project, and the one that it would be given, whosever that is. */
+/** The namespaces of the project, and the one that it would get, whoever's it is. */
 async function readNamespaces(
-  { projects: [wish] }: DesiredState,
+  { projects: [desiredProject] }: DesiredState,
   place: Pick<Place, 'tenant'>,
   { project, objects, signal }: PartOptions,
 ): Promise<{ readonly namespaces: readonly Namespace[]; readonly bindings: readonly Binding[] }> {
-  if (project === undefined || wish === undefined) return { namespaces: [], bindings: [] };
+  if (project === undefined || desiredProject === undefined) return { namespaces: [], bindings: [] };
   const selector = ownerSelector({ projectID: project.id });
   const own = await objects.list('Namespace', place, selector, signal);
   const bindings = await Promise.all(
@@ -153,7 +142,7 @@ async function readNamespaces(
       objects.list('RoleBinding', { ...place, namespace: metadata.name }, selector, signal),
     ),
   );
-  const name = 'namespace' in wish.wanted ? wish.wanted.namespace : undefined;
+  const name = 'namespace' in desiredProject.wanted ? desiredProject.wanted.namespace : undefined;
   const isKnown = name === undefined || own.some(({ metadata }) => metadata.name === name);
   const other = isKnown ? undefined : await objects.get({ kind: 'Namespace', ...place, name }, signal);
   return {
@@ -178,14 +167,12 @@ async function readDomainBindings(
   return objects.list('ClusterRoleBinding', place, ownerSelector({ domainID: domain.id }), signal);
 }
 
-/*
- * What is there already, Stonegate's own and everybody else's: a namespace that somebody else has made is not free.
- 
+/**
+ * Existing objects of one tenant in Arktos, or of a whole cluster without tenants. Objects that Stonegate
+ * did not create are included: their names are taken.
  */
-
-/** One tenant of Arktos, or a whole cluster that knows none. */
 export interface PlaceState {
-  /** Absent where the API server knows none. */
+  /** Absent if the API server has no tenants. */
   readonly tenant?: string;
   readonly namespaces: readonly Namespace[];
   readonly clusterRoles: readonly ClusterRole[];
@@ -193,7 +180,7 @@ export interface PlaceState {
 }
 
 export interface ClusterState {
-  /** Empty where the API server knows none; without the system's. */
+  /** Without the system tenant; empty if the API server has no tenants. */
   readonly tenants: readonly Tenant[];
   readonly places: readonly PlaceState[];
 }

@@ -1,10 +1,7 @@
 /**
- * Finds out, for a person whose token names no scope, which of their roles count for a request. What is kept is one
- * entry per person with all their assignments, not one per person and project: so Keystone is asked as often as there
- * are people, however many projects they work in. Which projects and domains are switched off is one entry for all.
- *
- * Roles that cannot be learned are no roles that a person lacks: such a request ends with a 503, and is never served
- * with fewer rights in silence.
+ * Looks up which roles of a user count for a request, if the user's token has no scope. One cache entry per
+ * user holds all assignments, and one entry holds all disabled projects and domains. If roles cannot be
+ * looked up, the request fails with 503 and never continues with fewer rights.
  */
 import type { Identity } from '../api/identity.ts';
 import { identityScope, isSafeID, isUsableName, scopeExtra, scopeGroups } from '../api/keystone-groups.ts';
@@ -21,7 +18,6 @@ import {
   scopeKey,
 } from './roles-in-scope.ts';
 
-/** The port to what is remembered for a while, refreshed ahead of its end. Implemented in `cache/`. */
 export interface AssignmentCache<V> {
   lookup(
     key: string,
@@ -38,23 +34,23 @@ export interface RoleLookupOptions {
   readonly assignments: AssignmentCache<readonly RoleAssignment[]>;
   readonly disabled: AssignmentCache<DisabledScopes>;
   readonly namespaceOf: NamespaceOf;
-  /** By what a person's entry may be dropped. */
+  /** Tags by which a user's entry is dropped. */
   readonly tagsOf: (identity: Identity, assignments: readonly RoleAssignment[]) => readonly string[];
-  /** By what the entry of all may be. */
+  /** Tags by which the entry of disabled scopes is dropped. */
   readonly disabledTags: readonly string[];
 }
 
 export interface RoleLookup {
   /**
-   * The same object for the same person and scopes, as long as their assignments are not learned anew.
+   * The result is the same object for the same user and scopes until the assignments are loaded again.
    *
-   * @param identity of whom `assignmentsOf` says that their assignments count
+   * @param identity with `assignmentsOf`, the user whose assignments count
    * @throws StatusError KeystoneUnavailable, IdentityUnusable
    */
   inScope(identity: Identity, concern: RoleScope): Promise<Identity>;
 }
 
-/** What Keystone says of people has no end of its own: the cache's times alone bound it. */
+/** Assignments have no expiry: only the cache's times bound them. */
 const NO_END = Number.MAX_SAFE_INTEGER;
 const ALL = 'disabled';
 
@@ -109,23 +105,19 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
   };
 }
 
-/*
- * An identity with the roles that count for a request: the groups that tokens scoped to those places would have. Extra
- * and the scope that is shown can tell of one place only: they are those of the narrowest, which the request concerns
- * most, so that whoever reads project and roles from them reads what belongs together.
- 
- */
-
-/** On what the roles were looked up, for the audit log: `project 3f…: member, reader; domain …`. */
+/** The scopes and roles that were looked up, for the audit log: `project 3f…: member, reader; domain …`. */
 export const ROLES_ANNOTATION = 'keystone.stonegate.dev/roles';
 
-/** A role's name that cannot be read as several roles or places; any other is quoted. */
+/** Role names that are unambiguous in that list; others are quoted. */
 const PLAIN = /^[\p{L}\p{N}_.-]+$/u;
 
 /**
+ * Adds the groups that tokens with these scopes would have. Extra fields and the shown scope can hold one
+ * scope: the narrowest, so that project and roles in them belong together.
+ *
  * @param held the narrowest scope first
- * @returns the identity itself where no roles count
- * @throws StatusError IdentityUnusable where a name or an id cannot be part of a Kubernetes identity
+ * @returns the identity itself if no roles count
+ * @throws StatusError IdentityUnusable if a name or an id cannot be part of a Kubernetes identity
  */
 export function withRoles(identity: Identity, held: readonly ScopedRoles[]): Identity {
   const [narrowest] = held;
@@ -159,16 +151,15 @@ function refuseUnusable({ scope, roles }: ScopedRoles): void {
   );
 }
 
-/*
- * Role assignments and switched-off scopes as text and back, for the shared cache. What comes back was sealed by a
- * replica, but perhaps by one of another version: whatever does not have today's shape counts as not found.
- 
+/**
+ * Serializes cache entries. Another version of Stonegate may have written them, so a value of any other
+ * shape counts as not found.
  */
 
 export const assignmentsCodec = {
   encode: (assignments: readonly RoleAssignment[]): string => JSON.stringify(assignments),
 
-  /** @returns undefined for what are no assignments */
+  /** @returns undefined if the value does not have the shape of assignments */
   decode(text: string): readonly RoleAssignment[] | undefined {
     const value: unknown = JSON.parse(text);
     return Array.isArray(value) && value.every(isAssignment) ? value : undefined;
@@ -179,7 +170,7 @@ export const disabledScopesCodec = {
   encode: ({ projectIDs, domainIDs }: DisabledScopes): string =>
     JSON.stringify({ projectIDs: [...projectIDs], domainIDs: [...domainIDs] }),
 
-  /** @returns undefined for what are no such scopes */
+  /** @returns undefined if the value does not have that shape */
   decode(text: string): DisabledScopes | undefined {
     const value: unknown = JSON.parse(text);
     if (!isJSONObject(value)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * One run of provisioning, whoever asked for it: both sides are read, and what lies between them is done. Never with
- * force: what the deletion guard holds back is for a person to decide.
+ * One provisioning run: plan, apply without `force` (held-back deletions are the operator's decision), and
+ * the summary in the log. A state that does not change from run to run is logged once.
  */
 
 import type { Logger } from '../lib/logger.ts';
@@ -8,7 +8,7 @@ import type { ApplyResult } from './apply.ts';
 import { lossesOf } from './deletion-guard.ts';
 import type { Change, Plan } from './plan.ts';
 
-/** What a run is made of, for the whole cluster or for one project. */
+/** Plans and applies, for the whole cluster or for one project. */
 export interface Provisioning {
   /** @throws StatusError where either side cannot be read whole */
   plan(signal: AbortSignal): Promise<Plan>;
@@ -16,18 +16,18 @@ export interface Provisioning {
 }
 
 export interface RunOutcome {
-  /** `incomplete`: something failed. `held-back`: deletions wait for a person. */
+  /** `incomplete`: a change failed. `held-back`: deletions wait for the operator. */
   readonly result: 'ok' | 'incomplete' | 'held-back';
   readonly plan: Plan;
   readonly applied: ApplyResult;
-  /** How many were done. */
+  /** Number of applied changes. */
   readonly changes: Readonly<Record<Change['action'], number>>;
 }
 
 /**
- * @param signal ends the run before its next change
- * @throws StatusError where either side cannot be read whole
- * @throws the signal's reason where it was ended before it changed anything
+ * @param signal cancels the run before its next change
+ * @throws StatusError if either side cannot be read completely
+ * @throws the signal's reason if it was cancelled before the first change
  */
 export async function runProvisioning(provisioning: Provisioning, signal: AbortSignal): Promise<RunOutcome> {
   const plan = await unlessAborted(provisioning.plan(signal), signal);
@@ -46,12 +46,12 @@ export async function runProvisioning(provisioning: Provisioning, signal: AbortS
   };
 }
 
-/** For metrics. */
+/** Numbers for metrics. */
 export function numbersOf({ changes, plan, applied }: RunOutcome) {
   return { changes, refusals: plan.refusals.length, heldBack: applied.heldBack.length };
 }
 
-/** What is only read may be left to itself. */
+/** Reading may continue in the background: it has no effect. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => aborted.reject(signal.reason);
@@ -64,29 +64,24 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   }
 }
 
-/*
- * What runs of provisioning leave in the log. What stays as it was from one run to the next is said once.
- 
- */
-
 export interface RunLog {
   leaseChanged(held: boolean): void;
-  /** @param about what the run was for, where it was not for all */
+  /** @param about fields of the project, if the run was for one */
   ended(outcome: RunOutcome, about?: object): void;
   brokenOff(reason: unknown): void;
-  /** Both sides could be read. */
+  /** A plan could be computed. */
   planned(): void;
-  /** Nothing could be planned. */
+  /** No plan could be computed. */
   failed(error: unknown): void;
 }
 
-/** Of many, so many are shown; `stonegate sync --dry-run` shows all. */
+/** At most so many are logged; `stonegate sync --dry-run` shows all. */
 const SHOWN = 20;
 
 export function createRunLog(logger: Logger): RunLog {
   const said = new Map<string, string>();
 
-  /** Whether it differs from the last time. */
+  /** Whether the text differs from the last one of this kind. */
   function isNew(what: string, text: string): boolean {
     const before = said.get(what) ?? '';
     said.set(what, text);
@@ -134,7 +129,7 @@ export function createRunLog(logger: Logger): RunLog {
       if (isNew('error', '')) logger.info({}, 'provisioning works again');
     },
     failed(error) {
-      // Which of several questions failed first is not the same each time.
+      // Requests run concurrently, so the first error may vary: only changes are logged as errors.
       const level = isNew('error', error instanceof Error ? error.message : String(error))
         ? 'error'
         : 'debug';

@@ -1,6 +1,7 @@
 /**
- * One change at the API server, which may have moved on since the plan was made: who changed an object meanwhile is
- * read and taken into account, a few times; what turns out to be somebody else's is left alone.
+ * Applies one change to the API server, which may have changed since the plan was computed. On a conflict
+ * the object is read and compared again, a few times. An object that Stonegate did not create is left as it
+ * is.
  */
 
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
@@ -9,7 +10,7 @@ import { isManaged, ownerLabels, replaces, withDrift } from './managed-object.ts
 import type { Change } from './plan.ts';
 import type { ClusterObjects, KubernetesObjectReference, Place } from './ports.ts';
 
-/** Somebody else's object stands where ours should, or nothing holds still. */
+/** The existing object is not Stonegate's, or keeps changing. */
 export class OwnershipConflict extends Error {}
 
 const ATTEMPTS = 3;
@@ -31,13 +32,13 @@ export async function writeObject(
       : await objects.update(object, place, signal);
   if (outcome === 'created' || outcome === 'updated') return;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if (await bring(objects, object, place, signal)) return;
+    if (await reconcile(objects, object, place, signal)) return;
   }
   throw new OwnershipConflict('somebody else changes it all the time');
 }
 
-/** @returns whether it is now as it should be */
-async function bring(
+/** @returns whether the object now matches */
+async function reconcile(
   objects: ClusterObjects,
   wanted: KubernetesObject,
   place: Place,
@@ -58,7 +59,7 @@ async function bring(
   return drifted === undefined || (await objects.update(drifted, place, signal)) === 'updated';
 }
 
-/** Takes back what was written, if it is still there and still ours. */
+/** Deletes a written object, if it still exists and is still managed. */
 export async function revert(
   objects: ClusterObjects,
   { object, place }: Change,
@@ -92,20 +93,13 @@ function referenceTo({ kind, metadata }: KubernetesObject, place: Place): Kubern
   return { kind, name: metadata.name, ...place };
 }
 
-/** Without what the API server gave to one that is gone. */
+/** Without the metadata of the deleted object. */
 function asNew(object: KubernetesObject): KubernetesObject {
   const { uid: _uid, resourceVersion: _version, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
-/*
- * The last look before anybody is bound: the namespace, or the tenant, must still be the one that Stonegate made for
- * that very project or domain. Between this look and the binding somebody may put another in its place, so it is looked
- * at once more afterwards: its uid tells.
- 
- */
-
-/** What a binding reaches: a namespace, or a whole tenant. */
+/** What a binding applies to: a namespace, or a whole tenant. */
 export type BindingTarget = Namespace | Tenant;
 
 /** @returns undefined where there is none */
@@ -126,7 +120,11 @@ export async function getBindingTarget(
   return found?.kind === 'Namespace' || found?.kind === 'Tenant' ? found : undefined;
 }
 
-/** @returns why nobody may be bound there; undefined where it may be */
+/**
+ * Checks that the target is still the one that Stonegate created for this project or domain.
+ *
+ * @returns why the binding must not be written; undefined if it may be
+ */
 export function bindingTargetProblem(
   target: BindingTarget | undefined,
   binding: KubernetesObject,
@@ -134,7 +132,7 @@ export function bindingTargetProblem(
   if (target === undefined) return 'there is nothing that Stonegate made to bind it in';
   const { metadata, kind } = target;
   if (metadata.deletionTimestamp !== undefined) return `${nameOf(target)} is being deleted`;
-  // Asking what one may do is everybody's right, in every tenant.
+  // All users of every tenant may create self access reviews.
   if (kind === 'Tenant' && 'roleRef' in binding && binding.roleRef.name === BASIC_USER_ROLE) return undefined;
   const [its, wanted] = [ownerLabels(metadata), ownerLabels(binding.metadata)];
   const same =

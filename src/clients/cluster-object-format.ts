@@ -1,5 +1,6 @@
 /**
- * Where the objects that Stonegate makes are found: in Arktos behind their tenant, elsewhere without one.
+ * Paths of the objects that Stonegate provisions, and validation of objects that the API server returns.
+ * Unknown fields are kept, so that an update removes nothing. Arktos has a tenant in each path.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris
  */
 import type {
@@ -33,7 +34,7 @@ const RESOURCES: Readonly<Record<ObjectKind, Resource>> = {
   },
 };
 
-/** @returns with every part escaped, so that no name leads elsewhere */
+/** @returns with every part escaped, so that no name changes the path */
 export function collectionPath(kind: ObjectKind, { tenant, namespace }: Place): string {
   const { root, plural } = RESOURCES[kind];
   const ofTenant = tenant === undefined ? [] : ['tenants', tenant];
@@ -45,22 +46,16 @@ export function objectPath(kind: ObjectKind, place: Place, name: string): string
   return `${collectionPath(kind, place)}/${segment(name)}`;
 }
 
-/** A dot segment has no escape: a server may resolve it whatever is written. */
+/** A dot segment cannot be escaped: a server may resolve it in any spelling. */
 function segment(text: string): string {
   if (text === '' || text === '.' || text === '..') throw new RangeError('this can be no part of a path');
-  // A colon may stand in a segment as it is (RFC 3986 §3.3), and does in the names of roles.
+  // A colon is valid in a segment (RFC 3986 §3.3) and occurs in role names.
   return encodeURIComponent(text).replaceAll('%3A', ':');
 }
 
-/*
- * Objects as the API server sends them, checked before they are believed. What Stonegate does not know of them stays on
- * them, so that an update takes nothing away.
- 
- */
-
 /**
- * @param kind what was asked for; members of a list do not say so themselves
- * @throws Error for what is no such object
+ * @param kind the requested one; list members do not contain it
+ * @throws Error if the value is not such an object
  */
 export function readObject(value: unknown, kind: ObjectKind): KubernetesObject {
   if (!isJSONObject(value)) throw new Error(`the ${kind} is no object`);
@@ -89,7 +84,7 @@ export function readObject(value: unknown, kind: ObjectKind): KubernetesObject {
 
 const RBAC = 'rbac.authorization.k8s.io/v1';
 
-/** Where the kind is narrowed for the one who asked. */
+/** Narrows the type to the requested kind. */
 export function isOfKind<K extends ObjectKind>(
   object: KubernetesObject,
   kind: K,
@@ -115,7 +110,7 @@ function isTextMap(value: unknown): boolean {
   return isJSONObject(value) && Object.values(value).every((text) => typeof text === 'string');
 }
 
-/** Go leaves an empty list out, or writes null. */
+/** Go omits an empty list, or writes null. */
 function listOf<T>(value: unknown, isMember: (member: unknown) => member is T, what: string): readonly T[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value) || !value.every(isMember)) throw new Error(`${what} is none`);

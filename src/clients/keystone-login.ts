@@ -1,6 +1,7 @@
 /**
- * A login at Keystone: `POST /v3/auth/tokens`, for people and for Stonegate itself. Keystone answers nearly every
- * refusal with the same 401, so that it cannot be told what was wrong; only the one that wants a second factor says so.
+ * Requests to Keystone with a user's own credential: login (`POST /v3/auth/tokens`), the user's projects and
+ * groups. Keystone gives nearly every refused login the same 401; only a required second factor is
+ * distinguishable.
  * https://docs.openstack.org/api-ref/identity/v3/#authentication-and-token-management
  */
 import { TOKEN_SPELLING } from '../api/keystone-v3.ts';
@@ -17,7 +18,7 @@ import { readInstant } from './keystone-response.ts';
 
 /** A domain, by its id or by its name. */
 export type DomainName = { readonly id: string } | { readonly name: string };
-/** What lives in a domain: a user, a project. An id says by itself in which. */
+/** A user or a project of a domain. An id needs no domain. */
 export type ReferenceInDomain =
   | { readonly id: string }
   | { readonly name: string; readonly domain: DomainName };
@@ -33,7 +34,7 @@ export type KeystoneAuthMethod =
       readonly secret: string;
     };
 
-/** As it stands in the request. */
+/** As in the request's body. */
 export type KeystoneLoginScope =
   | { readonly project: ReferenceInDomain }
   | { readonly domain: DomainName }
@@ -53,9 +54,9 @@ export type KeystoneLogin =
 
 export interface RefusedLogin {
   readonly issued?: undefined;
-  /** The status. */
+  /** The HTTP status. */
   readonly refused: number;
-  /** Where one factor is not enough: the methods Keystone would take together, one list each. */
+  /** If a second factor is required: the accepted combinations of methods. */
   readonly secondFactors?: readonly (readonly string[])[];
 }
 
@@ -63,9 +64,9 @@ export interface RefusedLogin {
 const LOGIN_REFUSALS: readonly number[] = [401, 403, 404];
 
 /**
- * @param scope absent, Keystone takes the user's default project, or none where there is no such
+ * @param scope if absent, Keystone uses the user's default project, or none
  * @param now milliseconds since the epoch
- * @throws StatusError KeystoneUnavailable where Keystone says neither yes nor no
+ * @throws StatusError KeystoneUnavailable if Keystone neither accepts nor refuses the login
  */
 export async function logIn(
   http: KeystoneHTTP,
@@ -74,39 +75,39 @@ export async function logIn(
   now: number,
 ): Promise<KeystoneLogin> {
   const body = loginRequest(proof, scope);
-  const answer = await http.exchange({
+  const response = await http.exchange({
     method: 'POST',
     path: '/auth/tokens?nocatalog',
     body,
     refusals: LOGIN_REFUSALS,
   });
-  const refused = readRefusal(answer);
-  return refused ?? { issued: readIssued(answer, 201, now) };
+  const refused = readRefusal(response);
+  return refused ?? { issued: readIssued(response, 201, now) };
 }
 
 /**
- * The same for a token that somebody has already: asks it about itself.
+ * Validates an existing token with itself.
  *
- * @throws StatusError KeystoneUnavailable where Keystone says neither yes nor no
+ * @throws StatusError KeystoneUnavailable if Keystone neither accepts nor refuses it
  */
 export async function lookUpToken(http: KeystoneHTTP, token: string, now: number): Promise<KeystoneLogin> {
   if (!TOKEN_SPELLING.test(token)) return { refused: 404 };
-  const answer = await http.exchange({
+  const response = await http.exchange({
     method: 'GET',
     path: '/auth/tokens?nocatalog',
     headers: { 'x-auth-token': token, 'x-subject-token': token },
     refusals: LOGIN_REFUSALS,
   });
-  return readRefusal(answer) ?? { issued: readIssued(answer, 200, now) };
+  return readRefusal(response) ?? { issued: readIssued(response, 200, now) };
 }
 
 /** The body of the request, with the secret in it. */
 function loginRequest(proof: KeystoneAuthMethod, scope: KeystoneLoginScope | undefined): unknown {
-  const identity = { methods: [proof.method], [proof.method]: factsOf(proof) };
+  const identity = { methods: [proof.method], [proof.method]: methodFields(proof) };
   return { auth: { identity, ...(scope !== undefined && { scope }) } };
 }
 
-function factsOf(proof: KeystoneAuthMethod): unknown {
+function methodFields(proof: KeystoneAuthMethod): unknown {
   switch (proof.method) {
     case 'password':
       return { user: { ...proof.user, password: proof.password } };
@@ -117,7 +118,7 @@ function factsOf(proof: KeystoneAuthMethod): unknown {
   }
 }
 
-/** A front end's or a wrong address' 404 is not Keystone's: only Keystone's own shape speaks of a login. */
+/** Only a response with Keystone's error object counts: a front end or a wrong URL gives others. */
 function readRefusal({ status, body }: KeystoneResponse): RefusedLogin | undefined {
   if (!LOGIN_REFUSALS.includes(status)) return undefined;
   if (isJSONObject(body.error) && body.error.code === status) return { refused: status };
@@ -132,15 +133,15 @@ function readRules(value: unknown): string[][] {
 
 /**
  * @param expected the status of success
- * @throws StatusError KeystoneUnavailable where the answer is no token, or one that has expired by our clock
+ * @throws StatusError KeystoneUnavailable if the response has no token, or an expired one
  */
-function readIssued(answer: KeystoneResponse, expected: 200 | 201, now: number): IssuedToken {
-  if (answer.status !== expected)
-    throw keystoneUnavailable(new Error(`Keystone answered a login ${answer.status}`));
-  if (answer.token === undefined || !TOKEN_SPELLING.test(answer.token)) {
+function readIssued(response: KeystoneResponse, expected: 200 | 201, now: number): IssuedToken {
+  if (response.status !== expected)
+    throw keystoneUnavailable(new Error(`Keystone answered a login ${response.status}`));
+  if (response.token === undefined || !TOKEN_SPELLING.test(response.token)) {
     throw keystoneUnavailable(new Error('Keystone answered a login without a token'));
   }
-  const facts = isJSONObject(answer.body.token) ? answer.body.token : {};
+  const facts = isJSONObject(response.body.token) ? response.body.token : {};
   let expiresAt: number;
   try {
     expiresAt = readInstant(facts.expires_at, 'expires_at');
@@ -149,14 +150,8 @@ function readIssued(answer: KeystoneResponse, expected: 200 | 201, now: number):
   }
   if (expiresAt <= now)
     throw keystoneUnavailable(new Error('the new login has already expired: check the clocks'));
-  return { token: answer.token, expiresAt };
+  return { token: response.token, expiresAt };
 }
-
-/*
- * The projects a token could be exchanged for.
- * https://docs.openstack.org/api-ref/identity/v3/#get-available-project-scopes
- 
- */
 
 export interface AvailableProject {
   readonly id: string;
@@ -164,24 +159,27 @@ export interface AvailableProject {
 }
 
 /**
- * @returns without the disabled ones, which Keystone lists too
- * @throws StatusError KeystoneUnavailable where Keystone gives no list
+ * The projects for which a token can be requested.
+ * https://docs.openstack.org/api-ref/identity/v3/#get-available-project-scopes
+ *
+ * @returns without disabled projects, which Keystone lists too
+ * @throws StatusError KeystoneUnavailable if the response has no list
  */
 export async function listProjects(
   http: KeystoneHTTP,
   token: string,
   signal?: AbortSignal,
 ): Promise<AvailableProject[]> {
-  const answer = await http.exchange({
+  const response = await http.exchange({
     method: 'GET',
     path: '/auth/projects',
     headers: { 'x-auth-token': token },
     refusals: [],
     ...(signal !== undefined && { signal }),
   });
-  const { projects } = answer.body;
+  const { projects } = response.body;
   if (!Array.isArray(projects))
-    throw keystoneUnavailable(new Error(`Keystone answered ${answer.status} without projects`));
+    throw keystoneUnavailable(new Error(`Keystone answered ${response.status} without projects`));
   return projects.flatMap(readProject);
 }
 
@@ -191,14 +189,13 @@ function readProject(value: unknown): AvailableProject[] {
   return typeof id === 'string' && typeof name === 'string' ? [{ id, name }] : [];
 }
 
-/*
- * The names of a user's groups, asked for with the user's own token, as k8s-keystone-auth does: a token does not say
- * them. https://docs.openstack.org/api-ref/identity/v3/#list-groups-to-which-a-user-belongs
- 
- */
-
 export interface KeystoneGroupNames {
-  /** @throws StatusError CredentialInvalid for a token that has died meanwhile, KeystoneUnavailable */
+  /**
+   * Lists the names of a user's groups with the user's own token, as k8s-keystone-auth does.
+   * https://docs.openstack.org/api-ref/identity/v3/#list-groups-to-which-a-user-belongs
+   *
+   * @throws StatusError CredentialInvalid for a token that is no longer valid, KeystoneUnavailable
+   */
   list(userID: string, token: string): Promise<readonly string[]>;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /**
- * Reads the fields of Keystone's answers. What does not look like Keystone is not believed: each function throws an
- * Error that names the field, and quotes nothing that Keystone said, since that may hold a token.
+ * Parses and validates Keystone's responses. Each function throws an Error that names the field and quotes
+ * nothing of the response, which may contain a token.
+ * https://docs.openstack.org/api-ref/identity/v3/
  */
 import type {
   Delegation,
@@ -33,13 +34,13 @@ export function requireBoolean(value: unknown, what: string): boolean {
   return value;
 }
 
-/** Whatever has an id and a name. */
+/** Anything with an id and a name. */
 export function readReference(value: unknown, what: string): DomainReference {
   const fields = requireObject(value, what);
   return { id: requireString(fields.id, `${what}.id`), name: requireString(fields.name, `${what}.name`) };
 }
 
-/** What belongs to a domain that is named beside it. */
+/** Anything with an id, a name and a domain. */
 function readReferenceInDomain(value: unknown, what: string): DomainReference & { domain: DomainReference } {
   return {
     ...readReference(value, what),
@@ -47,20 +48,7 @@ function readReferenceInDomain(value: unknown, what: string): DomainReference & 
   };
 }
 
-/*
- * Reads the body of `GET /v3/auth/tokens` into a KeystoneToken. Every field that decides anything is checked: what
- * does not look like Keystone's answer is not believed. Some real tokens are refused:
- *
- * - EC2, OAuth1 and certificate-bound tokens: proofs that a proxy cannot check again (Keystone itself refuses the
- *   first on its API; older versions leave `methods` empty);
- * - those of an application credential with access rules, which nobody enforces here;
- * - scoped ones without any role: the rights are gone, and Keystone's cache has not noticed yet.
- *
- * https://docs.openstack.org/api-ref/identity/v3/#validate-and-show-information-for-token
- 
- */
-
-/** What was read: a token, or why this kind of token is not accepted. */
+/** A token, or why this kind of token is not accepted. */
 export type ReadToken =
   | { readonly token: KeystoneToken; readonly refused?: undefined }
   | { readonly token?: undefined; readonly refused: string };
@@ -70,8 +58,12 @@ const REFUSED_MARKS = ['OS-OAUTH1', 'oauth2_credential'];
 const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;
 
 /**
- * @param body the whole JSON object of a 200 answer
- * @throws Error naming the first field that is not as Keystone would say it
+ * Parses the body of `GET /v3/auth/tokens`. Refused are: EC2, OAuth1 and certificate-bound tokens, whose
+ * proofs a proxy cannot verify; application credentials with access rules, which Stonegate does not enforce;
+ * scoped tokens without roles, whose rights were just revoked.
+ *
+ * @param body of a response with status 200
+ * @throws Error that names the first invalid field
  */
 export function readToken(body: JSONObject): ReadToken {
   const fields = requireObject(body.token, 'token');
@@ -104,10 +96,10 @@ export function readToken(body: JSONObject): ReadToken {
 }
 
 /**
- * An instant as Keystone writes it. Where the zone is missing it is UTC, whereas JavaScript would take local time.
+ * Parses a time as Keystone writes it. Without a zone it is UTC, unlike in JavaScript.
  *
- * @returns milliseconds since the epoch, what is finer cut off
- * @throws Error where it is none
+ * @returns milliseconds since the epoch, truncated
+ * @throws Error if the value is not a time
  */
 export function readInstant(value: unknown, what: string): number {
   const match = INSTANT.exec(requireString(value, what));
@@ -179,15 +171,10 @@ function readFederatedGroups(user: JSONObject): string[] {
   );
 }
 
-/*
- * Reads what `GET /v3/role_assignments?include_names` lists. Asked with `effective`, groups, inheritance and implied
- * roles are resolved already, but the system's assignments are left out: those are listed as they were made, so that
- * who is in which group, and which role implies which, has to be worked out here.
- * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
- 
+/**
+ * A role on the system, assigned to a user or to a group. `effective` lists no such assignments, so group
+ * members and implied roles are resolved by Stonegate.
  */
-
-/** A role on the system, as it was given: to a user, or to a group. */
 export interface SystemAssignment {
   readonly holder: { readonly user: UserReference } | { readonly groupID: string };
   readonly role: RoleReference;
@@ -196,7 +183,7 @@ export interface SystemAssignment {
 /** Role id → the roles it implies. */
 export type Implications = ReadonlyMap<string, readonly RoleReference[]>;
 
-/** @throws Error for what is no effective assignment */
+/** @throws Error if the value is not an effective assignment */
 export function readAssignment(value: unknown): RoleAssignment {
   const fields = requireObject(value, 'role_assignments[]');
   return {
@@ -207,9 +194,9 @@ export function readAssignment(value: unknown): RoleAssignment {
 }
 
 /**
- * An assignment that every project below inherits counts nowhere itself: `effective` lists it for each of those.
+ * An inherited assignment does not count on its own scope: `effective` lists it for each project below.
  *
- * @throws Error for what is no scope
+ * @throws Error if the value is not a scope
  */
 function readAssignmentScope(scope: JSONObject): AssignmentScope {
   if (scope.project !== undefined)
@@ -220,7 +207,7 @@ function readAssignmentScope(scope: JSONObject): AssignmentScope {
   return { kind: 'system' };
 }
 
-/** @throws Error for what is no assignment on the system */
+/** @throws Error if the value is not an assignment on the system */
 export function readSystemAssignment(value: unknown): SystemAssignment {
   const fields = requireObject(value, 'role_assignments[]');
   if (readAssignmentScope(requireObject(fields.scope, 'scope')).kind !== 'system')
@@ -241,13 +228,13 @@ export function readImplication(value: unknown): [string, readonly RoleReference
   return [requireString(requireObject(fields.prior_role, 'prior_role').id, 'prior_role.id'), implied];
 }
 
-/** Those roles, and what they imply, and what that implies; each once. */
+/** The roles and all roles that they imply, each once. */
 export function withImpliedRoles(
   roles: readonly RoleReference[],
   implications: Implications,
 ): RoleReference[] {
   const found = new Map(roles.map((role) => [role.id, role]));
-  // A map is walked in the order of insertion, what is added on the way included.
+  // Iteration over a map includes entries that are added meanwhile.
   for (const id of found.keys()) {
     for (const role of implications.get(id) ?? []) if (!found.has(role.id)) found.set(role.id, role);
   }

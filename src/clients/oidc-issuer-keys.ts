@@ -1,7 +1,7 @@
 /**
- * An issuer's keys, found by discovery and kept fresh beside the request path. Keys that were once fetched serve
- * for as long as the issuer cannot be asked, since its being down makes no token invalid; strangers' key ids cause
- * at most one fetch per interval, since anybody can invent one.
+ * Fetches an issuer's keys by discovery and refreshes them in the background. Fetched keys stay valid while
+ * the issuer cannot be reached. Unknown key ids, which any client can invent, cause at most one fetch per
+ * interval.
  * OpenID Connect Discovery 1.0 §4; RFC 7517 §5.
  */
 import { createHash } from 'node:crypto';
@@ -21,19 +21,19 @@ const FIRST_RETRY = 1_000;
 const LAST_RETRY = 60_000;
 
 export interface IssuerKeysOptions {
-  /** Compared with the document's `issuer` and the token's `iss` character by character. */
+  /** Must equal the document's `issuer` and the token's `iss` exactly. */
   readonly url: string;
-  /** Where the document is, when not below `url`: the whole address, `/.well-known/…` included. */
+  /** URL of the discovery document, if not below `url`; with `/.well-known/…`. */
   readonly discoveryURL?: string | undefined;
-  /** Whether keys are ignored that the set gives to another issuer. */
+  /** Whether keys that belong to another issuer are ignored. */
   readonly ownKeys: boolean;
   /** PEM; when given, only these authorities are trusted. */
   readonly ca?: string | Buffer | undefined;
-  /** Milliseconds after which the keys are fetched again, in the background and a little early. */
+  /** Milliseconds after which the keys are refreshed in the background, a little early. */
   readonly maxAge: number;
-  /** Milliseconds in which unknown key ids cause one fetch at most. */
+  /** Milliseconds in which unknown key ids cause at most one fetch. */
   readonly refreshInterval: number;
-  /** Milliseconds for discovery and keys together. */
+  /** Timeout of discovery and keys together, in milliseconds. */
   readonly timeout: number;
   readonly clock: Clock;
   readonly random?: Random;
@@ -42,9 +42,9 @@ export interface IssuerKeysOptions {
 }
 
 export interface DiscoveredIssuerKeys extends IssuerKeys, ReadinessCheck {
-  /** Begins to fetch, and keeps trying; returns at once, so that one issuer never holds up another. */
+  /** Starts fetching and retries; returns at once, so that one issuer does not delay another. */
   start(): void;
-  /** Ends what is under way and all timers. Keys already fetched can still be asked for. */
+  /** Cancels requests and timers. Fetched keys stay available. */
   close(): Promise<void>;
 }
 
@@ -117,8 +117,8 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
   }
 
   /**
-   * A refresh under way is joined; it may have begun before the key was published, so that it need not be the last
-   * word. Only refreshes that find nothing are spaced out.
+   * Waits for a running refresh, which may have started before the key was published; then one more may
+   * follow. Only refreshes without a result are rate-limited.
    */
   async function refreshOnDemand(kid: string | undefined): Promise<void> {
     if (running) {
@@ -174,18 +174,18 @@ async function fetchKeys(
   if (issuer !== options.url)
     throw new Error(`the discovery document names the issuer ${JSON.stringify(issuer)}`);
   if (jwks_uri === undefined) throw new Error('the discovery document names no jwks_uri');
-  const answer = await http.get(jwks_uri, signal);
-  if (answer.status !== 200) throw new Error(`the answer for the keys has status ${answer.status}`);
-  const text = await answer.text();
+  const response = await http.get(jwks_uri, signal);
+  if (response.status !== 200) throw new Error(`the answer for the keys has status ${response.status}`);
+  const text = await response.text();
   const set = parseKeySet(text, options.ownKeys ? options.url : undefined);
   const digest = createHash('sha256').update(text).digest('base64');
   return { set, digest, kids: new Set(set.keys.map((key) => key.kid)) };
 }
 
-/** Where a library only says that it failed. */
+/** Message of a library error without information. */
 const SAYS_NOTHING = 'something went wrong';
 
-/** Libraries say what went wrong in the innermost cause. */
+/** Libraries put the reason in the innermost cause. */
 function explain(error: unknown): string {
   const parts: string[] = [];
   for (let current = error; current instanceof Error && parts.length < 4; current = current.cause) {
@@ -194,21 +194,18 @@ function explain(error: unknown): string {
   return parts.join(': ').slice(0, 500);
 }
 
-/*
- * Reads a JSON Web Key Set as far as it may be believed: public keys of asymmetric algorithms that are this
- * issuer's own. Members of kinds nobody here knows are passed over, as RFC 7517 §5 asks.
- 
- */
-
 type Key = KeySet['keys'][number];
 
 const ASYMMETRIC = new Set(['RSA', 'EC', 'OKP']);
 
 /**
- * @param text the document as fetched
- * @param issuer whose keys they are to be; undefined if it does not matter what a key says of that
- * @returns the set; it may be empty, when an issuer withdraws all its keys
- * @throws Error where the text is no key set
+ * Parses a JSON Web Key Set. Only public keys of asymmetric algorithms that belong to the issuer are used;
+ * other members are ignored (RFC 7517 §5).
+ *
+ * @param text the fetched document
+ * @param issuer that the keys must belong to; undefined to accept keys of any issuer
+ * @returns the set; empty if the issuer has withdrawn all keys
+ * @throws Error if the text is not a key set
  */
 export function parseKeySet(text: string, issuer: string | undefined): KeySet {
   const document: unknown = JSON.parse(text);
@@ -229,7 +226,7 @@ function isPublicKey(value: unknown): value is Key {
 
 /**
  * Entra ID serves one set for many tenants and names in each key's `issuer` whose tokens it signs, with
- * `{tenantid}` for "any tenant's". A key for somebody else's tokens must not vouch for ours.
+ * `{tenantid}` for any tenant. A key for another issuer's tokens must not verify ours.
  * https://learn.microsoft.com/entra/identity-platform/access-tokens#validate-the-signing-key-issuer
  */
 function belongsTo(key: Key, issuer: string): boolean {

@@ -1,7 +1,8 @@
 /**
- * Logs a person in at an OpenID provider, as a public client on their own computer does: authorization code with
- * PKCE, device code, refresh. The ID token is what is wanted, since kubectl's convention is to send it as bearer.
- * OpenID Connect Core 1.0; RFC 7636 (PKCE), RFC 8252 (native apps), RFC 8628 (device code), RFC 9207 (`iss`).
+ * Logs a user in at an OpenID provider as a public client: authorization code with PKCE, device code,
+ * refresh. The ID token is used, since kubectl sends it as the bearer token.
+ * OpenID Connect Core 1.0; RFC 7636 (PKCE), RFC 8252 (native apps), RFC 8628 (device code), RFC 9207
+ * (`iss`).
  */
 
 import { setTimeout } from 'node:timers/promises';
@@ -32,12 +33,12 @@ import {
 } from './oidc-provider.ts';
 
 export interface CodeLogin {
-  /** Where the person logs in. */
+  /** The page on which the user logs in. */
   readonly url: string;
-  /** What the provider's answer must repeat. */
+  /** The provider's response must repeat it. */
   readonly state: string;
-  /** @param answer the address at which the browser came back */
-  redeem(answer: URL): Promise<OidcTokens>;
+  /** @param answer the redirect URL with the provider's response */
+  redeem(response: URL): Promise<OidcTokens>;
 }
 
 /** Every method throws OidcLoginError. */
@@ -45,17 +46,17 @@ export interface OidcLogin {
   readonly offersDeviceCode: boolean;
   beginCode(redirectURI: string): Promise<CodeLogin>;
   beginDevice(): Promise<DeviceLogin>;
-  /** @param idToken of the same login: the new one must be the same person's */
+  /** @param idToken of the same login: the new one must have the same subject */
   refresh(refreshToken: string, idToken: string): Promise<OidcTokens>;
   close(): Promise<void>;
 }
 
-/** @throws OidcLoginError where the provider cannot be asked, or is not the issuer that was named */
+/** @throws OidcLoginError if the provider cannot be reached, or is not the named issuer */
 export async function createOidcLogin(options: OidcLoginOptions): Promise<OidcLogin> {
   const { issuer, clock, signal } = options;
   const http = createIssuerHTTP({ ca: options.ca });
 
-  async function inWords<T>(work: () => Promise<T>): Promise<T> {
+  async function withExplanation<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -63,10 +64,12 @@ export async function createOidcLogin(options: OidcLoginOptions): Promise<OidcLo
     }
   }
 
-  const config = await inWords(() => discoverProvider(options, http)).catch(async (error: unknown) => {
-    await http.close();
-    throw error;
-  });
+  const config = await withExplanation(() => discoverProvider(options, http)).catch(
+    async (error: unknown) => {
+      await http.close();
+      throw error;
+    },
+  );
   const metadata = config.serverMetadata();
   const scope = scopeOf(options.scopes, metadata.scopes_supported);
 
@@ -88,39 +91,36 @@ export async function createOidcLogin(options: OidcLoginOptions): Promise<OidcLo
     return {
       url: url.href,
       state,
-      redeem: (answer) =>
-        inWords(async () => tokensFromResponse(await authorizationCodeGrant(config, answer, checks), issuer)),
+      redeem: (response) =>
+        withExplanation(async () =>
+          tokensFromResponse(await authorizationCodeGrant(config, response, checks), issuer),
+        ),
     };
   }
 
   return {
     offersDeviceCode: metadata.device_authorization_endpoint !== undefined,
-    beginCode: (redirectURI) => inWords(() => beginCode(redirectURI)),
+    beginCode: (redirectURI) => withExplanation(() => beginCode(redirectURI)),
     async beginDevice() {
       const parameters = { ...options.extraParameters, scope };
-      const begun = await inWords(() => beginDeviceLogin({ config, issuer, parameters, clock, signal }));
-      return { ...begun, wait: () => inWords(begun.wait) };
+      const begun = await withExplanation(() =>
+        beginDeviceLogin({ config, issuer, parameters, clock, signal }),
+      );
+      return { ...begun, wait: () => withExplanation(begun.wait) };
     },
     refresh: (refreshToken, idToken) =>
-      inWords(async () => {
-        const answer = await refreshTokenGrant(config, refreshToken);
-        const tokens = tokensFromResponse(answer, issuer);
-        if (answer.claims()?.sub !== subjectOfIDToken(idToken)) {
+      withExplanation(async () => {
+        const response = await refreshTokenGrant(config, refreshToken);
+        const tokens = tokensFromResponse(response, issuer);
+        if (response.claims()?.sub !== subjectOfIDToken(idToken)) {
           throw new OidcLoginError('invalid', `${issuer}: the renewed ID token is somebody else's`);
         }
-        // A provider that gives no new refresh token means the old one to go on (RFC 6749 §6).
+        // Without a new refresh token the old one stays valid (RFC 6749 §6).
         return { refreshToken, ...tokens };
       }),
     close: http.close,
   };
 }
-
-/*
- * The login without a browser of its own: the person confirms a short code on any other device while this one asks
- * whether they have.
- * RFC 8628.
- 
- */
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 /** Seconds, §3.2 and §3.5. */
@@ -132,7 +132,7 @@ export interface DeviceLogin {
   readonly verificationURI: string;
   /** The same with the code in it. */
   readonly verificationURIComplete: string | undefined;
-  /** Asks until the person has decided, or the code has expired. */
+  /** Polls until the user has decided, or the code has expired. */
   wait(): Promise<OidcTokens>;
 }
 
@@ -141,13 +141,17 @@ export interface DeviceLoginOptions {
   readonly issuer: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly clock: Clock;
-  /** Ends the waiting. */
+  /** Cancels the polling. */
   readonly signal: AbortSignal;
-  /** Between two questions. The machine's own timers, which unlike the clock's keep the process alive. */
+  /** Delay between two polls. By default a real timer, which unlike the clock's keeps the process alive. */
   readonly pause?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** @throws what `openid-client` throws, and OidcLoginError */
+/**
+ * The device authorization grant, RFC 8628.
+ *
+ * @throws what `openid-client` throws, and OidcLoginError
+ */
 export async function beginDeviceLogin(options: DeviceLoginOptions): Promise<DeviceLogin> {
   const { config, issuer, parameters, clock, signal } = options;
   if (config.serverMetadata().device_authorization_endpoint === undefined) {
@@ -177,7 +181,7 @@ export async function beginDeviceLogin(options: DeviceLoginOptions): Promise<Dev
   };
 }
 
-/** As a terminal may show it: escaped, and a page for a browser. */
+/** Escaped for a terminal, and a URL that a browser may open. */
 function pageAt(address: string): string {
   requireSafeAddress(address);
   return new URL(address).href;

@@ -1,7 +1,7 @@
 /**
- * Finds a provider for a login, and settles how to speak with it: over which connection, as which client, and which
- * scopes to ask for.
- * OpenID Connect Discovery 1.0 §4; RFC 6749 §2.3.
+ * Discovers an OpenID provider for a login, chooses client authentication and scopes, and reads the tokens
+ * of its token endpoint.
+ * OpenID Connect Discovery 1.0 §4; OpenID Connect Core 1.0 §3.1.3.3; RFC 6749 §2.3.
  */
 import {
   allowInsecureRequests,
@@ -21,31 +21,31 @@ import { isLoopback } from '../lib/loopback.ts';
 import type { IssuerHTTP } from './oidc-http.ts';
 import { OidcLoginError } from './oidc-login-error.ts';
 
-/** Asked for where the provider does not say that it has others only. */
+/** Requested unless the provider lists other scopes only. */
 const SCOPES = ['profile', 'email'];
 
 export interface OidcProviderOptions {
   readonly issuer: string;
-  /** Where its document is, when not below `issuer`: the whole address, `/.well-known/…` included. */
+  /** URL of the discovery document, if not below `issuer`; with `/.well-known/…`. */
   readonly discoveryURL?: string | undefined;
   readonly clientID: string;
-  /** Where the provider gives even native applications one. */
+  /** Set if the provider requires one even of native applications. */
   readonly clientSecret?: string | undefined;
-  /** Ends everything under way. */
+  /** Cancels all requests. */
   readonly signal: AbortSignal;
 }
 
 export interface OidcLoginOptions extends OidcProviderOptions {
   /** PEM; when given, only these authorities are trusted. */
   readonly ca?: string | undefined;
-  /** Beside those that every login asks for. */
+  /** In addition to the scopes of every login. */
   readonly scopes: readonly string[];
-  /** What a provider wants beside the standard in the address of its login page. */
+  /** Additional parameters of the authorization URL. */
   readonly extraParameters: Readonly<Record<string, string>>;
   readonly clock: Clock;
 }
 
-/** @throws Error where the provider cannot be asked, or is not the issuer that was named */
+/** @throws Error if the provider cannot be reached, or is not the named issuer */
 export async function discoverProvider(
   options: OidcProviderOptions,
   http: IssuerHTTP,
@@ -69,7 +69,7 @@ export async function discoverProvider(
   return found;
 }
 
-/** In the header, as RFC 6749 §2.3.1 prefers, unless the provider says that it only reads the form. */
+/** HTTP Basic, as RFC 6749 §2.3.1 prefers, unless the provider only supports the form. */
 function clientAuthentication(secret: string | undefined): ClientAuth {
   if (secret === undefined) return None();
   const [inHeader, inForm] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
@@ -80,20 +80,14 @@ function clientAuthentication(secret: string | undefined): ClientAuth {
   };
 }
 
-/** `offline_access` only where the provider lists it: Google refuses the whole login for it. */
+/** `offline_access` only if the provider lists it: Google refuses the login otherwise. */
 export function scopeOf(extra: readonly string[], supported: readonly string[] | undefined): string {
   const usual = SCOPES.filter((scope) => supported?.includes(scope) ?? true);
   const offline = supported?.includes('offline_access') ? ['offline_access'] : [];
   return [...new Set(['openid', ...usual, ...offline, ...extra])].join(' ');
 }
 
-/*
- * What a provider's token endpoint gives, as far as a login wants it.
- * OpenID Connect Core 1.0 §3.1.3.3.
- 
- */
-
-/** Secret, both of them. */
+/** Both tokens are secret. */
 export interface OidcTokens {
   readonly idToken: string;
   /** Milliseconds since the epoch. */
@@ -101,24 +95,24 @@ export interface OidcTokens {
   readonly refreshToken?: string;
 }
 
-export type TokenAnswer = TokenEndpointResponse & TokenEndpointResponseHelpers;
+export type TokenResponse = TokenEndpointResponse & TokenEndpointResponseHelpers;
 
-/** @throws OidcLoginError where there is no ID token */
-export function tokensFromResponse(answer: TokenAnswer, issuer: string): OidcTokens {
-  const claims = answer.claims();
-  if (answer.id_token === undefined || claims === undefined) {
+/** @throws OidcLoginError if there is no ID token */
+export function tokensFromResponse(response: TokenResponse, issuer: string): OidcTokens {
+  const claims = response.claims();
+  if (response.id_token === undefined || claims === undefined) {
     throw new OidcLoginError('invalid', `${issuer}: the provider gave no ID token`);
   }
   return {
-    idToken: answer.id_token,
+    idToken: response.id_token,
     expiresAt: claims.exp * 1_000,
-    ...(answer.refresh_token === undefined ? {} : { refreshToken: answer.refresh_token }),
+    ...(response.refresh_token === undefined ? {} : { refreshToken: response.refresh_token }),
   };
 }
 
 /**
- * @param idToken one that was checked when it was new
- * @returns undefined where it holds none
+ * @param idToken that was verified when it was issued
+ * @returns undefined if it has no subject
  */
 export function subjectOfIDToken(idToken: string): unknown {
   try {
