@@ -8,10 +8,19 @@ import type {
   TokenReviewConfiguration,
 } from '../api/config-v1alpha1.ts';
 import { type Authenticator, createAuthenticationReadiness } from '../authentication/authenticator.ts';
-import { createBasicAuthFileAuthenticator, MAX_HASHES, createTokenFileAuthenticator } from '../authentication/static-files.ts';
 import { createJWTAuthenticator } from '../authentication/jwt.ts';
 import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
-import { createTokenReviewAuthenticator, tenantOfReviewed, type ReviewedUser, reviewedUserCodec } from '../authentication/token-review.ts';
+import {
+  createBasicAuthFileAuthenticator,
+  createTokenFileAuthenticator,
+  MAX_HASHES,
+} from '../authentication/static-files.ts';
+import {
+  createTokenReviewAuthenticator,
+  type ReviewedUser,
+  reviewedUserCodec,
+  tenantOfReviewed,
+} from '../authentication/token-review.ts';
 import { createX509Authenticator } from '../authentication/x509.ts';
 import type { ClearableCredentialCache } from '../cache/credential-cache-parts.ts';
 import { createCredentialCache } from '../cache/tiered.ts';

@@ -6,9 +6,14 @@ import type { Identity } from '../api/identity.ts';
 import type { KeystoneToken } from '../api/keystone-v3.ts';
 import { keystoneTokenCodec, tagsOfEvent, tagsOfToken } from '../authentication/keystone-cache.ts';
 import { identityOf } from '../authentication/keystone-mapping.ts';
-import { assignmentsCodec, disabledScopesCodec, createRoleLookup, type RoleLookup } from '../bindings/role-lookup.ts';
-import type { DisabledScopes, RoleAssignment } from '../bindings/ports.ts';
 import { namespaceOf } from '../bindings/namespace-name.ts';
+import type { DisabledScopes, RoleAssignment } from '../bindings/ports.ts';
+import {
+  assignmentsCodec,
+  createRoleLookup,
+  disabledScopesCodec,
+  type RoleLookup,
+} from '../bindings/role-lookup.ts';
 import type { ClearableCredentialCache } from '../cache/credential-cache-parts.ts';
 import { createCredentialCache } from '../cache/tiered.ts';
 import { createStartupProbe, type StartupProbe } from '../clients/first-contact.ts';
