@@ -1,20 +1,19 @@
 /**
- * Arktos answers an access review of a tenant's user about any user in any tenant: it takes the tenant that the body
- * names, not the path's. So each review is written anew: about the caller's tenant, and about a user of it. A user's
- * tenant is the text before the first colon of the name.
+ * Arktos answers an access review of a tenant's user about any user in any tenant: it takes the tenant that
+ * the body names, not the path's. So each review is written anew: about the caller's tenant, and about a user
+ * of it. A user's tenant is the text before the first colon of the name.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
  */
 import type { TenantName } from '../api/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import type { BodyAdmission, InspectedRequest } from './body-admission.ts';
-import { fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
-import { bodyForbidden } from './refusal.ts';
+import { bodyForbidden, fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
 
 export interface AccessReviewsOptions {
   /**
-   * Whether the API server knows tenants: then it numbers protobuf fields differently, and every user's review is sent
-   * as JSON.
+   * Whether the API server knows tenants: then it numbers protobuf fields differently, and every user's
+   * review is sent as JSON.
    */
   readonly knowsTenants: (tenant: TenantName) => boolean;
   /** Whether the tenant's users may act in no other tenant, and the API server knows tenants at all. */
@@ -29,7 +28,10 @@ const MAX_BYTES = 64 * 1024;
 const RESOURCE_FIELDS = ['namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name'] as const;
 const NON_RESOURCE_FIELDS = ['path', 'verb'] as const;
 
-/** Kinds by resource. The reviews of oneself are forwarded only in forms that Stonegate does not answer itself. */
+/**
+ * Kinds by resource. The reviews of oneself are forwarded only in forms that Stonegate does not answer
+ * itself.
+ */
 const KINDS: ReadonlyMap<string, string> = new Map([
   ['subjectaccessreviews', 'SubjectAccessReview'],
   ['localsubjectaccessreviews', 'LocalSubjectAccessReview'],

@@ -1,9 +1,12 @@
 /**
- * What is admitted of a request that its user may make: rules about its form that are cheaper to hold here than
- * to let the API server discover. A plugin refuses by throwing.
+ * Admission decided on the request's head: rules about its form that are cheaper to check here than to let
+ * the API server discover. A plugin refuses by throwing.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authorization/;
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding; RFC 9110 §15.5.14
  */
-import type { RequestInfo } from '../api/request-info.ts';
-import type { HeaderList } from '../lib/header-list.ts';
+import { isWorkload, type RequestInfo } from '../api/request-info.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { type HeaderList, headerValue, headerValues } from '../lib/header-list.ts';
 
 export interface AdmittedRequest {
   readonly method: string;
@@ -14,4 +17,53 @@ export interface AdmissionPlugin {
   readonly name: string;
   /** @throws StatusError */
   admit(request: AdmittedRequest, info: RequestInfo): void;
+}
+
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+export const methodAdmission: AdmissionPlugin = {
+  name: 'method',
+  admit({ method }, info) {
+    if (!info.isResourceRequest || isAllowed(method, info)) return;
+    throw new StatusError(
+      'MethodNotAllowed',
+      'the server does not allow this method on the requested resource',
+      { allow: isWorkload(info) ? [...METHODS, 'OPTIONS'] : METHODS },
+    );
+  },
+};
+
+function isAllowed(method: string, info: RequestInfo): boolean {
+  return METHODS.includes(method) || (method === 'OPTIONS' && isWorkload(info));
+}
+
+/** @param maxBytes the largest body let through */
+export function createBodySizeAdmission(maxBytes: number): AdmissionPlugin {
+  return {
+    name: 'body-size',
+    admit({ headers }) {
+      const declared = Number(headerValue(headers, 'content-length') ?? 0);
+      if (declared <= maxBytes) return;
+      throw new StatusError('BodyTooLarge', `Request entity too large: limit is ${maxBytes}`);
+    },
+  };
+}
+
+const PROTOBUF = /^\s*application\/vnd\.kubernetes\.protobuf\s*(?:;|,|$)/i;
+const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+/** @param isDecoded whether Stonegate reads the request's body itself and sends it on as JSON */
+export function createProtobufBodyAdmission(isDecoded: (info: RequestInfo) => boolean): AdmissionPlugin {
+  return {
+    name: 'protobuf-body',
+    admit({ method, headers }, info) {
+      if (!info.isResourceRequest || WITHOUT_BODY.has(method)) return;
+      if (!headerValues(headers, 'content-type').some((type) => PROTOBUF.test(type))) return;
+      if (isWorkload(info) || isDecoded(info)) return;
+      throw new StatusError(
+        'MediaTypeUnsupported',
+        'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml',
+      );
+    },
+  };
 }

@@ -1,7 +1,7 @@
 /**
- * An admission plugin that reads the body of a request before it is forwarded. The pipeline reads the body whole and
- * bounded, parses it strictly, asks the plugins, and forwards exactly what they have seen. A plugin refuses by
- * throwing.
+ * An admission plugin that reads the body of a request before it is forwarded. The pipeline reads the body
+ * whole and bounded, parses it strictly, asks the plugins, and forwards exactly what they have seen. A plugin
+ * refuses by throwing.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
@@ -13,7 +13,9 @@ export type BodyFormat = 'object' | 'json-patch' | 'merge-patch' | 'strategic-me
 
 export interface InspectedBody {
   readonly format: BodyFormat;
-  /** Parsed JSON, not validated. A key occurs once, but another spelling of it may occur too: use `fieldOf`. */
+  /**
+   * Parsed JSON, not validated. A key occurs once, but another spelling of it may occur too: use `fieldOf`.
+   */
   readonly content: unknown;
 }
 

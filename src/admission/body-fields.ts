@@ -1,9 +1,11 @@
 /**
- * Reads fields of a body that Go will decode after us. Go's encoding/json also takes a field's name in another case,
- * so any other spelling of a field that a decision rests on is refused.
+ * Reads fields of a body that Go will decode after us. Go's encoding/json also takes a field's name in
+ * another case, so any other spelling of a field that a decision rests on is refused.
  */
+import { forbidden } from '../errors/forbidden.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import type { InspectedRequest } from './body-admission.ts';
 
 /**
  * @param what the object's name in a refusal
@@ -43,4 +45,10 @@ export function malformed(why: string, cause?: unknown): StatusError {
 /** As Go folds: the long s and the Kelvin sign are letters of ASCII too. */
 function fold(name: string): string {
   return name.toUpperCase().toLowerCase();
+}
+
+/** @param why what in the body is refused */
+export function bodyForbidden({ info, user, tenant }: InspectedRequest, why: string): StatusError {
+  const { message, details } = forbidden('AccessDenied', info, user.username, tenant);
+  return new StatusError('AccessDenied', `${message}: ${why}`, { ...(details && { details }) });
 }

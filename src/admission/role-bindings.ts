@@ -1,8 +1,8 @@
 /**
- * Arktos compares a binding with the *system* tenant's role of that name, not with the tenant's. A user who may write
- * bindings could so give themselves a stronger role of the tenant. So a binding is forwarded only if the user may
- * `bind` its role in the tenant, or holds all that a Role of the namespace allows (docs/bindings.md has what Arktos
- * then decides).
+ * Arktos compares a binding with the *system* tenant's role of that name, not with the tenant's. A user who
+ * may write bindings could so give themselves a stronger role of the tenant. So a binding is forwarded only
+ * if the user may `bind` its role in the tenant, or holds all that a Role of the namespace allows
+ * (docs/bindings.md has what Arktos then decides).
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#restrictions-on-role-binding-creation-or-update
  */
 import type { SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
@@ -11,8 +11,7 @@ import type { ResourceRequest } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import type { BodyAdmission, InspectedBody, InspectedRequest } from './body-admission.ts';
-import { fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
-import { bodyForbidden } from './refusal.ts';
+import { bodyForbidden, fieldOf, malformed, objectOf, textOf } from './body-fields.ts';
 import { covers, type HeldRule } from './rule-cover.ts';
 
 export interface RoleBindingsOptions {
@@ -103,7 +102,10 @@ async function assertMayBind(
   throw bodyForbidden(request, `the user may not bind the ${role.kind} ${JSON.stringify(role.name)}`);
 }
 
-/** Asked as the user: whatever they may not read, or the API server does not list completely, they do not hold. */
+/**
+ * Asked as the user: whatever they may not read, or the API server does not list completely, they do not
+ * hold.
+ */
 async function holdsRole(name: string, { ask, info, tenant }: InspectedRequest): Promise<boolean> {
   const namespace = encodeURIComponent(info.namespace);
   const role = await ask(
@@ -146,7 +148,8 @@ function isTexts(value: unknown): value is string[] {
 }
 
 /**
- * The patch with the reviewed role in its result: if the stored binding names another one by then, Arktos refuses it.
+ * The patch with the reviewed role in its result: if the stored binding names another one by then, Arktos
+ * refuses it.
  *
  * @throws StatusError BodyMalformed if the patch is about the role itself, which cannot be changed
  */

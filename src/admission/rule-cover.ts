@@ -1,6 +1,6 @@
 /**
- * Whether rules that a user holds cover rules that they want to give, as RBAC's escalation check compares them: each
- * single combination of verb, group, resource and name must be allowed by one held rule.
+ * Whether rules that a user holds cover rules that they want to give, as RBAC's escalation check compares
+ * them: each single combination of verb, group, resource and name must be allowed by one held rule.
  * https://pkg.go.dev/k8s.io/component-helpers/auth/rbac/validation#Covers
  */
 

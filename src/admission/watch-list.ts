@@ -1,7 +1,7 @@
 /**
- * Refuses watches that are to begin with a list (`sendInitialEvents`) if the API server ignores that: it never sends
- * the bookmark that ends the list, and an informer would wait for it for ever. The message is that of a kube-apiserver
- * without the feature, after which client-go lists and watches.
+ * Refuses watches that are to begin with a list (`sendInitialEvents`) if the API server ignores that: it
+ * never sends the bookmark that ends the list, and an informer would wait for it for ever. The message is
+ * that of a kube-apiserver without the feature, after which client-go lists and watches.
  * https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/internalversion/validation#ValidateListOptions
  */
 import type { StatusCause } from '../api/meta-v1.ts';

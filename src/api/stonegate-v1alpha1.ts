@@ -63,7 +63,7 @@ export interface ExplanationRequest {
  * passed.
  */
 export const STAGES = [
-  'parseRequestInfo',
+  'readRequestInfo',
   'authenticate',
   'resolveTenant',
   'actAs',

@@ -4,11 +4,13 @@
  */
 
 import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
+import {
+  createBodySizeAdmission,
+  createProtobufBodyAdmission,
+  methodAdmission,
+} from '../admission/admission.ts';
 import type { BodyAdmission } from '../admission/body-admission.ts';
-import { createBodySizeAdmission } from '../admission/body-size.ts';
 import { createDefinitionScope } from '../admission/definition-scope.ts';
-import { methodAdmission } from '../admission/method.ts';
-import { createProtobufBodyAdmission } from '../admission/protobuf-body.ts';
 import { createRoleBindingsAdmission } from '../admission/role-bindings.ts';
 import { watchListAdmission } from '../admission/watch-list.ts';
 import type { TenantName } from '../api/identity.ts';
@@ -29,26 +31,23 @@ import type { StreamCredential } from '../flowcontrol/open-stream.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { createTenantLimit } from '../flowcontrol/tenant-limit.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
-import { createDiscoveryAnswerer } from '../pipeline/answer-discovery.ts';
-import { createExplanationAnswerer } from '../pipeline/answer-explanation.ts';
-import { selfIdentityAnswerer } from '../pipeline/answer-self-identity.ts';
-import { createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
-import { createAskedAbout } from '../pipeline/asked-about.ts';
+import { createDiscoveryAnswerer, createDiscoveryDocuments } from '../pipeline/answer-discovery.ts';
+import { createExplanationAnswerer, selfIdentityAnswerer } from '../pipeline/answer-own-api.ts';
+import { createReviewSubjectResolver, createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
 import { parseTrustedProxies } from '../pipeline/client-address.ts';
-import { createDiscoveryDocuments } from '../pipeline/discovery-documents.ts';
-import { createExplain, type Explain } from '../pipeline/explain-request.ts';
+import type { Pipeline } from '../pipeline/delivery.ts';
+import { createExplain, type Explain } from '../pipeline/explain/explain-request.ts';
+import { LastModes } from '../pipeline/impersonation-modes.ts';
 import { createBodyInspection } from '../pipeline/inspect-body.ts';
-import { LastModes } from '../pipeline/last-modes.ts';
 import { recheckStreams } from '../pipeline/open-stream.ts';
 import type { Exchange, RequestObserver, UpstreamResponse } from '../pipeline/ports.ts';
 import { decodeSubjectReview } from '../pipeline/review-protobuf.ts';
-import { type Pipeline, serveRequest } from '../pipeline/serve-request.ts';
+import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import { createSystemDiscovery } from '../pipeline/system-discovery.ts';
 import { writeStatus } from '../server/status-writer.ts';
-import { rememberedMode } from '../tenancy/remembered-mode.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
-import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createAuthentication } from './authenticators.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
@@ -100,7 +99,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   const { observer, streams, provisioning } = options;
   const { server, upstream: upstreamConfiguration, tenancy, authentication, limits } = loaded.configuration;
   const { clock, random } = runtime;
-  const mode = rememberedMode(createTenancyMode(loaded.configuration));
+  const mode = memoizedMode(createTenancyMode(loaded.configuration));
   const upstream = createOwnUpstream(build);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const credentials = createAuthentication(build, mode);
@@ -182,7 +181,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         fetcher: upstream,
         reviewer,
         mode,
-        ...(roles && { askedAbout: createAskedAbout(roles.lookup, stages) }),
+        ...(roles && { resolveReviewSubject: createReviewSubjectResolver(roles.lookup, stages) }),
         clock,
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),

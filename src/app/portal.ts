@@ -6,7 +6,7 @@ import type {
   PortalConfiguration,
   PortalOIDCConfiguration,
 } from '../api/config-v1alpha1.ts';
-import { authenticate } from '../authentication/authenticator.ts';
+import { runAuthenticators } from '../authentication/authenticator.ts';
 import { createPortalSealer } from '../cache/portal-sealer.ts';
 import { createMemorySessions, createSharedSessions } from '../cache/portal-sessions.ts';
 import { createOidcPortalLogin, type OidcPortalLogin } from '../clients/oidc-portal.ts';
@@ -134,7 +134,7 @@ function createProvider(
 
 function identitiesOf({ authenticators, mode }: Pick<Stages, 'authenticators' | 'mode'>): IdentitySource {
   return {
-    authenticate: async (credential, source) => authenticate(authenticators, credential, { source }),
+    authenticate: async (credential, source) => runAuthenticators(authenticators, credential, { source }),
     describe(identity) {
       const tenant = mode.tenantOf(identity);
       return { tenant, user: mode.userOf(identity, tenant) };

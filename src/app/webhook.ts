@@ -4,7 +4,7 @@
  */
 import type { KeystoneConfiguration, WebhookConfiguration, WebhookSource } from '../api/config-v1alpha1.ts';
 import type { KeystonePolicy, KeystoneSync } from '../api/keystone-auth.ts';
-import { authenticate } from '../authentication/authenticator.ts';
+import { runAuthenticators } from '../authentication/authenticator.ts';
 import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
 import { createKeystonePolicy } from '../authorization/keystone-policy/keystone-policy.ts';
 import { createProjectSynchronizer, type ProjectSynchronizer } from '../bindings/project-sync.ts';
@@ -169,7 +169,7 @@ function createIdentities(
   });
   return {
     authenticate: async (token, source) =>
-      authenticate([authenticator], { kind: 'bearer', token }, { source }),
+      runAuthenticators([authenticator], { kind: 'bearer', token }, { source }),
     describe(identity) {
       const tenant = mode.tenantOf(identity);
       return { tenant, user: mode.userOf(identity, tenant) };

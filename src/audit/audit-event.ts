@@ -1,6 +1,6 @@
 /**
- * What is known of a request, as the texts of which a line with an `audit.k8s.io/v1` Event at level Metadata is made: JSON
- * in ASCII. `audit-log.ts` puts them in their order.
+ * What is known of a request, as the texts of which a line with an `audit.k8s.io/v1` Event at level Metadata
+ * is made: JSON in ASCII. `audit-log.ts` puts them in their order.
  * https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
@@ -15,16 +15,18 @@ import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../lib/redac
 export interface AuditedRequest {
   readonly auditID: string;
   readonly receivedAt: number;
-  readonly method: string;
-  readonly target: string;
-  readonly headers: HeaderList;
+  /** As the client sent it. */
+  readonly exchange: { readonly method: string; readonly target: string; readonly headers: HeaderList };
   readonly sourceIPs: readonly string[];
   readonly info?: RequestInfo;
   readonly identity?: Identity;
   readonly tenant?: string;
+  /** The user as the API server is to know them: who sent the request, or the user that it impersonates. */
   readonly user?: UserInfo;
-  readonly actsAs?: UserInfo;
-  readonly impersonated?: boolean;
+  /** Who sent the request, if it impersonates another user. */
+  readonly impersonator?: UserInfo;
+  /** Whether Stonegate asked the API server as the user, and not with the client's own token. */
+  readonly impersonationSent?: boolean;
   readonly outcome?: {
     readonly status: number;
     readonly code?: string;
@@ -42,16 +44,12 @@ const MAX_NAME = 512;
 
 const text = (value: unknown): string => asciiJSON(JSON.stringify(value));
 
-/** What all stages of a request have in common, from its opening brace on. No object is made just to be written out. */
-export function sharedText({
-  auditID,
-  target,
-  info,
-  method,
-  sourceIPs,
-  headers,
-  receivedAt,
-}: AuditedRequest): string {
+/**
+ * What all stages of a request have in common, from its opening brace on. No object is made just to be
+ * written out.
+ */
+export function sharedText({ auditID, exchange, info, sourceIPs, receivedAt }: AuditedRequest): string {
+  const { method, target, headers } = exchange;
   const userAgent = headerValue(headers, 'user-agent');
   const agent = userAgent === undefined ? '' : `,"userAgent":"${foreignJSON(userAgent)}"`;
   const reference = info?.isResourceRequest ? objectReference(info) : '';
@@ -68,14 +66,14 @@ function addresses(sourceIPs: readonly string[]): string {
 
 const IMPERSONATED = ',"impersonatedUser":';
 
-/** The user's value, and behind it the impersonated user where there is one. */
-export function usersText({ user, actsAs, impersonated }: AuditedRequest): string {
-  if (user !== undefined && actsAs === undefined && impersonated) return asThemselves(user);
-  const seen = user === undefined ? '{}' : userText(user);
-  return actsAs === undefined ? seen : `${seen}${IMPERSONATED}${impersonatedText(actsAs)}`;
+/** The value of `user`, and `impersonatedUser` if there is one. */
+export function usersText({ user, impersonator, impersonationSent }: AuditedRequest): string {
+  if (user === undefined) return '{}';
+  if (impersonator !== undefined) return `${userText(impersonator)}${IMPERSONATED}${impersonatedText(user)}`;
+  return impersonationSent ? asThemselves(user) : userText(user);
 }
 
-/** Once for the person: with many groups it is most of a line. */
+/** Built once per user: with many groups it is most of a line. */
 const userText = memoizeByReference((user: UserInfo): string => text(shown(user)));
 const asThemselves = memoizeByReference(
   (user: UserInfo): string => `${userText(user)}${IMPERSONATED}${userText(user)}`,

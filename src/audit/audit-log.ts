@@ -1,6 +1,6 @@
 /**
- * The audit log: one JSON line an event. RequestReceived is written as soon as the user is known, so that each
- * event names them; a long-running request adds ResponseStarted.
+ * The audit log: one JSON line an event. RequestReceived is written as soon as the user is known, so that
+ * each event names them; a long-running request adds ResponseStarted.
  * https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
  */
 import type { Clock } from '../lib/clock.ts';
@@ -16,7 +16,8 @@ import {
 /** The port to where the lines go. Implemented in `observability/audit-sink.ts`. */
 export interface AuditSink {
   /**
-   * Writes one line. A text put together from its parts would be laid out twice, once to be a text and once as bytes.
+   * Writes one line. A text put together from its parts would be laid out twice, once to be a text and once
+   * as bytes.
    *
    * @param parts in their order, in ASCII, without the line feed
    */
@@ -51,8 +52,9 @@ const STAGES = {
 };
 
 /**
- * What the stages of a request share is made once. `user` is who the person is to the API server; `impersonatedUser` is
- * whom they act as (`kubectl --as`), else themselves where the request was forwarded as that user.
+ * What the stages of a request share is made once. `user` is the user as the API server is to know them;
+ * `impersonatedUser` is whom they act as (`kubectl --as`), else themselves where the request was forwarded as
+ * that user.
  *
  * @param request of which user and target do not change any more; keeps the shared beginning
  * @param at of the stage, in milliseconds since the epoch

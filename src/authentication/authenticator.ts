@@ -47,7 +47,7 @@ export interface AsyncAuthenticator extends Authenticator {
  * @throws StatusError CredentialMissing without a credential; CredentialInvalid if no authenticator knows
  *   its kind
  */
-export function authenticate(
+export function runAuthenticators(
   authenticators: readonly Authenticator[],
   credential: Credential | undefined,
   context: AuthenticationContext,
@@ -60,7 +60,9 @@ export function authenticate(
   for (let at = from; at < authenticators.length; at += 1) {
     const identity = authenticators[at]?.authenticate(credential, context);
     if (identity instanceof Promise)
-      return identity.then((found) => found ?? authenticate(authenticators, credential, context, at + 1));
+      return identity.then(
+        (found) => found ?? runAuthenticators(authenticators, credential, context, at + 1),
+      );
     if (identity !== undefined) return identity;
   }
   throw unauthorized('no authenticator is responsible for this kind of credential');

@@ -1,5 +1,5 @@
 /**
- * The port for asking the API server what somebody may do. Implemented in `clients/kube-apiserver.ts`.
+ * The port for reviewing a user's rights at the API server. Implemented in `clients/kube-apiserver.ts`.
  */
 
 import type { UserInfo } from '../api/authentication-v1.ts';
@@ -58,8 +58,9 @@ export interface ReviewSubject {
 }
 
 /**
- * Asks about whoever goes through with their own token by that token, and about everybody else by name: the name of a
- * service account says no tenant, so that a review by name would be about another account of the same name.
+ * Asks about whoever goes through with their own token by that token, and about everybody else by name: the
+ * name of a service account says no tenant, so that a review by name would be about another account of the
+ * same name.
  *
  * @throws StatusError as the reviewer does
  */

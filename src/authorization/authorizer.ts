@@ -1,6 +1,6 @@
 /**
- * What an authorizer is: it refuses by throwing, or has no opinion. The API server's own RBAC has the last word
- * on everything that is let through, so that there is nothing here to allow.
+ * An authorizer refuses by throwing, or has no opinion. The API server's own RBAC decides every request that
+ * is forwarded, so there is nothing to allow here.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
@@ -28,7 +28,8 @@ export interface AskedExchange {
 export interface Authorizer {
   readonly name: string;
   /**
-   * @returns undefined where it is content without asking anybody: nearly every request is let through by all of them
+   * @returns undefined where it is content without asking anybody: nearly every request is let through by all
+   *   of them
    * @throws StatusError TenantForbidden, PathForbidden or AccessDenied
    */
   authorize(attributes: AuthorizationAttributes): Promise<void> | undefined;
@@ -39,14 +40,14 @@ export interface Authorizer {
  *
  * @param from the first that has not been asked yet
  */
-export function authorize(
+export function runAuthorizers(
   authorizers: readonly Authorizer[],
   attributes: AuthorizationAttributes,
   from = 0,
 ): Promise<void> | undefined {
   for (let at = from; at < authorizers.length; at += 1) {
     const asked = authorizers[at]?.authorize(attributes);
-    if (asked !== undefined) return asked.then(() => authorize(authorizers, attributes, at + 1));
+    if (asked !== undefined) return asked.then(() => runAuthorizers(authorizers, attributes, at + 1));
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Opening a connection into a pod is an act, whatever the method. A WebSocket can only be opened with GET, which
- * RBAC reads as the verb `get`: a role meant for reading pods, or nodes, whose kubelets open shells too, would open
- * shells. So the right to create is asked first, and whatever cannot be asked is refused.
+ * A connection into a pod needs the right to `create`, whatever the method. A WebSocket can only be opened
+ * with GET, which RBAC reads as the verb `get`: a role for reading pods, or nodes (kubelets open shells too),
+ * would open shells. If the right cannot be reviewed, the request is refused.
  * RFC 6455 §4.1; https://kubernetes.io/docs/concepts/security/rbac-good-practices/
  */
 import type { ResourceAttributes } from '../api/authorization-v1.ts';
@@ -55,8 +55,9 @@ function isPodConnection(info: RequestInfo): info is ResourceRequest {
 }
 
 /**
- * The kubelet's own `exec`, `attach`, `run` and `portForward` are behind it, also with the legacy prefix. With that prefix
- * `upgrade-places.ts` refuses each upgrade before: the check of the verb is a second line of defence.
+ * The kubelet's own `exec`, `attach`, `run` and `portForward` are behind it, also with the legacy prefix.
+ * With that prefix `upgrade-places.ts` refuses each upgrade before: the check of the verb is a second line of
+ * defence.
  */
 function isNodeProxy(info: RequestInfo): info is ResourceRequest {
   return (

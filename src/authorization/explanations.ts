@@ -1,7 +1,7 @@
 /**
- * Who may have other people's credentials explained: whoever the API server lets `create explanations.stonegate.dev`
- * for the whole cluster. An explanation tells causes that clients are not told, so the right is asked outside every
- * tenant: a wildcard in a tenant's own role does not reach it.
+ * Only users whom the API server lets `create explanations.stonegate.dev` for the whole cluster may explain
+ * requests of other users. An explanation has causes that clients are not told, so the right is reviewed
+ * outside every tenant: a wildcard in a tenant's own role does not grant it.
  */
 import type { TenantName } from '../api/identity.ts';
 import type { ResourceRequest } from '../api/request-info.ts';

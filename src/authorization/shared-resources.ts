@@ -1,6 +1,7 @@
 /**
- * Keeps tenants from custom resources that Arktos stores once for all tenants, whichever tenant defined them: each
- * tenant could read, change and delete what the others have. The tenant's own discovery says which these are.
+ * Keeps tenants from custom resources that Arktos stores once for all tenants, whichever tenant defined them:
+ * each tenant could read, change and delete what the others have. The tenant's own discovery says which these
+ * are.
  */
 import type { TenantName } from '../api/identity.ts';
 import type { ResourceRequest } from '../api/request-info.ts';

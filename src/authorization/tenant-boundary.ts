@@ -1,6 +1,6 @@
 /**
- * Nobody reaches into another tenant by writing its full path, `tenants/all` included. The API server would say
- * the same, in these very words; asking it would only tell whoever tries whether that tenant exists.
+ * No user reaches another tenant by writing its full path, `tenants/all` included. The API server would
+ * refuse in the same words; asking it would only tell the user whether that tenant exists.
  */
 import type { TenantName } from '../api/identity.ts';
 import { forbidden } from '../errors/forbidden.ts';

@@ -1,7 +1,7 @@
 /**
- * Where a connection may leave HTTP at all. Behind a tunnel nothing is looked at any more, so the places are a closed
- * list, decided on the parsed request: what Kubernetes itself upgrades, in the two protocols it speaks there. An
- * upgrade anywhere else is refused rather than served without: whoever asks for it wants a tunnel.
+ * Which requests may be upgraded. Stonegate does not inspect what passes through a tunnel, so the resources
+ * are a closed list, decided on the parsed request: what Kubernetes itself upgrades, with the two protocols
+ * it uses. Any other upgrade is refused instead of served without: its client needs the tunnel.
  * RFC 9110 §7.8; RFC 6455 §4.1;
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */

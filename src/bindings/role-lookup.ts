@@ -47,7 +47,7 @@ export interface RoleLookup {
    * @param identity with `assignmentsOf`, the user whose assignments count
    * @throws StatusError KeystoneUnavailable, IdentityUnusable
    */
-  inScope(identity: Identity, concern: RoleScope): Promise<Identity>;
+  inScope(identity: Identity, roleScope: RoleScope): Promise<Identity>;
 }
 
 /** Assignments have no expiry: only the cache's times bound them. */
@@ -91,7 +91,7 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
   }
 
   return {
-    async inScope(identity, concern) {
+    async inScope(identity, roleScope) {
       const userID = identity.assignmentsOf;
       if (userID === undefined) return identity;
       const [assignments, disabled] = await Promise.all([assignmentsOf(identity, userID), disabledScopes()]);
@@ -100,7 +100,11 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
           'KeystoneUnavailable',
           "Service Unavailable: the user's roles cannot be learned",
         );
-      return remembered(identity, assignments, rolesInScope(assignments, concern, { disabled, namespaceOf }));
+      return remembered(
+        identity,
+        assignments,
+        rolesInScope(assignments, roleScope, { disabled, namespaceOf }),
+      );
     },
   };
 }

@@ -38,12 +38,12 @@ export type NamespaceOf = (project: {
 /** @returns the narrowest scope first; empty if no role counts */
 export function rolesInScope(
   assignments: readonly RoleAssignment[],
-  concern: RoleScope,
+  roleScope: RoleScope,
   rules: ScopeRules,
 ): readonly ScopedRoles[] {
   const scopes = new Map<string, { scope: AssignmentScope; roles: Map<string, RoleReference> }>();
   for (const { scope, role } of assignments) {
-    if (!counts(scope, concern, rules)) continue;
+    if (!counts(scope, roleScope, rules)) continue;
     const key = scopeKey(scope);
     const held = scopes.get(key) ?? { scope, roles: new Map() };
     held.roles.set(role.id, role);
@@ -68,21 +68,25 @@ export function scopeKey(scope: AssignmentScope): string {
 
 const ORDER = { project: 0, domain: 1, system: 2 } as const;
 
-function counts(scope: AssignmentScope, concern: RoleScope, { disabled, namespaceOf }: ScopeRules): boolean {
+function counts(
+  scope: AssignmentScope,
+  roleScope: RoleScope,
+  { disabled, namespaceOf }: ScopeRules,
+): boolean {
   switch (scope.kind) {
     case 'project': {
       const { id, name, domain } = scope.project;
       return (
-        concern.namespace !== '' &&
-        domain.id === concern.domainID &&
+        roleScope.namespace !== '' &&
+        domain.id === roleScope.domainID &&
         !disabled.projectIDs.has(id) &&
         !disabled.domainIDs.has(domain.id) &&
-        namespaceOf({ id, name, domainID: domain.id }) === concern.namespace
+        namespaceOf({ id, name, domainID: domain.id }) === roleScope.namespace
       );
     }
     case 'domain':
-      return scope.domain.id === concern.domainID && !disabled.domainIDs.has(scope.domain.id);
+      return scope.domain.id === roleScope.domainID && !disabled.domainIDs.has(scope.domain.id);
     case 'system':
-      return concern.cluster;
+      return roleScope.cluster;
   }
 }

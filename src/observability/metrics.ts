@@ -8,7 +8,7 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } f
 import type { RequestInfo } from '../api/request-info.ts';
 import type { ErrorCode } from '../errors/codes.ts';
 import type { ProvisioningRun, Telemetry } from '../lib/telemetry.ts';
-import type { RequestObserver, RequestRecord } from '../pipeline/ports.ts';
+import type { ObservedRequest, RequestObserver } from '../pipeline/ports.ts';
 import { Histogram, Numbers } from './series.ts';
 
 const VERBS: ReadonlySet<string> = new Set([
@@ -144,13 +144,13 @@ export async function aggregateMetrics(documents: readonly object[]): Promise<st
   return AggregatorRegistry.aggregate([...documents]).metrics();
 }
 
-function verbOf({ info, method }: RequestRecord): string {
-  const verb = info?.verb ?? method.toLowerCase();
+function verbOf({ info, exchange }: ObservedRequest): string {
+  const verb = info?.verb ?? exchange.method.toLowerCase();
   return VERBS.has(verb) ? verb : 'other';
 }
 
 /** What a workload behind the API server answers is no closed set. */
-function statusOf({ outcome }: RequestRecord): string {
+function statusOf({ outcome }: ObservedRequest): string {
   return STATUSES.get(outcome?.status ?? 0) ?? 'other';
 }
 

@@ -5,7 +5,7 @@
 import { StatusError } from '../errors/status-error.ts';
 import type { Logger } from '../lib/logger.ts';
 import { untrustedText } from '../lib/redact.ts';
-import type { RequestObserver, RequestRecord } from '../pipeline/ports.ts';
+import type { ObservedRequest, RequestObserver } from '../pipeline/ports.ts';
 
 export function observeAll(observers: readonly RequestObserver[], logger: Logger): RequestObserver {
   const failed = (error: unknown) => logger.error({ error }, 'an observer of requests failed');
@@ -52,15 +52,15 @@ export function createRequestLog(logger: Logger): RequestObserver {
     requestReceived() {},
     responseStarted() {},
     responseComplete(record) {
-      const { outcome } = record;
+      const { outcome, user, impersonator } = record;
       if (outcome?.code === undefined) return;
       const fields = {
         auditID: record.auditID,
         code: outcome.code,
         status: outcome.status,
         source: record.sourceIPs[0],
-        ...(record.user === undefined ? {} : { user: record.user.username, tenant: record.tenant }),
-        ...(record.actsAs === undefined ? {} : { as: untrustedText(record.actsAs.username) }),
+        ...(user === undefined ? {} : { user: (impersonator ?? user).username, tenant: record.tenant }),
+        ...(user === undefined || impersonator === undefined ? {} : { as: untrustedText(user.username) }),
         reason: reasonOf(record),
       };
       if (outcome.status >= 500) logger.error(fields, 'request failed');
@@ -70,7 +70,7 @@ export function createRequestLog(logger: Logger): RequestObserver {
 }
 
 /** A stack trace is worth its space only where nobody expected the error. */
-function reasonOf({ outcome }: RequestRecord): unknown {
+function reasonOf({ outcome }: ObservedRequest): unknown {
   const error = outcome?.error;
   if (!(error instanceof StatusError)) return error;
   const { cause } = error;

@@ -1,6 +1,6 @@
 /**
- * In which forms the API server may respond, if not in all that the client accepts. The client's Accept is read as the
- * API server reads it: cut at each comma, and compared by type alone.
+ * In which forms the API server may respond, if not in all that the client accepts. The client's Accept is
+ * read as the API server reads it: cut at each comma, and compared by type alone.
  * RFC 9110 §12.5.1;
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/handlers/negotiation
  */
@@ -37,7 +37,7 @@ export function withAcceptedTypes(
 
 /** A filter that reads events must know their form, and find them as they are. */
 function inPlainJSON(headers: HeaderList): HeaderField[] {
-  const kept = headers.filter(([name]) => !isNamed(name, 'accept') && !isNamed(name, 'accept-encoding'));
+  const others = headers.filter(([name]) => !isNamed(name, 'accept') && !isNamed(name, 'accept-encoding'));
   const values = headerValues(headers, 'accept');
   const ranges = values.flatMap(rangesOf).flatMap((range) => {
     const type = typeOf(range);
@@ -45,7 +45,7 @@ function inPlainJSON(headers: HeaderList): HeaderField[] {
     return ANYTHING.has(type) ? JSON_TYPE : [];
   });
   if (ranges.length === 0 && values.some((value) => value.trim() !== '')) throw notAcceptable([JSON_TYPE]);
-  return [...kept, ['Accept', ranges.length === 0 ? JSON_TYPE : ranges.join(', ')]];
+  return [...others, ['Accept', ranges.length === 0 ? JSON_TYPE : ranges.join(', ')]];
 }
 
 function withoutProtobuf(headers: HeaderList): HeaderList {

@@ -1,7 +1,8 @@
 /**
- * Acting as another user (`kubectl --as`), decided as kube-apiserver's impersonation filter does: behind Stonegate it
- * sees Stonegate's right to impersonate, not the caller's. Reserved names are refused before any review, since an
- * administrator of a tenant may impersonate every name as far as the tenant's rules are concerned.
+ * Acting as another user (`kubectl --as`), decided as kube-apiserver's impersonation filter does: behind
+ * Stonegate it sees Stonegate's right to impersonate, not the caller's. Reserved names are refused before any
+ * review, since an administrator of a tenant may impersonate every name as far as the tenant's rules are
+ * concerned.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 
@@ -17,7 +18,7 @@ import type { ImpersonationTarget } from '../tenancy/impersonation-target.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { assertSendable, assertUsable } from '../tenancy/user-name.ts';
 import {
-  type ImpersonationMode,
+  type LastModes,
   modesFor,
   type RefusedRight,
   type RequiredRight,
@@ -26,8 +27,7 @@ import {
   type WantedImpersonation,
 } from './impersonation-modes.ts';
 import { type ImpersonationRequest, impersonationRequest } from './impersonation-request.ts';
-import type { LastModes } from './last-modes.ts';
-import type { Scoped } from './request-state.ts';
+import type { Scoped } from './request-context.ts';
 
 export interface ActAsOptions {
   readonly reviewer: AccessReviewer;
@@ -36,7 +36,7 @@ export interface ActAsOptions {
   readonly extraKeys: ReadonlySet<string>;
   /** Whether the API server has constrained impersonation. */
   readonly constrained: boolean;
-  readonly lastModes: LastModes<ImpersonationMode>;
+  readonly lastModes: LastModes;
   /** @throws StatusError TenantRateExceeded */
   readonly limitTenant: (tenant: TenantName) => void;
 }
@@ -44,14 +44,17 @@ export interface ActAsOptions {
 const AUTHENTICATED = 'system:authenticated';
 
 /**
- * @returns the same request, made as whom its header names; as it is where it names nobody
- * @throws StatusError ImpersonationForbidden, IdentityUnusable or RequestMalformed for what nobody may ask for,
- *   HeadersTooLarge for too much of it, TenantRateExceeded, AccessDenied for what the caller may not, and as the
- *   reviewer does
+ * @returns the user that the request's headers name; undefined if they name none
+ * @throws StatusError ImpersonationForbidden, IdentityUnusable or RequestMalformed for what no user may ask
+ *   for, HeadersTooLarge for too many values, TenantRateExceeded, AccessDenied for what the caller may not
+ *   impersonate, and as the reviewer does
  */
-export async function actAs(scoped: Scoped, options: ActAsOptions): Promise<Scoped> {
+export async function resolveImpersonatedUser(
+  scoped: Scoped,
+  options: ActAsOptions,
+): Promise<UserInfo | undefined> {
   const request = impersonationRequest(scoped.exchange.headers);
-  if (request === undefined) return scoped;
+  if (request === undefined) return undefined;
   const { identity, tenant, user } = scoped;
   assertNamed(identity.subject.kind);
   const target = options.mode.impersonationTarget(request.user, tenant);
@@ -59,7 +62,7 @@ export async function actAs(scoped: Scoped, options: ActAsOptions): Promise<Scop
   for (const group of request.groups) assertGroup(group);
   for (const [key, values] of Object.entries(request.extra)) assertExtra(key, values, options.extraKeys);
   await assertAllowed({ request, target, info: scoped.info }, scoped, options);
-  return { ...scoped, user: userOf(request, target, user), impersonator: user };
+  return userOf(request, target, user);
 }
 
 /** A pass-through's own token would say somebody else, and nobody has no rights to act by. */
@@ -87,8 +90,8 @@ function impossible(why: string): StatusError {
 }
 
 /**
- * As the API server does: the mode that last succeeded for this caller first, then the others in their order. The error
- * is the first mode's.
+ * As the API server does: the mode that last succeeded for this caller first, then the others in their order.
+ * The error is the first mode's.
  *
  * @throws StatusError AccessDenied, TenantRateExceeded, and as the reviewer does
  */
@@ -118,8 +121,8 @@ async function assertAllowed(
 }
 
 /**
- * One review after the other, up to the first refusal: a caller without the right costs one review, and a request never
- * holds more than one connection to the API server.
+ * One review after the other, up to the first refusal: a caller without the right costs one review, and a
+ * request never holds more than one connection to the API server.
  *
  * @returns undefined if the caller has all rights
  */

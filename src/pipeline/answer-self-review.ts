@@ -1,29 +1,29 @@
 /**
- * Answers self reviews. A SelfSubjectReview is answered from the user that Stonegate would send. Other reviews are sent
- * to the API server as the user; if the user may not create them, Stonegate creates a review about the user, unless the
- * user's own token is forwarded, since by name it could be another user.
+ * Answers self reviews. A SelfSubjectReview is answered from the user that Stonegate would send. Other
+ * reviews are sent to the API server as the user; if the user may not create them, Stonegate creates a review
+ * about the user, unless the user's own token is forwarded, since by name it could be another user.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
-
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
 import type { Account } from '../api/upstream-request.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import type { RoleLookup } from '../bindings/role-lookup.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { isGranted, withGrantedRules } from '../tenancy/granted-rules.ts';
+import { isGranted, withGrantedRules } from '../tenancy/self-review.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
-import type { Answerer } from './answerer.ts';
-import type { AskedAbout } from './asked-about.ts';
+import type { Answerer } from './delivery.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './ports.ts';
 import type { BodyLimits } from './read-body.ts';
-import type { Outgoing } from './request-state.ts';
+import type { Outgoing } from './request-context.ts';
 import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
+import { impersonate, roleScopeOf, type Stages } from './stages.ts';
 
 export interface SelfReviewOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
-  /** The request as its user would send it there; absent where people are the same everywhere. */
-  readonly askedAbout?: AskedAbout;
+  /** Absent if a user has the same roles everywhere. */
+  readonly resolveReviewSubject?: ResolveReviewSubject;
   readonly fetcher: UpstreamFetcher;
   readonly reviewer: AccessReviewer;
   readonly clock: Clock;
@@ -53,24 +53,22 @@ async function answerReview(
   route: ReviewRoute,
   options: SelfReviewOptions,
 ): Promise<UpstreamResponse> {
-  const { limits, clock, askedAbout = asItIs } = options;
+  const { limits, clock, resolveReviewSubject = async (outgoing) => outgoing } = options;
   // Its answer depends on who asks alone, so whatever its body says is not read.
   if (route.review === 'subject') return answerSubject(outgoing, clock);
   const spec = await readReviewSpec(outgoing.exchange, route.review, limits, clock);
   if (route.review === 'rules') {
     const namespace = rulesNamespace(spec);
-    return answerRules(await askedAbout(outgoing, namespace), route, namespace, options);
+    return answerRules(await resolveReviewSubject(outgoing, namespace), route, namespace, options);
   }
   const question = accessQuestion(spec);
   const namespace = 'resourceAttributes' in question ? (question.resourceAttributes.namespace ?? '') : '';
-  return answerAccess(await askedAbout(outgoing, namespace), route, question, options);
+  return answerAccess(await resolveReviewSubject(outgoing, namespace), route, question, options);
 }
 
 function accountOf({ tenant }: Outgoing): Account {
   return { kind: 'tenant', tenant };
 }
-
-const asItIs: AskedAbout = async (outgoing) => outgoing;
 
 /** As kube-apiserver does, this kind alone says when it was made, to the second. */
 function answerSubject(outgoing: Outgoing, clock: Clock): UpstreamResponse {
@@ -129,8 +127,8 @@ function namesAnother(
 }
 
 /**
- * Fills in the user's own tenant; only a user of the system tenant may name another. What is kept once for the whole
- * cluster is in no tenant: a wildcard in a tenant's role does not reach it.
+ * Fills in the user's own tenant; only a user of the system tenant may name another. What is kept once for
+ * the whole cluster is in no tenant: a wildcard in a tenant's role does not reach it.
  */
 function inTenant(
   asked: AccessQuestion,
@@ -209,7 +207,7 @@ function askAsUser(
   review: object,
   fetcher: UpstreamFetcher,
 ): Promise<UpstreamResponse> {
-  const { headers, exchange, sender } = outgoing;
+  const { upstreamHeaders, exchange, sender } = outgoing;
   return fetcher.fetch(
     {
       account: accountOf(outgoing),
@@ -217,7 +215,7 @@ function askAsUser(
       method: 'POST',
       target: query === '' ? path : `${path}?${query}`,
       headers: [
-        ...headers.filter(([name]) => !ABOUT_THE_BODY.has(name.toLowerCase())),
+        ...upstreamHeaders.filter(([name]) => !ABOUT_THE_BODY.has(name.toLowerCase())),
         ['Content-Type', 'application/json'],
         ['Accept', 'application/json'],
       ],
@@ -244,3 +242,27 @@ function relayed({ status, headers, body }: UpstreamResponse): UpstreamResponse 
 }
 
 const RELAYED: ReadonlySet<string> = new Set(['content-type', 'cache-control', 'warning', 'retry-after']);
+
+/**
+ * @param namespace empty for the cluster or the tenant as a whole
+ * @returns the same request, as the user that a request in the namespace would be made as
+ * @throws StatusError KeystoneUnavailable, IdentityUnusable, and as `impersonate` does
+ */
+export type ResolveReviewSubject = (outgoing: Outgoing, namespace: string) => Promise<Outgoing>;
+
+export function createReviewSubjectResolver(
+  roles: RoleLookup,
+  stages: Pick<Stages, 'mode' | 'maxHeaderBytes'>,
+): ResolveReviewSubject {
+  return async (outgoing, namespace) => {
+    const { proven, info, tenant, impersonator } = outgoing;
+    // No roles are known of an impersonated user: the review is about the rights given to the name.
+    if (impersonator !== undefined) return outgoing;
+    if (proven.assignmentsOf === undefined || !info.isResourceRequest) return outgoing;
+    const roleScope = roleScopeOf({ ...info, namespace }, proven, tenant, stages.mode);
+    const identity = await roles.inScope(proven, roleScope);
+    if (identity === outgoing.identity) return outgoing;
+    // A copy: the request itself is recorded as its user's.
+    return impersonate({ ...outgoing, identity, user: stages.mode.userOf(identity, tenant) }, stages);
+  };
+}

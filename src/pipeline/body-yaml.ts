@@ -1,10 +1,13 @@
 /**
- * Reads a YAML body as the JSON that is forwarded in its place, since two YAML parsers rarely agree on all of a text.
- * What has no form in JSON, or could be read in two ways, is refused. https://yaml.org/spec/1.2.2/
+ * Reads a YAML body as the JSON that is forwarded in its place, since two YAML parsers rarely agree on all of
+ * a text. What has no form in JSON, or could be read in two ways, is refused. https://yaml.org/spec/1.2.2/
  */
 import { isScalar, parseDocument, visit } from 'yaml';
 
-/** YAML takes some five microseconds a byte to parse, whatever it says, and a tenant's users may send as much as they like. */
+/**
+ * YAML takes some five microseconds a byte to parse, whatever it says, and a tenant's users may send as much
+ * as they like.
+ */
 export const MAX_YAML_BYTES = 32 * 1024;
 
 /**

@@ -1,10 +1,9 @@
 /**
- * Which requests the API server answers itself: those for its built-in API groups. Behind any other group an aggregated
- * API server may stand, and behind `proxy` a workload; what they say of Stonegate may be made up.
+ * Which requests the API server answers itself: those for its built-in API groups. Behind any other group an
+ * aggregated API server may stand, and behind `proxy` a workload; what they say of Stonegate may be made up.
  * https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/
  */
-import type { RequestInfo } from '../api/request-info.ts';
-import { isWorkload } from '../api/request-info.ts';
+import { isWorkload, type RequestInfo } from '../api/request-info.ts';
 
 /** Of Kubernetes up to 1.36 and of Arktos. */
 const GROUPS: ReadonlySet<string> = new Set([

@@ -1,8 +1,8 @@
 /**
- * What of a client's header may travel on. Everything by which a client could name itself, or make a field of
- * ours disappear, goes; fields are compared in lower case with `_` equal to `-`, since servers behind us may
- * fold them together. A wish to impersonate that nobody has heeded (`act-as.ts`) is refused rather than dropped:
- * dropping it would run `kubectl --as reader delete` with full rights.
+ * Which of a client's headers are forwarded. Every field by which a client could name itself, or remove a
+ * field of Stonegate's, is dropped; names are compared in lower case with `_` equal to `-`, since servers
+ * behind Stonegate may fold them together. Impersonation headers that were not handled (`act-as.ts`) refuse
+ * the request: without them `kubectl --as reader delete` would run with the caller's full rights.
  * RFC 9110 §7.6.1 (hop-by-hop); Kubernetes user impersonation; OpenStack keystonemiddleware auth_token.
  */
 import { withoutTokenSubprotocol } from '../authentication/credential.ts';
@@ -35,7 +35,8 @@ const DROPPED: ReadonlySet<string> = new Set([
   'cf-connecting-ip',
   'client-ip',
   'front-end-https',
-  // What a browser holds for our origin: set by one workload behind a `proxy` subresource, it would go to all others.
+  // What a browser holds for our origin: set by one workload behind a `proxy` subresource, it would go to all
+  // others.
   'cookie',
   'cookie2',
   'x-rewrite-url',
@@ -110,29 +111,29 @@ export function isIdentityField(canonical: string): boolean {
 }
 
 /**
- * @param wishHeeded true where the client's wish to act as somebody else has been read, allowed and carried out
- * @throws StatusError ImpersonationForbidden where there is such a wish and it was not
+ * @param impersonationHandled true if the impersonation headers were read, allowed and applied
+ * @throws StatusError ImpersonationForbidden if there are such headers and they were not
  */
 export function cleanClientHeaders(
   headers: HeaderList,
-  { wishHeeded }: { readonly wishHeeded: boolean } = { wishHeeded: false },
+  { impersonationHandled }: { readonly impersonationHandled: boolean } = { impersonationHandled: false },
 ): HeaderField[] {
   const named = namedByConnection(headers);
-  const kept: HeaderField[] = [];
+  const forwarded: HeaderField[] = [];
   for (const field of headers) {
     const [name, value] = field;
     const { canonical, impersonates, dropped } = fieldRule(name);
-    if (!wishHeeded && impersonates) {
+    if (!impersonationHandled && impersonates) {
       throw new StatusError(
         'ImpersonationForbidden',
         `acting as somebody else is refused: the request carries the header ${JSON.stringify(name.slice(0, 64))}`,
       );
     }
     if (dropped || named?.has(canonical)) continue;
-    if (canonical !== 'sec-websocket-protocol') kept.push(field);
-    else pushUnlessEmpty(kept, name, withoutTokenSubprotocol(value));
+    if (canonical !== 'sec-websocket-protocol') forwarded.push(field);
+    else pushUnlessEmpty(forwarded, name, withoutTokenSubprotocol(value));
   }
-  return kept;
+  return forwarded;
 }
 
 /** @returns undefined where there is no Connection field: over HTTP/2 never, over HTTP/1.1 seldom */

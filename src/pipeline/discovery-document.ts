@@ -67,7 +67,9 @@ export function groupVersionOf(path: string): GroupVersion | undefined {
 
 export const nameOf = ({ group, version }: GroupVersion): string => `${group}/${version}`;
 
-/** @throws StatusError UpstreamUnavailable if the document cannot be read: what is not reduced is not shown */
+/**
+ * @throws StatusError UpstreamUnavailable if the document cannot be read: what is not reduced is not shown
+ */
 export function documentOf<T>(
   { headers, body }: UpstreamResponse,
   read: (document: unknown) => T | undefined,
@@ -104,4 +106,54 @@ export function refusedRights(): StatusError {
     'UpstreamRefusedCredential',
     "the API server does not let Stonegate read discovery; only Stonegate's operator can mend that",
   );
+}
+
+/** Only JSON can be reduced; of what the rest says, every client reads JSON. */
+const JSON_ONLY: readonly string[] = [JSON_TYPE];
+const FORMS: readonly (readonly [path: RegExp, forms: readonly string[]])[] = [
+  [
+    /^\/openapi\/v2$/,
+    [
+      JSON_TYPE,
+      'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+      'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
+    ],
+  ],
+  [
+    /^\/openapi\/v3\//,
+    [
+      JSON_TYPE,
+      'application/com.github.proto-openapi.spec.v3@v1.0+protobuf',
+      'application/com.github.proto-openapi.spec.v3.v1.0+protobuf',
+    ],
+  ],
+];
+const ANYTHING: ReadonlySet<string> = new Set(['*/*', 'application/*']);
+/** More than any client sends; what stands behind is not read. */
+const MAX_RANGES = 16;
+
+/**
+ * @param accept the client's own, empty where it has none
+ * @returns the Accept to ask with: one of a small, fixed number per path
+ */
+export function discoveryForm(path: string, accept: string): string {
+  const forms = FORMS.find(([pattern]) => pattern.test(path))?.[1] ?? JSON_ONLY;
+  const [first, ...others] = acceptedForms(accept, forms);
+  if (first === undefined) return JSON_TYPE;
+  return [first, ...others.map((form, index) => `${form};q=0.${9 - index}`)].join(', ');
+}
+
+/** The forms among a client's, its favourite first. */
+function acceptedForms(accept: string, forms: readonly string[]): Set<string> {
+  const ranges = accept.split(',', MAX_RANGES).map(rangeOf);
+  const wanted = ranges.filter(({ quality }) => quality > 0).toSorted((a, b) => b.quality - a.quality);
+  const names = wanted.map(({ type }) => (ANYTHING.has(type) ? JSON_TYPE : type));
+  return new Set(names.filter((name) => forms.includes(name)));
+}
+
+function rangeOf(range: string): { readonly type: string; readonly quality: number } {
+  const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+  const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+  const value = quality === undefined ? 1 : Number(quality);
+  return { type, quality: value >= 0 && value <= 1 ? value : 0 };
 }

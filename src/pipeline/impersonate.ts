@@ -1,7 +1,7 @@
 /**
- * Puts the person's identity on the outgoing request, and checks once more that exactly that identity is on it.
- * The API server believes these headers because of our credential, so a mistake here fails open: the check looks
- * at the finished header list and trusts nothing that was decided before.
+ * Puts the user's identity on the outgoing request, and checks that exactly that identity is on it. The API
+ * server believes these headers because of Stonegate's credential, so a mistake here fails open: the check
+ * reads the finished header list and trusts no earlier decision.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
@@ -25,7 +25,7 @@ export function impersonationHeaders(user: UserInfo): HeaderField[] {
   return headers;
 }
 
-/** A person's identity looks the same on each of their requests. */
+/** Built once per user. */
 const identityHeaders = memoizeByReference(impersonationHeaders);
 
 function sizeOf(headers: HeaderList): number {
@@ -34,7 +34,9 @@ function sizeOf(headers: HeaderList): number {
   return size;
 }
 
-/** The server lower-cases the name first and unescapes then, hence lower-case escapes of everything unusual. */
+/**
+ * The server lower-cases the name first and unescapes then, hence lower-case escapes of everything unusual.
+ */
 function encodeExtraKey(key: string): string {
   let encoded = '';
   for (const byte of Buffer.from(key, 'utf8')) {
@@ -59,10 +61,10 @@ export interface ImpersonationOptions {
 
 /**
  * @param cleaned the client's headers after `cleanClientHeaders`
- * @throws StatusError IdentityTooLarge where the identity does not fit, InvariantBroken where anything but our
- *   identity is on the request
+ * @throws StatusError IdentityTooLarge where the identity does not fit, InvariantBroken where anything but
+ *   our identity is on the request
  */
-export function impersonate(
+export function withImpersonationHeaders(
   cleaned: HeaderList,
   user: UserInfo,
   options: ImpersonationOptions,
@@ -108,7 +110,7 @@ export function assertOnlyIdentity(headers: HeaderList, identity: HeaderList): v
   if (found !== identity.length || !namesOneUser(identity)) throw invalid();
 }
 
-/** Of a person's fields, which do not change: whether all of them impersonate, and one user. */
+/** Whether all fields of a user's identity impersonate, and one user. Checked once per user. */
 const namesOneUser = memoizeByReference((identity: HeaderList): boolean => {
   const rules = identity.map(([name]) => fieldRule(name));
   const users = identity.filter((_, at) => rules[at]?.canonical === 'impersonate-user');
@@ -117,4 +119,23 @@ const namesOneUser = memoizeByReference((identity: HeaderList): boolean => {
 
 function invalid(): StatusError {
   return new StatusError('InvariantBroken', 'Internal error occurred: invalid impersonation');
+}
+
+const withoutKeys = memoizeByReference((withheld: ReadonlySet<string>) =>
+  memoizeByReference((user: UserInfo): UserInfo => {
+    const impersonable = Object.entries(user.extra).filter(([key]) => !withheld.has(key));
+    return impersonable.length === Object.keys(user.extra).length
+      ? user
+      : { ...user, extra: Object.fromEntries(impersonable) };
+  }),
+);
+
+/**
+ * Removes the extras that Stonegate may not impersonate: the API server refuses a whole request for one such
+ * key.
+ *
+ * @returns the same object for the same user, since what is computed once per user is stored by it
+ */
+export function withoutWithheld(user: UserInfo, withheld: ReadonlySet<string>): UserInfo {
+  return withheld.size === 0 ? user : withoutKeys(withheld)(user);
 }

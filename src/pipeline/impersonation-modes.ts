@@ -1,7 +1,7 @@
 /**
- * The rights that kube-apiserver requires of a user who impersonates another, in its order. A server with constrained
- * impersonation tries a narrow mode before the legacy verb `impersonate`: the narrow mode also requires the right to
- * make this very request while impersonating.
+ * The rights that kube-apiserver requires of a user who impersonates another, in its order. A server with
+ * constrained impersonation tries a narrow mode before the legacy verb `impersonate`: the narrow mode also
+ * requires the right to make this very request while impersonating.
  * https://kep.k8s.io/5284; k8s.io/apiserver, pkg/endpoints/filters/impersonation
  */
 import type { RequestInfo } from '../api/request-info.ts';
@@ -72,7 +72,8 @@ function isEmpty(object: object): boolean {
 }
 
 /**
- * @param constrained whether the server has constrained impersonation, which also changed the order of the legacy mode
+ * @param constrained whether the server has constrained impersonation, which also changed the order of the
+ *   legacy mode
  * @returns in the order in which they are reviewed
  */
 export function rightsFor(
@@ -148,4 +149,29 @@ function authenticationRight(
   name: string,
 ): RequiredRight & { isResourceRequest: true } {
   return { isResourceRequest: true, verb, ...AUTHENTICATION, resource, subresource, namespace: '', name };
+}
+
+const MAX_CALLERS = 10_000;
+
+/**
+ * Which mode last succeeded for each caller. A caller usually needs one mode only, so it is tried first, as
+ * the API server does. The order changes the number of reviews and the error, never the decision.
+ */
+export class LastModes {
+  readonly #modes = new Map<string, ImpersonationMode>();
+
+  /** @returns the same modes, the one that last succeeded for this caller first */
+  order(caller: string, modes: readonly ImpersonationMode[]): readonly ImpersonationMode[] {
+    const last = this.#modes.get(caller);
+    if (last === undefined || !modes.includes(last) || modes[0] === last) return modes;
+    return [last, ...modes.filter((mode) => mode !== last)];
+  }
+
+  succeeded(caller: string, mode: ImpersonationMode): void {
+    // Inserted again, the entry becomes the youngest.
+    this.#modes.delete(caller);
+    this.#modes.set(caller, mode);
+    const [eldest] = this.#modes.keys();
+    if (this.#modes.size > MAX_CALLERS && eldest !== undefined) this.#modes.delete(eldest);
+  }
 }

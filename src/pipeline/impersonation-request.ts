@@ -1,7 +1,7 @@
 /**
- * The wish to act as somebody else, as `kubectl --as` puts it into the header: read in one way or refused, and only
- * read. A field that could be such a wish and is none of the four known ones is refused too: what is overlooked here
- * would run `kubectl --as reader delete` with full rights.
+ * Reads the impersonation headers of a request (`kubectl --as`): in one way, or the request is refused. A
+ * field with this prefix that is none of the four known ones is refused too: if it were ignored,
+ * `kubectl --as reader delete` would run with the caller's full rights.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 import type { Extra } from '../api/authentication-v1.ts';
@@ -12,7 +12,7 @@ import type { HeaderList } from '../lib/header-list.ts';
 /** Nothing of it is authorised yet. */
 export interface ImpersonationRequest {
   readonly user: string;
-  /** Empty where none is asked for. */
+  /** Empty if none is requested. */
   readonly uid: string;
   readonly groups: readonly string[];
   readonly extra: Extra;
@@ -27,44 +27,44 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * @param headers as the client sent them, a character for each byte
- * @returns undefined where nobody is to be impersonated
- * @throws StatusError ImpersonationForbidden for a field that is none of Kubernetes', RequestMalformed for what cannot
- *   be read in one way, HeadersTooLarge for too many values
+ * @returns undefined if the request has no impersonation headers
+ * @throws StatusError ImpersonationForbidden for a field that is none of Kubernetes', RequestMalformed for
+ *   what cannot be read in one way, HeadersTooLarge for too many values
  */
 export function impersonationRequest(headers: HeaderList): ImpersonationRequest | undefined {
-  const fields = headers.filter(([name]) => beginsWish(name));
+  const fields = headers.filter(([name]) => isImpersonationField(name));
   if (fields.length === 0) return undefined;
   if (fields.length > MAX_VALUES)
     throw new StatusError(
       'HeadersTooLarge',
       `the request asks to impersonate ${fields.length} values; ${MAX_VALUES} are taken`,
     );
-  const wished = new Map<string, string[]>();
+  const named = new Map<string, string[]>();
   const extra = new Map<string, string[]>();
   for (const [name, bytes] of fields) {
     const field = name.toLowerCase();
     const value = textOf(name, bytes);
     if (field.startsWith(EXTRA)) pushTo(extra, extraKey(field.slice(EXTRA.length)), value);
-    else if (KNOWN.has(field)) pushTo(wished, field, value);
+    else if (KNOWN.has(field)) pushTo(named, field, value);
     else throw unknownField(name);
   }
-  const [user, ...users] = wished.get('impersonate-user') ?? [];
-  const [uid = '', ...uids] = wished.get('impersonate-uid') ?? [];
-  const groups = new Set(wished.get('impersonate-group'));
+  const [user, ...users] = named.get('impersonate-user') ?? [];
+  const [uid = '', ...uids] = named.get('impersonate-uid') ?? [];
+  const groups = new Set(named.get('impersonate-group'));
   if (user === undefined)
     throw malformed('the request asks for groups, a uid or extra without impersonating a user');
   if (users.length > 0 || uids.length > 0) throw malformed('the request names more than one user or uid');
   return { user, uid, groups: [...groups], extra: Object.fromEntries(extra) };
 }
 
-/** Whether the header asks to impersonate anybody. */
-export function wishesToAct(headers: HeaderList): boolean {
-  for (const field of headers) if (beginsWish(field[0])) return true;
+/** Whether the request has headers that ask for impersonation, or could be read so. */
+export function hasImpersonationHeaders(headers: HeaderList): boolean {
+  for (const field of headers) if (isImpersonationField(field[0])) return true;
   return false;
 }
 
-/** Asked of every field of every request: most do not even have the first letter. */
-function beginsWish(name: string): boolean {
+/** Called for every field of every request: most differ in the first letter. */
+function isImpersonationField(name: string): boolean {
   return (name.startsWith('I') || name.startsWith('i')) && name.slice(0, ANY.length).toLowerCase() === ANY;
 }
 
@@ -89,7 +89,7 @@ function unescaped(key: string): string {
   }
 }
 
-/** Whoever reads bytes that are no UTF-8 makes something else of them: two names would become one. */
+/** A reader replaces bytes that are not UTF-8: two names would become one. */
 function textOf(name: string, text: string): string {
   const bytes = Buffer.from(text, 'latin1');
   if (text === '') throw malformed(`the header ${quoted(name)} is empty`);

@@ -1,6 +1,6 @@
 /**
- * Reads the bodies that an admission plugin has to see before they are forwarded. The body is read whole, bounded in
- * size, time and memory; what is forwarded is exactly what the plugins have seen.
+ * Reads the bodies that an admission plugin has to see before they are forwarded. The body is read whole,
+ * bounded in size, time and memory; what is forwarded is exactly what the plugins have seen.
  */
 import type { BodyAdmission, InspectedRequest, UserAnswer } from '../admission/body-admission.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -11,7 +11,7 @@ import { MAX_YAML_BYTES } from './body-yaml.ts';
 import { forwardedType, type MediaType, mediaTypeOf, parseBody } from './inspected-format.ts';
 import type { UpstreamFetcher } from './ports.ts';
 import { readBody } from './read-body.ts';
-import type { Outgoing } from './request-state.ts';
+import type { Outgoing } from './request-context.ts';
 
 export interface BodyInspectionOptions {
   readonly admissions: readonly BodyAdmission[];
@@ -34,8 +34,8 @@ export interface Inspected {
 export interface BodyInspection {
   /**
    * @returns undefined, at once, if the body need not be read: nearly always
-   * @throws StatusError MediaTypeUnsupported, BodyTooLarge, BodyTimeout, BodyMalformed, TenantRateExceeded, and as the
-   *   plugins do
+   * @throws StatusError MediaTypeUnsupported, BodyTooLarge, BodyTimeout, BodyMalformed, TenantRateExceeded,
+   *   and as the plugins do
    */
   inspect(outgoing: Outgoing): Promise<Inspected> | undefined;
 }
@@ -92,7 +92,7 @@ async function inspectBy(
   outgoing: Outgoing,
   { clock, bodyTimeout, fetcher }: BodyInspectionOptions,
 ): Promise<Omit<Inspected, 'release'>> {
-  const { exchange, headers } = outgoing;
+  const { exchange, upstreamHeaders } = outgoing;
   const request = inspectedRequest(outgoing, fetcher);
   const type = mediaTypeOf(exchange.method, exchange.headers, admissions);
   const bodyBytes = bytesOf(type, admissions);
@@ -106,7 +106,7 @@ async function inspectBy(
   const asItCame = content === sent && type.encoding === 'json';
   return {
     body: asItCame ? bytes : Buffer.from(JSON.stringify(content)),
-    headers: [...without(headers, ABOUT_THE_BODY), ['Content-Type', forwardedType(type.format)]],
+    headers: [...without(upstreamHeaders, ABOUT_THE_BODY), ['Content-Type', forwardedType(type.format)]],
   };
 }
 
@@ -115,7 +115,7 @@ function bytesOf({ encoding }: MediaType, admissions: readonly BodyAdmission[]):
 }
 
 function inspectedRequest(outgoing: Outgoing, fetcher: UpstreamFetcher): InspectedRequest {
-  const { exchange, info, route, user, tenant, sender, headers } = outgoing;
+  const { exchange, info, route, user, tenant, sender, upstreamHeaders } = outgoing;
   if (!info.isResourceRequest || route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: only what is forwarded is inspected');
   return {
@@ -137,7 +137,7 @@ function inspectedRequest(outgoing: Outgoing, fetcher: UpstreamFetcher): Inspect
           method,
           target: path,
           headers: [
-            ...without(headers, NEGOTIATED),
+            ...without(upstreamHeaders, NEGOTIATED),
             ['Accept', 'application/json'],
             ...(body === undefined ? [] : [['Content-Type', 'application/json'] as const]),
           ],

@@ -1,6 +1,7 @@
 /**
- * What the body of a request is, by its header and method, and how it is read for inspection. The header fields are
- * written anew for the API server, so that both read the body as the same thing. RFC 9110 §8.3, §8.4;
+ * What the body of a request is, by its header and method, and how it is read for inspection. The header
+ * fields are written anew for the API server, so that both read the body as the same thing. RFC 9110 §8.3,
+ * §8.4;
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#patch-and-apply
  */
 import type { BodyAdmission, BodyFormat } from '../admission/body-admission.ts';

@@ -1,33 +1,34 @@
 /**
- * Long-running requests between the pipeline and their registry: opened as soon as their user is known and before
- * anything is sent for them, and validated again while they last, by the same stages as a new request.
+ * Long-running requests between the pipeline and their registry: opened as soon as their user is known and
+ * before anything is sent for them, and validated again while they last, by the same stages as a new request.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity } from '../api/identity.ts';
-import { authenticate } from '../authentication/authenticator.ts';
+import { runAuthenticators } from '../authentication/authenticator.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { OpenStream, StreamCredential } from '../flowcontrol/open-stream.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
-import type { Scoped } from './request-state.ts';
-import { concernOf } from './role-concern.ts';
-import type { Stages } from './stages.ts';
+import { type Scoped, setStream } from './request-context.ts';
+import { roleScopeOf, type Stages } from './stages.ts';
 
 type RecheckStages = Pick<Stages, 'clock' | 'authenticators' | 'anonymousAccess' | 'mode' | 'roles'>;
 
 /**
- * @returns undefined for a request that is not long-running
+ * Enters a long-running request into the registry.
+ *
  * @throws StatusError StreamLimitExceeded
  */
-export function openStream(scoped: Scoped, streams: StreamRegistry): OpenStream | undefined {
+export function openStream(scoped: Scoped, streams: StreamRegistry): void {
   const { info, tenant, named: user, proven: identity, credential, sourceIPs } = scoped;
-  if (info.longRunning === undefined) return undefined;
+  if (info.longRunning === undefined) return;
   const [source] = sourceIPs;
-  return streams.open({ info, kind: info.longRunning, tenant, user, identity, credential, source });
+  const kind = info.longRunning;
+  setStream(scoped, streams.open({ info, kind, tenant, user, identity, credential, source }));
 }
 
 /**
- * Ends the streams that a new request with the credential would not be: refused, or of another tenant, user or group.
- * What the user may do, the API server decided when each stream began.
+ * Ends the streams that a new request with the credential would not be: refused, or of another tenant, user
+ * or group. What the user may do, the API server decided when each stream began.
  *
  * @throws StatusError if it cannot be known now
  */
@@ -59,13 +60,13 @@ async function judgeOf(
   if (credential === undefined) {
     return async ({ info }) => anonymousAccess(info.rawPath) !== undefined;
   }
-  const identity = await authenticate(authenticators, credential, { source, revalidates: true });
+  const identity = await runAuthenticators(authenticators, credential, { source, revalidates: true });
   if (mode.tenantOf(identity) !== tenant) return async () => false;
   const sameAs = (user: UserInfo, now: Identity): boolean => isSameUser(user, mode.userOf(now, tenant));
   if (roles === undefined || identity.assignmentsOf === undefined)
     return async ({ user }) => sameAs(user, identity);
   return async ({ user, info }) =>
-    sameAs(user, await roles.inScope(identity, concernOf(info, identity, tenant, mode)));
+    sameAs(user, await roles.inScope(identity, roleScopeOf(info, identity, tenant, mode)));
 }
 
 /** A new request would be refused for what its credential is, and not for what cannot be asked. */

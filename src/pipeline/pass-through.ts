@@ -1,7 +1,7 @@
 /**
- * Whom the API server itself vouches for goes through with their own token, never impersonated: a service account's
- * name holds no tenant, and any other name the API server knows could be one that Stonegate gives. Such a request must
- * carry nothing else that says who it is, and this is looked at once more right before it is sent.
+ * Users whom the API server itself authenticated are forwarded with their own token and never impersonated: a
+ * service account's name holds no tenant, and any other name that the API server knows could be one that
+ * Stonegate gives. A last check verifies that nothing else on the request names a user.
  */
 import type { Identity } from '../api/identity.ts';
 import type { Sender } from '../api/upstream-request.ts';

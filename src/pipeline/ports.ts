@@ -1,6 +1,6 @@
 /**
- * What the pipeline needs from outside: the listener's exchange, the ways to the API server, and the observers of requests.
- * Implemented in `server/`, `upstream/`, `clients/`, `audit/` and `observability/`.
+ * What the pipeline needs from outside: the listener's exchange, the ways to the API server, and the
+ * observers of requests. Implemented in `server/`, `upstream/`, `clients/`, `audit/` and `observability/`.
  */
 import type { Duplex, Readable } from 'node:stream';
 import type { UserInfo } from '../api/authentication-v1.ts';
@@ -35,8 +35,8 @@ export interface Exchange {
   /** The same, cheaper to listen to; present if the listener has it. */
   readonly cancellation?: Cancellation;
   /**
-   * Aborted when the server is about to stop: a response without an end of its own (a watch, a followed log) is to be
-   * ended cleanly now. Others finish.
+   * Aborted when the server is about to stop: a response without an end of its own (a watch, a followed log)
+   * is to be ended cleanly now. Others finish.
    */
   readonly draining?: AbortSignal;
   /** Present if the client asks to leave HTTP (RFC 9110 §7.8). */
@@ -56,11 +56,13 @@ export interface ResponseWriter {
   /** True once the response is complete or the client is gone. */
   readonly closed: boolean;
   /**
-   * @param headers hop-by-hop fields and repeats of single-value fields already removed: HTTP/2 throws on them
+   * @param headers hop-by-hop fields and repeats of single-value fields already removed: HTTP/2 throws on
+   *   them
    */
   writeHead(status: number, headers: HeaderList): void;
   /**
-   * @param onTaken called once, when the chunk's memory is no longer used; perhaps never, if the client is gone
+   * @param onTaken called once, when the chunk's memory is no longer used; perhaps never, if the client is
+   *   gone
    * @returns false if the client reads more slowly than this: wait for `onDrain`
    */
   write(chunk: Uint8Array, onTaken?: () => void): boolean;
@@ -76,21 +78,31 @@ export interface UpstreamRequest {
   /** With whose credential. */
   readonly sender: Sender;
   readonly method: string;
-  /** Path and query exactly as they are sent. Never passed through a URL parser: it would resolve dot segments. */
+  /**
+   * Path and query exactly as they are sent. Never passed through a URL parser: it would resolve dot
+   * segments.
+   */
   readonly target: string;
   /** Complete but for the sender's credential and the framing fields, which the adapter adds. */
   readonly headers: HeaderList;
   /** The response has no time limit, and an idle connection is no fault. */
   readonly longRunning: boolean;
-  /** The response has no end of its own (a watch, a followed log): it ends when the server is about to stop. */
+  /**
+   * The response has no end of its own (a watch, a followed log): it ends when the server is about to stop.
+   */
   readonly endless: boolean;
   /** Ends it before its client or the API server does; present on what is long-running. */
   readonly ending?: StreamEnding;
-  /** Behind a `proxy` subresource a workload responds: its 401 is its own. So is any to a client's own token. */
+  /**
+   * Behind a `proxy` subresource a workload responds: its 401 is its own. So is any to a client's own token.
+   */
   readonly proxied: boolean;
   /** A watch of which no BOOKMARK event may reach the client. */
   readonly dropsBookmarks: boolean;
-  /** The API server itself responds, so that a refusal of Stonegate's rights in it is genuine; false if absent. */
+  /**
+   * The API server itself responds, so that a refusal of Stonegate's rights in it is genuine; false if
+   * absent.
+   */
   readonly ownAnswer?: boolean;
   /** The whole body, if it was read before; else it is the exchange's. */
   readonly body?: Buffer;
@@ -119,16 +131,16 @@ export interface Forwarder {
   /**
    * Sends the request with the exchange's body and streams the response back, both ways with backpressure.
    *
-   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, BodyTooLarge, BodyTimeout
-   *   while nothing has been sent to the client
+   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, BodyTooLarge,
+   *   BodyTimeout while nothing has been sent to the client
    */
   forward(request: UpstreamRequest, exchange: Exchange, hooks: RelayHooks): Promise<RelayResult>;
 }
 
 export interface Tunneller {
   /**
-   * Opens the upgraded connection and joins both ends until either closes. If the API server refuses, its response is
-   * relayed; then both sides close.
+   * Opens the upgraded connection and joins both ends until either closes. If the API server refuses, its
+   * response is relayed; then both sides close.
    *
    * @throws StatusError as `Forwarder.forward` does
    */
@@ -141,8 +153,8 @@ export interface Tunneller {
 }
 
 /**
- * A whole response in memory: the API server's to a request of Stonegate's own, or Stonegate's in its place. The body may be
- * shared by many responses: it is only read.
+ * A whole response in memory: the API server's to a request of Stonegate's own, or Stonegate's in its place.
+ * The body may be shared by many responses: it is only read.
  */
 export interface UpstreamResponse {
   readonly status: number;
@@ -152,10 +164,11 @@ export interface UpstreamResponse {
 
 export interface UpstreamFetcher {
   /**
-   * Sends the request with the sender's credential; with Stonegate's, and Impersonate headers in `headers`, as that user.
+   * Sends the request with the sender's credential; with Stonegate's, and Impersonate headers in `headers`,
+   * as that user.
    *
-   * @throws StatusError UpstreamUnavailable, caused by `TooLarge` if the response is longer than allowed; UpstreamTimeout,
-   *   UpstreamRefusedCredential
+   * @throws StatusError UpstreamUnavailable, caused by `TooLarge` if the response is longer than allowed;
+   *   UpstreamTimeout, UpstreamRefusedCredential
    */
   fetch(
     request: Omit<
@@ -174,35 +187,34 @@ export interface UpstreamRights {
   readonly withheld: ReadonlySet<string>;
   /** Whether the API server has constrained impersonation. */
   readonly constrained: boolean;
-  /** Reports that the API server refused a request because of Stonegate's own rights: they are reviewed again. */
+  /**
+   * Reports that the API server refused a request because of Stonegate's own rights: they are reviewed again.
+   */
   refused(): void;
 }
 
-/** What is known of a request so far; the stages add to it. */
-export interface RequestRecord {
+/** What observers read of a request: what is known so far. The stages add to it. */
+export interface ObservedRequest {
+  /** The request as the client sent it. */
+  readonly exchange: Pick<Exchange, 'method' | 'target' | 'headers'>;
   readonly auditID: string;
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;
-  readonly method: string;
-  readonly target: string;
-  readonly httpVersion: string;
-  /** As the client sent them. */
-  readonly headers: HeaderList;
   /** The client's address first. */
   readonly sourceIPs: readonly string[];
-  info?: RequestInfo;
-  identity?: Identity;
-  tenant?: TenantName;
-  /** Who sent the request, as the API server knows them. */
-  user?: UserInfo;
-  /** Whom they act as, where they asked to be somebody else and may. */
-  actsAs?: UserInfo;
-  /** True once the API server is asked as that user by Stonegate, and not with the user's own token. */
-  impersonated?: boolean;
+  readonly info?: RequestInfo;
+  readonly identity?: Identity;
+  readonly tenant?: TenantName;
+  /** The user as the API server is to know them: who sent the request, or the user that it impersonates. */
+  readonly user?: UserInfo;
+  /** Who sent the request, if it impersonates another user (`kubectl --as`). */
+  readonly impersonator?: UserInfo;
+  /** True once the API server is asked as the user by Stonegate, and not with the client's own token. */
+  readonly impersonationSent?: boolean;
   /** How the request left the pipeline. */
-  outcome?: Outcome;
+  readonly outcome?: Outcome;
   /** Why Stonegate ended a long-running request. */
-  ended?: StreamEndReason;
+  readonly ended?: StreamEndReason;
 }
 
 export interface Outcome {
@@ -222,8 +234,8 @@ export interface Outcome {
 /** Sees every request, refused ones included. */
 export interface RequestObserver {
   /** Called once, as soon as the user is known, or when it is clear that the user will not be known. */
-  requestReceived(record: RequestRecord): void;
+  requestReceived(request: ObservedRequest): void;
   /** A long-running request's response has begun, with this status. */
-  responseStarted(record: RequestRecord, status: number): void;
-  responseComplete(record: RequestRecord): void;
+  responseStarted(request: ObservedRequest, status: number): void;
+  responseComplete(request: ObservedRequest): void;
 }

@@ -1,7 +1,7 @@
 /**
  * Reads a request line as kube-apiserver's RequestInfoFactory does, with the tenant segment as Arktos has it.
- * This one parse decides for authorization and for forwarding. Keywords are compared raw, which is sound because
- * `path-rules.ts` refuses every escape of an unreserved character.
+ * This one parse decides for authorization and for forwarding. Keywords are compared raw, which is sound
+ * because `path-rules.ts` refuses every escape of an unreserved character.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/request#RequestInfoFactory.NewRequestInfo
  */
 import type { TenantName } from '../api/identity.ts';
@@ -9,9 +9,15 @@ import { isWorkload, type LongRunning, type RequestInfo, type ResourceRequest } 
 import { StatusError } from '../errors/status-error.ts';
 import { firstParameter } from '../lib/query.ts';
 import { isTenantName } from '../tenancy/tenant-name.ts';
-import { selectedName } from './field-selector.ts';
-import { assertProxyTail, decodeSegment, isPlain, type RequestTarget, splitTarget } from './path-rules.ts';
-import { assertQuery, malformedQuery } from './query-rules.ts';
+import {
+  assertProxyTail,
+  assertQuery,
+  decodeSegment,
+  isPlain,
+  malformedQuery,
+  type RequestTarget,
+  splitTarget,
+} from './request-target.ts';
 
 export interface RequestInfoOptions {
   /** Whether `tenants/T/` in a path names the request's tenant. */
@@ -50,7 +56,7 @@ interface Layout {
  * @param target path and query as sent
  * @throws StatusError RequestMalformed for a target that two readers could read differently
  */
-export function parseRequestInfo(method: string, target: string, options: RequestInfoOptions): RequestInfo {
+export function readRequestInfo(method: string, target: string, options: RequestInfoOptions): RequestInfo {
   const { path, query } = splitTarget(target);
   const segments = segmentsOf(path);
   const layout = layoutOf(segments, options.readsTenantFromPath);
@@ -146,7 +152,10 @@ function resourceRequest(
   return longRunning === undefined ? info : { ...info, longRunning };
 }
 
-/** @throws StatusError RequestMalformed for what is no tenant's name: it would mean something else in other paths */
+/**
+ * @throws StatusError RequestMalformed for what is no tenant's name: it would mean something else in other
+ *   paths
+ */
 function tenantOf(segment: string): TenantName {
   const name = decodeSegment(segment);
   if (isTenantName(name)) return name;
@@ -174,14 +183,20 @@ function verbAndName(verb: string, name: string, query: string): { verb: string;
   return { verb: isWatch(query) ? 'watch' : 'list', name: selectedIn(query) };
 }
 
-/** @throws StatusError RequestMalformed for letters that releases of the API server fold differently (`falſe`) */
+/**
+ * @throws StatusError RequestMalformed for letters that releases of the API server fold differently
+ *   (`falſe`)
+ */
 function isWatch(query: string): boolean {
   const value = firstParameter(query, 'watch');
   if (value !== undefined && !ASCII.test(value)) throw malformedQuery('its "watch" is not printable ASCII');
   return isSet(value);
 }
 
-/** The name that the selector asks for; none if the API server cannot read all the options, as it then drops them. */
+/**
+ * The name that the selector asks for; none if the API server cannot read all the options, as it then drops
+ * them.
+ */
 function selectedIn(query: string): string {
   const selector = firstParameter(query, 'fieldSelector');
   if (selector === undefined || !NUMBERS.every((name) => isNumber(firstParameter(query, name)))) return '';
@@ -197,7 +212,9 @@ function isNumber(value: string | undefined): boolean {
   return BigInt.asIntN(64, number) === number;
 }
 
-/** A boolean parameter as apimachinery converts it: anything but `false` and `0` is true, nothing at all too. */
+/**
+ * A boolean parameter as apimachinery converts it: anything but `false` and `0` is true, nothing at all too.
+ */
 function isSet(parameter: string | undefined): boolean {
   const value = parameter?.toLowerCase();
   return value !== undefined && value !== 'false' && value !== '0';
@@ -218,4 +235,41 @@ function offsetOf(segments: readonly string[], index: number): number {
   let offset = 1;
   for (let at = 0; at < index; at += 1) offset += (segments[at]?.length ?? 0) + 1;
   return offset;
+}
+
+/** A backslash takes the next character with it. */
+const TERMS = /(?:\\[\s\S]?|[^\\,])+/g;
+/** In a value a backslash may only escape `\`, `,` and `=`, and the last two must be escaped. */
+const VALUE = /^(?:\\[\\,=]|[^\\,=])*$/;
+
+/**
+ * The API server looks at the terms in the order of their bytes. Only those for the name are compared, since
+ * the selector comes from clients that are not known yet and may have very many terms.
+ *
+ * @returns undefined if the selector is malformed, asks for no exact name, or for one that is no path segment
+ */
+export function selectedName(selector: string): string | undefined {
+  let first: { readonly bytes: Buffer; readonly value: string } | undefined;
+  for (const text of selector.match(TERMS) ?? []) {
+    const term = termOf(text);
+    if (term === undefined) return undefined;
+    if (term.field !== 'metadata.name' || term.negated) continue;
+    const bytes = Buffer.from(text);
+    if (first === undefined || Buffer.compare(bytes, first.bytes) < 0) first = { bytes, value: term.value };
+  }
+  const name = first?.value.replace(/\\(.)/g, '$1');
+  return name !== undefined && isSegmentName(name) ? name : undefined;
+}
+
+/** What stands before the first operator (`!=`, `==` or `=`) is the field, whatever it holds. */
+function termOf(text: string): { field: string; negated: boolean; value: string } | undefined {
+  const at = text.indexOf('=');
+  if (at === -1) return undefined;
+  const negated = text[at - 1] === '!';
+  const value = text.slice(!negated && text[at + 1] === '=' ? at + 2 : at + 1);
+  return VALUE.test(value) ? { field: text.slice(0, negated ? at - 1 : at), negated, value } : undefined;
+}
+
+function isSegmentName(name: string): boolean {
+  return name !== '' && name !== '.' && name !== '..' && !/[/%]/.test(name);
 }

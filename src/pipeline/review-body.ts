@@ -1,6 +1,6 @@
 /**
- * Reads the body of a self review, JSON or protobuf, and builds a new one of the fields that are allowed in it: the
- * question is asked in somebody's name, so nothing passes that nobody has looked at.
+ * Reads the body of a self review, JSON or protobuf, and builds a new one of the allowed fields only: the
+ * review is made in the user's name, so nothing is forwarded that Stonegate has not read.
  */
 import type { NonResourceAttributes, ResourceAttributes } from '../api/authorization-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -49,8 +49,8 @@ export async function readReviewSpec(
 }
 
 /**
- * @throws StatusError BodyMalformed unless exactly one kind of attributes is given, all of them strings, and the
- *   tenant one that can be
+ * @throws StatusError BodyMalformed unless exactly one kind of attributes is given, all of them strings, and
+ *   the tenant one that can be
  */
 export function accessQuestion(spec: Fields): AccessQuestion {
   const { resourceAttributes, nonResourceAttributes } = spec;

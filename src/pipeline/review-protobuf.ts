@@ -1,6 +1,6 @@
 /**
- * Reads access reviews that come as protobuf: kubectl sends them so from 1.32 on, and does not fall back to JSON. Only
- * the fields that may be asked about are known here; every other is skipped.
+ * Reads access reviews that come as protobuf: kubectl sends them so from 1.32 on, and does not fall back to
+ * JSON. Only the fields that may be asked about are known here; every other is skipped.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding;
  * field numbers: k8s.io/api/authorization/v1/generated.proto
  */

@@ -1,7 +1,7 @@
 /**
- * What Stonegate reads of the system tenant to complete other tenants' discovery: the list of its custom resource
- * definitions and its own discovery documents. If the list cannot be read, discovery stays as the API server gives it:
- * one group too many is a warning of kubectl's, and a 503 would stop every command.
+ * What Stonegate reads of the system tenant to complete other tenants' discovery: the list of its custom
+ * resource definitions and its own discovery documents. If the list cannot be read, discovery stays as the
+ * API server gives it: one group too many is a warning of kubectl's, and a 503 would stop every command.
  */
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -14,7 +14,10 @@ import type { UpstreamFetcher, UpstreamResponse } from './ports.ts';
 export interface SystemDiscovery {
   /** @returns undefined if they cannot be read */
   definitions(signal: AbortSignal): Promise<SystemDefinitions | undefined>;
-  /** @returns the resources that the system tenant has in that version, perhaps none; undefined if they cannot be read */
+  /**
+   * @returns the resources that the system tenant has in that version, perhaps none; undefined if they cannot
+   *   be read
+   */
   resources(group: string, version: string, signal: AbortSignal): Promise<ResourceNames | undefined>;
 }
 

@@ -1,10 +1,10 @@
 /**
- * What the account page shows of a user: the facts of the session, and the tenant, user name and groups that the current
- * configuration derives from them, as in the API's own `selfidentity` response.
+ * What the account page shows of a user: the facts of the session, and the tenant, user name and groups that
+ * the current configuration derives from them, as in the API's own `selfidentity` response.
  */
 
 import type { SelfIdentity } from '../api/stonegate-v1alpha1.ts';
-import { selfIdentityOf } from '../pipeline/answer-self-identity.ts';
+import { selfIdentityOf } from '../pipeline/answer-own-api.ts';
 import type { IdentitySource, ProjectName, Session } from './ports.ts';
 
 export interface Account {

@@ -1,6 +1,7 @@
 /**
- * Protection against cross-site request forgery. Each form has an HMAC token that is bound to the session (to the visit
- * before sign-in), the form's action and an expiry; and the browser must state that the form came from the portal.
+ * Protection against cross-site request forgery. Each form has an HMAC token that is bound to the session (to
+ * the visit before sign-in), the form's action and an expiry; and the browser must state that the form came
+ * from the portal.
  * OWASP CSRF Prevention Cheat Sheet (HMAC-based tokens); Fetch Metadata; RFC 6454 §7.
  */
 import type { Clock } from '../lib/clock.ts';

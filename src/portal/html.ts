@@ -1,6 +1,6 @@
 /**
- * The only way to make HTML: a template that escapes every value for text and quoted attributes. Only its own results
- * count as HTML.
+ * The only way to make HTML: a template that escapes every value for text and quoted attributes. Only its own
+ * results count as HTML.
  * https://html.spec.whatwg.org/multipage/syntax.html#syntax-charref
  */
 

@@ -1,6 +1,7 @@
 /**
- * The kubeconfig that users download, and the same as `kubectl config` commands. Both name `stonegate login` as the exec
- * plugin and contain no secret. Names have only letters, digits and dashes: `kubectl config set` splits at dots.
+ * The kubeconfig that users download, and the same as `kubectl config` commands. Both name `stonegate login`
+ * as the exec plugin and contain no secret. Names have only letters, digits and dashes: `kubectl config set`
+ * splits at dots.
  * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/; …/client-authentication.v1/
  */
 

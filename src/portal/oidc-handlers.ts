@@ -1,6 +1,6 @@
 /**
- * Sign-in with an issuer by the authorization code flow with PKCE. The state of an authorization request is sealed in a
- * cookie: it belongs to this browser and needs no memory here.
+ * Sign-in with an issuer by the authorization code flow with PKCE. The state of an authorization request is
+ * sealed in a cookie: it belongs to this browser and needs no memory here.
  * RFC 6749 §4.1, §10.12; RFC 9700 §2.1, §4.4, §4.7.
  */
 import type { Clock } from '../lib/clock.ts';
@@ -32,8 +32,8 @@ interface AuthorizationRequest extends OIDCTransaction {
 }
 
 /**
- * The path of an issuer's redirect URI. Each issuer has its own, against mix-up attacks: with a shared one, a hostile
- * issuer could have an honest issuer's code sent to itself (RFC 9700 §4.4.2.2).
+ * The path of an issuer's redirect URI. Each issuer has its own, against mix-up attacks: with a shared one, a
+ * hostile issuer could have an honest issuer's code sent to itself (RFC 9700 §4.4.2.2).
  */
 export function callbackPath({ name }: Pick<Provider, 'name'>): string {
   return `/login/callback/${name}`;

@@ -1,6 +1,7 @@
 /**
- * The portal: pages on which users sign in and set up kubectl. It has a closed list of paths, and every error becomes a
- * page. It requires a host name of its own: under the API's, a browser would send its cookies to pages that tenants serve.
+ * The portal: pages on which users sign in and set up kubectl. It has a closed list of paths, and every error
+ * becomes a page. It requires a host name of its own: under the API's, a browser would send its cookies to
+ * pages that tenants serve.
  */
 import { StatusError } from '../errors/status-error.ts';
 import { headerValues } from '../lib/header-list.ts';

@@ -1,6 +1,6 @@
 /**
- * The interfaces the portal needs from outside. A mistake of the user is a result; a failure of a backend is thrown as a
- * StatusError.
+ * The interfaces the portal needs from outside. A mistake of the user is a result; a failure of a backend is
+ * thrown as a StatusError.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
@@ -11,8 +11,8 @@ export interface ProjectName {
 }
 
 /**
- * A user's session. It has no credential: an attacker who reads all sessions learns names and can act as no user. The
- * Kubernetes identity is derived for each page, as the API does it.
+ * A user's session. It has no credential: an attacker who reads all sessions learns names and can act as no
+ * user. The Kubernetes identity is derived for each page, as the API does it.
  */
 export interface Session {
   readonly identity: Identity;

@@ -1,6 +1,6 @@
 /**
- * The portal's error pages: what happened and what the user can do. A refusal of the API is quoted; of an unexpected
- * error the page shows only the ID of its log entry.
+ * The portal's error pages: what happened and what the user can do. A refusal of the API is quoted; of an
+ * unexpected error the page shows only the ID of its log entry.
  */
 import { CODES } from '../errors/codes.ts';
 import { StatusError } from '../errors/status-error.ts';

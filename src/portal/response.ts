@@ -1,6 +1,6 @@
 /**
- * The portal's responses: pages, and redirects within the portal or to an issuer. All have the same strict headers: no
- * script, no frame, no cache, and no style or image except our own.
+ * The portal's responses: pages, and redirects within the portal or to an issuer. All have the same strict
+ * headers: no script, no frame, no cache, and no style or image except our own.
  * Content Security Policy Level 3; RFC 6797 (HSTS); Referrer Policy §8.
  */
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';

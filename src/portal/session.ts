@@ -1,7 +1,7 @@
 /**
- * Sessions of the portal. Every sign-in ends here: the credential passes the API's own authenticators and tenancy mode,
- * and the session holds the identity that it proved, never the credential.
- * CWE-384 (session fixation).
+ * Sessions of the portal. Every sign-in ends here: the credential passes the API's own authenticators and
+ * tenancy mode, and the session holds the identity that it proved, never the credential. CWE-384 (session
+ * fixation).
  */
 
 import type { PortalContext } from './context.ts';
@@ -21,7 +21,8 @@ export interface SignIn {
 }
 
 /**
- * Creates a session with a new ID. A session that the browser sent along is removed: an attacker may have planted it.
+ * Creates a session with a new ID. A session that the browser sent along is removed: an attacker may have
+ * planted it.
  *
  * @throws StatusError as the API would refuse the credential; PortalProblem if the session cannot be stored
  */

@@ -1,6 +1,7 @@
 /**
- * The sign-in page and its form: user, password, domain and project are sent to Keystone only. Attempts are counted per
- * source and per user before Keystone is called; like Keystone, the page does not tell which of the values was wrong.
+ * The sign-in page and its form: user, password, domain and project are sent to Keystone only. Attempts are
+ * counted per source and per user before Keystone is called; like Keystone, the page does not tell which of
+ * the values was wrong.
  */
 import type { HeaderField } from '../lib/header-list.ts';
 import { ownName } from './account.ts';
@@ -78,7 +79,9 @@ export async function signInWithPassword(
   return beginSession({ credential, projects: result.projects, next }, request, context);
 }
 
-/** Keystone's database treats `Alice `, `alice` and `álice` as one user, so they count as one in the limit. */
+/**
+ * Keystone's database treats `Alice `, `alice` and `álice` as one user, so they count as one in the limit.
+ */
 function normalized(name: string): string {
   return name.normalize('NFKD').replace(/\p{M}/gu, '').trim().toLowerCase();
 }

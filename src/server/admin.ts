@@ -1,7 +1,8 @@
 /**
- * The admin listener: health and metrics over plain HTTP, for probes and Prometheus inside the cluster. It reveals no secret
- * and controls nothing, so it needs no credential. `/livez` (and its old name `/healthz`) ignores backends, because their
- * failure must not make Kubernetes restart the process; `/readyz` runs every check.
+ * The admin listener: health and metrics over plain HTTP, for probes and Prometheus inside the cluster. It
+ * reveals no secret and controls nothing, so it needs no credential. `/livez` (and its old name `/healthz`)
+ * ignores backends, because their failure must not make Kubernetes restart the process; `/readyz` runs every
+ * check.
  * https://kubernetes.io/docs/reference/using-api/health-checks/
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

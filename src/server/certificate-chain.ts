@@ -1,6 +1,6 @@
 /**
- * Client certificates as pure functions: the certificate's attributes, and the verification of its chain against CAs that
- * were configured after the handshake, in which alone OpenSSL verifies it.
+ * Client certificates as pure functions: the certificate's attributes, and the verification of its chain
+ * against CAs that were configured after the handshake, in which alone OpenSSL verifies it.
  * RFC 5280 §4.1.2.6, §6.1; https://nodejs.org/api/tls.html#certificate-object
  */
 import { hash, X509Certificate } from 'node:crypto';
@@ -26,9 +26,9 @@ export function includesAll(authorities: ClientAuthorities, other: ClientAuthori
 }
 
 /**
- * Whether a chain leads from the certificate to one of the authorities, by issuer, signature, validity and the right to issue
- * (RFC 5280 §6.1). Constraints on names and path length are verified only by OpenSSL, in the handshake; an authority that was
- * not part of it counts as unconstrained.
+ * Whether a chain leads from the certificate to one of the authorities, by issuer, signature, validity and
+ * the right to issue (RFC 5280 §6.1). Constraints on names and path length are verified only by OpenSSL, in
+ * the handshake; an authority that was not part of it counts as unconstrained.
  *
  * @param intermediates as the client sent them
  * @param now milliseconds since the epoch
@@ -66,8 +66,8 @@ function isIssuedBy(issued: X509Certificate, issuer: X509Certificate, now: numbe
 const UNREADABLE = '';
 
 /**
- * The subject's attributes one by one. The subject as one text could be forged: a value could look like two attributes
- * (CVE-2021-44532).
+ * The subject's attributes one by one. The subject as one text could be forged: a value could look like two
+ * attributes (CVE-2021-44532).
  *
  * @param issuers the known certificates of its chain, which limit its validity
  */

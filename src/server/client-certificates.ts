@@ -1,7 +1,7 @@
 /**
- * The client certificates of a listener's connections, verified once per connection, after its handshake. A connection is
- * closed when its certificate expires or a changed CA no longer verifies it. Sessions are not resumed (`tls-material.ts`), so
- * that no connection inherits an earlier verification.
+ * The client certificates of a listener's connections, verified once per connection, after its handshake. A
+ * connection is closed when its certificate expires or a changed CA no longer verifies it. Sessions are not
+ * resumed (`tls-material.ts`), so that no connection inherits an earlier verification.
  */
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';

@@ -1,14 +1,14 @@
 /**
- * Two timeouts of a client connection on shared timeout queues: `IdleTimeout` closes an HTTP/1.1 connection without
- * requests, `StallTimeout` cancels a response of which the client accepts no byte. Node's `keepAliveTimeout` would stop and
- * start a timer for each request.
+ * Two timeouts of a client connection on shared timeout queues: `IdleTimeout` closes an HTTP/1.1 connection
+ * without requests, `StallTimeout` cancels a response of which the client accepts no byte. Node's
+ * `keepAliveTimeout` would stop and start a timer for each request.
  * RFC 9112 §9.5.
  */
 import { TimeoutEntry, type TimeoutQueue } from '../lib/timeout-queue.ts';
 
 /**
- * The most checks of an idle connection within its timeout; it may be open for one such part longer. With thousands of
- * connections there would otherwise be a wake-up for each.
+ * The most checks of an idle connection within its timeout; it may be open for one such part longer. With
+ * thousands of connections there would otherwise be a wake-up for each.
  */
 const IDLE_CHECKS = 8;
 
@@ -76,7 +76,10 @@ export interface StallTarget {
   onStall(): void;
 }
 
-/** Runs only while there are unsent bytes: a watch without events never stalls. Each accepted byte restarts it. */
+/**
+ * Runs only while there are unsent bytes: a watch without events never stalls. Each accepted byte restarts
+ * it.
+ */
 export class StallTimeout extends TimeoutEntry {
   readonly #queue: TimeoutQueue;
   readonly #target: StallTarget;

@@ -1,7 +1,8 @@
 /**
- * A client's HTTP/1.1 connection: its client certificate, its queue of pending responses and its timeouts. A pipelined
- * request is not served before the responses to all earlier ones are sent, so a client that reads nothing causes one
- * response. Node reports a disconnect only to the response on the wire; the connection reports it to the others.
+ * A client's HTTP/1.1 connection: its client certificate, its queue of pending responses and its timeouts. A
+ * pipelined request is not served before the responses to all earlier ones are sent, so a client that reads
+ * nothing causes one response. Node reports a disconnect only to the response on the wire; the connection
+ * reports it to the others.
  * RFC 9112 §9.3.2.
  */
 import { Socket } from 'node:net';
@@ -39,7 +40,9 @@ export class Http1Connection implements StallTarget, IdleTarget {
   refused = false;
   /** Requests after a refusal. */
   ignoredRequests = 0;
-  /** A response was sent while the rest of its request is still to come: a refusal of the rest is not sent. */
+  /**
+   * A response was sent while the rest of its request is still to come: a refusal of the rest is not sent.
+   */
   respondedEarly = false;
 
   /** @param idleQueue of all connections of the listener */

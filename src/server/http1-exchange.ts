@@ -1,5 +1,6 @@
 /**
- * An HTTP/1.1 request with its response. One object with methods instead of closures, because every request allocates one.
+ * An HTTP/1.1 request with its response. One object with methods instead of closures, because every request
+ * allocates one.
  * RFC 9112 §9.3.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';

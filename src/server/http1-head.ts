@@ -1,6 +1,6 @@
 /**
- * Checks of an HTTP/1 request head beyond Node's strict parser, so that no two servers read different requests from the same
- * bytes (request smuggling): one Host field, and one unambiguous body framing.
+ * Checks of an HTTP/1 request head beyond Node's strict parser, so that no two servers read different
+ * requests from the same bytes (request smuggling): one Host field, and one unambiguous body framing.
  * RFC 9112 §2.3, §3.2, §6.1, §6.3.
  */
 import { StatusError } from '../errors/status-error.ts';
@@ -32,12 +32,15 @@ export function announcesBody(headers: HeaderList): boolean {
   );
 }
 
-/** The protocols of a Kubernetes API server. Another one, such as h2c, would carry requests that are not authorized. */
+/**
+ * The protocols of a Kubernetes API server. Another one, such as h2c, would carry requests that are not
+ * authorized.
+ */
 const UPGRADE_PROTOCOLS: ReadonlySet<string> = new Set(['websocket', 'spdy/3.1']);
 
 /**
- * The new protocol follows the head, so there is no body: the two sides could read it differently. Only one known protocol
- * may be offered, because the API server would choose among several after authorization.
+ * The new protocol follows the head, so there is no body: the two sides could read it differently. Only one
+ * known protocol may be offered, because the API server would choose among several after authorization.
  *
  * @throws StatusError RequestMalformed
  */

@@ -1,6 +1,7 @@
 /**
- * Responses to bytes that are no HTTP request: a Status is written to the socket after all pending responses, then the
- * socket closes. It closes with a delay, because a reset would overtake the response while the client is still sending.
+ * Responses to bytes that are no HTTP request: a Status is written to the socket after all pending responses,
+ * then the socket closes. It closes with a delay, because a reset would overtake the response while the
+ * client is still sending.
  * RFC 9112 §9.3.2, §9.6.
  */
 import { STATUS_CODES } from 'node:http';
@@ -17,7 +18,10 @@ const LINGER = 2_000;
 /** Milliseconds for pending responses to end; a watch would not end by itself. */
 const PENDING_TIMEOUT = 60_000;
 
-/** Refuses what Node's parser rejects; only closes the socket if the response could be taken for another one's. */
+/**
+ * Refuses what Node's parser rejects; only closes the socket if the response could be taken for another
+ * one's.
+ */
 export function refuseMalformed(
   error: NodeJS.ErrnoException,
   socket: Duplex,

@@ -1,6 +1,6 @@
 /**
- * HTTP/1.1 responses on Node's ServerResponse: for ordinary requests, and for refused upgrades, whose socket has already
- * left Node's HTTP server.
+ * HTTP/1.1 responses on Node's ServerResponse: for ordinary requests, and for refused upgrades, whose socket
+ * has already left Node's HTTP server.
  * RFC 9112.
  */
 import type { EventEmitter } from 'node:events';
@@ -75,8 +75,9 @@ export abstract class Http1Response
   }
 
   /**
-   * Sends the head of a stream: a watch may have no event for minutes. After the current tick, so that it shares a packet with
-   * a first chunk; not by flushHeaders, which encodes header bytes beyond ASCII as UTF-8 a second time.
+   * Sends the head of a stream: a watch may have no event for minutes. After the current tick, so that it
+   * shares a packet with a first chunk; not by flushHeaders, which encodes header bytes beyond ASCII as UTF-8
+   * a second time.
    */
   #sendHeadSoon(): void {
     process.nextTick(() => {

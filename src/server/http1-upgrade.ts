@@ -1,6 +1,7 @@
 /**
- * HTTP/1.1 upgrade requests. Node hands over the bare socket; a refusal is still an HTTP response, written through a
- * ServerResponse of our own, and then the socket closes. CONNECT is always refused: Stonegate is no forward proxy.
+ * HTTP/1.1 upgrade requests. Node hands over the bare socket; a refusal is still an HTTP response, written
+ * through a ServerResponse of our own, and then the socket closes. CONNECT is always refused: Stonegate is no
+ * forward proxy.
  * RFC 9110 §7.8, §9.3.6.
  */
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';

@@ -1,6 +1,7 @@
 /**
- * HTTP/1.1 on the listener: events of Node's server become exchanges. Node's parser stays strict (`insecureHTTPParser` is
- * never set): it refuses two lengths, folded fields and bare line feeds (request smuggling).
+ * HTTP/1.1 on the listener: events of Node's server become exchanges. Node's parser stays strict
+ * (`insecureHTTPParser` is never set): it refuses two lengths, folded fields and bare line feeds (request
+ * smuggling).
  * RFC 9112.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';

@@ -1,5 +1,6 @@
 /**
- * An HTTP/2 request with its response, on one stream. One object with methods, because every request allocates one.
+ * An HTTP/2 request with its response, on one stream. One object with methods, because every request
+ * allocates one.
  * RFC 9113 §8.
  */
 import {
@@ -65,7 +66,8 @@ export class Http2Exchange extends ResponseState implements Exchange, ResponseWr
     guard.streamOpened(stream);
     // 'on', although most are emitted once: Node notifies every stream of each listener that is removed.
     stream.on('error', (error) => logger.debug({ error }, 'an HTTP/2 stream failed'));
-    // After a reset with NO_ERROR, Node closes a stream only after its last write, which waits for a window update.
+    // After a reset with NO_ERROR, Node closes a stream only after its last write, which waits for a window
+    // update.
     stream.on('aborted', () => {
       this.cancel();
       stream.destroy();

@@ -1,7 +1,8 @@
 /**
- * Header fields of HTTP/2 requests and responses. Whitespace around a request's values is removed, as in HTTP/1.1. By
- * default nghttp2 drops such a field silently: without `Impersonate-User: reader `, `kubectl --as 'reader ' delete` would run
- * with the caller's own rights. Refusing the request instead (RFC 9113 §8.2.1) would break Go clients.
+ * Header fields of HTTP/2 requests and responses. Whitespace around a request's values is removed, as in
+ * HTTP/1.1. By default nghttp2 drops such a field silently: without `Impersonate-User: reader `, `kubectl
+ * --as 'reader ' delete` would run with the caller's own rights. Refusing the request instead (RFC 9113
+ * §8.2.1) would break Go clients.
  * RFC 9110 §5.5.
  */
 import type { OutgoingHttpHeaders } from 'node:http2';

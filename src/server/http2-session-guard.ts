@@ -1,7 +1,7 @@
 /**
- * Closes HTTP/2 connections that Node's own limits keep open: without a preface, with an unfinished request head, without
- * requests, with a flood of resets (CVE-2023-44487) or of control frames. It also frees streams that a reset left behind,
- * and the socket of a destroyed session that cannot close.
+ * Closes HTTP/2 connections that Node's own limits keep open: without a preface, with an unfinished request
+ * head, without requests, with a flood of resets (CVE-2023-44487) or of control frames. It also frees streams
+ * that a reset left behind, and the socket of a destroyed session that cannot close.
  * RFC 9113 §10.5.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
@@ -13,8 +13,8 @@ import type { ListenerTimeouts } from './serve-context.ts';
 /** The same as kube-apiserver's. */
 export const MAX_CONCURRENT_STREAMS = 100;
 /**
- * Stream resets between two checks. Node's own limit acts only after all requests that arrived at once were started, which may
- * be thousands.
+ * Stream resets between two checks. Node's own limit acts only after all requests that arrived at once were
+ * started, which may be thousands.
  */
 const MAX_RESETS = 300;
 /** PING and SETTINGS frames between two checks; a client sends one PING in 30 seconds. */

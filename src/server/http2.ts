@@ -1,6 +1,7 @@
 /**
- * HTTP/2 on the listener: each stream becomes an exchange. The limits are in SETTINGS and in `http2-session-guard.ts`; Node
- * limits a session's memory. Extended CONNECT is not offered: Kubernetes clients upgrade over HTTP/1.1.
+ * HTTP/2 on the listener: each stream becomes an exchange. The limits are in SETTINGS and in
+ * `http2-session-guard.ts`; Node limits a session's memory. Extended CONNECT is not offered: Kubernetes
+ * clients upgrade over HTTP/1.1.
  * RFC 9113.
  */
 import { constants, performServerHandshake, type ServerHttp2Session } from 'node:http2';
@@ -18,8 +19,8 @@ const STREAM_WINDOW = 256 * 1024;
 const CONNECTION_WINDOW = 1024 * 1024;
 
 /**
- * Serves HTTP/2 on a socket whose client chose it by ALPN. Requires a Node release with the fix of CVE-2026-21714: older ones
- * keep sessions whose flow-control window overflowed.
+ * Serves HTTP/2 on a socket whose client chose it by ALPN. Requires a Node release with the fix of
+ * CVE-2026-21714: older ones keep sessions whose flow-control window overflowed.
  */
 export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp2Session {
   const session = performServerHandshake(socket, {

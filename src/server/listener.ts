@@ -1,6 +1,7 @@
 /**
- * The listener for clients: TLS, HTTP/1.1 and HTTP/2 on one port by ALPN. One `https.Server` accepts; connections that chose
- * `h2` are taken from it after the handshake, all others stay with Node's HTTP/1 server.
+ * The listener for clients: TLS, HTTP/1.1 and HTTP/2 on one port by ALPN. One `https.Server` accepts;
+ * connections that chose `h2` are taken from it after the handshake, all others stay with Node's HTTP/1
+ * server.
  * RFC 7301 (ALPN), RFC 9113 §3.2.
  */
 import type { EventEmitter } from 'node:events';
@@ -44,8 +45,8 @@ export interface Listener {
   /** The number of open connections. */
   readonly activeConnections: number;
   /**
-   * Prepares new TLS material. When it is applied, new connections use it; open connections keep theirs, except that those whose
-   * client certificate the new authorities do not verify are closed.
+   * Prepares new TLS material. When it is applied, new connections use it; open connections keep theirs,
+   * except that those whose client certificate the new authorities do not verify are closed.
    *
    * @returns applies the material; never throws
    * @throws Error if the material cannot be used; the current one stays

@@ -1,6 +1,7 @@
 /**
- * Request bodies at their two edges: `100 Continue` is sent when the body is first read, so that a refused request uploads
- * nothing; and the rest of a body that was not read is discarded within bounds, as in Go's HTTP server.
+ * Request bodies at their two edges: `100 Continue` is sent when the body is first read, so that a refused
+ * request uploads nothing; and the rest of a body that was not read is discarded within bounds, as in Go's
+ * HTTP server.
  * RFC 9110 §10.1.1; RFC 9112 §9.3.
  */
 import { type Duplex, Readable } from 'node:stream';
@@ -32,8 +33,9 @@ export function isUnread(body: Readable): boolean {
 }
 
 /**
- * Discards the rest of a body from the start of the response, so that the client reads the response and the connection
- * stays open. While an unread body stops all reading, Node does not report that the client disconnected.
+ * Discards the rest of a body from the start of the response, so that the client reads the response and the
+ * connection stays open. While an unread body stops all reading, Node does not report that the client
+ * disconnected.
  */
 export function discardRest(body: Readable, socket: Duplex): void {
   let remaining = MAX_DISCARDED_BYTES;

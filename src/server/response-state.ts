@@ -1,6 +1,6 @@
 /**
- * The state of one response in either protocol: open, complete, or cancelled because its client disconnected. Response
- * writers change it, exchanges expose it as signals, and a listener that stops drains it.
+ * The state of one response in either protocol: open, complete, or cancelled because its client disconnected.
+ * Response writers change it, exchanges expose it as signals, and a listener that stops drains it.
  */
 import type { Cancellation } from '../lib/cancellation.ts';
 import { ListNode } from '../lib/linked-list.ts';
@@ -38,7 +38,9 @@ export class ResponseState extends ListNode implements Cancellation {
     open.add(this);
   }
 
-  /** Aborted if the client disconnects before the response is complete. Created on first use, like `draining`. */
+  /**
+   * Aborted if the client disconnects before the response is complete. Created on first use, like `draining`.
+   */
   get signal(): AbortSignal {
     this.#cancel ??= new AbortController();
     if (this.#cancelled) this.#cancel.abort();

@@ -1,6 +1,6 @@
 /**
- * What the response writers of both protocols share: the check of a response head, sending a body in pieces, and returning
- * memory that was lent to a write.
+ * What the response writers of both protocols share: the check of a response head, sending a body in pieces,
+ * and returning memory that was lent to a write.
  * RFC 9110 §8.6, §15, §15.3.6.
  */
 import { StatusError } from '../errors/status-error.ts';
@@ -22,8 +22,8 @@ export function checkedFields(status: number, headers: HeaderList): HeaderList {
 }
 
 /**
- * The callback of a write that borrows memory. If a write fails, Node calls back with an error; the memory may still be in
- * use then, so it is not returned.
+ * The callback of a write that borrows memory. If a write fails, Node calls back with an error; the memory
+ * may still be in use then, so it is not returned.
  */
 export function whenTaken(onTaken: (() => void) | undefined): ((error?: Error | null) => void) | undefined {
   if (onTaken === undefined) return undefined;
@@ -42,8 +42,8 @@ export interface BodySink {
 }
 
 /**
- * Sends a complete body in pieces, as the client accepts them. A single write would copy the body whole for the connection,
- * and a slow client could not be distinguished from a stalled one.
+ * Sends a complete body in pieces, as the client accepts them. A single write would copy the body whole for
+ * the connection, and a slow client could not be distinguished from a stalled one.
  */
 export function endInPieces(chunk: Uint8Array | string | undefined, sink: BodySink): void {
   const body = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;

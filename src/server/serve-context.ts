@@ -1,6 +1,6 @@
 /**
- * What both protocols get from their listener, and the guard around the handler: an unexpected error is a 500 for one
- * client, never the end of the process.
+ * What both protocols get from their listener, and the guard around the handler: an unexpected error is a 500
+ * for one client, never the end of the process.
  */
 import type { Duplex } from 'node:stream';
 import type { ClientCertificate } from '../api/credentials.ts';
@@ -38,8 +38,8 @@ export interface ServeContext {
 }
 
 /**
- * Serves one exchange. An error, or a handler that ends without a response, becomes a Status. Not `async`: every request passes
- * here, and an async function costs twice as much.
+ * Serves one exchange. An error, or a handler that ends without a response, becomes a Status. Not `async`:
+ * every request passes here, and an async function costs twice as much.
  */
 export function serveGuarded(exchange: Exchange, context: ServeContext): void {
   const fail = (error: unknown): void => refuse(exchange.response, error, context);

@@ -1,6 +1,6 @@
 /**
- * The shutdown of a serving process: it becomes not ready at once, so that no new client is sent here; then the listener
- * drains; then the components behind it are closed.
+ * The shutdown of a serving process: it becomes not ready at once, so that no new client is sent here; then
+ * the listener drains; then the components behind it are closed.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
  */
 import type { EventEmitter } from 'node:events';

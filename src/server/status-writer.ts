@@ -1,6 +1,6 @@
 /**
- * Writes Kubernetes Status objects. Every refusal is written here, so that all look the same to kubectl and carry their
- * audit ID.
+ * Writes Kubernetes Status objects. Every refusal is written here, so that all look the same to kubectl and
+ * carry their audit ID.
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
  */
 import type { StatusResponse } from '../errors/to-status.ts';

@@ -26,8 +26,8 @@ type ClientMaterial =
     };
 
 /**
- * A resumed session would restore the result of an earlier handshake without its certificate chain; a renegotiation would
- * change the client's identity during a connection. Go's clients do neither.
+ * A resumed session would restore the result of an earlier handshake without its certificate chain; a
+ * renegotiation would change the client's identity during a connection. Go's clients do neither.
  */
 const VERIFY_ONCE = constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION;
 

@@ -1,5 +1,6 @@
 /**
- * Requests of the primary to its workers over the channel of `node:cluster`: each has an ID, and its response the same one.
+ * Requests of the primary to its workers over the channel of `node:cluster`: each has an ID, and its response
+ * the same one.
  */
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';

@@ -1,6 +1,6 @@
 /**
- * N processes on one port with `node:cluster`: the primary accepts and distributes connections, and replaces a worker that
- * exits. Only the connections of that worker are lost.
+ * N processes on one port with `node:cluster`: the primary accepts and distributes connections, and replaces
+ * a worker that exits. Only the connections of that worker are lost.
  * https://nodejs.org/api/cluster.html
  */
 import cluster, { type Address, type Worker } from 'node:cluster';
@@ -168,8 +168,8 @@ function wholeLines(): Transform {
 }
 
 /**
- * Relays a worker's standard output, the audit log, in whole lines: several processes that write to one pipe would mix their
- * lines, because a write of more than PIPE_BUF (4096 bytes) is not atomic. POSIX write(2).
+ * Relays a worker's standard output, the audit log, in whole lines: several processes that write to one pipe
+ * would mix their lines, because a write of more than PIPE_BUF (4096 bytes) is not atomic. POSIX write(2).
  *
  * @param from a worker's standard output
  * @param to shared by all workers; stays open

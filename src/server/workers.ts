@@ -1,6 +1,6 @@
 /**
- * The primary of several workers. It serves no clients: it reports the workers' health and metrics at the admin listener,
- * forwards signals, and exits when the workers have exited.
+ * The primary of several workers. It serves no clients: it reports the workers' health and metrics at the
+ * admin listener, forwards signals, and exits when the workers have exited.
  */
 import type { EventEmitter } from 'node:events';
 import { availableParallelism } from 'node:os';

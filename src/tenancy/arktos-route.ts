@@ -1,7 +1,7 @@
 /**
- * Where a request goes on an Arktos API server. An impersonated user's short path would be read in the tenant of
- * the impersonator, so the tenant's full path is always written out; cluster-scoped resources have no full path.
- * The tenant goes into the raw path, byte for byte, so that nothing is decoded and encoded anew.
+ * Where a request goes on an Arktos API server. An impersonated user's short path would be read in the tenant
+ * of the impersonator, so the tenant's full path is always written out; cluster-scoped resources have no full
+ * path. The tenant goes into the raw path, byte for byte, so that nothing is decoded and encoded anew.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
@@ -11,7 +11,9 @@ import { discoveryPath, discoveryQuery } from './discovery-paths.ts';
 import { selfReviewOf } from './self-review.ts';
 import type { Route } from './tenancy-mode.ts';
 
-/** All that Arktos keeps once for the whole cluster, as `group/resource`; everything else belongs to tenants. */
+/**
+ * All that Arktos keeps once for the whole cluster, as `group/resource`; everything else belongs to tenants.
+ */
 export const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   '/nodes',
   '/tenants',
@@ -85,4 +87,48 @@ function byGroup(names: ReadonlySet<string>): Map<string, Set<string>> {
     groups.set(group, (groups.get(group) ?? new Set()).add(resource));
   }
   return groups;
+}
+
+const RESOURCES: Readonly<Record<string, string>> = {
+  'apiregistration.k8s.io': 'apiservices',
+  extensions:
+    'daemonsets deployments ingresses networkpolicies podsecuritypolicies replicasets replicationcontrollers',
+  apps: 'controllerrevisions daemonsets deployments replicasets statefulsets',
+  'events.k8s.io': 'events',
+  'authentication.k8s.io': 'tokenreviews selfsubjectreviews',
+  'authorization.k8s.io':
+    'localsubjectaccessreviews selfsubjectaccessreviews selfsubjectrulesreviews subjectaccessreviews',
+  autoscaling: 'horizontalpodautoscalers',
+  batch: 'cronjobs jobs',
+  'certificates.k8s.io': 'certificatesigningrequests',
+  'networking.k8s.io': 'ingresses networkpolicies',
+  policy: 'poddisruptionbudgets podsecuritypolicies',
+  'rbac.authorization.k8s.io': 'clusterrolebindings clusterroles rolebindings roles',
+  'storage.k8s.io': 'csidrivers csinodes storageclasses volumeattachments',
+  'admissionregistration.k8s.io': 'mutatingwebhookconfigurations validatingwebhookconfigurations',
+  'apiextensions.k8s.io': 'customresourcedefinitions',
+  'scheduling.k8s.io': 'priorityclasses',
+  'coordination.k8s.io': 'leases',
+  'node.k8s.io': 'runtimeclasses',
+};
+
+const BY_GROUP: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries(RESOURCES).map(([group, names]) => [group, new Set(names.split(' '))]),
+);
+
+/** Stonegate's own group, which is never forwarded, counts as built in. */
+export function isBuiltIn(group: string, resource: string): boolean {
+  return group === '' || group === 'stonegate.dev' || BY_GROUP.get(group)?.has(resource) === true;
+}
+
+/**
+ * Up to the tenant's name and behind it. `tenants/T`, `…/status` and `…/finalize` are the Tenant object
+ * itself.
+ */
+const FULL_PATH =
+  /^\/(?:api|apis\/[^/]+)\/[^/]+\/(?:watch\/)?tenants\/([^/]+)\/(?!(?:status|finalize)(?:\/|$))[^/]/;
+
+/** @param path without its query, of a form that `path-rules.ts` lets through */
+export function isWithinTenant(path: string, tenant: TenantName): boolean {
+  return FULL_PATH.exec(path)?.[1] === tenant;
 }

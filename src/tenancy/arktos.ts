@@ -1,18 +1,22 @@
 /**
- * Tenancy mode `arktos`: a tenant is a path segment, and an impersonated user's tenant is what stands before the
- * first colon of their name.
+ * Tenancy mode `arktos`: a tenant is a path segment, and an impersonated user's tenant is what stands before
+ * the first colon of their name.
  */
 import type { TenantName } from '../api/identity.ts';
 import { refusedName, StatusError } from '../errors/status-error.ts';
-import { isBuiltIn } from './arktos-resources.ts';
-import { CLUSTER_SCOPED, CLUSTER_SCOPED_GROUPS, systemRoute, tenantRoute } from './arktos-route.ts';
+import {
+  CLUSTER_SCOPED,
+  CLUSTER_SCOPED_GROUPS,
+  isBuiltIn,
+  isWithinTenant,
+  systemRoute,
+  tenantRoute,
+} from './arktos-route.ts';
 import { createTenantResolver } from './domains.ts';
-import { type Addition, finishedUser } from './finished-user.ts';
+import { type Addition, finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
 import { nameBelow } from './impersonation-target.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
-import { type NamedIdentity, userOrNamed } from './unnamed-user.ts';
-import { DELEGATION_WORDS, escapeNamePart, personalName } from './user-name.ts';
-import { isWithinTenant } from './within-tenant.ts';
+import { DELEGATION_WORDS, escapeNamePart, nameInDomain } from './user-name.ts';
 
 export interface ArktosOptions {
   /** Whose users act in every tenant. */
@@ -21,7 +25,9 @@ export interface ArktosOptions {
   readonly domains: Readonly<Record<string, string>>;
 }
 
-/** To Arktos this is no tenant but the union of them all, RBAC bindings included: nobody ever gets it. */
+/**
+ * To Arktos this is no tenant but the union of them all, RBAC bindings included: no identity ever gets it.
+ */
 const EVERY_TENANT = 'all';
 
 /** @throws Error where `domains` gives two domains one tenant */
@@ -71,14 +77,17 @@ function nameIn(tenant: TenantName, systemUser: boolean, identity: NamedIdentity
   return { username: `${prefixOf(tenant, systemUser)}${nameWithin(identity)}`, systemUser };
 }
 
-/** The second word of a system user's name keeps people apart from the cluster's own `system:` users. */
+/**
+ * The second word of a system user's name keeps Keystone's users apart from the cluster's own `system:`
+ * users.
+ */
 function prefixOf(tenant: TenantName, systemUser: boolean): string {
   return systemUser ? `${tenant}:stonegate:` : `${tenant}:`;
 }
 
 function nameWithin({ subject }: NamedIdentity): string {
   if (subject.kind === 'claim') return claimedName(subject.name);
-  const name = personalName(subject);
+  const name = nameInDomain(subject);
   const atHome = subject.delegation !== undefined || subject.userDomain.id === subject.scopeDomain.id;
   return atHome ? name : `${name}@${escapeNamePart(subject.userDomain.name)}`;
 }

@@ -1,10 +1,11 @@
 /**
- * The closed list of what Stonegate fetches as itself: paths the API server shows to no tenant and every client
- * needs. https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
+ * The closed list of what Stonegate fetches as itself: paths the API server shows to no tenant and every
+ * client needs. https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 import type { TenantName } from '../api/identity.ts';
+import type { RequestInfo } from '../api/request-info.ts';
 import { allParameters, firstParameter } from '../lib/query.ts';
-import type { Reduction } from './tenancy-mode.ts';
+import type { Reduction, TenancyMode } from './tenancy-mode.ts';
 
 export interface DiscoveryPath {
   readonly reduce: Reduction;
@@ -56,17 +57,22 @@ const DOCUMENT_HASH = /^[0-9A-Fa-f]{1,128}$/;
 const MAX_EXCLUDED = 32;
 
 /**
- * What of a client's query goes on when Stonegate asks as itself: parameters of a closed list, each written anew, and
- * the tenant where there is one. Not `timeout`: the answer may be for many, and no one of them says how long all wait.
+ * What of a client's query goes on when Stonegate asks as itself: parameters of a closed list, each written
+ * anew, and the tenant where there is one. Not `timeout`: the answer may be for many, and no one of them says
+ * how long all wait.
  *
  * @param tenant undefined where the API server is not to be told
  */
 export function discoveryQuery(path: string, query: string, tenant: TenantName | undefined): string {
-  const kept = isHealth(path) ? healthQuery(query) : path.startsWith('/openapi/v3/') ? hashQuery(query) : [];
-  return [...kept, ...(tenant === undefined ? [] : [`tenant=${tenant}`])].join('&');
+  const parameters = isHealth(path)
+    ? healthQuery(query)
+    : path.startsWith('/openapi/v3/')
+      ? hashQuery(query)
+      : [];
+  return [...parameters, ...(tenant === undefined ? [] : [`tenant=${tenant}`])].join('&');
 }
 
-/** Whether a document says how the API server is; whoever asks wants to know it now. */
+/** Whether a document is the API server's health, which is never cached. */
 export function isHealth(path: string): boolean {
   return HEALTH.test(path);
 }
@@ -82,4 +88,30 @@ function healthQuery(query: string): string[] {
 function hashQuery(query: string): string[] {
   const hash = firstParameter(query, 'hash') ?? '';
   return DOCUMENT_HASH.test(hash) ? [`hash=${hash.toUpperCase()}`] : [];
+}
+
+const DEFINING: ReadonlyMap<string, string> = new Map([
+  ['apiextensions.k8s.io', 'customresourcedefinitions'],
+  ['apiregistration.k8s.io', 'apiservices'],
+]);
+const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
+
+/** Whose discovery it is: one tenant's, or all tenants'. */
+export type DiscoveryChange = { readonly owner: TenantName | undefined };
+
+/**
+ * @param tenant of the user; a path may name another, for users of the system tenant
+ * @returns undefined for a request that changes nothing of it: nearly every one
+ */
+export function discoveryChange(
+  info: RequestInfo,
+  tenant: TenantName,
+  mode: Pick<TenancyMode, 'concernsCluster' | 'readsTenantFromPath'>,
+): DiscoveryChange | undefined {
+  // Without tenants in paths discovery is forwarded, and nothing of it is cached.
+  if (!mode.readsTenantFromPath) return undefined;
+  if (!info.isResourceRequest || DEFINING.get(info.apiGroup) !== info.resource) return undefined;
+  if (!WRITES.has(info.verb)) return undefined;
+  const concerned = info.tenant === '' ? tenant : info.tenant;
+  return { owner: mode.concernsCluster(info, concerned) ? undefined : concerned };
 }

@@ -1,7 +1,7 @@
 /**
- * From where an identity comes to the tenant it belongs to. A Keystone domain's name is free text and a tenant's
- * is not, so a domain is its tenant only where its name is fit for one; every other needs an entry in the
- * configuration, and no two domains ever become one tenant.
+ * From where an identity comes to the tenant it belongs to. A Keystone domain's name is free text and a
+ * tenant's is not, so a domain is its tenant only where its name is fit for one; every other needs an entry
+ * in the configuration, and no two domains ever become one tenant.
  */
 import type { TenantName, TenantOrigin } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -54,8 +54,8 @@ export function createTenantResolver({
 
 /**
  * @param domains Keystone domain name → tenant
- * @returns the name of the Keystone domain whose users are a tenant's; undefined where no domain can be: the one of the
- *   tenant's own name is another tenant's
+ * @returns the name of the Keystone domain whose users are a tenant's; undefined where no domain can be: the
+ *   one of the tenant's own name is another tenant's
  */
 export function createDomainFinder(
   domains: Readonly<Record<string, string>>,

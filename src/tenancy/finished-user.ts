@@ -1,11 +1,11 @@
 /**
- * The last look at a user before the API server is told to believe in them, the same for every tenancy mode:
- * nothing from outside may become one of the cluster's own users, groups or attributes. Refused, never silently
- * dropped: a person who loses a group without a word loses rights at random.
+ * The last check of a user before it is sent to the API server, the same for every tenancy mode: nothing from
+ * outside may become one of the cluster's own users, groups or attributes. Such input is refused, never
+ * dropped silently: a user who lost a group unnoticed would lose rights at random.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
-import type { Identity } from '../api/identity.ts';
+import type { Identity, Subject } from '../api/identity.ts';
 import { SENDABLE_EXTRA_KEY } from '../api/reserved-names.ts';
 import { refusedName, StatusError } from '../errors/status-error.ts';
 import { assertSendable, assertUsable } from './user-name.ts';
@@ -24,8 +24,8 @@ export interface Addition {
 }
 
 /**
- * @throws StatusError IdentityReserved for what belongs to the cluster or to Stonegate, IdentityUnusable for what
- *   would arrive as something else
+ * @throws StatusError IdentityReserved for what belongs to the cluster or to Stonegate, IdentityUnusable for
+ *   what would arrive as something else
  */
 export function finishedUser(identity: Identity, addition: Addition): UserInfo {
   assertUserName(identity, addition);
@@ -69,4 +69,33 @@ function assertExtra(key: string, values: readonly string[]): void {
 function reserved(what: string, name: string): StatusError {
   const message = `this identity is refused: ${what} ${JSON.stringify(name)} is reserved`;
   return refusedName('IdentityReserved', message, name);
+}
+
+/** An identity whose name the tenancy mode builds. */
+export type NamedIdentity = Identity & {
+  readonly subject: Extract<Subject, { kind: 'keystone' | 'claim' }>;
+};
+
+const ANONYMOUS: UserInfo = {
+  username: 'system:anonymous',
+  uid: '',
+  groups: ['system:unauthenticated'],
+  extra: {},
+};
+
+/**
+ * @param named makes the user of whom the mode has to name
+ * @throws what `named` throws
+ */
+export function userOrNamed(identity: Identity, named: (identity: NamedIdentity) => UserInfo): UserInfo {
+  const { subject } = identity;
+  switch (subject.kind) {
+    case 'upstream':
+      return subject.user;
+    case 'anonymous':
+      return ANONYMOUS;
+    case 'keystone':
+    case 'claim':
+      return named({ ...identity, subject });
+  }
 }

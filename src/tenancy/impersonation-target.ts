@@ -1,7 +1,8 @@
 /**
- * Whom somebody may ask to act as, by name. What they ask for is put below their own tenant's prefix, unless it stands
- * there already, so that no name leads out of the tenant. The cluster's own users are refused before the API server is
- * asked, since a tenant's administrator may impersonate everybody as far as its rules are concerned.
+ * Which users may be impersonated, by name. A requested name is put below the prefix of the caller's tenant,
+ * unless it already starts with it, so that no name leads out of the tenant. The cluster's own users are
+ * refused before the API server is asked, since an administrator of a tenant may impersonate every name by
+ * its rules.
  */
 import type { Extra } from '../api/authentication-v1.ts';
 import { reservedPrefixOf } from '../api/reserved-names.ts';

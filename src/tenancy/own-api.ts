@@ -1,6 +1,6 @@
 /**
- * The API group `stonegate.dev` is Stonegate's own in every tenancy mode: nothing below it reaches the API server, so
- * that no object a tenant creates there can pose as Stonegate's answer.
+ * The API group `stonegate.dev` is Stonegate's own in every tenancy mode: nothing below it reaches the API
+ * server, so that no object a tenant creates there can pose as Stonegate's answer.
  */
 
 import type { RequestInfo } from '../api/request-info.ts';

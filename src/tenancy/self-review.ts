@@ -1,8 +1,15 @@
 /**
- * Recognises the questions a user may ask about themselves. `kubectl auth can-i` and `kubectl auth whoami` ask
- * them. https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
+ * Recognises the questions a user may ask about themselves. `kubectl auth can-i` and `kubectl auth whoami`
+ * ask them. https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
+import type {
+  NonResourceRule,
+  ResourceRule,
+  SelfSubjectRulesReview,
+  SubjectAccessReviewSpec,
+} from '../api/authorization-v1.ts';
 import type { RequestInfo } from '../api/request-info.ts';
+import { DISCOVERY_URLS, discoveryPath } from './discovery-paths.ts';
 import type { SelfReview } from './tenancy-mode.ts';
 
 const REVIEWS: ReadonlyMap<string, SelfReview> = new Map([
@@ -25,4 +32,44 @@ export function selfReviewOf(info: RequestInfo): SelfReview | undefined {
   if (!info.isResourceRequest || info.verb !== 'create') return undefined;
   if (info.namespace !== '' || info.name !== '') return undefined;
   return REVIEWS.get(`${info.apiGroup}/${info.apiVersion}/${info.resource}`);
+}
+
+const RESOURCE_RULES: readonly (ResourceRule & Required<Pick<ResourceRule, 'apiGroups' | 'resources'>>)[] = [
+  {
+    verbs: ['create'],
+    apiGroups: ['authorization.k8s.io'],
+    resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'],
+  },
+  { verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] },
+  { verbs: ['get'], apiGroups: ['stonegate.dev'], resources: ['selfidentity'] },
+];
+const NON_RESOURCE_RULES: readonly NonResourceRule[] = [
+  { verbs: ['get', 'head'], nonResourceURLs: DISCOVERY_URLS },
+];
+
+/** Whether the answer is yes before the API server is asked. */
+export function isGranted({ resourceAttributes, nonResourceAttributes }: SubjectAccessReviewSpec): boolean {
+  if (nonResourceAttributes !== undefined) {
+    const { verb = '', path = '' } = nonResourceAttributes;
+    return (verb === 'get' || verb === 'head') && discoveryPath(path) !== undefined;
+  }
+  const { verb = '', group = '', resource = '', subresource = '' } = resourceAttributes ?? {};
+  return RESOURCE_RULES.some(
+    (rule) =>
+      subresource === '' &&
+      rule.verbs.includes(verb) &&
+      rule.apiGroups.includes(group) &&
+      rule.resources.includes(resource),
+  );
+}
+
+/** The API server's rules, all of them, and ours behind. */
+export function withGrantedRules(
+  status: NonNullable<SelfSubjectRulesReview['status']>,
+): NonNullable<SelfSubjectRulesReview['status']> {
+  return {
+    ...status,
+    resourceRules: [...status.resourceRules, ...RESOURCE_RULES],
+    nonResourceRules: [...status.nonResourceRules, ...NON_RESOURCE_RULES],
+  };
 }

@@ -1,19 +1,18 @@
 /**
- * Tenancy mode `shared`: one ordinary Kubernetes cluster for everybody. Paths stay as they are; the tenant shows
- * in user name, groups and extra, and bindings decide.
+ * Tenancy mode `shared`: one ordinary Kubernetes cluster for everybody. Paths stay as they are; the tenant
+ * shows in user name, groups and extra, and bindings decide.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import { TENANT_KEY } from '../api/reserved-names.ts';
 import { refusedName, StatusError } from '../errors/status-error.ts';
 import { createDomainFinder, createTenantResolver } from './domains.ts';
-import { finishedUser } from './finished-user.ts';
+import { finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
 import { nameBelow, serviceAccountOf } from './impersonation-target.ts';
 import { selfReviewOf } from './self-review.ts';
 import type { TenancyMode } from './tenancy-mode.ts';
 import { NO_TENANT } from './tenant-name.ts';
-import { type NamedIdentity, userOrNamed } from './unnamed-user.ts';
-import { escapeNamePart, personalName } from './user-name.ts';
+import { escapeNamePart, nameInDomain } from './user-name.ts';
 
 export interface SharedOptions {
   /** Keystone domain name → tenant. */
@@ -35,7 +34,7 @@ export function createSharedMode({
 
   function nameOf({ subject }: NamedIdentity): string {
     if (subject.kind === 'claim') return subject.name;
-    return `${prefixOf(subject.userDomain.name)}${personalName(subject)}`;
+    return `${prefixOf(subject.userDomain.name)}${nameInDomain(subject)}`;
   }
 
   /** What the names of a Keystone domain's users begin with. */

@@ -1,7 +1,7 @@
 /**
- * What the system tenant's custom resource definitions mean for the discovery of other tenants. Arktos lists the groups
- * of all of them in every tenant, but has no document of their versions there. Those with a label it serves in every
- * tenant.
+ * What the system tenant's custom resource definitions mean for the discovery of other tenants. Arktos lists
+ * the groups of all of them in every tenant, but has no document of their versions there. Those with a label
+ * it serves in every tenant.
  */
 import { isJSONObject } from '../lib/json-object.ts';
 import type { GroupDescription, ResourceNames } from './reduce-discovery.ts';
@@ -57,8 +57,8 @@ export function withVersions<T extends GroupDescription>(
 /**
  * @param own the tenant's document of a version; undefined if it has none
  * @param system the system tenant's document of the same version
- * @param forced the resources of it that every tenant has: they are served even if the tenant defined its own of that
- *   name
+ * @param forced the resources of it that every tenant has: they are served even if the tenant defined its own
+ *   of that name
  * @returns undefined if there are none, of either
  */
 export function withForced<T extends ResourceNames>(

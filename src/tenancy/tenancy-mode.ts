@@ -5,13 +5,17 @@
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { ImpersonationTarget } from './impersonation-target.ts';
 
 /** What becomes of a request. Refusals are thrown. */
 export type Route =
   /** To the API server as the impersonated user; `path` and `query` are exactly what is sent. */
   | { readonly kind: 'forward'; readonly path: string; readonly query: string }
-  /** Fetched as Stonegate itself, since the API server shows it to no tenant, and reduced to what the tenant may see. */
+  /**
+   * Fetched as Stonegate itself, since the API server shows it to no tenant, and reduced to what the tenant
+   * may see.
+   */
   | { readonly kind: 'discovery'; readonly path: string; readonly query: string; readonly reduce: Reduction }
   /** A question about oneself, which the API server may not let the user ask. */
   | {
@@ -21,7 +25,10 @@ export type Route =
       readonly query: string;
     };
 
-/** `groups`: an APIGroupList; `group`: an APIGroup; `resources`: an APIResourceList; `none`: passed on as it is. */
+/**
+ * `groups`: an APIGroupList; `group`: an APIGroup; `resources`: an APIResourceList; `none`: passed on as it
+ * is.
+ */
 export type Reduction = 'groups' | 'group' | 'resources' | 'none';
 export type SelfReview = 'access' | 'rules' | 'subject';
 
@@ -57,15 +64,18 @@ export interface TenancyMode {
   /** The tenant an access review names; undefined where the API server knows no tenants. */
   reviewTenant(tenant: TenantName): TenantName | undefined;
   /**
-   * Whether a path, as it would be sent, is one that somebody of the tenant may ask for with their own credential, by
-   * which alone the API server need not hold them to their tenant.
+   * Whether a path, as it would be sent, is one that somebody of the tenant may ask for with their own
+   * credential, by which alone the API server need not hold them to their tenant.
    */
   isWithinTenant(path: string, tenant: TenantName): boolean;
   /** Whether the tenant may act in every other: Arktos' system tenant. */
   isSystem(tenant: TenantName): boolean;
   /** Whether a request of that tenant's is about the whole cluster rather than about the tenant. */
   concernsCluster(info: RequestInfo, tenant: TenantName): boolean;
-  /** Whether the tenant's requests may concern a custom resource whose objects all tenants share without a right to. */
+  /**
+   * Whether the tenant's requests may concern a custom resource whose objects all tenants share without a
+   * right to.
+   */
   mayBeShared(info: ResourceRequest, tenant: TenantName): boolean;
   /** The cluster-scoped resources that a tenant's discovery does not show, as `group/resource`. */
   readonly hiddenResources: ReadonlySet<string>;
@@ -73,8 +83,25 @@ export interface TenancyMode {
   readonly hiddenGroups: ReadonlySet<string>;
   /** `filtered` if the API server's BOOKMARK events hold objects of other tenants: then they are dropped. */
   readonly watchEvents: 'filtered' | 'asTheyAre';
-  /** `refused` if the API server numbers fields differently from Kubernetes, so that each would read another object. */
+  /**
+   * `refused` if the API server numbers fields differently from Kubernetes, so that each would read another
+   * object.
+   */
   readonly protobuf: 'refused' | 'asItIs';
-  /** `refused` if the API server ignores `sendInitialEvents`, so that clients wait for a bookmark that never comes. */
+  /**
+   * `refused` if the API server ignores `sendInitialEvents`, so that clients wait for a bookmark that never
+   * comes.
+   */
   readonly watchLists: 'refused' | 'asTheyAre';
+}
+
+export function memoizedMode(mode: TenancyMode): TenancyMode {
+  const tenantOf = memoizeByReference((identity: Identity) => mode.tenantOf(identity));
+  const userOf = memoizeByReference((identity: Identity) => mode.userOf(identity, tenantOf(identity)));
+  return {
+    ...mode,
+    tenantOf,
+    userOf: (identity, tenant) =>
+      tenant === tenantOf(identity) ? userOf(identity) : mode.userOf(identity, tenant),
+  };
 }

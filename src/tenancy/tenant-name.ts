@@ -20,16 +20,16 @@ export function toTenantName(name: string): TenantName {
   );
 }
 
-const NOBODY = 'system:anonymous';
+const ANONYMOUS = 'system:anonymous';
 
-/** Stands where requests of nobody need a tenant, for limits and logs. No tenant can be called so. */
-export const NO_TENANT: TenantName = unlabelled(NOBODY);
+/** The tenant of anonymous requests, for limits and logs. No tenant can have this name. */
+export const NO_TENANT: TenantName = unlabelled(ANONYMOUS);
 
 function unlabelled(name: string): TenantName {
-  if (standsForNobody(name)) return name;
-  throw new Error(`${JSON.stringify(name)} does not stand for nobody`);
+  if (isAnonymous(name)) return name;
+  throw new Error(`${JSON.stringify(name)} is not the name of anonymous requests`);
 }
 
-function standsForNobody(name: string): name is TenantName {
-  return name === NOBODY;
+function isAnonymous(name: string): name is TenantName {
+  return name === ANONYMOUS;
 }

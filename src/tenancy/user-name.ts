@@ -1,7 +1,7 @@
 /**
- * Names that two people can never share. Keystone's names are free text, so their parts are escaped until `:` and
- * `@` are ours alone; a delegated token gets a name of its own, so that it never inherits what its user holds by
- * name.
+ * User names that two users never share. Keystone's names are free text, so their parts are escaped until `:`
+ * and `@` are Stonegate's only; a delegated token gets a name of its own, so that it never inherits what its
+ * user holds by name.
  */
 import type { Subject } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -22,18 +22,18 @@ export function escapeNamePart(part: string): string {
 }
 
 /**
- * The person within their home: `alice`, or `application-credential:<id>`.
+ * The user within the domain: `alice`, or `application-credential:<id>`.
  *
  * @throws StatusError IdentityUnusable
  */
-export function personalName({ userName, delegation }: KeystoneSubject): string {
+export function nameInDomain({ userName, delegation }: KeystoneSubject): string {
   return delegation === undefined
     ? escapeNamePart(userName)
     : `${delegation.kind}:${escapeNamePart(delegation.id)}`;
 }
 
 /**
- * HTTP takes blanks off the ends of a header's value, and what is no well-formed text becomes a replacement
+ * HTTP takes blanks off the ends of a header's value, and text that is not well-formed becomes a replacement
  * character: either way two names would become one.
  *
  * @param what names it in the message

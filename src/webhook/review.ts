@@ -1,6 +1,6 @@
 /**
- * Reads the reviews that an API server posts, and encodes the responses in the version of the request. Every field is
- * checked before use. In SubjectAccessReview `v1beta1` the field `groups` is called `group`.
+ * Reads the reviews that an API server posts, and encodes the responses in the version of the request. Every
+ * field is checked before use. In SubjectAccessReview `v1beta1` the field `groups` is called `group`.
  * https://kubernetes.io/docs/reference/access-authn-authz/webhook/
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';

@@ -1,7 +1,8 @@
 /**
- * The user in the response to a TokenReview. `qualified` is the user name of the API behind Stonegate; `legacy` is the bare
- * user name with the names of the Keystone groups, as in k8s-keystone-auth, for clusters with such bindings: users of two
- * domains may share one. Keystone can set neither a reserved name nor another project's ID as a group.
+ * The user in the response to a TokenReview. `qualified` is the user name of the API behind Stonegate;
+ * `legacy` is the bare user name with the names of the Keystone groups, as in k8s-keystone-auth, for clusters
+ * with such bindings: users of two domains may share one. Keystone can set neither a reserved name nor
+ * another project's ID as a group.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, IdentityScope, TenantName } from '../api/identity.ts';

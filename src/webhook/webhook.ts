@@ -1,6 +1,7 @@
 /**
- * The webhook: one path for the TokenReviews and SubjectAccessReviews of API servers, as k8s-keystone-auth serves them. A
- * refusal is thrown and becomes a Status: the API server treats every response except 2xx as an error and does not cache it.
+ * The webhook: one path for the TokenReviews and SubjectAccessReviews of API servers, as k8s-keystone-auth
+ * serves them. A refusal is thrown and becomes a Status: the API server treats every response except 2xx as
+ * an error and does not cache it.
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';

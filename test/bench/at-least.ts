@@ -1,4 +1,7 @@
-/** Whether Stonegate is as fast as it is held to: a neighbour may disturb a measurement, what has become slower stays so. */
+/**
+ * Whether Stonegate is as fast as it is held to: a neighbour may disturb a measurement, what has become
+ * slower stays so.
+ */
 
 const ATTEMPTS = 3;
 

@@ -31,7 +31,7 @@ function givenBy(surroundings: Surroundings): Record<string, object> {
     },
     tenancy: { mode: 'arktos' },
     authentication: {
-      // Who was seen stays known for a run: what a stranger costs is a scenario of its own.
+      // Known credentials stay cached for a run: unknown ones are a scenario of their own.
       keystone: { url: `${keystoneURL}/v3`, cacheTTL: '1h' },
       jwt: [
         {
@@ -41,7 +41,7 @@ function givenBy(surroundings: Surroundings): Record<string, object> {
         },
       ],
     },
-    // What a stranger costs is measured; that strangers are slowed is not the point here.
+    // The cost of unknown credentials is measured, not their rate limit.
     limits: {
       unknownCredentials: {
         perSource: { perSecond: 1_000_000, burst: 1_000_000 },

@@ -1,6 +1,6 @@
 /**
- * What a credential costs when it is seen first: CPU of a JWT's verification, and how often Keystone is asked for a
- * token that many bring at once, to one process and to two that share a Redis.
+ * What a credential costs when it is seen first: CPU of a JWT's verification, and how often Keystone is asked
+ * for a token that many bring at once, to one process and to two that share a Redis.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:https';
@@ -14,7 +14,10 @@ import { wrk } from './wrk.ts';
 
 export interface FirstSight {
   readonly jwts: number;
-  /** Microseconds of CPU: of a request with a JWT never seen, of one with a JWT seen before, and their difference. */
+  /**
+   * Microseconds of CPU: of a request with a JWT never seen, of one with a JWT seen before, and their
+   * difference.
+   */
   readonly firstRequest: number;
   readonly laterRequest: number;
   /** The same of a JWT without an id, and so without the extra that tells it. */
@@ -42,7 +45,7 @@ export async function measureFirstSight(site: Site, count = 4_000): Promise<Firs
       [0, 1].map((n) => site.issuer.sign({ sub: `warm-${n}`, aud: 'kubernetes' })),
     );
     await loadFor(8, wrk, { ...shape, tokens: warm.slice(0, 1) });
-    // The code for strangers wants to be warm too.
+    // The code for unknown credentials has to be warm too.
     await cpuPerRequest(serving, jwts.slice(0, count / 2));
     const firstRequest = await cpuPerRequest(serving, jwts.slice(count / 2));
     const later = jwts.slice(count / 2);
@@ -104,7 +107,7 @@ async function cpuPerRequest(serving: { pid: number; port: number }, tokens: rea
   return ((cpuSeconds(serving.pid) - before) * 1e6) / tokens.length;
 }
 
-/** Each token once, 64 at a time on kept connections. */
+/** Each token once, 64 at a time on keep-alive connections. */
 async function sendAll(port: number, tokens: readonly string[]): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 64, rejectUnauthorized: false });
   const send = (token: string) =>

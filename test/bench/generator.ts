@@ -1,6 +1,7 @@
 /**
- * A load generator that is kept running, and most of the time stopped: SIGSTOP and SIGCONT hand the load from contender to
- * contender within milliseconds. Its own figures then mean nothing but whether anything was refused.
+ * A load generator that is kept running, and most of the time stopped: SIGSTOP and SIGCONT hand the load from
+ * contender to contender within milliseconds. Its own figures then mean nothing but whether anything was
+ * refused.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Running } from './processes.ts';
@@ -16,7 +17,7 @@ export interface LoadOptions {
   readonly bodyBytes?: number;
 }
 
-/** What is asked, of whomever. */
+/** The request, for each contender. */
 export type Shape = Omit<LoadOptions, 'port' | 'folder'>;
 
 export interface Generator {

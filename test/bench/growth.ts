@@ -1,6 +1,7 @@
 /**
- * Cost as it grows: CPU of a request to Stonegate over the number of users, tenants and groups and the length of tokens,
- * with what Keystone and Redis see of a thousand requests. The lines of a kind are measured in turn.
+ * Cost as it grows: CPU of a request to Stonegate over the number of users, tenants and groups and the length
+ * of tokens, with what Keystone and Redis see of a thousand requests. The lines of a kind are measured in
+ * turn.
  */
 import { redisMissing } from '../support/redis/redis-server.ts';
 import { type ServingStonegate, startStonegate, startWithRedis } from './contenders/stonegate.ts';

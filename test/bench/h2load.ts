@@ -1,7 +1,7 @@
 /**
- * The load over HTTP/2, and at a given pace over HTTP/1.1: `h2load`, one thread. Its time runs on while it is stopped, and a
- * signal ends it without a word. So it never comes to its end by itself: a short whole run before it shows which protocol is
- * spoken, and its log that nothing was refused.
+ * The load over HTTP/2, and at a given pace over HTTP/1.1: `h2load`, one thread. Its time runs on while it is
+ * stopped, and a signal ends it without a word. So it never comes to its end by itself: a short whole run
+ * before it shows which protocol is spoken, and its log that nothing was refused.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { LOAD_CORE, start } from './processes.ts';
 const run = promisify(execFile);
 const TRIAL = '1000';
 
-/** A line of the log costs h2load a system call, one or two microseconds, whoever answers. */
+/** A line of the log costs h2load a system call, one or two microseconds, with any contender. */
 export async function h2load(options: LoadOptions): Promise<Generator> {
   const [command, ...words] = ['h2load', '-m8', ...wordsOf(options)] as const;
   const { stdout } = await run('taskset', ['-c', LOAD_CORE, command, '-n', TRIAL, ...words]);
@@ -31,7 +31,7 @@ export async function h2load(options: LoadOptions): Promise<Generator> {
 const OPENING_SECONDS = 1;
 
 /**
- * The same offered load for everybody: what a person waits, in milliseconds, where a proxy is not at its limit.
+ * The same offered load for all contenders: latency in milliseconds if a proxy is not at its limit.
  * @throws where something was refused
  */
 export async function latenciesAt(

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: Stonegate beside what people would otherwise run. See `docs/performance.md`.
+ * `npm run bench`: Stonegate beside its alternatives. See `docs/performance.md`.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -7,6 +7,7 @@ import { cpus } from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { AGAINST, otherBuild, playAgainst } from './against.ts';
 import type { Contender } from './contenders/contender.ts';
 import { parseContender } from './contenders/given.ts';
 import { BY_NAME_ONLY, createPlays } from './plays.ts';
@@ -17,6 +18,7 @@ const USAGE = `Usage: npm run bench -- [OPTIONS]
 
   --quick                      the 2 kB GET beside the bare pass-through and nothing else, in a minute
   --at-least RATIO             with --quick: exit with 1 where the worse ratio to the pass-through is below it at three attempts
+  --against FOLDER             beside another checkout with node_modules and dist, in turn: get, tls, http2, list, watches
   --scenario NAME              only this one; may be repeated
   --contender NAME=COMMAND,PORT  one more; it finds UPSTREAM, CERT_FILE, KEY_FILE and CA_FILE in its environment
   --json FILE                  where the figures are written (coverage/bench.json)
@@ -33,6 +35,7 @@ function read() {
       options: {
         quick: { type: 'boolean', default: false },
         'at-least': { type: 'string' },
+        against: { type: 'string' },
         scenario: { type: 'string', multiple: true },
         contender: { type: 'string', multiple: true, default: [] },
         json: { type: 'string', default: 'coverage/bench.json' },
@@ -81,9 +84,15 @@ function atLeastGiven(): number | undefined {
 
 async function main(): Promise<void> {
   if (values.help) return console.log(USAGE);
+  if (values.against !== undefined && (values.quick || values.contender.length > 0))
+    misused('--against has two contenders of its own');
+  const other = values.against === undefined ? undefined : otherBuild(values.against);
   const plays = createPlays(contendersGiven());
-  const asked = values.scenario ?? [...plays.keys()].filter((name) => !BY_NAME_ONLY.has(name));
-  for (const name of asked) if (!plays.has(name)) misused(`no such scenario: ${name}`);
+  const all = other === undefined ? [...plays.keys()].filter((name) => !BY_NAME_ONLY.has(name)) : AGAINST;
+  const asked = values.scenario ?? all;
+  for (const name of asked)
+    if (other === undefined ? !plays.has(name) : !AGAINST.includes(name))
+      misused(`no such scenario: ${name}`);
   if (values.quick && [...(values.scenario ?? []), ...values.contender].length > 0)
     misused('--quick is one scenario with two contenders of its own');
   const atLeast = atLeastGiven();
@@ -99,7 +108,8 @@ async function main(): Promise<void> {
       const { rows, enough } = await playQuick(site, atLeast);
       figures.quick = rows;
       if (!enough) process.exitCode = 1;
-    } else for (const name of asked) figures[name] = await plays.get(name)?.(site);
+    } else if (other !== undefined) Object.assign(figures, await playAgainst(site, other, asked));
+    else for (const name of asked) figures[name] = await plays.get(name)?.(site);
   } finally {
     await site.close();
   }

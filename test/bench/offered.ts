@@ -1,6 +1,7 @@
 /**
- * What a person waits at the same offered load for everybody: 60 % of what Caddy manages. Where a proxy is at its limit,
- * latency says nothing but how many connections wait. Contenders are all up and take turns of some seconds.
+ * Latency at the same offered load for all contenders: 60 % of Caddy's maximum. Where a proxy is at its
+ * limit, latency says nothing but how many connections wait. Contenders are all up and take turns of some
+ * seconds.
  */
 
 import { keystoneToken } from './configuration.ts';
@@ -18,7 +19,10 @@ import { wrk } from './wrk.ts';
 
 export interface OfferedRow {
   readonly contender: string;
-  /** Requests per second, and how many were answered of them: who does not keep up has fewer, and waits unseen. */
+  /**
+   * Requests per second, and how many were answered of them: who does not keep up has fewer, and waits
+   * unseen.
+   */
   readonly offered: number;
   readonly answered: number;
   /** Milliseconds, of the rounds. */

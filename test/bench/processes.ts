@@ -1,6 +1,6 @@
 /**
- * The processes of the benchmark: started on a core of their own, and ended by their id. None outlives the benchmark,
- * stopped or not: at an ordinary end it ends them, and the kernel does where it was killed itself.
+ * The processes of the benchmark: started on a core of their own, and ended by their id. None outlives the
+ * benchmark, stopped or not: at an ordinary end it ends them, and the kernel does where it was killed itself.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,6 @@
-/** The 2 kB GET beside the bare pass-through and nothing else: what continuous integration holds Stonegate to. */
+/**
+ * The 2 kB GET beside the bare pass-through and nothing else: what continuous integration holds Stonegate to.
+ */
 import { verdictOf } from './at-least.ts';
 import { passThrough } from './contenders/node.ts';
 import { stonegate } from './contenders/stonegate.ts';
@@ -14,7 +16,10 @@ export interface QuickResult {
   readonly enough: boolean;
 }
 
-/** @param atLeast what the worse ratio to the pass-through must reach at one of three attempts; without it any will do */
+/**
+ * @param atLeast what the worse ratio to the pass-through must reach at one of three attempts; without it any
+ * will do
+ */
 export async function playQuick(site: Site, atLeast: number | undefined): Promise<QuickResult> {
   for (let attempt = 1; ; attempt += 1) {
     const rows = await play(site, GET, [stonegate, passThrough], QUICK);

@@ -1,4 +1,4 @@
-/** Tables for people. */
+/** Tables for readers. */
 import type { Contender } from './contenders/contender.ts';
 import type { GrowthRow } from './growth.ts';
 import type { Row } from './rows.ts';

@@ -56,8 +56,8 @@ export async function playRounds(options: RoundsOptions): Promise<Row[]> {
 const WARM_UP_TURN = 0.5;
 
 /**
- * In turn too: who has rested for longer than another has another heap, and is slower for a while. Lasts until all tokens were
- * seen, which may be longer than wanted. @throws where no request goes through
+ * In turn too: who has rested for longer than another has another heap, and is slower for a while. Lasts
+ * until all tokens were seen, which may be longer than wanted. @throws where no request goes through
  */
 async function warmUp(
   site: Site,

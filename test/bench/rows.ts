@@ -1,6 +1,6 @@
 /**
- * What is said of a contender after its rounds. A ratio is of two contenders in one round, and what counts is the median of
- * the rounds.
+ * What is said of a contender after its rounds. A ratio is of two contenders in one round, and what counts is
+ * the median of the rounds.
  */
 import { median, type Spread, spreadOf } from './statistics.ts';
 import type { Measured } from './turns.ts';

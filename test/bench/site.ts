@@ -1,6 +1,6 @@
 /**
- * What stands around the contenders: certificates, the upstream (plain and with TLS), a Keystone of 5 ms and an issuer of
- * JWTs.
+ * What stands around the contenders: certificates, the upstream (plain and with TLS), a Keystone of 5 ms and
+ * an issuer of JWTs.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,10 @@ export interface Site {
   readonly upstream: Readonly<Record<UpstreamKind, string>>;
   readonly issuer: SigningIssuer;
   counts(): Promise<Counts>;
-  /** Gives each watch at an upstream an event a turn; those of one target share a second. Resolves soon after the last. */
+  /**
+   * Gives each watch at an upstream an event a turn; those of one target share a second. Resolves soon after
+   * the last.
+   */
   giveEvents(upstream: UpstreamKind, turns: number): Promise<void>;
   /** Writes a configuration of Stonegate, with these members merged over it, and names its file. */
   configure(name: string, upstream: UpstreamKind, changes?: Record<string, object>): string;

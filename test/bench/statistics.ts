@@ -10,7 +10,10 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** @param q between 0 and 1; the nearest rank, and the mean of the two in the middle for an even count's median */
+/**
+ * @param q between 0 and 1; the nearest rank, and the mean of the two in the middle for an even count's
+ * median
+ */
 export function quantile(values: readonly number[], q: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   if (q === 0.5 && sorted.length % 2 === 0) {

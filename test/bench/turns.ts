@@ -1,7 +1,7 @@
 /**
- * Contenders by turns of a tenth of a second, in the order of before and then reversed: what a neighbour on the machine takes
- * away it takes from all of a round alike. A turn ends when its contender has answered what was under way, so that none
- * works in another's turn.
+ * Contenders by turns of a tenth of a second, in the order of before and then reversed: what a neighbour on
+ * the machine takes away it takes from all of a round alike. A turn ends when its contender has answered what
+ * was under way, so that none works in another's turn.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Generator } from './generator.ts';

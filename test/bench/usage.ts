@@ -1,6 +1,6 @@
 /**
- * What a process uses of the machine, from /proc (proc(5)): CPU, memory, and how often it was woken. Workers count with the
- * process that started them.
+ * What a process uses of the machine, from /proc (proc(5)): CPU, memory, and how often it was woken. Workers
+ * count with the process that started them.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -10,7 +10,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 const HAS_SCHEDSTAT = existsSync(`/proc/${process.pid}/schedstat`);
 const TICKS_PER_SECOND = 100;
 
-/** Seconds of CPU that the process's threads and its workers have used. A thread that has ended is not among them. */
+/**
+ * Seconds of CPU that the process's threads and its workers have used. A thread that has ended is not among
+ * them.
+ */
 export function cpuSeconds(pid: number): number {
   return family(pid).reduce((sum, member) => sum + ownCPUSeconds(member), 0);
 }
@@ -31,7 +34,8 @@ const PATIENCE_MS = 1_000;
 
 /**
  * Waits until a process has nothing more to do: it has used no CPU for a while and does not wait for any.
- * @returns when that began, by `performance.now()`; after a second it is taken for somebody who never rests
+ * @returns when that began, by `performance.now()`; after a second the process is taken for one that is never
+ * idle
  */
 export async function untilAtRest(pid: number): Promise<number> {
   const deadline = performance.now() + PATIENCE_MS;

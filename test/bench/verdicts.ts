@@ -19,7 +19,10 @@ export function throughputVerdicts({ targets }: Scenario, rows: readonly Row[]):
   });
 }
 
-/** Both ratios must do: that of requests per second hides what a contender costs where the load's core is the limit. */
+/**
+ * Both ratios must do: that of requests per second hides what a contender costs where the load's core is the
+ * limit.
+ */
 export function worse({ ratio, cpuRatio }: Row): number {
   return Math.min(ratio.median, cpuRatio.median);
 }

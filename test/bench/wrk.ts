@@ -1,4 +1,4 @@
-/** The load over HTTP/1.1: `wrk`, one thread, connections kept. */
+/** The load over HTTP/1.1: `wrk`, one thread, keep-alive. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -25,8 +25,8 @@ export async function wrk(options: LoadOptions): Promise<Generator> {
 const ATTEMPTS = 50;
 
 /**
- * wrk sleeps in one thread and works in another. After SIGCONT the kernel may give SIGINT to the one that works, and the
- * other sleeps on: so it is told until it has ended.
+ * wrk sleeps in one thread and works in another. After SIGCONT the kernel may give SIGINT to the one that
+ * works, and the other sleeps on: so it is told until it has ended.
  */
 async function interrupt(running: Running): Promise<void> {
   running.signal('SIGCONT');

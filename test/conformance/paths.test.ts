@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { UserInfo } from '../../src/api/authentication-v1.ts';
 import type { Sender } from '../../src/api/upstream-request.ts';
-import { authorize } from '../../src/authorization/authorizer.ts';
+import { runAuthorizers } from '../../src/authorization/authorizer.ts';
 import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../support/fake-exchange.ts';
@@ -39,8 +39,8 @@ const user: UserInfo = { username: 'tenant1:root', uid: '', groups: ['system:aut
 /** What happens to the row's request: an action of the table, and where it goes. */
 async function outcome({ method, short }: Row): Promise<{ action: string; target: string }> {
   try {
-    const info = parseRequestInfo(method, short, { readsTenantFromPath: true });
-    await authorize([boundary], { exchange: askedExchange(method), info, user, tenant, sender });
+    const info = readRequestInfo(method, short, { readsTenantFromPath: true });
+    await runAuthorizers([boundary], { exchange: askedExchange(method), info, user, tenant, sender });
     const route = mode.route(info, method, tenant, user);
     const target = route.query === '' ? route.path : `${route.path}?${route.query}`;
     if (route.kind === 'discovery') return { action: 'D', target };

@@ -1,13 +1,14 @@
 /**
- * A controller's informer through Stonegate in arktos mode. client-go asks for its list as a watch first, which Arktos ignores:
- * the stand-in sends no bookmark either, so an informer that were let through would wait for ever.
+ * A controller's informer through Stonegate in arktos mode. client-go asks for its list as a watch first,
+ * which Arktos ignores: the stand-in sends no bookmark either, so an informer that were let through would
+ * wait for ever.
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { stringify } from 'yaml';
-import { prints, stop } from '../support/kubectl-people.ts';
+import { prints, stop } from '../support/kubectl-users.ts';
 import { informer, missing } from '../support/kubernetes/programs.ts';
 import { startStonegate } from '../support/stonegate.ts';
 

@@ -1,7 +1,9 @@
-/** A kubectl that prefers protobuf, through Stonegate to an Arktos server, whose protobuf it would misread. */
+/**
+ * A kubectl that prefers protobuf, through Stonegate to an Arktos server, whose protobuf it would misread.
+ */
 import t from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import { creates, fails, startForKubectl, succeeds } from '../support/kubectl-people.ts';
+import { creates, fails, startForKubectl, succeeds } from '../support/kubectl-users.ts';
 
 const newest = findKubectls().at(-1);
 

@@ -1,6 +1,7 @@
 /**
- * A watch in arktos mode shows what the user may see and nothing else. Arktos adds a bookmark with a whole object of any
- * tenant to watches of one secret, or of one node's pods; the stand-in does as the recorded server did.
+ * A watch in arktos mode shows what the user may see and nothing else. Arktos adds a bookmark with a whole
+ * object of any tenant to watches of one secret, or of one node's pods; the stand-in does as the recorded
+ * server did.
  */
 import t from 'tap';
 import { openRequest } from '../support/open-request.ts';
@@ -69,7 +70,7 @@ t.test('a watch is not read as a list, whatever its query is made of', async (t)
   }
 });
 
-t.test('no watch leaves HTTP, where nothing would filter it', async (t) => {
+t.test('no watch is upgraded: a tunnel would not be filtered', async (t) => {
   const headers = {
     connection: 'Upgrade',
     upgrade: 'websocket',

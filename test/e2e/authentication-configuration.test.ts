@@ -1,4 +1,7 @@
-/** An API server's AuthenticationConfiguration handed to Stonegate as it is, with tokens of an issuer over TLS. */
+/**
+ * An API server's AuthenticationConfiguration handed to Stonegate as it is, with tokens of an issuer over
+ * TLS.
+ */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -85,7 +88,7 @@ async function setUp(t: Test, changes?: Changes) {
   return { ...stonegate, carol, write };
 }
 
-t.test('people log in as the expressions name them, in the tenant that is given beside them', async (t) => {
+t.test('users log in with the user name and tenant of the expressions', async (t) => {
   const { ask, carol, apiServer } = await setUp(t);
   const answer = await ask(carol, CONFIG_MAPS);
   t.equal(answer.status, 200, 'the group by expression is bound');
@@ -109,10 +112,10 @@ t.test('a name that the expression makes without the declared prefix is refused 
   const before = apiServer.requests.length;
   const answer = await ask(carol, CONFIG_MAPS);
   t.match(answer.json(), { code: 403, message: /names that begin with "oidc:"/ });
-  t.equal(apiServer.requests.length, before, 'nobody was asked');
+  t.equal(apiServer.requests.length, before, 'no request was sent');
 });
 
-t.test('the file is read anew; one that is wrong is told with its place and changes nothing', async (t) => {
+t.test('the file is reloaded; an invalid one is reported with its line and changes nothing', async (t) => {
   const { app, ask, carol, write, logged } = await setUp(t);
   t.equal((await ask(carol, CONFIG_MAPS)).status, 200);
   await write({ username: 'claims.sub +' });

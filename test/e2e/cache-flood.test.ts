@@ -1,5 +1,5 @@
 /**
- * A flood of credentials nobody knows, against the whole program: Keystone is asked little, people who are known
+ * A flood of unknown credentials against the whole program: Keystone gets few requests, known users
  * notice nothing, and one new token is one question however many ask with it.
  */
 import { once } from 'node:events';
@@ -76,7 +76,7 @@ t.test('a thousand requests at once with one new token are one question to Keyst
 });
 
 t.test(
-  'C244 a flood of bad tokens: Keystone is asked a bounded number, known people are served',
+  'C244 a flood of bad tokens: Keystone gets a bounded number of them, known users are served',
   async (t) => {
     const { ask, app, flood, keystoneToken, validations } = await setUp(t, {
       perSource: { perSecond: 0.001, burst: 20 },
@@ -96,7 +96,7 @@ t.test(
   },
 );
 
-t.test('C244 one bad token in a loop is asked about once, and never slowed into a 429', async (t) => {
+t.test('C244 one bad token in a loop is validated once, and never limited with a 429', async (t) => {
   const { flood, validations } = await setUp(t, { perSource: { perSecond: 0.001, burst: 1 } });
   const counts = await flood(numbers(500).map(() => unknownToken(0)));
   t.same([...counts], [[401, 500]]);
@@ -131,7 +131,7 @@ t.test(
     const total = 'stonegate_unknown_credentials_limited_total{reason="total"} 88';
     await eventually(async () => (await app.metrics.text()).includes(total));
     await eventually(() => keystone.hanging >= 4);
-    t.equal((await ask(alice, NAMESPACES)).status, 200, 'known people are not in that line');
+    t.equal((await ask(alice, NAMESPACES)).status, 200, 'known users are not in that queue');
 
     const bob = askOnce({ ...destination, from: '127.0.2.1' }, keystoneToken('bob'), NAMESPACES);
     await eventually(async () => !(await app.metrics.text()).includes(total));

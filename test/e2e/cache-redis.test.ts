@@ -1,4 +1,7 @@
-/** Two whole programs that share a real Redis: what they share, what a drop does, and what Redis' faults do not. */
+/**
+ * Two whole programs that share a real Redis: what they share, what a drop does, and what Redis' faults do
+ * not.
+ */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -112,7 +115,7 @@ function defineTests(): void {
     t.match(await drop('--user', 'acme:alice'), { code: 0, stdout: /counts no more/, stderr: '' });
     for (const { ask } of [first, second]) {
       await eventually(async () => (await ask(alice)).status === 401);
-      t.equal((await ask(bob)).status, 200, 'nobody else is concerned');
+      t.equal((await ask(bob)).status, 200, 'no other user is affected');
     }
   });
 
@@ -150,7 +153,7 @@ function defineTests(): void {
     },
   );
 
-  t.test("an entry copied to another token's name makes nobody somebody else", async (t) => {
+  t.test("an entry copied to another token's key does not change a user's identity", async (t) => {
     const { redis, first, second, alice, bob, entries, lastUser } = await setUp(t);
     t.equal((await first.ask(bob)).status, 200);
     await eventually(async () => (await entries()).length === 1);
@@ -187,7 +190,7 @@ function defineTests(): void {
     }
   });
 
-  t.test('Redis is stopped and started under load: nobody notices, and it is used again', async (t) => {
+  t.test('Redis is stopped and started under load: no request fails, and it is used again', async (t) => {
     const { redis, first, second, newToken, alice } = await setUp(t, { timeout: '50ms' });
     const statuses = new Set<number>();
     let asking = true;
@@ -213,7 +216,7 @@ function defineTests(): void {
     });
   });
 
-  t.test('Redis hangs: requests go on without it, cached or not', async (t) => {
+  t.test('Redis hangs: requests continue without it, cached or not', async (t) => {
     const { redis, first, alice, newToken } = await setUp(t, { timeout: '50ms' });
     t.equal((await first.ask(alice)).status, 200);
     redis.freeze();
@@ -230,7 +233,7 @@ function defineTests(): void {
     t.same(statuses, new Set([200]));
   });
 
-  t.test('Redis is full: requests go on, and the log says why nothing is shared', async (t) => {
+  t.test('Redis is full: requests continue, and the log says why nothing is shared', async (t) => {
     const { redis, first, second, newToken } = await setUp(t);
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');
     for (let n = 0; n < 3; n += 1) t.equal((await first.ask(newToken())).status, 200);

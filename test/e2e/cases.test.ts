@@ -1,6 +1,6 @@
 /**
- * Cases that other proxies have taught, on the whole program: real sockets, a real pipeline, the API server's log of
- * what arrived.
+ * Cases that other proxies have taught, on the whole program: real sockets, a real pipeline, the API server's
+ * log of what arrived.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -26,7 +26,7 @@ async function arrived(action: () => Promise<unknown>) {
   return apiServer.requests.slice(before).filter(isForClient);
 }
 
-t.test('C015 C017 C085 whoever asks to act as nobody, or in unknown words, is refused', async (t) => {
+t.test('C015 C017 C085 impersonation without a user or with unknown headers is refused', async (t) => {
   const wishes: [number, Record<string, string>][] = [
     [400, { 'Impersonate-Group': 'system:masters' }],
     [400, { 'impersonate-uid': '1' }],
@@ -72,7 +72,7 @@ t.test('C154 forged identity headers beside a good credential do not reach the A
   t.equal(request?.user?.username, 'acme:alice');
 });
 
-t.test('C120 a person of 250 groups passes, and no review is asked for them', async (t) => {
+t.test('C120 a user in 250 groups is served, and no review is requested', async (t) => {
   const groups = Array.from(
     { length: 250 },
     (_, i) => `group-${i}-0000-4000-8000-${String(i).padStart(12, '0')}`,
@@ -88,7 +88,7 @@ t.test('C120 a person of 250 groups passes, and no review is asked for them', as
   t.equal(seen[0]?.user?.groups.filter((group) => group.includes(':role:')).length, 250);
 });
 
-t.test('C129 a 403 of the API server comes through unchanged, whatever was asked', async (t) => {
+t.test('C129 a 403 of the API server is forwarded unchanged, for any request', async (t) => {
   const { directory } = stonegate.keystone;
   const nobody = stonegate.keystone.issue(directory.user('acme', 'nobody'));
   const asked: [string, string][] = [
@@ -142,7 +142,7 @@ async function firstEvents(token: string, path: string, text: string): Promise<s
 }
 
 t.test(
-  'C086 without a credential of its own Stonegate does not start: the API server is never asked',
+  'C086 without its own credential Stonegate does not start: no request reaches the API server',
   async (t) => {
     const folder = join(t.testdir({}), 'bare');
     const bare = await createTestbed({ folder });

@@ -1,4 +1,4 @@
-/** People who show a certificate: over TLS, with kubectl, and when authorities or certificates change or run out. */
+/** Client certificates: over TLS, with kubectl, and when CAs or certificates change or expire. */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:http2';
@@ -67,17 +67,20 @@ async function setUp(t: Test, { mode = 'arktos', settings = {} }: { mode?: Mode;
       await writeFile(join(folder, 'land', 'people-ca.crt'), pem);
       await app.reload();
     },
-    /** What was asked for anybody's sake: for itself Stonegate asks whether they are there, and what it may do. */
+    /**
+     * What was asked for anybody's sake: for itself Stonegate asks whether they are there, and what it may
+     * do.
+     */
     asked: () => [
       ...apiServer.requests.filter(isForClient).map(({ url }) => url),
       ...stonegate.keystone.calls.filter((call) => call.includes('auth')),
     ],
-    /** Requests in somebody's name, of those the API server has got. */
+    /** Impersonated requests that the API server received. */
     forwarded: () => apiServer.requests.filter(({ headers }) => 'impersonate-user' in headers),
   };
 }
 
-t.test('both forms reach the API server as the person of the tenant, over HTTP/1.1 and HTTP/2', async (t) => {
+t.test('both forms reach the API server as the user of the tenant, over HTTP/1.1 and HTTP/2', async (t) => {
   const { askAs, forwarded, url, authority, audited } = await setUp(t);
   const other: Subject = [
     ['O', 'dev'],
@@ -103,7 +106,7 @@ t.test('both forms reach the API server as the person of the tenant, over HTTP/1
   });
 });
 
-t.test('C076 a certificate of an unrelated authority: 401, and nobody else is asked', async (t) => {
+t.test('C076 a certificate of another CA: 401, and no backend is called', async (t) => {
   const { askAs, asked, ask } = await setUp(t);
   const refused = await askAs(successor.issue(BOB));
   t.match(refused, { status: 401, code: 'CredentialInvalid' });
@@ -113,7 +116,7 @@ t.test('C076 a certificate of an unrelated authority: 401, and nobody else is as
 });
 
 t.test(
-  'C095 a certificate and a token on one request: refused, believed or not, and the token goes nowhere',
+  'C095 a certificate and a token on one request: refused, verified or not, and the token is not forwarded',
   async (t) => {
     const { askAs, asked, keystoneToken } = await setUp(t);
     for (const credential of [company.issue(BOB), successor.issue(BOB)])
@@ -125,13 +128,13 @@ t.test(
   },
 );
 
-t.test('people without a certificate log in as ever', async (t) => {
+t.test('users without a certificate authenticate as before', async (t) => {
   const { ask, keystoneToken, provider } = await setUp(t);
   t.equal((await ask(keystoneToken('alice'), NAMESPACES)).status, 200);
   t.equal((await ask(await provider.idToken('carol'), NAMESPACES)).status, 200);
 });
 
-t.test('in shared mode two tenants may have people and groups of one name', async (t) => {
+t.test('in shared mode two tenants may have users and groups of one name', async (t) => {
   const { askAs, forwarded } = await setUp(t, { mode: 'shared' });
   for (const tenant of ['acme', 'globex'])
     await askAs(
@@ -195,7 +198,7 @@ t.test('a certificate that runs out ends the watch that was opened with it', asy
   t.match(await askAs(brief), { status: 401, code: 'CredentialInvalid' });
 });
 
-t.test('whoami, and the explanation of another’s request, asked for with a certificate', async (t) => {
+t.test('whoami, and the explanation of another user’s request, with a certificate', async (t) => {
   const { app, apiServer, authority, askAs, keystoneToken } = await setUp(t, {
     settings: { allowSystemTenant: true },
   });

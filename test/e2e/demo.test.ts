@@ -1,4 +1,4 @@
-/** The demo as a person runs it: a command whose output is read, and a kubeconfig that is used. */
+/** The demo as a user runs it: a command whose output is read, and a kubeconfig that is used. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -110,7 +110,7 @@ t.test('the tour shows every step right and exits 0', async (t) => {
     'All of it was right.',
   ])
     t.match(demo.output, telling);
-  t.notMatch(demo.output, '\u001b', 'no colours where nobody sees them');
+  t.notMatch(demo.output, '\u001b', 'no colours without a terminal');
 });
 
 t.test('the tour names the steps that were not right, and takes the others', async (t) => {
@@ -156,7 +156,7 @@ t.test('the tour names a step whose upgrade is refused', async (t) => {
   t.match(lines.join('\n'), 'WRONG: Unexpected server response: 401');
 });
 
-t.test('the demo is ready for each of the three people', async (t) => {
+t.test('the demo is ready for each of the three users', async (t) => {
   const folder = t.testdir();
   const demo = startDemo(t, '--folder', folder);
   await demo.printed(READY);

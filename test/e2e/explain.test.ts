@@ -1,4 +1,4 @@
-/** Why was somebody refused? `stonegate whoami` and `stonegate explain` against the whole program. */
+/** Why was a user refused? `stonegate whoami` and `stonegate explain` against the whole program. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -45,7 +45,7 @@ async function run(command: typeof explainCommand, ...argv: string[]) {
 }
 
 for (const mode of ['arktos', 'shared'] as const) {
-  t.test(`${mode}: everybody may know who they are, and the API server is not asked`, async (t) => {
+  t.test(`${mode}: every user may ask whoami, and no request reaches the API server`, async (t) => {
     const { ask, tokens, apiServer } = await setUp(t, mode);
     const before = apiServer.requests.length;
     const { status, json } = await ask(tokens.alice, SELF);
@@ -82,7 +82,7 @@ for (const mode of ['arktos', 'shared'] as const) {
     t.equal((await ask(tokens.alice, `/api/v1/namespaces/${namespace}/pods`)).status, 200);
   });
 
-  t.test(`${mode}: a running Stonegate explains nothing to whoever may not ask`, async (t) => {
+  t.test(`${mode}: a running Stonegate explains nothing to a user without the right to it`, async (t) => {
     const { server, file } = await setUp(t, mode);
     const words = ['get', 'nodes', '--token-file', file('alice'), ...server];
     const refused = await run(explainCommand, ...words, '--admin-token-file', file('bob'));
@@ -95,7 +95,7 @@ for (const mode of ['arktos', 'shared'] as const) {
   });
 }
 
-t.test('whoever may create explanations has others explained, and no token is written down', async (t) => {
+t.test('a user who may create explanations gets those of other users, and no token is logged', async (t) => {
   const { server, file, apiServer, logged, audited, tokens } = await setUp(t, 'shared');
   apiServer.seed.clusterRole('explainer', EXPLAINER);
   apiServer.seed.clusterRoleBinding('explainers', 'explainer', ['user:globex:bob']);

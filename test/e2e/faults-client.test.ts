@@ -1,6 +1,6 @@
 /**
- * Clients that vanish in each stage of their request, against the whole program: what was asked of the API server for
- * them ends at once, nothing is sent for those who have left, and in the end nothing is left open.
+ * Clients that vanish in each stage of their request, against the whole program: what was asked of the API
+ * server for them ends at once, nothing is sent for those who have left, and in the end nothing is left open.
  */
 import { once } from 'node:events';
 import { connect as connectH2 } from 'node:http2';
@@ -33,7 +33,7 @@ async function setUp(t: Test) {
     ...stonegate,
     destination,
     token,
-    /** What people asked of the API server. */
+    /** The users' requests that reached the API server. */
     forwarded: () => apiServer.requests.filter(isForClient).length,
     async rawTLS(): Promise<RawConnection> {
       const socket = connectTLS({ ...destination, host: '127.0.0.1', ALPNProtocols: ['http/1.1'] });
@@ -51,24 +51,27 @@ const WAYS: readonly (readonly [string, (request: OpenRequest) => void])[] = [
   ['closes its half', (request) => request.halfClose()],
 ];
 
-t.test('while Keystone is asked: nothing is sent to the API server for who has left', async (t) => {
-  const { destination, keystone, keystoneToken, forwarded, nobodyIsServed, ask, audited } = await setUp(t);
-  keystone.fault = 'hang';
-  const hanging = keystone.hanging;
-  const stranger = keystoneToken('bob');
-  const asked = openRequest(destination, stranger, CONFIGMAPS);
-  await eventually(() => keystone.hanging === hanging + 1);
-  const before = forwarded();
-  asked.leave();
-  await t.rejects(asked.answered);
-  keystone.release();
-  await nobodyIsServed();
-  await eventually(async () => (await audited()).some(({ user }) => user?.username === 'globex:bob'));
-  t.equal(forwarded(), before);
-  const calls = keystone.calls.length;
-  t.equal((await ask(stranger, CONFIGMAPS)).status, 200);
-  t.equal(keystone.calls.length, calls, 'what Keystone said was not in vain');
-});
+t.test(
+  'during validation at Keystone: nothing is sent to the API server for a client that disconnected',
+  async (t) => {
+    const { destination, keystone, keystoneToken, forwarded, nobodyIsServed, ask, audited } = await setUp(t);
+    keystone.fault = 'hang';
+    const hanging = keystone.hanging;
+    const stranger = keystoneToken('bob');
+    const asked = openRequest(destination, stranger, CONFIGMAPS);
+    await eventually(() => keystone.hanging === hanging + 1);
+    const before = forwarded();
+    asked.leave();
+    await t.rejects(asked.answered);
+    keystone.release();
+    await nobodyIsServed();
+    await eventually(async () => (await audited()).some(({ user }) => user?.username === 'globex:bob'));
+    t.equal(forwarded(), before);
+    const calls = keystone.calls.length;
+    t.equal((await ask(stranger, CONFIGMAPS)).status, 200);
+    t.equal(keystone.calls.length, calls, 'what Keystone said was not in vain');
+  },
+);
 
 for (const [way, go] of WAYS) {
   t.test(`while the API server is thinking, the client ${way}: its request ends too`, async (t) => {
@@ -169,7 +172,7 @@ t.test('before and in the midst of exec', async (t) => {
   await nobodyIsServed();
 });
 
-t.test('while the right to exec by WebSocket is asked: the tunnel is never opened', async (t) => {
+t.test('during the review of exec by WebSocket: the tunnel is never opened', async (t) => {
   const { token, apiServer, rawTLS, nobodyIsServed } = await setUp(t);
   apiServer.breakNext('hang', ({ url }) => url?.includes('subjectaccessreviews') ?? false);
   const client = await rawTLS();

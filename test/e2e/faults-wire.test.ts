@@ -1,6 +1,6 @@
 /**
- * What no decent client sends, byte by byte over TLS to the whole program. What counts is what reaches the API server: the
- * request as it was authorized, or nothing at all.
+ * What no decent client sends, byte by byte over TLS to the whole program. What counts is what reaches the
+ * API server: the request as it was authorized, or nothing at all.
  */
 import { once } from 'node:events';
 import { connect as connectH2 } from 'node:http2';

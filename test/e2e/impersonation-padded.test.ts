@@ -1,7 +1,7 @@
 /** A blank too many behind `kubectl --as` never makes a command run with the caller's own rights. */
 import t, { type Test } from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import { fails, startForKubectl, succeeds } from '../support/kubectl-people.ts';
+import { fails, startForKubectl, succeeds } from '../support/kubectl-users.ts';
 
 const WIRES = { 'HTTP/2': {}, 'HTTP/1.1': { DISABLE_HTTP2: '1' } };
 const PADDED = ['reader ', ' reader', 'reader\t', ' \t reader \t '];

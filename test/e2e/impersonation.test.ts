@@ -1,8 +1,8 @@
-/** `kubectl --as` through Stonegate: whom people may act as is decided by their own rights, and stays in their tenant. */
+/** `kubectl --as` through Stonegate: the caller's own rights decide, within the caller's tenant. */
 import t, { type Test } from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Everybody, fails, startForKubectl, succeeds } from '../support/kubectl-people.ts';
+import { fails, type KubectlUsers, startForKubectl, succeeds } from '../support/kubectl-users.ts';
 import type { Mode } from '../support/testbed.ts';
 
 /** The first minor version of kubectl with `auth whoami`. */
@@ -24,7 +24,7 @@ const ACTING = [
 ];
 
 /** Dave of acme may act as its reader, whose group may read pods; Stonegate itself may hand an extra on. */
-async function start(t: Test, mode: Mode): Promise<Everybody> {
+async function start(t: Test, mode: Mode): Promise<KubectlUsers> {
   const configuration = { authentication: { impersonationExtraKeys: ['example.com/reason'] } };
   const everybody = await startForKubectl(t, { mode, configuration });
   const { seed } = everybody.stonegate.apiServer;
@@ -61,18 +61,21 @@ for (const binary of binaries)
       const dave = as(binary, newcomer('dave'));
       const inPlace = mode === 'arktos' ? [] : ['-n', 'lab'];
 
-      await t.test('C007 C008 people act as whom they may, with that person’s rights', async (t) => {
-        t.match(await fails(t, dave, [...inPlace, 'get', 'pods']), /User "acme:dave" cannot list/);
-        t.match(await succeeds(t, dave, [...inPlace, 'get', 'pods', ...AS_READER]), /^web /m);
-        t.match(
-          await fails(t, dave, [...inPlace, 'delete', 'pod', 'web', ...AS_READER]),
-          /User "acme:reader" cannot delete resource "pods"/,
-        );
-      });
+      await t.test(
+        'C007 C008 users impersonate whom they may, with the impersonated user’s rights',
+        async (t) => {
+          t.match(await fails(t, dave, [...inPlace, 'get', 'pods']), /User "acme:dave" cannot list/);
+          t.match(await succeeds(t, dave, [...inPlace, 'get', 'pods', ...AS_READER]), /^web /m);
+          t.match(
+            await fails(t, dave, [...inPlace, 'delete', 'pod', 'web', ...AS_READER]),
+            /User "acme:reader" cannot delete resource "pods"/,
+          );
+        },
+      );
       await t.test('C011 C013 C014 what they may not is refused in Kubernetes’ own words', (t) =>
         refusals(t, dave),
       );
-      await t.test('auth can-i and whoami speak of whom they act as', (t) => oneself(t, dave, inPlace));
+      await t.test('auth can-i and whoami show the impersonated user', (t) => oneself(t, dave, inPlace));
       await t.test('the audit log names both', async (t) => {
         await succeeds(t, dave, [...inPlace, 'get', 'pod', 'web', ...AS_READER]);
         const events = async () =>
@@ -143,7 +146,7 @@ t.test(
 );
 
 t.test(
-  'C114 C115 in a namespace of theirs people act as its service accounts, as Kubernetes has it',
+  'C114 C115 users impersonate the service accounts of their own namespaces, as in Kubernetes',
   async (t) => {
     const { stonegate, next, as, keystoneToken } = await startInNamespace(t);
     const { seed } = stonegate.apiServer;

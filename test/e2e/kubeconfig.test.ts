@@ -1,4 +1,6 @@
-/** `stonegate kubeconfig` as people use it: what it writes is what kubectl, whoami and explain then work with. */
+/**
+ * `stonegate kubeconfig` as people use it: what it writes is what kubectl, whoami and explain then work with.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,10 @@
-/** Custom resources with kubectl through Stonegate, the oldest and the newest of this machine, before an Arktos. */
+/**
+ * Custom resources with kubectl through Stonegate, the oldest and the newest of this machine, before an
+ * Arktos.
+ */
 import t, { type Test } from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import { startForKubectl, succeeds } from '../support/kubectl-people.ts';
+import { startForKubectl, succeeds } from '../support/kubectl-users.ts';
 
 const binaries = findKubectls();
 if (binaries.length === 0) t.test('kubectl and custom resources', { skip: NO_KUBECTL }, async () => {});

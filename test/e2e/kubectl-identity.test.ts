@@ -1,7 +1,7 @@
-/** What kubectl tells people about themselves, what it shows them of the cluster, and how it shows them a refusal. */
+/** What kubectl shows users of themselves, of the cluster and of a refusal. */
 import t, { type Test } from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import { type Everybody, fails, startForKubectl, succeeds } from '../support/kubectl-people.ts';
+import { fails, type KubectlUsers, startForKubectl, succeeds } from '../support/kubectl-users.ts';
 import { isForClient } from '../support/own-questions.ts';
 
 /** The first minor version of kubectl with `auth whoami`. */
@@ -27,14 +27,16 @@ for (const binary of binaries)
       customResources(t, everybody, alice, bob),
     );
     await t.test('explain and version work', (t) => explain(t, carol));
-    await t.test('what discovery says is asked once: the next command asks for the object alone', (t) =>
+    await t.test('discovery is requested once: the next command requests only the object', (t) =>
       cached(t, everybody, carol),
     );
-    await t.test('refusals are in words a person can act on', (t) => refusals(t, alice, nina));
+    await t.test('refusals tell the user what to do', (t) => refusals(t, alice, nina));
     await t.test('C254 an unknown token is told so', (t) =>
       unknown(t, as(binary, `gAAAAA${'x'.repeat(178)}`)),
     );
-    await t.test('a backend that is down is told at once, and asked once', (t) => down(t, everybody, alice));
+    await t.test('a backend that is down is reported at once, after one request', (t) =>
+      down(t, everybody, alice),
+    );
   });
 
 async function mayI(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
@@ -86,7 +88,7 @@ async function resources(t: Test, alice: Kubectl): Promise<void> {
 
 async function customResources(
   t: Test,
-  { stonegate }: Everybody,
+  { stonegate }: KubectlUsers,
   alice: Kubectl,
   bob: Kubectl,
 ): Promise<void> {
@@ -105,7 +107,7 @@ async function explain(t: Test, carol: Kubectl): Promise<void> {
   t.match((await carol.run(['version'])).stdout, /Server Version: .*v0\.0\.0-master/);
 }
 
-async function cached(t: Test, { stonegate }: Everybody, carol: Kubectl): Promise<void> {
+async function cached(t: Test, { stonegate }: KubectlUsers, carol: Kubectl): Promise<void> {
   await succeeds(t, carol, ['get', 'pods']);
   const before = stonegate.apiServer.requests.length;
   await succeeds(t, carol, ['get', 'pods', 'web']);
@@ -160,7 +162,7 @@ async function unknown(t: Test, stranger: Kubectl): Promise<void> {
   );
 }
 
-async function down(t: Test, { stonegate }: Everybody, alice: Kubectl): Promise<void> {
+async function down(t: Test, { stonegate }: KubectlUsers, alice: Kubectl): Promise<void> {
   const { apiServer, keystone, logged } = stonegate;
   const tried = (code: string): number => logged.filter((line) => line.includes(`"code":"${code}"`)).length;
   const fresh = stonegate.keystoneToken('alice');

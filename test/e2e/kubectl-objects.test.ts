@@ -1,15 +1,15 @@
-/** What people do all day with kubectl, the oldest and the newest of this machine, through Stonegate. */
+/** Everyday kubectl commands through Stonegate, with the oldest and the newest kubectl of this machine. */
 import { connect } from 'node:tls';
 import t, { type Test } from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import {
   creates,
-  type Everybody,
+  type KubectlUsers,
   prints,
   startForKubectl,
   stop,
   succeeds,
-} from '../support/kubectl-people.ts';
+} from '../support/kubectl-users.ts';
 
 const WIRES = {
   'HTTP/2': { http2: true, environment: {} },
@@ -77,14 +77,18 @@ async function isolate(t: Test, alice: Kubectl, bob: Kubectl, carol: Kubectl): P
     succeeds(t, kubectl, ['get', 'cm', 'settings', '-o', 'jsonpath={.data.owner}/{.metadata.labels.mark}']);
   await succeeds(t, alice, ['label', 'cm', 'settings', 'mark=hers']);
   t.equal(await marks(bob), 'globex/', 'the other tenant has its own object of the same name');
-  t.equal(await marks(carol), 'acme/hers', 'everybody in the tenant sees the same, whoever vouches for them');
+  t.equal(
+    await marks(carol),
+    'acme/hers',
+    'all users of the tenant see the same, whatever authenticates them',
+  );
   await succeeds(t, bob, ['delete', 'cm', 'settings']);
   t.equal(await marks(alice), 'acme/hers', 'a deletion stays in its tenant');
   await creates(t, bob, ['cm', 'settings', '--from-literal=owner=globex']);
   await succeeds(t, alice, ['label', 'cm', 'settings', 'mark-']);
 }
 
-async function watch(t: Test, { stonegate, next }: Everybody, carol: Kubectl): Promise<void> {
+async function watch(t: Test, { stonegate, next }: KubectlUsers, carol: Kubectl): Promise<void> {
   const arrived = next(({ url }) => url.includes('watch='));
   const watching = carol.start(['get', 'cm', '-w', '--watch-only', '-o', 'name']);
   const { url } = await arrived;
@@ -101,7 +105,7 @@ for (const [http2, protocol] of [
   [true, 'h2'],
   [false, 'http/1.1'],
 ] as const)
-  t.test(`C153 a client that offers both speaks ${protocol} where http2 is ${http2}`, async (t) => {
+  t.test(`C153 a client that offers both speaks ${protocol} if http2 is ${http2}`, async (t) => {
     const { stonegate } = await startForKubectl(t, { configuration: { server: { http2 } } });
     const { port } = stonegate.app.address;
     const socket = connect({

@@ -1,4 +1,7 @@
-/** kubectl reaches into pods through Stonegate: over SPDY/3.1 the older ones, over WebSocket those from 1.31 on. */
+/**
+ * kubectl reaches into pods through Stonegate: over SPDY/3.1 the older ones, over WebSocket those from 1.31
+ * on.
+ */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -7,7 +10,14 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { LoggedRequest } from '../support/apiserver/api-server.ts';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import { type Everybody, fails, prints, startForKubectl, stop, succeeds } from '../support/kubectl-people.ts';
+import {
+  fails,
+  type KubectlUsers,
+  prints,
+  startForKubectl,
+  stop,
+  succeeds,
+} from '../support/kubectl-users.ts';
 
 /** Minor versions of kubectl. */
 const FIRST_EXEC_BY_WEBSOCKET = 30;
@@ -26,7 +36,7 @@ for (const binary of binaries)
     const carol = everybody.as(binary, await stonegate.provider.idToken('carol'));
 
     await t.test('C105 output, input and exit code of a command travel', (t) => execute(t, alice, carol));
-    await t.test('C070 C199 an upgrade reaches the API server as one, in the person’s name', (t) =>
+    await t.test('C070 C199 an upgrade reaches the API server as one, as the user', (t) =>
       upgradeAsOneself(t, everybody, alice),
     );
     await t.test('C105 a file comes back as it went', (t) => copy(t, carol));
@@ -58,7 +68,7 @@ async function execute(t: Test, alice: Kubectl, carol: Kubectl): Promise<void> {
   t.match(failed, { code: 3, stdout: 'out\n', stderr: /^err\n/ });
 }
 
-async function upgradeAsOneself(t: Test, { next, stonegate }: Everybody, alice: Kubectl): Promise<void> {
+async function upgradeAsOneself(t: Test, { next, stonegate }: KubectlUsers, alice: Kubectl): Promise<void> {
   const arrived = next(isOf('exec'));
   await succeeds(t, alice, ['exec', 'web', '--', 'true']);
   const { method, url, headers, user } = await arrived;
@@ -98,7 +108,7 @@ async function attach(t: Test, alice: Kubectl): Promise<void> {
   t.match(await succeeds(t, alice, ['attach', '-i', 'web'], 'typed\n'), /^typed$/m);
 }
 
-async function logs(t: Test, { stonegate, next }: Everybody, carol: Kubectl): Promise<void> {
+async function logs(t: Test, { stonegate, next }: KubectlUsers, carol: Kubectl): Promise<void> {
   stonegate.log.append('second line');
   t.equal(await succeeds(t, carol, ['logs', 'web', '--tail=1']), 'second line\n');
   const arrived = next(isOf('log'));
@@ -111,7 +121,7 @@ async function logs(t: Test, { stonegate, next }: Everybody, carol: Kubectl): Pr
   t.equal(await (await arrived).ended, 'aborted', 'a follower who leaves ends it at the API server');
 }
 
-async function post(t: Test, { next }: Everybody, alice: Kubectl): Promise<void> {
+async function post(t: Test, { next }: KubectlUsers, alice: Kubectl): Promise<void> {
   const arrived = next(isOf('portforward'));
   const { forwarding, port } = await forward(alice, ':80');
   const content = randomBytes(300_000);
@@ -134,7 +144,7 @@ async function reachOwnPodAlone(t: Test, alice: Kubectl, bob: Kubectl): Promise<
   t.match(await fails(t, bob, ['exec', 'web', '--', 'cat', '/secret']), 'No such file');
 }
 
-async function refuse(t: Test, { stonegate, newcomer, as }: Everybody, binary: string): Promise<void> {
+async function refuse(t: Test, { stonegate, newcomer, as }: KubectlUsers, binary: string): Promise<void> {
   const { seed } = stonegate.apiServer;
   seed.clusterRole('viewer', [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }], { tenant: 'acme' });
   seed.clusterRoleBinding('viewers', 'viewer', ['user:acme:vera'], { tenant: 'acme' });
@@ -149,7 +159,11 @@ async function refuse(t: Test, { stonegate, newcomer, as }: Everybody, binary: s
   );
 }
 
-async function refuseReaders(t: Test, { stonegate, newcomer, as }: Everybody, binary: string): Promise<void> {
+async function refuseReaders(
+  t: Test,
+  { stonegate, newcomer, as }: KubectlUsers,
+  binary: string,
+): Promise<void> {
   const { seed, requests } = stonegate.apiServer;
   const rule = { verbs: ['get'], apiGroups: [''], resources: ['pods', 'pods/exec'] };
   seed.clusterRole('reader', [rule], { tenant: 'acme' });

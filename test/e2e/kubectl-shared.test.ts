@@ -1,7 +1,17 @@
-/** kubectl through Stonegate on an ordinary Kubernetes cluster: tenants are namespaces, groups and bindings there. */
+/**
+ * kubectl through Stonegate on an ordinary Kubernetes cluster: tenants are namespaces, groups and bindings
+ * there.
+ */
 import t, { type Test } from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import { type Everybody, fails, prints, startForKubectl, stop, succeeds } from '../support/kubectl-people.ts';
+import {
+  fails,
+  type KubectlUsers,
+  prints,
+  startForKubectl,
+  stop,
+  succeeds,
+} from '../support/kubectl-users.ts';
 
 /** The first minor version of kubectl with `auth whoami`. */
 const FIRST_WITH_WHOAMI = 27;
@@ -25,7 +35,12 @@ for (const binary of binaries)
     await t.test('a pod is reached, in the person’s name', (t) => pod(t, everybody, alice, carol));
   });
 
-async function work(t: Test, { stonegate, next }: Everybody, alice: Kubectl, carol: Kubectl): Promise<void> {
+async function work(
+  t: Test,
+  { stonegate, next }: KubectlUsers,
+  alice: Kubectl,
+  carol: Kubectl,
+): Promise<void> {
   t.match(await succeeds(t, alice, ['-n', 'acme', 'get', 'pods']), /NAME +READY +STATUS.*\nweb /);
   const manifest = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'cm' }, data: { by: 'alice' } };
   t.match(await succeeds(t, alice, ['-n', 'acme', 'apply', '-f', '-'], JSON.stringify(manifest)), 'created');
@@ -74,7 +89,7 @@ async function oneself(t: Test, alice: Kubectl, carol: Kubectl): Promise<void> {
   t.match(who, /^Groups +\[oidc:developers stonegate:tenant:acme system:authenticated\]$/m);
 }
 
-async function pod(t: Test, { next }: Everybody, alice: Kubectl, carol: Kubectl): Promise<void> {
+async function pod(t: Test, { next }: KubectlUsers, alice: Kubectl, carol: Kubectl): Promise<void> {
   const arrived = next(({ url }) => url.startsWith('/api/v1/namespaces/acme/pods/web/exec?'));
   t.equal(await succeeds(t, carol, ['-n', 'acme', 'exec', '-i', 'web', '--', 'cat'], 'typed'), 'typed');
   t.equal((await arrived).user?.username, 'oidc:carol@acme.example');

@@ -1,6 +1,6 @@
 /**
- * One AuthenticationConfiguration at a real kube-apiserver and at Stonegate: each token is the same user at both, or is
- * refused by both, but for the list in docs/authentication.md.
+ * One AuthenticationConfiguration at a real kube-apiserver and at Stonegate: each token is the same user at
+ * both, or is refused by both, but for the list in docs/authentication.md.
  */
 import t from 'tap';
 import { stringify } from 'yaml';

@@ -1,4 +1,7 @@
-/** Every AuthenticationConfiguration, and every issuer of Stonegate's own form, that the documents and samples show. */
+/**
+ * Every AuthenticationConfiguration, and every issuer of Stonegate's own form, that the documents and samples
+ * show.
+ */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';

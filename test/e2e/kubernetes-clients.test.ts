@@ -1,4 +1,7 @@
-/** Programs in Go, Python and JavaScript work through Stonegate at a real kube-apiserver, each with its usual client. */
+/**
+ * Programs in Go, Python and JavaScript work through Stonegate at a real kube-apiserver, each with its usual
+ * client.
+ */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * Constrained impersonation (KEP-5284) at a real kube-apiserver: a user who may impersonate directly, for some requests
- * only, may do so through Stonegate for the same requests, and is refused the others in the same words. Stonegate itself
- * works with constrained rights alone.
+ * Constrained impersonation (KEP-5284) at a real kube-apiserver: a user who may impersonate directly, for
+ * some requests only, may do so through Stonegate for the same requests, and is refused the others in the
+ * same words. Stonegate itself works with constrained rights alone.
  */
 import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
@@ -46,7 +46,10 @@ const listPods = (mode: string) => ({
   verbs: [`impersonate-on:${mode}:list`],
 });
 
-/** What each caller is granted for the whole cluster; `narrow` is granted the list of pods in one namespace only. */
+/**
+ * What each caller is granted for the whole cluster; `narrow` is granted the list of pods in one namespace
+ * only.
+ */
 const GRANTS: Readonly<Record<string, readonly object[]>> = {
   narrow: [...USER_INFO, paths('user-info')],
   wholesale: [

@@ -1,6 +1,7 @@
 /**
- * The id of a token at a real kube-apiserver: it is among the user's extras, as if the API server had read the token
- * itself. With a ClusterRole of an older version, which does not name the key, users are served without it.
+ * The id of a token at a real kube-apiserver: it is among the user's extras, as if the API server had read
+ * the token itself. With a ClusterRole of an older version, which does not name the key, users are served
+ * without it.
  */
 import t, { type Test } from 'tap';
 import { isObject, type JsonObject } from '../support/apiserver/json.ts';

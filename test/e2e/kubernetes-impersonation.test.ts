@@ -1,6 +1,6 @@
 /**
- * `kubectl --as` through Stonegate at a real kube-apiserver: whoever may impersonate directly may do so through Stonegate,
- * and whoever may not is refused in the API server's own words.
+ * `kubectl --as` through Stonegate at a real kube-apiserver: a user who may impersonate directly may do so
+ * through Stonegate, and a user who may not is refused with the API server's message.
  */
 import t, { type Test } from 'tap';
 import type { Reply } from '../support/https-client.ts';

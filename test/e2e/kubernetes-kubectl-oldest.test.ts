@@ -1,4 +1,7 @@
-/** The oldest and the newest kubectl at the oldest supported kube-apiserver: through Stonegate it works as directly. */
+/**
+ * The oldest and the newest kubectl at the oldest supported kube-apiserver: through Stonegate it works as
+ * directly.
+ */
 import t from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { addSilentNode, compareKubectl } from '../support/kubernetes/kubectl-comparison.ts';

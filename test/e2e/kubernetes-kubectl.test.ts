@@ -1,4 +1,7 @@
-/** Every kubectl of this machine at the newest supported kube-apiserver: through Stonegate it works as directly. */
+/**
+ * Every kubectl of this machine at the newest supported kube-apiserver: through Stonegate it works as
+ * directly.
+ */
 import t from 'tap';
 import { findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { addSilentNode, compareKubectl } from '../support/kubernetes/kubectl-comparison.ts';

@@ -1,6 +1,6 @@
 /**
- * Lists and watches of a real kube-apiserver through Stonegate are the same bytes as directly, however large and in whatever
- * encoding.
+ * Lists and watches of a real kube-apiserver through Stonegate are the same bytes as directly, however large
+ * and in whatever encoding.
  */
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
@@ -107,7 +107,7 @@ t.test('lists', { skip: missingKubernetes() }, async (t) => {
     });
   });
 
-  await t.test('a protobuf client writes and asks what it may', async (t) => {
+  await t.test('a protobuf client writes and reviews its access', async (t) => {
     const { stonegate, token } = both;
     const path = `${CONFIG_MAPS}/item-00002`;
     const { bytes } = await stonegate.ask(token, path, { headers: { accept: PROTOBUF } });

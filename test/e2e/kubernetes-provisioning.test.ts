@@ -1,6 +1,6 @@
 /**
- * `stonegate sync` and provisioning on request at a real kube-apiserver, which decides itself whether a role may be made or
- * bound, with the rights that `stonegate manifests rbac --provisioner` prints.
+ * `stonegate sync` and provisioning on request at a real kube-apiserver, which decides itself whether a role
+ * may be made or bound, with the rights that `stonegate manifests rbac --provisioner` prints.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * What `stonegate manifests rbac` prints is enough for everything Stonegate does in shared mode, on a cluster that gives no
- * rights to everybody, and nothing of it can be left out.
+ * What `stonegate manifests rbac` prints is enough for everything Stonegate does in shared mode, on a cluster
+ * that gives no rights to everybody, and nothing of it can be left out.
  */
 import t, { type Test } from 'tap';
 import { isObject, type JsonObject } from '../support/apiserver/json.ts';
@@ -24,7 +24,9 @@ const CONFIGURATION = {
   authentication: { tokenReview: { tenant: 'robots' }, impersonationExtraKeys: ['example.com/why'] },
 };
 
-/** A certificate signing request (PKCS #10) for `CN=x`. The API server writes down in the object who asked. */
+/**
+ * A certificate signing request (PKCS #10) for `CN=x`. The API server writes down in the object who asked.
+ */
 const PKCS10 = `-----BEGIN CERTIFICATE REQUEST-----
 MIHFMG4CAQAwDDEKMAgGA1UEAwwBeDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IA
 BHTA03EF04LWAWxV+r+sTIeH3pWI+OLPMdkoOzu7Vh7trd7IgRCj2oq86QZXwo3R

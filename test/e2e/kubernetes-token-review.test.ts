@@ -1,4 +1,7 @@
-/** Service accounts of a real kube-apiserver come through Stonegate with their own tokens, and are known as directly. */
+/**
+ * Service accounts of a real kube-apiserver come through Stonegate with their own tokens, and are known as
+ * directly.
+ */
 import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
@@ -31,7 +34,7 @@ t.test('service accounts', { skip: missingKubernetes() }, async (t) => {
       body: new RegExp(`User \\\\"${ROBOT}\\\\" cannot list resource \\\\"nodes\\\\"`),
     });
     const headers = { 'impersonate-user': 'somebody' };
-    t.equal((await stonegate.ask(token, PODS, { headers })).status, 403, 'and act as nobody else');
+    t.equal((await stonegate.ask(token, PODS, { headers })).status, 403, 'and impersonates no other user');
   });
 
   await t.test('are who they are directly: uid, groups and the credential’s own id', async (t) => {
@@ -62,7 +65,7 @@ t.test('service accounts', { skip: missingKubernetes() }, async (t) => {
     },
   );
 
-  await t.test('a token that a stranger signed is refused', async (t) => {
+  await t.test('a token with another issuer’s signature is refused', async (t) => {
     const [head = '', claims = ''] = token.split('.');
     const forged = `${head}.${claims}.${Buffer.alloc(64, 1).toString('base64url')}`;
     t.equal((await stonegate.ask(forged, PODS)).status, 401);

@@ -1,4 +1,6 @@
-/** A real kube-apiserver that asks Stonegate's webhook whose a token is and whether a policy allows something. */
+/**
+ * A real kube-apiserver that asks Stonegate's webhook whose a token is and whether a policy allows something.
+ */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
@@ -51,7 +53,7 @@ async function start(t: Test, version: 'v1' | 'v1beta1'): Promise<KubernetesSite
 }
 
 for (const version of ['v1', 'v1beta1'] as const)
-  t.test(`the API server asks by ${version}`, { skip: missingKubernetes() }, async (t) => {
+  t.test(`the API server sends ${version}`, { skip: missingKubernetes() }, async (t) => {
     const { kubernetes, stonegate, newcomer } = await start(t, version);
     const alice = { token: stonegate.keystoneToken('alice') };
 

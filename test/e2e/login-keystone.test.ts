@@ -24,7 +24,7 @@ const { keystone } = stonegate;
 
 let homes = 0;
 
-/** A person with a home of their own, and this in their cloud's `auth`. */
+/** The environment of a user with a home directory, and this in the cloud's `auth`. */
 function person(auth: Readonly<Record<string, string>>): Environment {
   homes += 1;
   const home = join(folder, `home-${homes}`);
@@ -39,7 +39,7 @@ const WEB = { project_name: 'web', project_domain_name: 'acme' };
 const ALICE = { username: 'alice', user_domain_name: 'acme', ...WEB };
 const WITH_PASSWORD = { ...ALICE, password: 'alice-pass' };
 
-/** How often somebody logged in during `work`. */
+/** The number of logins during `work`. */
 async function loginsDuring<T>(work: () => Promise<T>): Promise<[logins: number, result: T]> {
   const before = keystone.calls.length;
   const result = await work();
@@ -152,7 +152,7 @@ t.test('a secret on the command line is refused', async (t) => {
   t.match(stderr, /use OS_PASSWORD/);
 });
 
-t.test('a Keystone behind an authority that is not believed', async (t) => {
+t.test('a Keystone with a certificate of an untrusted CA', async (t) => {
   const env = { ...person(WITH_PASSWORD), OS_CLOUD: '', OS_AUTH_URL: keystone.url, OS_USERNAME: 'alice' };
   const { code, stderr } = await runLogin(['--keystone'], { ...env, OS_PASSWORD: 'alice-pass' });
   t.equal(code, 1);
@@ -160,7 +160,7 @@ t.test('a Keystone behind an authority that is not believed', async (t) => {
 });
 
 t.test('at a terminal', { skip: !hasTerminal() && NO_TERMINAL }, async (t) => {
-  await t.test('the password is asked for, and not shown', async (t) => {
+  await t.test('the password is prompted for, and not shown', async (t) => {
     const stdout = join(folder, 'asked.json');
     const login = runLoginOnTerminal(['--keystone'], person(ALICE), stdout);
     await login.sees('The password of alice of the domain acme at ');

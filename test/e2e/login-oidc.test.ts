@@ -1,5 +1,6 @@
 /**
- * `stonegate login --oidc` as kubectl runs it, at a real OpenID provider, through Stonegate to the API server.
+ * `stonegate login --oidc` as kubectl runs it, at a real OpenID provider, through Stonegate to the API
+ * server.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +16,7 @@ import {
   runLogin,
   runLoginOnTerminal,
 } from '../support/login-process.ts';
-import { browse, type Person } from '../support/oidc/scripted-browser.ts';
+import { browse, type LoginUser } from '../support/oidc/scripted-browser.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const KUBECTLS = findKubectls();
@@ -38,15 +39,15 @@ interface Desk {
   readonly env: Environment;
   /** How often a browser was opened. */
   readonly opened: number;
-  /** The address for the browser, once it is opened; whoever asks takes it away. */
+  /** The address for the browser, once it is opened; reading it removes it. */
   page(): Promise<string>;
-  /** What is kept between two calls. */
+  /** What is stored between two calls. */
   cached(): { token: string; expiresAt: number; refreshToken: string };
   /** As if the token's time had come. */
   expire(): void;
 }
 
-/** A person with a home of their own and a screen, whose `xdg-open` hands the address to the test. */
+/** A user with a home directory and a screen, whose `xdg-open` hands the address to the test. */
 function sitDown(): Desk {
   homes += 1;
   const home = join(folder, `home-${homes}`);
@@ -88,8 +89,8 @@ function kubectlOf(t: Test, binary: string, env: Environment) {
   return (...words: string[]) => kubectl.run(['--kubeconfig', config, ...words]);
 }
 
-/** `work`, while somebody logs in in the browser that it opens. */
-async function during<T>(work: Promise<T>, desk: Desk, person: Person): Promise<T> {
+/** `work`, while a user logs in in the browser that it opens. */
+async function during<T>(work: Promise<T>, desk: Desk, person: LoginUser): Promise<T> {
   await browse(await desk.page(), person);
   return work;
 }
@@ -113,7 +114,7 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
     t.equal(desk.opened, 1);
   });
 
-  await t.test('a token whose time has come is renewed without the person', async (t) => {
+  await t.test('a token that is about to expire is renewed without the user', async (t) => {
     const desk = sitDown();
     const kubectl = kubectlOf(t, NEWEST, desk.env);
     await during(kubectl('get', 'pods'), desk, CAROL);
@@ -122,10 +123,10 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
     const pods = await kubectl('get', 'pods', '-o', 'name');
     t.same(pods, { code: 0, stdout: 'pod/web\n', stderr: '' });
     t.equal(desk.opened, 1);
-    t.not(desk.cached().refreshToken, before.refreshToken, 'and the rotated refresh token is kept');
+    t.not(desk.cached().refreshToken, before.refreshToken, 'and the rotated refresh token is stored');
   });
 
-  await t.test('after the refresh token was revoked, the person logs in again', async (t) => {
+  await t.test('after the refresh token was revoked, the user logs in again', async (t) => {
     const desk = sitDown();
     const kubectl = kubectlOf(t, NEWEST, desk.env);
     await during(kubectl('get', 'pods'), desk, CAROL);
@@ -143,7 +144,7 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
     const { code, stdout, stderr } = await during(pods, desk, 'cancel');
     t.not(code, 0);
     t.equal(stdout, '');
-    t.match(stderr, 'the login was refused or cancelled at the provider (access_denied: the person said no)');
+    t.match(stderr, 'the login was refused or cancelled at the provider (access_denied: the user said no)');
     t.equal(desk.opened, 1, 'though kubectl asks five times');
   });
 });

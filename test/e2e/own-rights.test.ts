@@ -1,6 +1,6 @@
 /**
- * For a moment after each start an API server knows no roles, and refuses Stonegate itself. No client may take that for a
- * refusal of its own.
+ * For a moment after each start an API server knows no roles, and refuses Stonegate itself. No client may
+ * take that for a refusal of its own.
  */
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

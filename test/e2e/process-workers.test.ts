@@ -1,4 +1,6 @@
-/** The whole program with two workers on one port: one dies, the others go on, and the primary speaks for all. */
+/**
+ * The whole program with two workers on one port: one dies, the others go on, and the primary speaks for all.
+ */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
@@ -47,7 +49,7 @@ async function setUp(t: Test, configuration: Record<string, object> = {}) {
   };
 }
 
-t.test('a worker is killed: the watch on the other goes on, and a new one takes its place', async (t) => {
+t.test('a worker is killed: the watch on the other continues, and the worker is restarted', async (t) => {
   const { stonegate, apiServer, workers, watch, ask, metric } = await setUp(t);
   t.equal(workers().length, 2);
   // Connections are handed round, so that each worker has one.

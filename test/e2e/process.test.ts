@@ -59,7 +59,11 @@ t.test('C253 SIGTERM with a GET in flight and a watch open: both end in good ord
   const { status, text } = await stonegate.admin('/readyz');
   t.equal(status, 503, 'not ready meanwhile');
   t.match(text, '[-]shutdown failed: shutting down');
-  await t.rejects(askOnce(destination, token, NAMESPACES), { code: 'ECONNREFUSED' }, 'nobody new gets in');
+  await t.rejects(
+    askOnce(destination, token, NAMESPACES),
+    { code: 'ECONNREFUSED' },
+    'no new client is accepted',
+  );
 
   keystone.release();
   const answered = await inFlight.answered;
@@ -67,23 +71,29 @@ t.test('C253 SIGTERM with a GET in flight and a watch open: both end in good ord
   t.match(await stonegate.ended, { code: 0, signal: null });
 });
 
-t.test('SIGTERM over HTTP/2: the stream in flight is answered, then the connection ends', async (t) => {
-  const { stonegate, destination, keystone, keystoneToken } = await setUp(t);
-  keystone.fault = 'hang';
-  const session = connectH2(`https://localhost:${destination.port}`, { ca: destination.ca });
-  session.on('error', () => session.destroy());
-  const stream = session.request({ ':path': NAMESPACES, authorization: `Bearer ${keystoneToken('alice')}` });
-  const head = once(stream, 'response');
-  stream.resume();
-  await eventually(() => keystone.hanging === 1);
-  const closed = once(session, 'close');
-  stonegate.signal('SIGTERM');
-  await once(session, 'goaway');
-  keystone.release();
-  t.match(await head, [{ ':status': 200 }]);
-  await closed;
-  t.match(await stonegate.ended, { code: 0, signal: null });
-});
+t.test(
+  'SIGTERM over HTTP/2: the stream in flight gets its response, then the connection closes',
+  async (t) => {
+    const { stonegate, destination, keystone, keystoneToken } = await setUp(t);
+    keystone.fault = 'hang';
+    const session = connectH2(`https://localhost:${destination.port}`, { ca: destination.ca });
+    session.on('error', () => session.destroy());
+    const stream = session.request({
+      ':path': NAMESPACES,
+      authorization: `Bearer ${keystoneToken('alice')}`,
+    });
+    const head = once(stream, 'response');
+    stream.resume();
+    await eventually(() => keystone.hanging === 1);
+    const closed = once(session, 'close');
+    stonegate.signal('SIGTERM');
+    await once(session, 'goaway');
+    keystone.release();
+    t.match(await head, [{ ':status': 200 }]);
+    await closed;
+    t.match(await stonegate.ended, { code: 0, signal: null });
+  },
+);
 
 t.test('SIGTERM in the midst of an upload: the upload is taken to its end', async (t) => {
   const { stonegate, destination, keystoneToken } = await setUp(t);
@@ -104,7 +114,7 @@ t.test('SIGTERM in the midst of an upload: the upload is taken to its end', asyn
   t.match(await stonegate.ended, { code: 0, signal: null });
 });
 
-t.test('what does not end within the grace is broken off; that is an end in good order too', async (t) => {
+t.test('requests are aborted after the grace period; that is a clean exit too', async (t) => {
   const { stonegate, destination, keystone, keystoneToken, apiServer } = await setUp(t, {
     server: { shutdownGrace: '300ms' },
   });
@@ -130,7 +140,7 @@ t.test('what does not end within the grace is broken off; that is an end in good
 });
 
 for (const ends of ['by itself', 'by the grace']) {
-  t.test(`SIGTERM under an open exec, which goes on until it ends ${ends}`, async (t) => {
+  t.test(`SIGTERM during an open exec, which continues until it ends ${ends}`, async (t) => {
     const { stonegate, destination, keystoneToken } = await setUp(t, {
       server: { shutdownGrace: ends === 'by itself' ? '30s' : '300ms' },
     });
@@ -175,7 +185,7 @@ t.test('SIGINT ends it as SIGTERM does, and a second signal does not hurt', asyn
   t.match(await stonegate.ended, { code: 0, signal: null });
 });
 
-t.test('SIGHUP reads the configuration anew and empties the cache; a watch goes on', async (t) => {
+t.test('SIGHUP reloads the configuration and empties the cache; a watch continues', async (t) => {
   const { stonegate, destination, keystone, keystoneToken, apiServer, configure, provider } = await setUp(t);
   const token = keystoneToken('alice');
   const watch = openRequest(destination, token, WATCH);
@@ -196,22 +206,19 @@ t.test('SIGHUP reads the configuration anew and empties the cache; a watch goes 
   watch.leave();
 });
 
-t.test(
-  'the audit log goes to standard output where the configuration says so, without a secret',
-  async (t) => {
-    const { stonegate, destination, keystoneToken } = await setUp(t, { audit: { file: '-' } });
-    const token = keystoneToken('alice');
-    await askOnce(destination, token, NAMESPACES);
-    stonegate.signal('SIGTERM');
-    const { stdout, stderr } = await stonegate.ended;
-    const stages = stdout
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line): { stage?: string } => JSON.parse(line));
-    t.match(stages, [{ stage: 'RequestReceived' }, { stage: 'ResponseComplete' }]);
-    t.notOk(`${stdout}${stderr}`.includes(token));
-  },
-);
+t.test('the audit log is written to standard output if so configured, without a secret', async (t) => {
+  const { stonegate, destination, keystoneToken } = await setUp(t, { audit: { file: '-' } });
+  const token = keystoneToken('alice');
+  await askOnce(destination, token, NAMESPACES);
+  stonegate.signal('SIGTERM');
+  const { stdout, stderr } = await stonegate.ended;
+  const stages = stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line): { stage?: string } => JSON.parse(line));
+  t.match(stages, [{ stage: 'RequestReceived' }, { stage: 'ResponseComplete' }]);
+  t.notOk(`${stdout}${stderr}`.includes(token));
+});
 
 t.test('a process that came to its end leaves the audit log complete', async (t) => {
   const { stonegate, destination, keystoneToken, folder } = await setUp(t);
@@ -229,7 +236,7 @@ t.test('while it starts, it is alive and says at which step it is not ready', as
   const configuration = { admin: { bind: admin }, audit: { file: 'pipe' } };
   const { configFile, ...testbed } = await createTestbed({ folder, configuration });
   t.teardown(() => testbed.close());
-  // Its audit log opens only when somebody reads it.
+  // Its audit log opens only when a process reads it.
   execFileSync('mkfifo', [join(folder, 'pipe')]);
   const { serving, stop } = beginStonegate(configFile);
   t.teardown(stop);

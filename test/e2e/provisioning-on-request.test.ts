@@ -1,4 +1,4 @@
-/** Provisioning when somebody comes: their first request finds their project made. */
+/** Provisioning on request: a user's first request finds their project provisioned. */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import type { Target, User } from '../support/keystone/directory.ts';
@@ -54,20 +54,27 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.equal(await statusOf(reader, { project: lab }, pods.replace('pods', 'secrets')), 403);
   });
 
-  t.test(`${mode}: a project is looked at once, however many of its people come at once`, async (t) => {
-    const { statusOf, erin, lab, pods, asked, directory } = await setUp(t, { mode });
-    const people = [erin, directory.user('acme', 'frank'), directory.user('acme', 'gina')];
-    for (const user of people) directory.assign(user, 'member', { project: lab });
-    const all = people.flatMap((user) => [user, user]).map((user) => statusOf(user, { project: lab }, pods));
-    t.same(new Set(await Promise.all(all)), new Set([200]));
-    const namespaces = asked().filter(({ method, url }) => method === 'POST' && url.endsWith('/namespaces'));
-    t.equal(namespaces.length, 1);
-    const before = asked().length;
-    t.equal(await statusOf(erin, { project: lab }, pods), 200);
-    t.equal(asked().length, before, 'and later requests ask nothing');
-  });
+  t.test(
+    `${mode}: a project is provisioned once, however many of its users send requests at once`,
+    async (t) => {
+      const { statusOf, erin, lab, pods, asked, directory } = await setUp(t, { mode });
+      const people = [erin, directory.user('acme', 'frank'), directory.user('acme', 'gina')];
+      for (const user of people) directory.assign(user, 'member', { project: lab });
+      const all = people
+        .flatMap((user) => [user, user])
+        .map((user) => statusOf(user, { project: lab }, pods));
+      t.same(new Set(await Promise.all(all)), new Set([200]));
+      const namespaces = asked().filter(
+        ({ method, url }) => method === 'POST' && url.endsWith('/namespaces'),
+      );
+      t.equal(namespaces.length, 1);
+      const before = asked().length;
+      t.equal(await statusOf(erin, { project: lab }, pods), 200);
+      t.equal(asked().length, before, 'and later requests ask nothing');
+    },
+  );
 
-  t.test(`${mode}: nobody is bound in a namespace that somebody else has made`, async (t) => {
+  t.test(`${mode}: no user is bound in a namespace that Stonegate did not create`, async (t) => {
     const { statusOf, erin, lab, pods, bound, apiServer, logged } = await setUp(t, { mode });
     apiServer.seed.namespace(lab.id, mode === 'arktos' ? { tenant: 'acme' } : {});
     t.equal(await statusOf(erin, { project: lab }, pods), 403);
@@ -75,40 +82,48 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.ok(logged.some((line) => line.includes('Stonegate did not make it for this project')));
   });
 
-  t.test(`${mode}: as users, whoever comes is bound, and a fellow who has left no more`, async (t) => {
-    const { statusOf, erin, lab, pods, bound, directory } = await setUp(t, {
-      mode,
-      bindings: { subjects: 'users' },
-    });
-    const frank = directory.user('acme', 'frank');
-    directory.assign(frank, 'member', { project: lab });
-    t.equal(await statusOf(frank, { project: lab }, pods), 200);
-    t.equal(bound().length, 2);
-    directory.unassign(frank, 'member', { project: lab });
-    t.equal(await statusOf(erin, { project: lab }, pods), 200);
-    t.equal(bound().length, 1);
-    directory.assign(erin, 'reader', { project: lab });
-    t.equal(await statusOf(erin, { project: lab }, pods), 200);
-    t.equal(bound().length, 2, 'a role that is new in somebody’s token is bound when they come with it');
-  });
+  t.test(
+    `${mode}: as users, a user is bound on request, and a user who lost the role is unbound`,
+    async (t) => {
+      const { statusOf, erin, lab, pods, bound, directory } = await setUp(t, {
+        mode,
+        bindings: { subjects: 'users' },
+      });
+      const frank = directory.user('acme', 'frank');
+      directory.assign(frank, 'member', { project: lab });
+      t.equal(await statusOf(frank, { project: lab }, pods), 200);
+      t.equal(bound().length, 2);
+      directory.unassign(frank, 'member', { project: lab });
+      t.equal(await statusOf(erin, { project: lab }, pods), 200);
+      t.equal(bound().length, 1);
+      directory.assign(erin, 'reader', { project: lab });
+      t.equal(await statusOf(erin, { project: lab }, pods), 200);
+      t.equal(bound().length, 2, 'a new role is bound with the first token that has it');
+    },
+  );
 
-  t.test(`${mode}: one project's stale bindings go when its people come, another's stay`, async (t) => {
-    const { statusOf, erin, lab, pods, bound, directory, configureBindings, app } = await setUp(t, { mode });
-    const other = directory.project('acme', 'other');
-    directory.assign(erin, 'member', { project: other });
-    await statusOf(erin, { project: lab }, pods);
-    await statusOf(erin, { project: other }, pods);
-    const count = (id: string) => bound().filter(({ location }) => location.namespace === id).length;
-    const [inLab, inOther] = [count(lab.id), count(other.id)];
-    await configureBindings({ provision: 'onRequest', ignore: { roles: ['reader'] } });
-    await app.reload();
-    await statusOf(erin, { project: lab }, pods);
-    t.ok(count(lab.id) < inLab);
-    t.equal(count(other.id), inOther);
-  });
+  t.test(
+    `${mode}: one project's stale bindings are removed on a request of its users, another's stay`,
+    async (t) => {
+      const { statusOf, erin, lab, pods, bound, directory, configureBindings, app } = await setUp(t, {
+        mode,
+      });
+      const other = directory.project('acme', 'other');
+      directory.assign(erin, 'member', { project: other });
+      await statusOf(erin, { project: lab }, pods);
+      await statusOf(erin, { project: other }, pods);
+      const count = (id: string) => bound().filter(({ location }) => location.namespace === id).length;
+      const [inLab, inOther] = [count(lab.id), count(other.id)];
+      await configureBindings({ provision: 'onRequest', ignore: { roles: ['reader'] } });
+      await app.reload();
+      await statusOf(erin, { project: lab }, pods);
+      t.ok(count(lab.id) < inLab);
+      t.equal(count(other.id), inOther);
+    },
+  );
 }
 
-t.test('that nothing at all should be left of a project waits for a person', async (t) => {
+t.test('the removal of all of a project’s bindings waits for an operator', async (t) => {
   const { statusOf, erin, lab, pods, bound, logged, configureBindings, app } = await setUp(t);
   await statusOf(erin, { project: lab }, pods);
   const before = bound().length;
@@ -135,20 +150,17 @@ t.test('arktos: a token of a domain counts in all of its tenant', async (t) => {
   t.equal(await statusOf(boss, { domain: boss.domain }, '/api/v1/namespaces'), 200);
 });
 
-t.test(
-  'shared: a token of a domain makes nothing by itself, and counts where people have come',
-  async (t) => {
-    const { statusOf, erin, lab, pods, directory, bound } = await setUp(t, { mode: 'shared' });
-    const boss = directory.user('acme', 'boss');
-    directory.assign(boss, 'admin', { domain: boss.domain });
-    t.equal(await statusOf(boss, { domain: boss.domain }, pods), 403);
-    t.same(bound(), []);
-    await statusOf(erin, { project: lab }, pods);
-    t.equal(await statusOf(boss, { domain: boss.domain }, pods), 200);
-  },
-);
+t.test('shared: a domain token provisions nothing by itself, and counts where users have come', async (t) => {
+  const { statusOf, erin, lab, pods, directory, bound } = await setUp(t, { mode: 'shared' });
+  const boss = directory.user('acme', 'boss');
+  directory.assign(boss, 'admin', { domain: boss.domain });
+  t.equal(await statusOf(boss, { domain: boss.domain }, pods), 403);
+  t.same(bound(), []);
+  await statusOf(erin, { project: lab }, pods);
+  t.equal(await statusOf(boss, { domain: boss.domain }, pods), 200);
+});
 
-t.test('an unscoped token finds its project made too, where roles are looked up', async (t) => {
+t.test('with role look-up, an unscoped token’s project is provisioned too', async (t) => {
   const stonegate = await setUp(t, { mode: 'shared' });
   const { keystone, configure, app, statusOf, erin, pods, lab, bound, directory } = stonegate;
   const password = {
@@ -171,7 +183,7 @@ t.test('an unscoped token finds its project made too, where roles are looked up'
   await app.reload();
   const stranger = directory.user('acme', 'ivan');
   t.equal(await statusOf(stranger, undefined, pods), 403);
-  t.same(bound(), [], 'nothing is made for whoever has no role there');
+  t.same(bound(), [], 'nothing is created for a user without a role there');
   t.equal(await statusOf(erin, undefined, pods), 200);
   t.ok(bound().every(({ location }) => location.namespace === lab.id));
 });
@@ -181,12 +193,13 @@ t.test('a request waits a few seconds at most, and then the API server decides',
   apiServer.breakNext('hang', ({ headers }) => headers.authorization === 'Bearer provisioner-token');
   t.equal(await statusOf(erin, { project: lab }, pods), 403);
   t.equal(await statusOf(erin, { project: lab }, pods), 403);
-  t.ok(asked().length <= 10, 'nobody begins it a second time while it is under way');
+  t.ok(asked().length <= 10, 'it is not started a second time while it runs');
 });
 
-t.test('a failure lets nobody in, is said once, and is not tried at each request', async (t) => {
+t.test('a failure admits no user, is logged once, and is not retried with each request', async (t) => {
   const { statusOf, erin, lab, pods, apiServer, logged, asked } = await setUp(t, { mode: 'shared' });
-  // Several reads at once, each of which is repeated once for the sake of an API server that was just started.
+  // Several reads at once, each of which is repeated once for the sake of an API server that was just
+  // started.
   const refused: string[] = [];
   for (let times = 0; times < 50; times += 1)
     apiServer.breakNext('403', ({ url = '', headers }) => {
@@ -203,7 +216,7 @@ t.test('a failure lets nobody in, is said once, and is not tried at each request
   t.equal(logged.filter((line) => /"level":"error".*provisioning failed/.test(line)).length, 1);
 });
 
-t.test('whoever is nobody, or of no project, makes nothing', async (t) => {
+t.test('a request without a valid credential or a project provisions nothing', async (t) => {
   const { ask, statusOf, erin, provider, pods, bound, asked } = await setUp(t, { mode: 'shared' });
   t.equal((await ask(undefined, pods)).status, 401);
   t.equal((await ask('gAAAAABnobodys', pods)).status, 401);

@@ -1,7 +1,7 @@
 /**
- * A reload that is refused is refused as a whole: whichever part cannot be made of the new files, every listener, the
- * pipeline, the caches, the portal and the webhook are the old ones. What loading finds good a part may still fail at:
- * here OpenSSL takes a certificate when it is looked at, and refuses it to whoever wants to use it.
+ * A reload that is refused is refused as a whole: whichever part cannot be made of the new files, every
+ * listener, the pipeline, the caches, the portal and the webhook are the old ones. What loading finds good a
+ * part may still fail at: here OpenSSL parses a certificate but refuses to use it.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -61,7 +61,7 @@ const AFTER = {
 };
 
 const { createSecureContext } = tls;
-/** Whoever uses one says which TLS it wants; whoever only looks at one does not. */
+/** Only code that uses a certificate names a TLS version. */
 tls.createSecureContext = (options?: SecureContextOptions) => {
   if (options?.minVersion !== undefined && String(options.cert) === doomed.cert) throw new Error('doomed');
   return createSecureContext(options);
@@ -165,7 +165,7 @@ function page(url: string, ca: string): Promise<string> {
 }
 
 for (const [part, change] of Object.entries(broken)) {
-  t.test(`where ${part} cannot be made of the new files, everything stays as it was`, async (t) => {
+  t.test(`if ${part} cannot be created from the new files, everything stays unchanged`, async (t) => {
     const { app, ask, as, configure, hook, keystone, keystoneToken, logged, names, portalPage, provider } =
       await setUp(t);
     const [alice, carol] = [keystoneToken('alice'), await provider.idToken('carol')];
@@ -176,7 +176,7 @@ for (const [part, change] of Object.entries(broken)) {
 
     t.same(await names(), ['stonegate', 'stonegate', 'stonegate'], 'certificates');
     t.same(await as(company.issue(BOB)), { status: 200, user: 'acme:x509:bob' });
-    t.equal((await as(partner.issue(BOB))).status, 401, 'nobody else is taken for one of the people');
+    t.equal((await as(partner.issue(BOB))).status, 401, 'no other certificate authenticates a user');
     t.equal((await ask(carol, NAMESPACES)).status, 200, 'the issuer that would go');
     t.match(await portalPage(), /Acme/);
     t.notMatch(await portalPage(), /The New Cloud/);

@@ -1,6 +1,7 @@
 /**
- * Changing files under the running program: what takes effect, what stays, and who notices. That a change is noticed without
- * being told is waited for with the certificate of C150 alone; all files are looked at in the same way.
+ * Changing files under the running program: what takes effect, what stays, and who notices. That a change is
+ * noticed without being told is waited for with the certificate of C150 alone; all files are looked at in the
+ * same way.
  */
 import { once } from 'node:events';
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
@@ -39,7 +40,7 @@ async function setUp(t: Test, configuration: Record<string, object> = {}) {
 }
 
 t.test(
-  'C258 an issuer that is taken out: its people are refused at once, cached or not; others go on',
+  'C258 an issuer that is removed: its users are refused at once, cached or not; others stay',
   async (t) => {
     const { app, ask, provider, keystoneToken, configure } = await setUp(t);
     const carol = await provider.idToken('carol');
@@ -176,7 +177,7 @@ t.test('C150 a certificate behind the double symlink of a mounted secret, swappe
   watch.leave();
 });
 
-t.test('C066 a new token for the API server: the next request carries it, watches go on', async (t) => {
+t.test('C066 a new token for the API server: the next request carries it, watches continue', async (t) => {
   const { app, ask, apiServer, destination, keystoneToken, sentFor, write } = await setUp(t);
   const alice = keystoneToken('alice');
   const watch = openRequest(destination, alice, WATCH);

@@ -1,4 +1,7 @@
-/** Two replicas that share a real Redis: looked-up roles, drops of them, revocation events, and the streams they end. */
+/**
+ * Two replicas that share a real Redis: looked-up roles, drops of them, revocation events, and the streams
+ * they end.
+ */
 
 import t, { type Test } from 'tap';
 import { createApp } from '../../src/app/app.ts';
@@ -135,7 +138,7 @@ function defineTests(): void {
     await polls(8);
     t.equal(await first(fresh), 200);
     t.equal(await second(fresh), 200);
-    t.equal(calls('auth/tokens'), validations, 'the same event is carried out once, whoever sees it again');
+    t.equal(calls('auth/tokens'), validations, 'the same event is processed once, in whichever replica');
     t.equal(calls('role_assignments'), listings);
   });
 
@@ -157,7 +160,7 @@ function defineTests(): void {
         for (const { answered } of open)
           t.match(await answered, { status: 200, complete: true }, words.join(' '));
       }
-      for (const { head } of others) t.notOk((await head).closed, 'nobody else is concerned');
+      for (const { head } of others) t.notOk((await head).closed, 'no other user is affected');
       t.equal((await drop('--tenant', 'acme')).code, 0);
       for (const { answered } of others) t.match(await answered, { complete: true });
       t.equal(await first(token), 200);

@@ -1,4 +1,7 @@
-/** Custom resources that all tenants of an Arktos share are kept from tenants, unless the operator allows them. */
+/**
+ * Custom resources that all tenants of an Arktos share are hidden from tenants, unless the operator allows
+ * them.
+ */
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { startStonegate } from '../support/stonegate.ts';

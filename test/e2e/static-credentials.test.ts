@@ -1,5 +1,6 @@
 /**
- * People of a token file and of a basic-auth file, and requests without any credential, against the whole program.
+ * Users of a token file and of a basic-auth file, and requests without any credential, against the whole
+ * program.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:http2';
@@ -41,7 +42,7 @@ const basic = (userName: string, password: string) => ({
   headers: { authorization: `Basic ${Buffer.from(`${userName}:${password}`).toString('base64')}` },
 });
 
-t.test('people of the files reach their tenants as themselves', async (t) => {
+t.test('users of the files reach their tenants as themselves', async (t) => {
   const { ask } = await setUp(t);
   const dave = await ask('daves-token', SETTINGS);
   t.match([dave.status, dave.json().data], [200, { owner: 'acme' }]);
@@ -65,7 +66,7 @@ t.test('a line taken out of the file is out, and a bad file keeps the last good 
   await eventually(async () => (await ask('daves-token', SETTINGS)).status === 401);
 });
 
-t.test('strangers’ guesses leave threads to those who look up names', async (t) => {
+t.test('unknown clients’ password guesses leave threads for name look-ups', async (t) => {
   const folder = t.testdir({
     'passwords.csv': `${await hash('erins password', { cost: 12 })},erin,42,,globex\n`,
   });
@@ -85,33 +86,36 @@ t.test('strangers’ guesses leave threads to those who look up names', async (t
   t.same(new Set(answers.map(({ status }) => status)), new Set([401, 429]));
 });
 
-t.test('C074 nobody reaches the API server as system:anonymous, and as nothing else', async (t) => {
-  const stonegate = await startStonegate({
-    folder: t.testdir(),
-    mode: 'shared',
-    configuration: { authentication: ANONYMOUS },
-  });
-  t.teardown(() => stonegate.close());
-  const { ask, apiServer, audited } = stonegate;
-  const before = apiServer.requests.length;
-  await ask(undefined, '/version');
-  const [sent] = apiServer.requests.slice(before).filter(({ headers }) => 'impersonate-user' in headers);
-  const identity = Object.entries(sent?.headers ?? {}).filter(([name]) => name.startsWith('impersonate'));
-  t.strictSame(identity, [
-    ['impersonate-user', 'system:anonymous'],
-    ['impersonate-group', 'system:unauthenticated'],
-  ]);
-  t.equal((await ask(undefined, '/api')).status, 401, 'not a listed path');
-  t.equal((await ask('refused', '/version')).status, 401, 'a refused credential never becomes nobody');
-  t.equal((await ask(undefined, '/version', basic('a', 'b'))).status, 401);
-  t.match(
-    (await audited()).find(({ user }) => user.username === 'system:anonymous'),
-    {
-      user: { groups: ['system:unauthenticated'] },
-      annotations: { 'stonegate.dev/authenticator': 'anonymous' },
-    },
-  );
-});
+t.test(
+  'C074 a request without a credential reaches the API server as system:anonymous, and as no other user',
+  async (t) => {
+    const stonegate = await startStonegate({
+      folder: t.testdir(),
+      mode: 'shared',
+      configuration: { authentication: ANONYMOUS },
+    });
+    t.teardown(() => stonegate.close());
+    const { ask, apiServer, audited } = stonegate;
+    const before = apiServer.requests.length;
+    await ask(undefined, '/version');
+    const [sent] = apiServer.requests.slice(before).filter(({ headers }) => 'impersonate-user' in headers);
+    const identity = Object.entries(sent?.headers ?? {}).filter(([name]) => name.startsWith('impersonate'));
+    t.strictSame(identity, [
+      ['impersonate-user', 'system:anonymous'],
+      ['impersonate-group', 'system:unauthenticated'],
+    ]);
+    t.equal((await ask(undefined, '/api')).status, 401, 'not a listed path');
+    t.equal((await ask('refused', '/version')).status, 401, 'a refused credential never becomes nobody');
+    t.equal((await ask(undefined, '/version', basic('a', 'b'))).status, 401);
+    t.match(
+      (await audited()).find(({ user }) => user.username === 'system:anonymous'),
+      {
+        user: { groups: ['system:unauthenticated'] },
+        annotations: { 'stonegate.dev/authenticator': 'anonymous' },
+      },
+    );
+  },
+);
 
 t.test('check refuses anonymous requests in arktos mode, and says why', async (t) => {
   const testbed = await createTestbed({

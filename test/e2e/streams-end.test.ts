@@ -1,6 +1,7 @@
 /**
- * Long-running requests end when access ends: a watch in good order, so that its client watches on; a followed log
- * and a connection into a pod by breaking, so that their user sees it. And they are bounded for each user and tenant.
+ * Long-running requests end when access ends: a watch in good order, so that its client watches on; a
+ * followed log and a connection into a pod by breaking, so that their user sees it. And they are bounded for
+ * each user and tenant.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -121,12 +122,12 @@ t.test('a user is deleted in Keystone: everything that they have open ends', asy
     ({ annotations }) => annotations?.['stonegate.dev/ended'] === 'refused',
   );
   t.equal(events.length, 6, 'the audit log says why');
-  t.notOk((await bob.head).closed, 'nobody else is concerned');
+  t.notOk((await bob.head).closed, 'no other user is affected');
   bob.leave();
   await nobodyIsServed();
 });
 
-t.test('a token expires: watches and logs end, a shell goes on', async (t) => {
+t.test('a token expires: watches and logs end, a shell continues', async (t) => {
   const { open, ask, destination, keystoneToken, ended } = await setUp(t, { tokenLife: 2 });
   const alice = keystoneToken('alice');
   const watch = await open(alice, WATCH);
@@ -207,7 +208,7 @@ t.test(
   },
 );
 
-t.test('an issuer is taken out of the configuration: its users’ watches end, others go on', async (t) => {
+t.test('an issuer is removed from the configuration: its users’ watches end, others continue', async (t) => {
   const { open, provider, keystoneToken, configure, configuration, app, ended } = await setUp(t);
   const carol = await open(await provider.idToken('carol'), WATCH);
   const alice = await open(keystoneToken('alice'), WATCH);

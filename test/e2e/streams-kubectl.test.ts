@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import t from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import { prints, startForKubectl } from '../support/kubectl-people.ts';
+import { prints, startForKubectl } from '../support/kubectl-users.ts';
 
 /** From this minor version on, kubectl exec asks for WebSocket. */
 const EXEC_BY_WEBSOCKET = 30;

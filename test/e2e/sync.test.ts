@@ -1,4 +1,4 @@
-/** `stonegate sync` against a Keystone and an API server, and what people may do afterwards. */
+/** `stonegate sync` against a Keystone and an API server, and what users may do afterwards. */
 import t, { type Test } from 'tap';
 import { admitProvisioner, type ProvisionerOptions } from '../support/provisioner.ts';
 import { startStonegate } from '../support/stonegate.ts';
@@ -19,7 +19,7 @@ async function setUp(t: Test, options: ProvisionerOptions) {
   directory.assign(alice, 'member', { project: web });
   directory.assign(alice, 'reader', { project: web });
   directory.assign(dave, 'reader', { project: web });
-  // Keystone's own roles, which nobody holds yet.
+  // Keystone's own roles, which no user has yet.
   directory.role('admin');
   const list = (resource: string, group = RBAC, tenant = mode === 'arktos' ? 'initech' : '') =>
     apiServer.cluster.store.list({ group, resource, tenant });
@@ -31,7 +31,7 @@ async function setUp(t: Test, options: ProvisionerOptions) {
 }
 
 for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
-  t.test(`${mode}: a project's people work in its namespace with the role of their token`, async (t) => {
+  t.test(`${mode}: a project's users work in its namespace with the role of their token`, async (t) => {
     const { sync, keystone, directory, web, alice, dave, statusOf } = await setUp(t, { mode });
     t.match(await sync(), { code: 0, stdout: /^\[1\/\d+\] create /, stderr: /domain Default .* tenant/ });
     const inWeb = (resource: string) => `/api/v1/namespaces/${web.id}/${resource}`;
@@ -44,7 +44,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     const elsewhere = directory.project('hooli', 'web');
     directory.assign(erin, 'member', { project: elsewhere });
     const stranger = keystone.issue(erin, { project: elsewhere });
-    t.equal(await statusOf(stranger, inWeb('pods')), 403, 'and nobody of another project');
+    t.equal(await statusOf(stranger, inWeb('pods')), 403, 'and no user of another project');
     const delegated = directory.applicationCredential(alice, web, { roles: ['reader'] });
     const methods = ['application_credential'];
     const narrow = keystone.issue(alice, { project: web }, { methods, applicationCredential: delegated });
@@ -68,7 +68,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.equal(apiServer.cluster.store.revision, before);
   });
 
-  t.test(`${mode}: what somebody has changed of a binding is put right`, async (t) => {
+  t.test(`${mode}: a changed binding is restored`, async (t) => {
     const { sync, apiServer, list, web } = await setUp(t, { mode });
     await sync();
     const place = { namespace: web.id, ...(mode === 'arktos' && { tenant: 'initech' }) };
@@ -86,7 +86,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.same(after?.object.subjects, binding.object.subjects);
   });
 
-  t.test(`${mode}: nobody is bound in a namespace that somebody else has made`, async (t) => {
+  t.test(`${mode}: no user is bound in a namespace that Stonegate did not create`, async (t) => {
     const { sync, apiServer, web, namesOf, ours } = await setUp(t, { mode });
     apiServer.seed.namespace(web.id, mode === 'arktos' ? { tenant: 'initech' } : {});
     const { code, stderr } = await sync();
@@ -160,7 +160,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   });
 }
 
-t.test('arktos: a new domain gets a tenant, whose people may ask what they may do', async (t) => {
+t.test('arktos: a new domain gets a tenant, whose users may review their own access', async (t) => {
   const { sync, ask, keystone, directory, web, alice, statusOf, list } = await setUp(t, { mode: 'arktos' });
   const boss = directory.user('initech', 'boss');
   directory.assign(boss, 'admin', { domain: web.domain });
@@ -191,7 +191,7 @@ t.test('arktos: a new domain gets a tenant, whose people may ask what they may d
   t.match(review.json().status, { allowed: true });
 });
 
-t.test('arktos: in a tenant that somebody else made, roles on the domain are not bound', async (t) => {
+t.test('arktos: in a tenant that Stonegate did not create, roles on the domain are not bound', async (t) => {
   const { sync, keystone, directory, statusOf } = await setUp(t, { mode: 'arktos' });
   const domain = directory.domain('acme');
   const boss = directory.user('acme', 'boss');

@@ -1,6 +1,6 @@
 /**
- * What Arktos lets a tenant's user learn and give beyond their tenant's rights, first asked of the API server directly,
- * then through Stonegate.
+ * What Arktos lets a tenant's user learn and give beyond their tenant's rights, first asked of the API server
+ * directly, then through Stonegate.
  */
 import { request } from 'node:https';
 import t, { type Test } from 'tap';
@@ -230,14 +230,11 @@ t.test('access reviews of a tenant’s user', async (t) => {
     t.equal((await ask(token, path, post(attack, { 'content-type': 'text/plain' }))).status, 415);
   });
 
-  await t.test(
-    'questions about users of their own tenant are answered, with the tenant filled in',
-    async (t) => {
-      const reply = await ask(token, path, post(review('acme:alice')));
-      t.match(reply.json(), { spec: { resourceAttributes: { tenant: 'acme' } }, status: { allowed: true } });
-      t.match((await ask(token, path, post(review('acme:nobody')))).json().status, { allowed: false });
-    },
-  );
+  await t.test('reviews of users of their own tenant are answered, with the tenant filled in', async (t) => {
+    const reply = await ask(token, path, post(review('acme:alice')));
+    t.match(reply.json(), { spec: { resourceAttributes: { tenant: 'acme' } }, status: { allowed: true } });
+    t.match((await ask(token, path, post(review('acme:nobody')))).json().status, { allowed: false });
+  });
 
   await t.test('a question about oneself in another tenant is denied', async (t) => {
     const self = path.replace('/subject', '/selfsubject');

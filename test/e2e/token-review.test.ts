@@ -1,10 +1,10 @@
-/** Service accounts and whoever else the API server itself knows go through with their own token. */
+/** Service accounts and other users that the API server itself knows are forwarded with their own token. */
 import { request } from 'node:https';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { LoggedRequest } from '../support/apiserver/api-server.ts';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
-import { prints, startForKubectl, stop, succeeds } from '../support/kubectl-people.ts';
+import { prints, startForKubectl, stop, succeeds } from '../support/kubectl-users.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
@@ -33,7 +33,10 @@ function configurationOf(mode: Mode, own: 'token' | 'certificate', changes: obje
   };
 }
 
-/** A service account of acme that may do everything there, in Arktos; in a cluster without tenants, in one namespace. */
+/**
+ * A service account of acme that may do everything there, in Arktos; in a cluster without tenants, in one
+ * namespace.
+ */
 function seedRobot({ apiServer: { seed } }: RunningStonegate, mode: Mode): string {
   if (mode === 'arktos') {
     seed.clusterRoleBinding('robots', 'worker', [`user:${ROBOT}`], { tenant: 'acme' });
@@ -94,7 +97,7 @@ for (const mode of ['arktos', 'shared'] as const)
         },
       );
 
-      await t.test('people are impersonated as ever', async (t) => {
+      await t.test('users are impersonated as before', async (t) => {
         const arrival = next(({ headers }) => headers['impersonate-user'] !== undefined);
         const reply = await stonegate.ask(
           stonegate.keystoneToken('alice'),
@@ -154,12 +157,12 @@ t.test('one review counts for many requests, until the API server takes the toke
   t.equal(reviews(refused), 0);
   if (known !== undefined) apiServer.cluster.tokens.set(robot, known);
   const again = await arrived(async () => t.equal((await ask(robot, '/api/v1/pods')).status, 200));
-  t.equal(reviews(again), 1, 'what was remembered is forgotten');
+  t.equal(reviews(again), 1, 'the cached result has expired');
 });
 
-t.test('what the API server does not vouch for', async (t) => {
+t.test('a token that the API server does not authenticate', async (t) => {
   const { ask, arrived, apiServer, robot } = await start(t, 'arktos');
-  await t.test('is refused, and remembered for a while', async (t) => {
+  await t.test('is refused, and the refusal is cached for a while', async (t) => {
     const seen = await arrived(async () => {
       for (let i = 0; i < 3; i += 1) t.match(await ask('unknown-token', '/api/v1/pods'), { status: 401 });
     });
@@ -179,19 +182,22 @@ t.test('what the API server does not vouch for', async (t) => {
     });
     t.same(seen, []);
   });
-  await t.test('an API server that breaks off is a 503, and nobody’s token is bad', async (t) => {
+  await t.test('an API server that closes the connection is a 503, not an invalid token', async (t) => {
     apiServer.breakNext('reset', ({ url }) => url === REVIEWS);
     t.match(await ask(robot, '/api/v1/pods'), { status: 503 });
     t.match(await ask(robot, '/api/v1/pods'), { status: 200 });
   });
 });
 
-t.test('Stonegate that may not ask says that its operator must grant it', async (t) => {
-  const { ask, robot, apiServer } = await start(t, 'shared');
-  apiServer.seed.clusterRole('stonegate-impersonator', []);
-  const reply = await ask(robot, '/api/v1/namespaces/acme/pods');
-  t.match(reply.json(), { code: 503, message: /does not let Stonegate create tokenreviews/ });
-});
+t.test(
+  'without the right to create reviews, the response says that the operator must grant it',
+  async (t) => {
+    const { ask, robot, apiServer } = await start(t, 'shared');
+    apiServer.seed.clusterRole('stonegate-impersonator', []);
+    const reply = await ask(robot, '/api/v1/namespaces/acme/pods');
+    t.match(reply.json(), { code: 503, message: /does not let Stonegate create tokenreviews/ });
+  },
+);
 
 t.test('C152 a token for another audience is refused', async (t) => {
   const { ask, apiServer } = await start(t, 'shared', { audiences: ['stonegate'] });
@@ -214,7 +220,7 @@ t.test('in Arktos a tenant’s administrator with a token of their own', async (
   apiServer.seed.clusterRoleBinding('owners', 'owner', [`user:${ROBOT}`], { tenant: 'acme' });
   await ask(robot, '/api/v1/pods');
 
-  await t.test('reaches nothing that is kept once for the whole cluster', async (t) => {
+  await t.test('reaches no cluster-scoped resource', async (t) => {
     const direct = await fetchDirectly(stonegate, robot, '/api/v1/nodes');
     t.equal(direct, 200, 'which the API server itself would allow');
     const seen = await arrived(async () => {
@@ -243,7 +249,7 @@ t.test('in Arktos a tenant’s administrator with a token of their own', async (
     t.match(reply.body, '"pods"');
     t.notMatch(reply.body, '"nodes"');
   });
-  await t.test('may not act as somebody else', async (t) => {
+  await t.test('may not impersonate another user', async (t) => {
     const reply = await ask(robot, '/api/v1/pods', { headers: { 'Impersonate-User': 'acme:alice' } });
     t.match(reply.json(), { code: 403 });
   });
@@ -266,7 +272,7 @@ t.test('in Arktos a tenant’s administrator with a token of their own', async (
   });
 });
 
-t.test('a service account is never taken for the one of the same name in the system tenant', async (t) => {
+t.test('a service account never becomes the one of the same name in the system tenant', async (t) => {
   const { ask, robot, apiServer } = await start(t, 'arktos');
   apiServer.seed.clusterRole('almighty', EVERYTHING);
   apiServer.seed.clusterRoleBinding('almighty', 'almighty', [`user:${ROBOT}`]);
@@ -311,7 +317,7 @@ t.test(
   },
 );
 
-t.test('where a tenant is configured for them', async (t) => {
+t.test('with a tenant configured for service accounts', async (t) => {
   const { ask, apiServer, arrived } = await start(t, 'arktos', { tenant: 'acme' });
   apiServer.seed.token('admin-token', { username: 'admin', tenant: 'acme' });
   const seen = await arrived(async () => t.equal((await ask('admin-token', '/api/v1/pods')).status, 200));

@@ -1,6 +1,6 @@
 /**
- * docs/tutorial.md as somebody follows it: its commands in one shell, in the testbed that the demo shows, each with
- * the output that the page promises.
+ * docs/tutorial.md as a reader follows it: its commands in one shell, in the testbed that the demo shows,
+ * each with the output that the page promises.
  */
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { browse } from '../support/oidc/scripted-browser.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const PAGE = readFileSync('docs/tutorial.md', 'utf8');
-/** Where the demo is when nobody else is there. */
+/** The demo's default address. */
 const DEMO = 'https://127.0.0.1:8443';
 const NEXT = '=== the next block ===';
 

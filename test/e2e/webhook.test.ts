@@ -1,6 +1,6 @@
 /**
- * The webhook as an API server meets it: over TLS with client certificates, with the stand-ins of Keystone and of the API
- * server that keeps the ConfigMaps.
+ * The webhook as an API server meets it: over TLS with client certificates, with the stand-ins of Keystone
+ * and of the API server that keeps the ConfigMaps.
  */
 import { writeFile } from 'node:fs/promises';
 import { get } from 'node:https';
@@ -66,7 +66,7 @@ async function start(
 
 type Started = Awaited<ReturnType<typeof start>>;
 
-/** What the API server answers to whoever holds the token. */
+/** What the API server responds to a request with the token. */
 async function statusAs(
   { apiServer, authority }: Started['stonegate'],
   token: string,
@@ -119,7 +119,7 @@ t.test('a token', async (t) => {
   const web = stonegate.keystone.directory.project('acme', 'web');
 
   for (const version of ['v1', 'v1beta1'] as const) {
-    t.test(`C242 a review of ${version} is answered in ${version}, and without the token`, async (t) => {
+    t.test(`C242 a review of ${version} has a response in ${version}, without the token`, async (t) => {
       const { status, body } = await client.reviewToken(stonegate.keystoneToken('alice'), version);
       t.equal(status, 200);
       t.same(body, {
@@ -152,7 +152,7 @@ t.test('a token', async (t) => {
     });
   }
 
-  t.test('that Keystone does not vouch for is a plain no, which the API server may keep', async (t) => {
+  t.test('that Keystone does not authenticate is a refusal, which the API server may cache', async (t) => {
     const { status, body } = await client.reviewToken('gAAAAAunknown');
     t.equal(status, 200);
     t.same(body.status, { authenticated: false });
@@ -168,13 +168,13 @@ t.test('a token', async (t) => {
     t.equal(stonegate.keystone.calls.length, before);
   });
 
-  t.test('C217 without a project is nobody’s, and the API server is told why', async (t) => {
+  t.test('C217 without a project is not authenticated, and the API server is told why', async (t) => {
     const { status, body } = await client.reviewToken(stonegate.keystone.issue(alice));
     t.equal(status, 200);
     t.match(body.status, { authenticated: false, error: /not scoped to a project/ });
   });
 
-  t.test('while Keystone is down is a 503: a no would be kept', async (t) => {
+  t.test('while Keystone is down is a 503: a refusal would be cached', async (t) => {
     const token = stonegate.keystoneToken('bob');
     await stonegate.keystone.down();
     const { status, body } = await client.reviewToken(token);
@@ -200,24 +200,24 @@ t.test('a token', async (t) => {
     t.same(new Set(replies.map(({ status }) => status)), new Set([200]));
   });
 
-  t.test('is counted by how it was answered', async (t) => {
+  t.test('is counted by its result', async (t) => {
     const text = await stonegate.app.metrics.text();
     t.match(text, 'stonegate_webhook_reviews_total{kind="TokenReview",result="authenticated"}');
     t.match(text, 'stonegate_webhook_reviews_total{kind="TokenReview",result="error"} 1');
   });
 });
 
-t.test('who may ask', async (t) => {
+t.test('clients of the webhook', async (t) => {
   const { stonegate, port } = await start(t);
   const { cert: ca } = stonegate.authority;
 
-  t.test('nobody without a client certificate', async (t) => {
+  t.test('no client without a certificate', async (t) => {
     const client = createWebhookClient({ port, ca });
     await t.rejects(client.reviewToken('gAAAAA'));
     client.close();
   });
 
-  t.test('nobody with another authority’s', async (t) => {
+  t.test('no client with another CA’s certificate', async (t) => {
     const client = createWebhookClient({ port, ca, own: stranger });
     await t.rejects(client.reviewToken('gAAAAA'));
     client.close();
@@ -229,7 +229,7 @@ t.test('access', async (t) => {
   const { client } = started;
 
   for (const version of ['v1', 'v1beta1'] as const) {
-    t.test(`C242 a review of ${version} is answered in ${version}`, async (t) => {
+    t.test(`C242 a review of ${version} has a response in ${version}`, async (t) => {
       const spec = aliceWants(started, { resource: 'pods', verb: 'create' });
       const { status, body } = await client.reviewAccess(spec, version);
       t.equal(status, 200);
@@ -266,7 +266,7 @@ t.test('what is no review', async (t) => {
     }
   });
 
-  t.test('is a 404, 405, 413 or 415 where that is what is wrong with it', async (t) => {
+  t.test('is a 404, 405, 413 or 415 for the corresponding mistake', async (t) => {
     t.match(await client.post(review, { path: '/' }), { status: 404 });
     t.match(await client.post('', { method: 'GET' }), { status: 405 });
     t.match(await client.post(' '.repeat(1024 * 1024 + 1)), { status: 413 });
@@ -280,7 +280,7 @@ t.test('with legacy names', async (t) => {
   const alice = directory.user('acme', 'alice');
 
   t.test(
-    'people are called as k8s-keystone-auth called them, and the log says what that means',
+    'users have the names that k8s-keystone-auth gave them, and the log says what that means',
     async (t) => {
       alice.groups.push('developers');
       const { body } = await client.reviewToken(stonegate.keystoneToken('alice'));
@@ -295,7 +295,7 @@ t.test('with legacy names', async (t) => {
     },
   );
 
-  t.test('nobody becomes one of the cluster’s own users by their name', async (t) => {
+  t.test('no Keystone user name becomes one of the cluster’s own users', async (t) => {
     const admin = directory.user('acme', 'system:admin');
     const project = directory.project('acme', 'web');
     directory.assign(admin, 'member', { project });
@@ -304,7 +304,7 @@ t.test('with legacy names', async (t) => {
   });
 });
 
-t.test('a policy file that is written anew', async (t) => {
+t.test('a rewritten policy file', async (t) => {
   const started = await start(t);
   const { stonegate, client } = started;
   const file = join(dirname(stonegate.configFile), 'policy.json');
@@ -317,15 +317,18 @@ t.test('a policy file that is written anew', async (t) => {
     t.match((await wants()).body.status, { allowed: true });
   });
 
-  t.test('C234 is not where it is broken: the last good one stays, and the log says where', async (t) => {
-    await writeFile(file, JSON.stringify([{ resource: { verbs: ['get'], resources: ['pods'] } }]));
-    await stonegate.app.reload();
-    t.match((await wants()).body.status, { allowed: true });
-    t.ok(stonegate.logged.some((line) => line.includes('[0].resource.version')));
-  });
+  t.test(
+    'C234 is not used if it is invalid: the last valid one stays, and the log says which line',
+    async (t) => {
+      await writeFile(file, JSON.stringify([{ resource: { verbs: ['get'], resources: ['pods'] } }]));
+      await stonegate.app.reload();
+      t.match((await wants()).body.status, { allowed: true });
+      t.ok(stonegate.logged.some((line) => line.includes('[0].resource.version')));
+    },
+  );
 });
 
-t.test('a webhook that is taken out of the configuration answers nothing any more', async (t) => {
+t.test('a webhook that is removed from the configuration serves no request any more', async (t) => {
   const configMap = { namespace: 'kube-system', name: 'k8s-auth-policy' };
   const { stonegate, client } = await start(t, { policy: { configMap } });
   const rules = () => stonegate.app.readiness().filter(({ name }) => name.includes('k8s-auth-policy'));
@@ -336,7 +339,7 @@ t.test('a webhook that is taken out of the configuration answers nothing any mor
   t.same(rules(), [], 'Stonegate waits for its rules no more');
 });
 
-t.test('a webhook that is taken out while a review hangs: nobody uses the replaced credential', async (t) => {
+t.test('a webhook that is removed while a review hangs: the replaced credential is not used', async (t) => {
   const configMap = { namespace: 'kube-system', name: 'k8s-auth-policy' };
   const { stonegate, client } = await start(t, { policy: { configMap }, configMapInterval: '10ms' });
   const { apiServer, app, ask, configFile, configure, keystone, keystoneToken } = stonegate;

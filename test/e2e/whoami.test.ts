@@ -1,4 +1,4 @@
-/** `stonegate whoami` as whoever kubectl would be: by certificate, by password, and with both kinds of credential. */
+/** `stonegate whoami` with kubectl's credentials: by certificate, by password, and with both. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hash } from '@node-rs/bcrypt';

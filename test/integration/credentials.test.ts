@@ -1,6 +1,7 @@
 /**
- * What people of a real Keystone may do with their tokens beyond sending them as they are: carry them in a WebSocket's
- * subprotocol, and act as somebody else of their tenant, for as long as Keystone vouches for them.
+ * What users of a real Keystone may do with their tokens beyond sending them as they are: carry them in a
+ * WebSocket's subprotocol, and impersonate another user of their tenant, for as long as Keystone validates
+ * them.
  */
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -52,7 +53,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     );
   });
 
-  await t.test('whoever loses their role acts as nobody any more', async (t) => {
+  await t.test('a user who loses the role impersonates no user any more', async (t) => {
     await keystone.call('DELETE', assignment);
     await eventually(async () => (await as('carol')).status === 401);
     t.equal((await ask(token, SETTINGS)).status, 401);

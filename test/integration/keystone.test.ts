@@ -107,7 +107,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     return seen[0];
   }
 
-  await t.test('it answers the probe and takes our login', async (t) => {
+  await t.test('it responds to the probe and accepts the service login', async (t) => {
     await t.resolves(asService.probe());
     await t.resolves(byItself.probe());
   });
@@ -132,7 +132,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     });
   });
 
-  await t.test('a person with a token becomes an identity', async (t) => {
+  await t.test('a user with a token becomes an identity', async (t) => {
     const authenticate = authenticatorOf(asService);
     const identity = await authenticate(await keystone.login(ALICE, WEB));
     t.match(identity, {
@@ -255,7 +255,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     t.match(seen, { user: { name: 'alice' } });
   });
 
-  await t.test('a disabled service project is a 503: it logs nobody out', async (t) => {
+  await t.test('a disabled service project is a 503: it logs no user out', async (t) => {
     const token = await keystone.login(ALICE, WEB);
     await keystone.call('PATCH', `/projects/${service}`, { project: { enabled: false } });
     await t.rejects(asService.validate(token), unavailable);

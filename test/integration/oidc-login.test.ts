@@ -1,6 +1,6 @@
 /**
- * `stonegate login --oidc` against a real OpenID provider: the person is a script that follows redirects, keeps cookies
- * and fills in forms.
+ * `stonegate login --oidc` against a real OpenID provider: the user is a script that follows redirects, keeps
+ * cookies and fills in forms.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { createOidcSource } from '../../src/cli/login/oidc-source.ts';
 import { eventually } from '../support/eventually.ts';
 import { createFakeTerminal, type FakeTerminal } from '../support/fake-terminal.ts';
 import { type OidcProvider, type OidcProviderOptions, startOidcProvider } from '../support/oidc/provider.ts';
-import { browse, type Page, type Person } from '../support/oidc/scripted-browser.ts';
+import { browse, type LoginUser, type Page } from '../support/oidc/scripted-browser.ts';
 
 const CAROL = { user: 'carol', password: 'carols password' };
 const users = {
@@ -41,8 +41,8 @@ async function scene(t: Test, options: Partial<OidcProviderOptions> = {}): Promi
   };
 }
 
-/** A terminal whose browser is operated by `person`; `page` is where they end. */
-function withBrowser(t: Test, person: Person): FakeTerminal & { page(): Promise<Page> } {
+/** A terminal whose browser is operated by `person`; `page` is the last page. */
+function withBrowser(t: Test, person: LoginUser): FakeTerminal & { page(): Promise<Page> } {
   const ended: Promise<Page>[] = [];
   t.teardown(() => Promise.allSettled(ended));
   const terminal = createFakeTerminal({ browser: (url) => ended.push(browse(url, person)) });
@@ -50,8 +50,8 @@ function withBrowser(t: Test, person: Person): FakeTerminal & { page(): Promise<
   return Object.assign(terminal, { page });
 }
 
-/** A terminal without browser, whose person goes to another device with the code. */
-function withOtherDevice(t: Test, person: Person): FakeTerminal {
+/** A terminal without browser, whose user enters the code on another device. */
+function withOtherDevice(t: Test, person: LoginUser): FakeTerminal {
   const ended: Promise<Page>[] = [];
   t.teardown(() => Promise.allSettled(ended));
   return createFakeTerminal({
@@ -86,7 +86,7 @@ t.test('in the browser', async (t) => {
   t.equal(terminal.clock.pending, 0, 'nothing is waited for any more');
 });
 
-t.test('the browser is asked for a code with PKCE, state and nonce', async (t) => {
+t.test('the authorization request has PKCE, state and nonce', async (t) => {
   const { source } = await scene(t);
   const terminal = withBrowser(t, CAROL);
   await source().obtain(terminal, undefined);
@@ -138,11 +138,11 @@ t.test('a client with a wrong secret', async (t) => {
   t.match((await terminal.page()).text, 'Not logged in');
 });
 
-t.test('the person cancels at the provider', async (t) => {
+t.test('the user cancels at the provider', async (t) => {
   const { source } = await scene(t);
   const terminal = withBrowser(t, 'cancel');
   await t.rejects(source().obtain(terminal, undefined), {
-    message: /the login was refused or cancelled at the provider \(access_denied: the person said no\)/,
+    message: /the login was refused or cancelled at the provider \(access_denied: the user said no\)/,
   });
   t.match((await terminal.page()).text, 'Not logged in');
 });
@@ -157,7 +157,7 @@ t.test('the provider refuses', async (t) => {
   });
 });
 
-t.test('nobody logs in', async (t) => {
+t.test('a login that no user completes times out', async (t) => {
   const { source } = await scene(t);
   const terminal = createFakeTerminal({ browser: () => undefined });
   const login = source().obtain(terminal, undefined);
@@ -197,7 +197,7 @@ t.test('--device-code opens no browser', async (t) => {
   await t.rejects(login);
 });
 
-t.test('the code is waited for while nobody confirms it, and expires', async (t) => {
+t.test('a device code is polled until it expires', async (t) => {
   const { source } = await scene(t);
   const terminal = createFakeTerminal();
   const login = source({ 'device-code': true }).obtain(terminal, undefined);
@@ -207,7 +207,7 @@ t.test('the code is waited for while nobody confirms it, and expires', async (t)
   await ended;
 });
 
-t.test('the person refuses the code', async (t) => {
+t.test('the user refuses the device code', async (t) => {
   const { source } = await scene(t);
   await t.rejects(source({ 'device-code': true }).obtain(withOtherDevice(t, 'cancel'), undefined), {
     message: /refused or cancelled at the provider \(access_denied: End-User aborted interaction\)/,
@@ -229,14 +229,14 @@ t.test('renewal', async (t) => {
   const silent = createFakeTerminal();
   const second = await source().obtain(silent, first);
   t.match(decodeJwt(second.token), { sub: 'carol' });
-  t.same(silent.said, [], 'asks nobody');
+  t.same(silent.said, [], 'asks no question');
   t.type(second.refreshToken, 'string');
-  t.not(second.refreshToken, first.refreshToken, 'the rotated refresh token is kept');
+  t.not(second.refreshToken, first.refreshToken, 'the rotated refresh token is stored');
 
   await revoke(provider, second);
   const terminal = withBrowser(t, CAROL);
   const third = await source().obtain(terminal, second);
-  t.match(decodeJwt(third.token), { sub: 'carol' }, 'after a revocation the person logs in again');
+  t.match(decodeJwt(third.token), { sub: 'carol' }, 'after a revocation the user logs in again');
   t.match(terminal.said[0], /^The last login has ended \(.*invalid_grant/);
 });
 

@@ -4,7 +4,7 @@
 import t, { type Test } from 'tap';
 import type { JWTConfiguration } from '../../src/api/config-v1alpha1.ts';
 import type { Identity } from '../../src/api/identity.ts';
-import { authenticate } from '../../src/authentication/authenticator.ts';
+import { runAuthenticators } from '../../src/authentication/authenticator.ts';
 import { createJWTAuthenticator } from '../../src/authentication/jwt.ts';
 import { createIssuerKeys, type DiscoveredIssuerKeys } from '../../src/clients/oidc-issuer-keys.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -70,7 +70,7 @@ async function scene(t: Test): Promise<Scene> {
     provider,
     keys,
     clock,
-    login: async (token) => authenticate([authenticator], { kind: 'bearer', token }, CONTEXT),
+    login: async (token) => runAuthenticators([authenticator], { kind: 'bearer', token }, CONTEXT),
   };
 }
 
@@ -84,7 +84,7 @@ t.test('an ID token of a real provider is its holder, in their tenant', async (t
   });
 });
 
-t.test('a person of no organization has no tenant', async (t) => {
+t.test('a user without an organization has no tenant', async (t) => {
   const { provider, login } = await scene(t);
   await t.rejects(provider.idToken('mallory').then(login), { code: 'TenantUnknown' });
 });
@@ -104,7 +104,7 @@ t.test('after a rotation the new key is accepted at once and the old one no long
   await t.rejects(login(before), { code: 'CredentialInvalid' });
 });
 
-t.test('a withdrawn key is refused once the set was fetched anew on age', async (t) => {
+t.test('a withdrawn key is refused once the expired key set was fetched again', async (t) => {
   const { provider, login, keys, clock } = await scene(t);
   const before = await provider.idToken('carol');
   t.ok(await login(before));
@@ -116,7 +116,7 @@ t.test('a withdrawn key is refused once the set was fetched anew on age', async 
   await t.rejects(login(before), { code: 'CredentialInvalid' });
 });
 
-t.test('people go on while the provider is down, those it has just let in included', async (t) => {
+t.test('users are served while the provider is down, including those who have just logged in', async (t) => {
   const { provider, login } = await scene(t);
   const known = await provider.idToken('carol');
   const fresh = await provider.idToken('carol');
@@ -146,7 +146,7 @@ t.test('an ID token is dead at the second it expires', async (t) => {
   await t.rejects(login(token), { code: 'CredentialInvalid' });
 });
 
-t.test('one provider that is down does not stop the people of another', async (t) => {
+t.test('a provider that is down does not affect the users of another', async (t) => {
   const down = await scene(t);
   await down.provider.down();
   const up = await scene(t);

@@ -1,4 +1,7 @@
-/** Certificates as operators make them, with openssl: the commands of docs/authentication.md, and odd subjects. */
+/**
+ * Certificates as operators make them, with openssl: the commands of docs/authentication.md, and odd
+ * subjects.
+ */
 import { spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -18,15 +21,15 @@ function openssl(folder: string, words: readonly string[]): void {
 
 function authorityIn(t: Test): string {
   const folder = t.testdir({});
-  const key = ['-newkey', 'rsa:2048', '-nodes', '-keyout', 'people-ca.key'];
-  openssl(folder, ['req', '-x509', ...key, '-out', 'people-ca.crt', '-subj', '/CN=people', '-days', '10']);
+  const key = ['-newkey', 'rsa:2048', '-nodes', '-keyout', 'users-ca.key'];
+  openssl(folder, ['req', '-x509', ...key, '-out', 'users-ca.crt', '-subj', '/CN=users', '-days', '10']);
   return folder;
 }
 
-t.test('a certificate made by the documented commands is believed', { skip }, async (t) => {
+t.test('a certificate made by the documented commands is verified', { skip }, async (t) => {
   const folder = t.testdir({});
   const [, commands = ''] = /```sh\n([^`]*?)kubectl /.exec(readFileSync(DOCUMENT, 'utf8')) ?? [];
-  t.match(commands, /^openssl req -x509 /m, 'an authority, and a person');
+  t.match(commands, /^openssl req -x509 /m, 'a CA and a user');
   const script = spawnSync('bash', ['-e', '-c', commands], { cwd: folder, encoding: 'utf8' });
   t.equal(script.status, 0, script.stderr);
   const file = (name: string) => readFileSync(join(folder, name), 'utf8');
@@ -35,7 +38,7 @@ t.test('a certificate made by the documented commands is believed', { skip }, as
       response.writeHead(200, []);
       response.end(JSON.stringify(clientCertificate));
     },
-    { tls: { ...served, credentialCA: file('people-ca.crt') } },
+    { tls: { ...served, credentialCA: file('users-ca.crt') } },
   );
   t.teardown(() => listening.close());
   const socket = await listening.socket({ cert: file('carol.crt'), key: file('carol.key') });
@@ -49,7 +52,7 @@ t.test('a certificate made by the documented commands is believed', { skip }, as
 t.test('subjects as openssl writes them', { skip }, async (t) => {
   const folder = authorityIn(t);
   const read = (subject: string, ...options: string[]) => {
-    const key = ['-key', 'people-ca.key', '-out', 'odd.crt', '-days', '10'];
+    const key = ['-key', 'users-ca.key', '-out', 'odd.crt', '-days', '10'];
     openssl(folder, ['req', '-x509', '-utf8', ...key, '-subj', subject, ...options]);
     return describeCertificate(new X509Certificate(readFileSync(join(folder, 'odd.crt'))), []);
   };

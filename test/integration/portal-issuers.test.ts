@@ -1,6 +1,6 @@
 /**
- * Two issuers at one portal: a real one that does not name itself in its answers, and a hostile one that sends browsers
- * on to it. The portal is put together as `stonegate serve` does it. RFC 9700 §4.4.
+ * Two issuers at one portal: a real one that does not name itself in its answers, and a hostile one that
+ * sends browsers on to it. The portal is put together as `stonegate serve` does it. RFC 9700 §4.4.
  */
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -97,7 +97,7 @@ t.test('a sign-in that the hostile issuer sends on is refused by the honest one 
 });
 
 t.test(
-  'sent on with the honest issuer’s address it comes back there, and the code goes to nobody',
+  'an authorization request with the honest issuer’s redirect URI returns there, and the code is not redeemed',
   async (t) => {
     const { home, hostile, get, begin, passOn, comeBack } = await setUp(t);
     const question = await begin('hostile');
@@ -108,6 +108,6 @@ t.test(
     const answer = await comeBack(back);
     t.match(answer, { status: 400, body: /This response belongs to another sign-in/ });
     t.same(hostile.asked, [], 'the hostile issuer is given neither code nor verifier');
-    t.equal((await get('/')).location, '/login', 'nobody is signed in');
+    t.equal((await get('/')).location, '/login', 'no user is signed in');
   },
 );

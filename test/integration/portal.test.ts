@@ -68,7 +68,7 @@ function createVisitor({ authority }: RunningStonegate, port: number): Visitor {
   };
 }
 
-t.test('a reload changes what is shown, and nobody has to sign in again', async (t) => {
+t.test('a reload changes what is shown, and no user has to sign in again', async (t) => {
   const { stonegate, visitor } = await setUp(t);
   const alice = visitor();
   t.equal((await alice.signIn()).status, 303);
@@ -77,7 +77,7 @@ t.test('a reload changes what is shown, and nobody has to sign in again', async 
   t.match(await alice.get('/'), { status: 200, body: /signed in with The Cloud/ });
 });
 
-t.test('a portal that is taken out of the configuration serves nobody any more', async (t) => {
+t.test('a portal that is removed from the configuration serves no request any more', async (t) => {
   const { stonegate, visitor } = await setUp(t);
   const { portal: _portal, ...rest } = parse(await readFile(stonegate.configFile, 'utf8'));
   await writeFile(stonegate.configFile, stringify(rest));
@@ -86,7 +86,7 @@ t.test('a portal that is taken out of the configuration serves nobody any more',
   t.match(stonegate.logged.join(''), 'need a restart');
 });
 
-t.test('whoever is signing in at a slow Keystone while it is configured anew gets in', async (t) => {
+t.test('a sign-in at a slow Keystone during a reload succeeds', async (t) => {
   const { stonegate, visitor } = await setUp(t);
   const { keystone, configure, app } = stonegate;
   keystone.fault = 'hang';

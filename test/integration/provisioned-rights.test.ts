@@ -1,6 +1,7 @@
 /**
- * A whole Stonegate that provisions for a real Keystone: each way in which somebody gains or loses a role is seen in what
- * they may do through Stonegate, by a token of the project and by an unscoped one, without anybody's doing.
+ * A whole Stonegate that provisions for a real Keystone: each way in which a user gains or loses a role is
+ * seen in what they may do through Stonegate, by a token of the project and by an unscoped one, without
+ * anybody's doing.
  */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -71,7 +72,7 @@ async function setUp(t: Test, { keystone, called, member, bindings }: Site) {
   const web = await keystone.make('projects', { name: 'web', domain_id: domain });
   const user = (name: string) =>
     keystone.make('users', { name, domain_id: domain, password: `${name}-pass` });
-  // Somebody who keeps a role elsewhere: all bindings there are would never go by themselves.
+  // A user who has a role elsewhere: the removal of all existing bindings would wait for an operator.
   const other = await keystone.make('projects', { name: 'other', domain_id: domain });
   await keystone.call('PUT', `/projects/${other}/users/${await user('keeper')}/roles/${member}`);
   const login = (name: string, scope: unknown) =>
@@ -141,7 +142,7 @@ t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
       await call('PATCH', `/projects/${web}`, { project: { enabled: false } });
       await site.becomes(t, scoped, 401, 'the project is switched off: its tokens are bad');
       await eventually(() => inWeb().length === 0);
-      t.pass('and nobody is bound there');
+      t.pass('and no user is bound there');
       await site.becomes(t, unscoped, 403, 'nor may anybody come otherwise');
       await call('PATCH', `/projects/${web}`, { project: { enabled: true } });
       await eventually(() => inWeb().length === bound);
@@ -155,7 +156,7 @@ t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
     });
   }
 
-  await t.test('when somebody comes', async (t) => {
+  await t.test('on a user’s request', async (t) => {
     const site = await setUp(t, {
       keystone,
       called: 'initech',
@@ -171,7 +172,7 @@ t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
     t.ok(stranger);
     const unscoped = await login('stranger', 'unscoped');
     t.equal((await site.ask(unscoped, site.secrets)).status, 403);
-    t.same(inWeb(), [], 'nothing is made for whoever has no role there');
+    t.same(inWeb(), [], 'nothing is created for a user without a role there');
     const first = await site.ask(await login('erin', { project: { id: web } }), site.secrets);
     t.equal(first.status, 200, 'the first request finds everything made');
     const second = await site.ask(await login('frank', 'unscoped'), site.secrets);

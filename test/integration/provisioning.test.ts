@@ -1,6 +1,6 @@
 /**
- * What a real Keystone says becomes bindings: each way in which somebody gains or loses a role is seen in whom the next
- * run binds.
+ * What a real Keystone says becomes bindings: each way in which a user gains or loses a role is seen in whom
+ * the next run binds.
  */
 import t from 'tap';
 import { applyPlan } from '../../src/bindings/apply.ts';

@@ -35,14 +35,14 @@ function defineTests(): void {
     t.equal(await other.hold(), false);
   });
 
-  t.test('whoever asks at once, one gets it', async (t) => {
+  t.test('of concurrent requests for the lease, one gets it', async (t) => {
     const { replica } = await setUp(t);
     const replicas = await Promise.all([replica(), replica(), replica(), replica()]);
     const held = await Promise.all(replicas.map((each) => each.hold()));
     t.equal(held.filter((each) => each).length, 1);
   });
 
-  t.test('a lease that is given back is free, and nobody gives back what is not theirs', async (t) => {
+  t.test('a released lease is free, and only its holder can release it', async (t) => {
     const { replica } = await setUp(t);
     const [one, other] = [await replica(), await replica()];
     await one.hold();
@@ -54,7 +54,7 @@ function defineTests(): void {
     t.equal(await one.hold(), false);
   });
 
-  t.test('prolonging begins its time anew', async (t) => {
+  t.test('prolonging restarts its time', async (t) => {
     const { server, replica } = await setUp(t);
     const one = await replica();
     await one.hold();
@@ -72,7 +72,7 @@ function defineTests(): void {
     t.pass('and the other goes on');
   });
 
-  t.test('while Redis is away nobody holds it', async (t) => {
+  t.test('while Redis is down no replica holds it', async (t) => {
     const { server, replica } = await setUp(t);
     const one = await replica();
     t.equal(await one.hold(), true);
@@ -83,7 +83,7 @@ function defineTests(): void {
     await eventually(() => one.hold());
   });
 
-  t.test('a Redis that answers nothing any more holds nobody up', async (t) => {
+  t.test('a Redis that stops responding blocks no replica', async (t) => {
     const { server, replica } = await setUp(t);
     const one = await replica();
     server.freeze();

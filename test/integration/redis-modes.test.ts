@@ -66,7 +66,7 @@ function defineTests(): void {
     const stranger = connect({ url, ca: (await createAuthority('another')).cert });
     t.teardown(() => stranger.close());
     await eventually(() => /certificate/.test(stranger.problem() ?? ''));
-    t.equal(await stranger.get(['stonegate:one'], 100), undefined, 'another authority is not believed');
+    t.equal(await stranger.get(['stonegate:one'], 100), undefined, 'another CA is not trusted');
   });
 
   t.test('a Redis Cluster', async (t) => {

@@ -13,7 +13,7 @@ async function setUp(t: { teardown(action: () => unknown): void }) {
   const server = await createRedisServer();
   t.teardown(() => server.remove());
   const backend = createBackend(systemClock);
-  /** The answers that nobody has been given yet. */
+  /** The responses that are not given to a caller yet. */
   const pending: ((name: string | undefined) => void)[] = [];
   backend.answer = () => new Promise((resolve) => pending.push(resolve));
   const replicaOf = async () => {
@@ -30,7 +30,7 @@ async function setUp(t: { teardown(action: () => unknown): void }) {
 }
 
 function defineTests(): void {
-  t.test('replicas that are asked at the same moment ask the backend once', async (t) => {
+  t.test('replicas with concurrent requests call the backend once', async (t) => {
     const { backend, replicas, answer } = await setUp(t);
     for (const token of ['one', 'two', 'three']) {
       backend.asked = [];
@@ -41,7 +41,7 @@ function defineTests(): void {
     }
   });
 
-  t.test('where the answer is no, the next one asks for itself, and does not wait for long', async (t) => {
+  t.test('after a refusal, the next replica calls for itself, and does not wait for long', async (t) => {
     const { backend, replicas, answer } = await setUp(t);
     const asked = Promise.all(replicas.map(({ ask }) => ask('bad')));
     for (const _ of replicas) await answer(undefined);
@@ -49,7 +49,7 @@ function defineTests(): void {
     t.equal(backend.asked.length, replicas.length);
   });
 
-  t.test('a replica that dies with the turn holds nobody up for ever', async (t) => {
+  t.test('a replica that dies while it holds the lock does not block the others for ever', async (t) => {
     const { backend, replicas, answer } = await setUp(t);
     const [first, second] = replicas;
     // It never gets its answer.
@@ -62,7 +62,7 @@ function defineTests(): void {
     t.match(await asked, { name: 'alice' });
   });
 
-  t.test('without Redis everybody asks for themselves, at once', async (t) => {
+  t.test('without Redis each replica calls for itself, at once', async (t) => {
     const { server, backend, replicas, answer } = await setUp(t);
     await server.remove();
     const asked = Promise.all(replicas.map(({ ask }) => ask('token')));

@@ -67,7 +67,7 @@ function defineTests(): void {
     t.ok(life > 0 && life <= 60_000);
   });
 
-  t.test('an answer that came in time counts, also where the process was too busy to read it', async (t) => {
+  t.test('a response in time counts, even if the process was too busy to read it', async (t) => {
     const server = await createRedisServer();
     const { ready } = await setUp(t, server);
     const { store, problems } = await ready({ timeout: 100 });
@@ -88,7 +88,7 @@ function defineTests(): void {
     t.notMatch(`${name} ${value}`, /secret|alice|acme/);
   });
 
-  t.test('Redis stopped and started under load: every request is answered', async (t) => {
+  t.test('Redis stopped and started under load: every request gets its response', async (t) => {
     const server = await createRedisServer();
     const { ready, replica, entries } = await setUp(t, server);
     const { lookup } = await ready();
@@ -123,7 +123,7 @@ function defineTests(): void {
     t.equal(await other.store.whenReady(10_000), true);
   });
 
-  t.test('a Redis that hangs: requests go on without it, and with it once it answers', async (t) => {
+  t.test('a Redis that hangs: requests continue without it, and with it once it responds', async (t) => {
     const server = await createRedisServer();
     const results: string[] = [];
     const telemetry: Telemetry = { ...noTelemetry, backendCall: (_name, result) => results.push(result) };
@@ -145,7 +145,7 @@ function defineTests(): void {
     });
   });
 
-  t.test('a Redis that was never there: requests go on without it', async (t) => {
+  t.test('a Redis that was never up: requests continue without it', async (t) => {
     const server = await createRedisServer();
     const { replica } = await setUp(t, server);
     await server.stop();
@@ -155,7 +155,7 @@ function defineTests(): void {
     await t.rejects(shared.drop(['user:alice']), { message: /did not take the drop/ });
   });
 
-  t.test('a full Redis: requests go on, and a drop says that it failed', async (t) => {
+  t.test('a full Redis: requests continue, and a drop reports its failure', async (t) => {
     const server = await createRedisServer({ configuration: ['maxmemory 1', 'maxmemory-policy noeviction'] });
     const { ready } = await setUp(t, server);
     const { lookup, shared, store } = await ready();
@@ -165,7 +165,7 @@ function defineTests(): void {
     t.equal(await lookup('two'), 'alice');
   });
 
-  t.test('a Redis whose password is another: requests go on, and the log says why', async (t) => {
+  t.test('a Redis with another password: requests continue, and the log says why', async (t) => {
     const server = await createRedisServer();
     await server.command('CONFIG', 'SET', 'requirepass', 'right');
     const { replica } = await setUp(t, server);
@@ -241,7 +241,7 @@ function defineTests(): void {
     const listeners = async () => String(await server.command('CLIENT', 'LIST', 'TYPE', 'PUBSUB'));
     await eventually(async () => (await listeners()).trim().split('\n').length === 2);
     await server.command('CLIENT', 'KILL', 'TYPE', 'PUBSUB');
-    t.equal((await listeners()).trim(), '', 'nobody listens');
+    t.equal((await listeners()).trim(), '', 'no connection listens');
     await one.shared.drop(['user:alice']);
     backend.answer = async () => 'alice without rights';
     await eventually(async () => (await two.lookup('token')) === 'alice without rights');

@@ -1,6 +1,7 @@
 /**
- * A whole Stonegate against a real Keystone: each way in which somebody gains or loses a role or a token is seen in what
- * they may do. Tokens are cached for an hour here, so that what is seen of them is seen by events.
+ * A whole Stonegate against a real Keystone: each way in which a user gains or loses a role or a token is
+ * seen in what they may do. Tokens are cached for an hour here, so that what is seen of them is seen by
+ * events.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

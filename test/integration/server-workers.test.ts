@@ -74,7 +74,7 @@ t.test('two workers, one port', async (t) => {
     await eventually(async () => (await admin(primary, '/metrics')).text.split('"reloads":1').length === 3);
   });
 
-  t.test('a worker that is killed is replaced; the connections of the other go on', async (t) => {
+  t.test('a worker that is killed is restarted; the connections of the other stay open', async (t) => {
     const request = get({
       port: primary.port,
       host: '127.0.0.1',

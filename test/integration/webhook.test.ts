@@ -1,6 +1,7 @@
 /**
- * The webhook with a real Keystone behind it: groups by their names, roles that come and go in each way there is, and
- * tokens that die with a project or a user. Nothing is cached here, so that each review shows what Keystone says.
+ * The webhook with a real Keystone behind it: groups by their names, roles that come and go in each way there
+ * is, and tokens that die with a project or a user. Nothing is cached here, so that each review shows what
+ * Keystone says.
  */
 import t, { type Test } from 'tap';
 import {
@@ -76,7 +77,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     t.match(JSON.stringify(body.status), '"member"');
   });
 
-  await t.test('who leaves the group is nobody on the project any more', async (t) => {
+  await t.test('a user who leaves the group has no role on the project any more', async (t) => {
     const token = await login('alice');
     t.match((await client.reviewToken(token)).body.status, { authenticated: true });
     await remove(`/groups/${developers}/users/${alice}`);
@@ -99,18 +100,21 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
       `/OS-INHERIT/domains/${acme}/users/${id}/roles/${reader}/inherited_to_projects`,
   };
   for (const [index, [how, assignment]] of Object.entries(ways).entries()) {
-    await t.test(`a role that is ${how} counts, and with it withdrawn the token is nobody’s`, async (t) => {
-      const name = `erin${index}`;
-      const path = assignment(await user(name));
-      await put(path);
-      const token = await login(name);
-      await isReader(t, token);
-      await remove(path);
-      await isNobody(t, token);
-    });
+    await t.test(
+      `a role that is ${how} counts, and once it is withdrawn the token is not authenticated`,
+      async (t) => {
+        const name = `erin${index}`;
+        const path = assignment(await user(name));
+        await put(path);
+        const token = await login(name);
+        await isReader(t, token);
+        await remove(path);
+        await isNobody(t, token);
+      },
+    );
   }
 
-  await t.test('while the project is disabled its tokens are nobody’s', async (t) => {
+  await t.test('while the project is disabled its tokens are not authenticated', async (t) => {
     await put(`/projects/${web}/users/${await user('frank')}/roles/${reader}`);
     const token = await login('frank');
     const enable = (enabled: boolean) => keystone.call('PATCH', `/projects/${web}`, { project: { enabled } });
@@ -120,7 +124,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     await isReader(t, token);
   });
 
-  await t.test('a user who is deleted is nobody', async (t) => {
+  await t.test('a deleted user is not authenticated', async (t) => {
     const grace = await user('grace');
     await put(`/projects/${web}/users/${grace}/roles/${reader}`);
     const token = await login('grace');

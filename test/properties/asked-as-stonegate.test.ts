@@ -1,6 +1,7 @@
 /**
- * Whatever anybody sends, Stonegate asks the API server under its own name only for the documents that everybody may
- * see, and for what somebody may do in a tenant that can be one. A request under its own name is never shaped by a client.
+ * Whatever anybody sends, Stonegate asks the API server under its own name only for the documents that
+ * everybody may see, and for a user's rights in a valid tenant. A request under its own name is never shaped
+ * by a client.
  */
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
@@ -147,7 +148,7 @@ const target = fc.oneof(
   review,
 );
 
-t.test('under its own name Stonegate asks nothing beyond the closed list', async (t) => {
+t.test('with its own identity Stonegate requests nothing beyond the closed list', async (t) => {
   const asked = new Set<string>();
   await fc.assert(
     fc.asyncProperty(

@@ -1,6 +1,6 @@
 /**
- * Audit lines are put together from texts; here each is held to the same event made as an object and written by
- * JSON.stringify, whatever strangers, Keystone and the API server have written into it.
+ * Audit lines are put together from texts; here each is held to the same event made as an object and written
+ * by JSON.stringify, whatever clients, Keystone and the API server have written into it.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -9,7 +9,7 @@ import type { UserInfo } from '../../src/api/authentication-v1.ts';
 import type { AuditedRequest } from '../../src/audit/audit-event.ts';
 import { createAuditLog } from '../../src/audit/audit-log.ts';
 import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../../src/lib/redact.ts';
-import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../src/pipeline/request-info.ts';
 import { alice } from '../support/fake-pipeline.ts';
 
 const fernet = `gAAAAA${'Bq3'.repeat(40)}`;
@@ -62,24 +62,28 @@ const request = fc.record(
   {
     auditID: fc.uuid(),
     receivedAt: fc.oneof(fc.integer({ min: 0, max: 4e12 }), fc.double({ min: 0, max: 4e12, noNaN: true })),
-    method: fc.constantFrom('GET', 'POST', 'PROPFIND'),
-    target,
-    headers: fc.array(fc.tuple(fc.constantFrom('User-Agent', 'user-agent', 'Accept'), foreign)),
+    exchange: fc.record({
+      method: fc.constantFrom('GET', 'POST', 'PROPFIND'),
+      target,
+      headers: fc.array(fc.tuple(fc.constantFrom('User-Agent', 'user-agent', 'Accept'), foreign)),
+    }),
     sourceIPs: fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.constant('unknown')), { maxLength: 3 }),
     identity,
     tenant: foreign,
     user,
-    actsAs: user,
-    impersonated: fc.boolean(),
+    impersonator: user,
+    impersonationSent: fc.boolean(),
     outcome,
   },
-  { requiredKeys: ['auditID', 'receivedAt', 'method', 'target', 'headers', 'sourceIPs'] },
+  { requiredKeys: ['auditID', 'receivedAt', 'exchange', 'sourceIPs'] },
 );
 
 /** A target that no request may have has no info. */
 function withInfo(request: AuditedRequest): AuditedRequest {
   try {
-    const info = parseRequestInfo(request.method, request.target, { readsTenantFromPath: false });
+    const info = readRequestInfo(request.exchange.method, request.exchange.target, {
+      readsTenantFromPath: false,
+    });
     return { ...request, info };
   } catch {
     return request;
@@ -142,9 +146,8 @@ function eventOf(
   at: number,
   status?: number,
 ): AuditEvent {
-  const { info, outcome, user, impersonated } = request;
-  const userAgent = request.headers.find(([key]) => key.toLowerCase() === 'user-agent')?.[1];
-  const acting = request.actsAs ?? (impersonated && user);
+  const { info, outcome, user, impersonator, impersonationSent, exchange } = request;
+  const userAgent = exchange.headers.find(([key]) => key.toLowerCase() === 'user-agent')?.[1];
   const code = outcome?.status ?? status;
   const { code: reason, message } = outcome ?? {};
   return {
@@ -152,15 +155,16 @@ function eventOf(
     apiVersion: 'audit.k8s.io/v1',
     level: 'Metadata',
     auditID: request.auditID,
-    requestURI: foreignText(request.target),
-    verb: name(info?.verb ?? request.method.toLowerCase()),
+    requestURI: foreignText(exchange.target),
+    verb: name(info?.verb ?? exchange.method.toLowerCase()),
     sourceIPs: request.sourceIPs,
     ...(userAgent !== undefined && { userAgent: foreignText(userAgent) }),
     ...objectRef(request),
     requestReceivedTimestamp: microTime(request.receivedAt),
     stage,
-    user: user === undefined ? {} : shown(user),
-    ...(acting && { impersonatedUser: shown(request.actsAs === undefined ? acting : untrusted(acting)) }),
+    user: user === undefined ? {} : shown(impersonator ?? user),
+    ...(user && impersonator && { impersonatedUser: shown(untrusted(user)) }),
+    ...(user && !impersonator && impersonationSent && { impersonatedUser: shown(user) }),
     ...(code !== undefined && {
       responseStatus: {
         code,
@@ -173,7 +177,7 @@ function eventOf(
   };
 }
 
-t.test('each line is what JSON.stringify would have written, whoever wrote what is in it', async () => {
+t.test('each line is what JSON.stringify would have written, whatever its source', async () => {
   const now = fc.oneof(fc.integer({ min: 0, max: 4e12 }), fc.constant(1_767_323_046_007));
   fc.assert(
     fc.property(request, now, fc.integer({ min: 100, max: 599 }), (made, at, status) => {
@@ -199,13 +203,14 @@ t.test('each line is what JSON.stringify would have written, whoever wrote what 
   );
 });
 
-t.test('what one person’s lines end with is not kept for another tenant of theirs', async (t) => {
+t.test('the end of one user’s lines is not reused for another tenant of theirs', async (t) => {
   const lines: AuditEvent[] = [];
   const log = createAuditLog({
     sink: { write: (...parts) => lines.push(JSON.parse(parts.join(''))) },
     clock: { now: () => 0, after: () => ({ cancel() {} }) },
   });
-  const base = { auditID: 'a', receivedAt: 0, method: 'GET', target: '/api', headers: [], sourceIPs: [] };
+  const exchange = { method: 'GET', target: '/api', headers: [] };
+  const base = { auditID: 'a', receivedAt: 0, exchange, sourceIPs: [] };
   for (const tenant of ['acme', 'beta', undefined, 'acme'])
     log.requestReceived({ ...base, identity: alice, ...(tenant !== undefined && { tenant }) });
   t.same(

@@ -1,6 +1,6 @@
 /**
- * When a client has gone, what runs for it at the API server ends: whatever it sent of its body, whatever the API
- * server took of it, and whenever it left.
+ * When a client has gone, what runs for it at the API server ends: whatever it sent of its body, whatever the
+ * API server took of it, and whenever it left.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,6 +1,7 @@
 /**
- * Whatever a tenant's user sends through Stonegate, no custom resource definition of scope `Cluster` comes of it. The
- * stand-in reads bodies as the most careless server would: the last of repeated keys counts, in whatever case.
+ * Whatever a tenant's user sends through Stonegate, no custom resource definition of scope `Cluster` comes of
+ * it. The stand-in reads bodies as the most careless server would: the last of repeated keys counts, in
+ * whatever case.
  */
 import { join } from 'node:path';
 import fc from 'fast-check';

@@ -1,6 +1,7 @@
 /**
- * A client that takes a request back over HTTP/2 ends it, whatever error code it says, however little it lets be sent,
- * and however far the answer is: what runs for a connection is never more than the streams it was granted.
+ * A client that takes a request back over HTTP/2 ends it, whatever error code it says, however little it lets
+ * be sent, and however far the answer is: what runs for a connection is never more than the streams it was
+ * granted.
  */
 import { once } from 'node:events';
 import fc from 'fast-check';
@@ -105,7 +106,7 @@ t.test('requests and their resets in one piece never run beside each other', asy
 });
 
 t.test(
-  'an answer that was complete but unsent when it was taken back does not keep the connection',
+  'a response that was complete but unsent when its stream was reset does not keep the connection open',
   async (t) => {
     const clock = createFakeClock();
     let served = 0;
@@ -133,7 +134,7 @@ t.test(
       clock.advance(1_000);
       return false;
     });
-    t.equal(codes[0], 0, 'an idle connection is told goodbye');
+    t.equal(codes[0], 0, 'an idle connection gets GOAWAY');
     socket.destroy();
   },
 );

@@ -1,6 +1,6 @@
 /**
- * A token that a client sends in any field of impersonation, by mistake or on purpose, is in no line of the audit log or
- * of the program's log, whether the request is carried out or refused.
+ * A token that a client sends in any field of impersonation, by mistake or on purpose, is in no line of the
+ * audit log or of the program's log, whether the request is carried out or refused.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -9,7 +9,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import type { HeaderField } from '../../src/lib/header-list.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { createRequestLog, observeAll } from '../../src/observability/request-observers.ts';
-import { LastModes } from '../../src/pipeline/last-modes.ts';
+import { LastModes } from '../../src/pipeline/impersonation-modes.ts';
 import { serveRequest } from '../../src/pipeline/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';

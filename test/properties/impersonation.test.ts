@@ -1,6 +1,6 @@
 /**
- * Whatever a stranger writes into the fields of impersonation, nobody acts as somebody outside their tenant, as one of
- * the cluster's own users, or with a value that was not reviewed.
+ * Whatever a client writes into the impersonation headers, no user impersonates a user outside their tenant,
+ * one of the cluster's own users, or with a value that was not reviewed.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -9,11 +9,11 @@ import type { TenantName } from '../../src/api/identity.ts';
 import type { AccessAttributes } from '../../src/authorization/access-reviewer.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
 import type { HeaderField, HeaderList } from '../../src/lib/header-list.ts';
-import { actAs } from '../../src/pipeline/act-as.ts';
+import { resolveImpersonatedUser } from '../../src/pipeline/act-as.ts';
 import { canonicalName, cleanClientHeaders } from '../../src/pipeline/client-headers.ts';
-import { impersonate } from '../../src/pipeline/impersonate.ts';
-import { LastModes } from '../../src/pipeline/last-modes.ts';
-import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
+import { withImpersonationHeaders } from '../../src/pipeline/impersonate.ts';
+import { LastModes } from '../../src/pipeline/impersonation-modes.ts';
+import { readRequestInfo } from '../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
@@ -104,19 +104,19 @@ interface Acted {
   readonly sent: HeaderList;
 }
 
-/** @returns undefined where it is refused, or nobody is asked for */
+/** @returns undefined if it is refused, or without impersonation headers */
 async function act(mode: TenancyMode, tenant: TenantName, sent: HeaderField[]): Promise<Acted | undefined> {
   const asked: AccessAttributes[] = [];
   const caller = { username: 'the-caller', uid: '', groups: ['the-callers'], extra: { 'the-key': ['x'] } };
   const identity = keystoneIdentity('alice');
   try {
-    const { user, impersonator } = await actAs(
+    const user = await resolveImpersonatedUser(
       {
         exchange: fakeExchange({ headers: sent }),
         auditID: 'a',
         receivedAt: 0,
         sourceIPs: ['192.0.2.7'],
-        info: parseRequestInfo('GET', '/api/v1/pods', { readsTenantFromPath: false }),
+        info: readRequestInfo('GET', '/api/v1/pods', { readsTenantFromPath: false }),
         identity,
         proven: identity,
         sender: { kind: 'stonegate' },
@@ -139,10 +139,10 @@ async function act(mode: TenancyMode, tenant: TenantName, sent: HeaderField[]): 
         },
       },
     );
-    if (impersonator === undefined) return undefined;
-    const cleaned = cleanClientHeaders(sent, { wishHeeded: true });
+    if (user === undefined) return undefined;
+    const cleaned = cleanClientHeaders(sent, { impersonationHandled: true });
     const options = { maxHeaderBytes: 1 << 20, auditID: 'a', clientAddress: '192.0.2.7' };
-    return { user, asked, sent: impersonate(cleaned, user, options) };
+    return { user, asked, sent: withImpersonationHeaders(cleaned, user, options) };
   } catch (error) {
     if (error instanceof StatusError && error.code !== 'InvariantBroken') return undefined;
     throw error;
@@ -157,7 +157,7 @@ function prefixOf(mode: TenancyMode, tenant: string): string {
 }
 
 for (const mode of modes) {
-  t.test(`${mode.name}: nobody acts as anybody outside of their tenant`, async (t) => {
+  t.test(`${mode.name}: no user impersonates a user of another tenant`, async (t) => {
     let carriedOut = 0;
     await fc.assert(
       fc.asyncProperty(tenants, value, async (tenant, name) => {

@@ -24,7 +24,7 @@ const token = fc.oneof(
   fc.tuple(part, part, part).map((parts) => parts.join('.')),
 );
 
-t.test('nothing that nobody signed is anybody, and nothing but a refusal comes of it', async (t) => {
+t.test('an unsigned token is never authenticated, only refused', async (t) => {
   const issuer = await startSigningIssuer({ url: ISSUER });
   t.teardown(() => issuer.down());
   const authenticator = createJWTAuthenticator({

@@ -1,6 +1,6 @@
 /**
- * Whatever many people fetch at once, at whatever pace, each gets their own answer, byte for byte: over HTTP/1.1 and HTTP/2,
- * from an API server with and without TLS, beside clients that leave in the midst of theirs.
+ * Whatever many users fetch at once, at any pace, each gets their own response, byte for byte: over HTTP/1.1
+ * and HTTP/2, from an API server with and without TLS, beside clients that leave in the midst of theirs.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ interface Fetch {
   readonly leavesAt: number | undefined;
 }
 
-/** No two places of it, and no two people's, look alike. */
+/** No two parts of it, and no two users', look alike. */
 function contentOf(person: number, bytes: number): Buffer {
   const words = new Uint32Array(Math.ceil(bytes / 4));
   let state = 0x9e3779b9 ^ (person + 1);

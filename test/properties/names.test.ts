@@ -1,5 +1,5 @@
 /**
- * No two people share a name: whatever Keystone's free text and an issuer's claims hold, different identities
+ * No two users share a name: whatever Keystone's free text and an issuer's claims hold, different identities
  * become different Kubernetes users, or are refused.
  */
 import fc from 'fast-check';
@@ -58,7 +58,7 @@ const modes = [
 ];
 
 for (const mode of modes) {
-  t.test(`${mode.name}: different people never become one user`, async (t) => {
+  t.test(`${mode.name}: different users never share a user name`, async (t) => {
     const known = new Map<string, string>();
     fc.assert(
       fc.property(person, (candidate) => {
@@ -75,7 +75,7 @@ for (const mode of modes) {
     t.ok(known.size > 100, 'enough of them have a name');
   });
 
-  t.test(`${mode.name}: nobody becomes one of the cluster's own users`, async (t) => {
+  t.test(`${mode.name}: no user becomes one of the cluster's own users`, async (t) => {
     fc.assert(
       fc.property(person, (candidate) => !(nameOf(mode, candidate) ?? '').startsWith('system:')),
       { numRuns: 2_000 },

@@ -1,6 +1,7 @@
 /**
- * Whatever whitespace stands around the values of a header, the request means the same over HTTP/2 as over HTTP/1.1; and
- * a wish to act as somebody else is read or refused, never overlooked: the request would be carried out as the caller.
+ * Whatever whitespace stands around the values of a header, the request means the same over HTTP/2 as over
+ * HTTP/1.1; and an impersonation header is read or refused, never overlooked: the request would be executed
+ * as the caller.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -39,7 +40,7 @@ function wishOf(headers: HeaderList): ImpersonationRequest | 'refused' | undefin
   }
 }
 
-t.test('whitespace around a value changes nothing, and hides no wish', async (t) => {
+t.test('whitespace around a value changes nothing, and hides no impersonation header', async (t) => {
   let arrived = (_headers: HeaderList): void => undefined;
   const listening = await startListener((exchange) => {
     arrived(exchange.headers);
@@ -83,6 +84,6 @@ t.test('whitespace around a value changes nothing, and hides no wish', async (t)
     },
   );
   await t.resolves(fc.assert(property, { numRuns: 1_000 }));
-  t.ok(read > 20, `${read} wishes can be read`);
+  t.ok(read > 20, `${read} impersonation headers can be read`);
   for (const socket of [one, two]) socket.destroy();
 });

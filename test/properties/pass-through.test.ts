@@ -1,6 +1,6 @@
 /**
- * Whoever goes through with their own token: whatever they ask, with whatever headers, the token reaches nothing but
- * their tenant, and nothing else on the request says who it is.
+ * Requests forwarded with the client's own token: for any target and any headers, the token reaches nothing
+ * but their tenant, and nothing else on the request says who it is.
  */
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';

@@ -1,14 +1,14 @@
 /**
- * No request line makes the upstream path leave the tenant: whatever a person of the tenant acme sends is either
- * refused, or read by an Arktos API server as acme's, as one of the cluster-scoped resources it guards itself, or
- * as one of the documents everybody may see.
+ * No request line makes the upstream path leave the tenant: whatever a user of the tenant acme sends is
+ * either refused, or read by an Arktos API server as acme's, as one of the cluster-scoped resources it guards
+ * itself, or as one of the documents everybody may see.
  */
 import fc from 'fast-check';
 import t from 'tap';
-import { authorize } from '../../src/authorization/authorizer.ts';
+import { runAuthorizers } from '../../src/authorization/authorizer.ts';
 import { createTenantBoundary } from '../../src/authorization/tenant-boundary.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import type { Route } from '../../src/tenancy/tenancy-mode.ts';
 import { readAsArktos } from '../support/arktos-reading.ts';
@@ -33,9 +33,9 @@ const DOCUMENTS =
 
 async function routeOf(verb: string, target: string): Promise<Route | undefined> {
   try {
-    const info = parseRequestInfo(verb, target, { readsTenantFromPath: true });
+    const info = readRequestInfo(verb, target, { readsTenantFromPath: true });
     const sender = { kind: 'stonegate' } as const;
-    await authorize([boundary], { exchange: askedExchange(verb), info, user, tenant, sender });
+    await runAuthorizers([boundary], { exchange: askedExchange(verb), info, user, tenant, sender });
     return mode.route(info, verb, tenant, user);
   } catch (error) {
     if (error instanceof StatusError) return undefined;

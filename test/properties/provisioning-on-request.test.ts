@@ -1,6 +1,6 @@
 /**
- * Whatever the cluster holds: what is made when a project's people come is what a run for all would make for it, and
- * nobody else's objects are touched.
+ * Whatever the cluster holds: what is created on a request of a project's user is what a run for all would
+ * create, and no other client's objects are changed.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -68,7 +68,7 @@ interface Coming {
   readonly format: string;
 }
 
-/** Somebody of the first project comes. */
+/** A user of the first project sends a request. */
 async function come({ cluster, state, mode: of, format: namespaceFormat }: Coming) {
   const [project] = state.projects;
   const domain = state.domains.find(({ id }) => id === project?.domainID);
@@ -87,7 +87,7 @@ async function come({ cluster, state, mode: of, format: namespaceFormat }: Comin
 const state = (cluster: MemoryCluster) =>
   new Map([...cluster.objects].map(([key, { object }]) => [key, object.metadata.resourceVersion]));
 
-t.test("nobody else's objects are made, changed or taken away", async () => {
+t.test("no other client's objects are created, changed or deleted", async () => {
   await fc.assert(
     fc.asyncProperty(keystone, keystone, mode, format, async (before, after, of, namespaceFormat) => {
       const cluster = createMemoryCluster();
@@ -137,7 +137,7 @@ t.test('who comes a second time finds nothing left to do', async () => {
   );
 });
 
-t.test('nobody is bound where another project has the namespace', async () => {
+t.test('no user is bound if another project has the namespace', async () => {
   await fc.assert(
     fc.asyncProperty(keystone, mode, fc.boolean(), async (given, of, labelled) => {
       const cluster = createMemoryCluster();

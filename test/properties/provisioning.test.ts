@@ -1,6 +1,6 @@
 /**
- * Whatever Keystone says and whatever is in the cluster: provisioning comes to rest, touches nothing that is not its own,
- * and binds nobody where Stonegate did not make the namespace for that very project.
+ * Whatever Keystone says and whatever is in the cluster: provisioning comes to rest, touches nothing that is
+ * not its own, and binds no user if Stonegate did not create the namespace for that very project.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -91,7 +91,7 @@ const foreign = fc.array(
     tenant: fc.constantFrom('acme', 'globex'),
     name: fc.constantFrom('web', 'shop', 'p-0', 'p-1', 'p-web', 'stonegate:read', 'u-1_member'),
     namespace: fc.constantFrom('web', 'shop', 'p-0', 'p-1'),
-    /** As if made for this project; whoever else's is nobody's of these. */
+    /** As if created for this project; `somebody-else` is none of these. */
     labelledFor: fc.constantFrom(undefined, 'somebody-else'),
   }),
   { maxLength: 6 },
@@ -176,7 +176,7 @@ t.test('what Stonegate did not make is as it was', async () => {
   );
 });
 
-t.test("nobody is bound but in a namespace that was made for the binding's very project", async () => {
+t.test("a user is bound only in a namespace that was created for the binding's own project", async () => {
   await fc.assert(
     fc.asyncProperty(
       wild,

@@ -1,6 +1,6 @@
 /**
- * What leaves for the API server is exactly one request with exactly the fields it was given, or nothing: a second one
- * would be Stonegate's own.
+ * What leaves for the API server is exactly one request with exactly the fields it was given, or nothing: a
+ * second one would be Stonegate's own.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,7 +1,7 @@
 /**
- * Where an answer ends decides what the next person is shown. So of any bytes that come for an answer, however they are
- * cut: they are read alike, nobody else would read them in another way, and what stands behind an answer is never part
- * of one.
+ * Where a response ends decides what the next user is shown. So of any bytes of a response, however they are
+ * cut: they are read alike, no other parser reads them in another way, and what follows a response is never
+ * part of one.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -232,7 +232,7 @@ function cutAt(answer: Buffer, places: readonly number[]): Buffer[] {
   return at.slice(1).map((end, index) => answer.subarray(at[index], end));
 }
 
-t.test('however the bytes are cut, the answer is the same', async (t) => {
+t.test('however the bytes are split, the response is the same', async (t) => {
   const property = fc.property(
     bytes,
     method,
@@ -274,7 +274,7 @@ t.test('what is accepted, Node reads in the same way', async (t) => {
   t.ok(accepted > 500, 'enough of them are answers');
 });
 
-t.test('what is behind an answer is part of none', async (t) => {
+t.test('bytes after a response are part of no response', async (t) => {
   const behind = fc.oneof(
     bytes,
     fc.constantFrom('x', CRLF, '0\r\n\r\n').map((text) => Buffer.from(text)),
@@ -291,7 +291,7 @@ t.test('what is behind an answer is part of none', async (t) => {
   t.doesNotThrow(() => fc.assert(property, { numRuns: 3_000 }));
 });
 
-t.test('an answer that breaks off is never whole, wherever it does', async (t) => {
+t.test('an aborted response is never complete, wherever it ends', async (t) => {
   const property = fc.property(bytes, method, (answer, asked) => {
     const size = sizeByUs(answer, asked);
     if (size === undefined) return;

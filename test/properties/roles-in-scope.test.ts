@@ -28,7 +28,7 @@ const anyAssignment = fc.record({
   role: fc.constant({ id: 'r', name: 'member' }),
   scope: anyScope,
 }) satisfies fc.Arbitrary<RoleAssignment>;
-const anyConcern = fc.record({
+const anyRoleScope = fc.record({
   domainID: fc.constantFrom(...DOMAINS, undefined),
   namespace: name,
   cluster: fc.boolean(),
@@ -36,10 +36,10 @@ const anyConcern = fc.record({
 
 t.test('no other domain, namespace or project ever counts, and every one that matches does', async () => {
   fc.assert(
-    fc.property(fc.array(anyAssignment), anyConcern, (assignments, concern) => {
-      const counting = rolesInScope(assignments, concern, rules).map(({ scope }) => JSON.stringify(scope));
+    fc.property(fc.array(anyAssignment), anyRoleScope, (assignments, roleScope) => {
+      const counting = rolesInScope(assignments, roleScope, rules).map(({ scope }) => JSON.stringify(scope));
       return assignments.every(
-        ({ scope }) => counting.includes(JSON.stringify(scope)) === matches(scope, concern),
+        ({ scope }) => counting.includes(JSON.stringify(scope)) === matches(scope, roleScope),
       );
     }),
   );
@@ -47,12 +47,15 @@ t.test('no other domain, namespace or project ever counts, and every one that ma
 
 function matches(
   scope: AssignmentScope,
-  concern: { domainID: string | undefined; namespace: string; cluster: boolean },
+  roleScope: { domainID: string | undefined; namespace: string; cluster: boolean },
 ) {
-  if (scope.kind === 'system') return concern.cluster;
-  if (scope.kind === 'domain') return scope.domain.id === concern.domainID;
+  if (scope.kind === 'system') return roleScope.cluster;
+  if (scope.kind === 'domain') return scope.domain.id === roleScope.domainID;
   const { id, name, domain } = scope.project;
   return (
-    concern.namespace !== '' && name === concern.namespace && domain.id === concern.domainID && id !== 'off'
+    roleScope.namespace !== '' &&
+    name === roleScope.namespace &&
+    domain.id === roleScope.domainID &&
+    id !== 'off'
   );
 }

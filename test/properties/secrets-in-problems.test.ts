@@ -1,6 +1,7 @@
 /**
- * Files that hold secrets go wrong like all others, and what is said of them ends up in terminals, logs and tickets. So
- * whatever such a file holds, however it is broken: no part of a password or token of it stands in a problem.
+ * Files that hold secrets go wrong like all others, and what is said of them ends up in terminals, logs and
+ * tickets. So whatever such a file holds, however it is broken: no part of a password or token of it stands
+ * in a problem.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -24,7 +25,7 @@ function assertTellsNothing(said: string): void {
 const textOf = (...pieces: string[]) =>
   fc.array(fc.constantFrom(...PARTS, ...pieces), { maxLength: 24 }).map((parts) => parts.join(''));
 
-t.test('a line of a file of people, however its columns are mistaken', async () => {
+t.test('a line of a user file, with any mistake in its columns', async () => {
   const content = textOf(
     ...[',', ',', ',', '"', '""', ' ', ':', '\n', '\r\n', '\t', 'alice', 'acme', 'all', 'system:'],
     ...['gAAAAA', '$6$', '{SHA}', '$2b$31$', '$scrypt$ln=9,r=9,p=9$'],
@@ -85,7 +86,7 @@ t.test('a kubeconfig whose token is no YAML', async (t) => {
   );
 });
 
-/** A configuration with a value at each place where somebody may write a secret instead of where to find it. */
+/** A configuration with a value at each place where an operator may write a secret instead of its source. */
 function withSecrets(secret: unknown): object {
   const password = { userName: 'u', userDomainName: 'd', scope: { system: true }, password: secret };
   return {
@@ -108,7 +109,7 @@ function withSecrets(secret: unknown): object {
   };
 }
 
-t.test('a secret that stands where a reference to one belongs', async () => {
+t.test('a secret in place of a reference to one', async () => {
   const secret = fc.oneof(
     textOf('!', ' ', '@', ':', '#').filter((text) => text !== ''),
     fc.constant(10_451),

@@ -1,6 +1,6 @@
 /**
- * No bytes on the socket end the process, whatever protocol they pretend to be: after each, the listener still
- * answers an honest client, and nothing of it is left behind.
+ * No bytes on the socket end the process, whatever protocol they pretend to be: after each, the listener
+ * still answers an honest client, and nothing of it is left behind.
  */
 import { once } from 'node:events';
 import { connect as connectTCP } from 'node:net';

@@ -1,7 +1,7 @@
 /**
- * Requests of several tenants to an API server that answers, refuses, hangs up or says nothing, from clients that stay or cancel: in
- * whatever order, no tenant has more connections than its slots, none waits while a slot is free, no queue holds more than
- * its bounds, and in the end every slot is free again.
+ * Requests of several tenants to an API server that answers, refuses, hangs up or says nothing, from clients
+ * that stay or cancel: in whatever order, no tenant has more connections than its slots, none waits while a
+ * slot is free, no queue holds more than its bounds, and in the end every slot is free again.
  */
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';

@@ -1,6 +1,7 @@
 /**
- * Whatever a user of a tenant sends as an access review or a binding: if it is forwarded, an Arktos server that reads it
- * as laxly as Go's JSON decoder can answers about that tenant alone, and binds no role but the one that was reviewed.
+ * Whatever a user of a tenant sends as an access review or a binding: if it is forwarded, an Arktos server
+ * that reads it as laxly as Go's JSON decoder can answers about that tenant alone, and binds no role but the
+ * one that was reviewed.
  */
 import fc from 'fast-check';
 import t from 'tap';

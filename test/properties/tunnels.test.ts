@@ -1,6 +1,6 @@
 /**
- * Whatever request line asks to upgrade to whatever protocol, a tunnel is opened only where Kubernetes has one. Read
- * from the path alone here, not by the parser that decides.
+ * Whatever request line asks to upgrade to whatever protocol, a tunnel is opened only where Kubernetes has
+ * one. Read from the path alone here, not by the parser that decides.
  */
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
@@ -62,7 +62,7 @@ const protocol = fc.oneof(
   },
 );
 
-t.test('a tunnel is opened only where Kubernetes has one', async (t) => {
+t.test('a tunnel is opened only for paths that have one in Kubernetes', async (t) => {
   let opened = 0;
   await fc.assert(
     fc.asyncProperty(

@@ -1,6 +1,6 @@
 /**
- * Whatever a client asks to upgrade to, only what a Kubernetes API server speaks comes to the pipeline; all else is
- * refused, so that not one byte of it goes on.
+ * Whatever a client asks to upgrade to, only what a Kubernetes API server speaks comes to the pipeline; all
+ * else is refused, so that not one byte of it goes on.
  */
 import fc from 'fast-check';
 import t from 'tap';

@@ -1,6 +1,7 @@
 /**
- * Whatever an API server posts, the webhook answers or refuses in order; whatever names Keystone returns, none of them
- * becomes the cluster's own; and a policy allows exactly what an enumeration of everything it covers holds.
+ * Whatever an API server posts, the webhook answers or refuses in order; whatever names Keystone returns,
+ * none of them becomes the cluster's own; and a policy allows exactly what an enumeration of everything it
+ * covers holds.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -140,7 +141,7 @@ t.test('C243 a body, whatever it is, is a review or a 400', async () => {
   );
 });
 
-t.test('under their bare names nobody is one of the cluster’s own, or in another project', async () => {
+t.test('with legacy names no user is one of the cluster’s own, or in another project', async () => {
   const prefix = fc.constantFrom('', 'system:', 'keystone:', 'stonegate:');
   const name = fc.tuple(prefix, fc.string({ minLength: 1 })).map((parts) => parts.join(''));
   const id = fc.stringMatching(/^[0-9a-f]{32}$/);

@@ -1,6 +1,7 @@
 /**
- * How an Arktos API server reads the path of a request that reached it, written down once more and in another way
- * than the code under test: decode first, trim, split, then walk. What the two make of one path must agree.
+ * How an Arktos API server reads the path of a request that reached it, written down once more and in another
+ * way than the code under test: decode first, trim, split, then walk. What the two make of one path must
+ * agree.
  */
 
 export interface Reading {

@@ -1,6 +1,6 @@
 /**
- * Waits for a condition instead of for a time: a test asks again every few milliseconds until it is so, and the
- * runner's own time limit ends what never comes.
+ * Waits for a condition instead of for a time: a test asks again every few milliseconds until it is so, and
+ * the runner's own time limit ends what never comes.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 

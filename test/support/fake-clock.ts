@@ -11,7 +11,9 @@ export interface FakeClock extends Clock {
   readonly untilNext: number;
 }
 
-/** @param start milliseconds since the epoch; by default the time of day, for tokens that real issuers sign */
+/**
+ * @param start milliseconds since the epoch; by default the time of day, for tokens that real issuers sign
+ */
 export function createFakeClock(start: number = Date.now()): FakeClock {
   let now = start;
   const timers = new Map<Timer, { readonly at: number; readonly action: () => void }>();

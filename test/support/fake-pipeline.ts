@@ -1,5 +1,5 @@
 /**
- * A pipeline whose neighbours are simple enough to see through: one tenant, one person, an API server that
+ * A pipeline whose neighbours are simple enough to see through: one tenant, one user, an API server that
  * answers what the test says and remembers what it was sent.
  */
 import type { Identity, TenantName } from '../../src/api/identity.ts';
@@ -10,9 +10,9 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { InFlightCounter } from '../../src/lib/in-flight.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
-import { LastModes } from '../../src/pipeline/last-modes.ts';
-import type { RequestRecord, ResponseWriter, UpstreamRequest } from '../../src/pipeline/ports.ts';
-import type { Pipeline } from '../../src/pipeline/serve-request.ts';
+import type { Pipeline } from '../../src/pipeline/delivery.ts';
+import { LastModes } from '../../src/pipeline/impersonation-modes.ts';
+import type { ObservedRequest, ResponseWriter, UpstreamRequest } from '../../src/pipeline/ports.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { isTenantName } from '../../src/tenancy/tenant-name.ts';
 
@@ -73,12 +73,12 @@ export interface Seen {
   readonly sent: UpstreamRequest[];
   readonly tunnelled: UpstreamRequest[];
   /** `received ID`, `started ID`, `complete ID`, each with the record as it was then. */
-  readonly events: { readonly stage: string; readonly record: RequestRecord }[];
+  readonly events: { readonly stage: string; readonly record: ObservedRequest }[];
 }
 
 export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
   const seen: Seen = { sent: [], tunnelled: [], events: [] };
-  const note = (stage: string) => (record: RequestRecord) =>
+  const note = (stage: string) => (record: ObservedRequest) =>
     seen.events.push({ stage, record: { ...record } });
   return {
     ...seen,

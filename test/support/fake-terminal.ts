@@ -1,5 +1,5 @@
 /**
- * The person in front of a login, played by the test.
+ * The user in front of a login, played by the test.
  */
 import { LoginError, type Terminal } from '../../src/cli/login/credential-source.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
@@ -16,7 +16,7 @@ export interface FakeTerminal extends Terminal {
 
 export interface FakeTerminalOptions {
   readonly interactive?: boolean;
-  /** What the person does in the browser; without it there is none. */
+  /** What the user does in the browser; without it there is none. */
   readonly browser?: (url: string) => unknown;
   /** Called with each line that is said. */
   readonly onSay?: (line: string) => void;

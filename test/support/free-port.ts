@@ -1,13 +1,16 @@
 /**
- * A port of loopback that nobody listens on right now: for what must be told its port before it starts. Chosen below the
- * range from which the system takes the ports of outgoing connections: one of those could be taken a moment later by any
- * connection of ours.
+ * A free loopback port, for programs that must be told their port before they start. Chosen below the range
+ * from which the system takes the ports of outgoing connections: one of those could be taken a moment later
+ * by any connection of ours.
  */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** https://www.rfc-editor.org/rfc/rfc6335#section-6, less what Linux uses for outgoing connections (32768 and above). */
+/**
+ * https://www.rfc-editor.org/rfc/rfc6335#section-6, less what Linux uses for outgoing connections (32768 and
+ * above).
+ */
 const LOWEST = 10_240;
 const LIMIT = 32_768;
 const TRIES = 100;

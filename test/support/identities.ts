@@ -1,5 +1,5 @@
 /**
- * People for tests, of Keystone and of an issuer.
+ * Identities for tests, of Keystone and of an issuer.
  */
 import type { Identity, Subject } from '../../src/api/identity.ts';
 

@@ -1,6 +1,6 @@
 /** A request as a body admission sees it, with an API server that answers what the test says. */
 import type { InspectedRequest, UserAnswer } from '../../src/admission/body-admission.ts';
-import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../src/pipeline/request-info.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 
 export interface Asked {
@@ -21,7 +21,7 @@ export interface InspectedOptions {
 
 export function inspectedRequest(options: InspectedOptions): InspectedRequest & { readonly asked: Asked[] } {
   const { method = 'POST', path, username = 'acme:mia', tenant = 'acme' } = options;
-  const info = parseRequestInfo(method, path, { readsTenantFromPath: true });
+  const info = readRequestInfo(method, path, { readsTenantFromPath: true });
   if (!info.isResourceRequest) throw new TypeError(`${path} is no resource's`);
   const asked: Asked[] = [];
   return {

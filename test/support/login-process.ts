@@ -1,6 +1,6 @@
 /**
- * `stonegate login` as a process of its own, as kubectl starts it: with the environment that the test gives and no
- * other, or on a terminal. And a kubeconfig whose user it is.
+ * `stonegate login` as a process of its own, as kubectl starts it: with the environment that the test gives
+ * and no other, or on a terminal. And a kubeconfig whose user it is.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -32,7 +32,7 @@ export function runLogin(words: readonly string[], env: Environment): Promise<Lo
 }
 
 export interface TerminalLogin {
-  /** What the person sees so far. */
+  /** What the user sees so far. */
   readonly screen: string;
   sees(text: string): Promise<void>;
   type(text: string): void;
@@ -82,7 +82,7 @@ export interface LoginKubeconfig {
   readonly apiVersion?: string;
 }
 
-/** The kubeconfig of somebody whose kubectl logs in by itself. */
+/** The kubeconfig of a user whose kubectl logs in by itself. */
 export function loginKubeconfig(options: LoginKubeconfig): string {
   const { server, ca, words, env, apiVersion = 'client.authentication.k8s.io/v1' } = options;
   const exec = {

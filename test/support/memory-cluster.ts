@@ -1,6 +1,6 @@
 /**
- * A cluster in memory behind the port that provisioning asks: uids, resource versions and preconditions as an API server
- * has them, and a place to step in between two calls.
+ * A cluster in memory behind the port that provisioning asks: uids, resource versions and preconditions as an
+ * API server has them, and a place to step in between two calls.
  */
 import type { KubernetesObject, ObjectKind } from '../../src/api/kubernetes-object.ts';
 import type { ClusterObjects, KubernetesObjectReference, Place } from '../../src/bindings/ports.ts';
@@ -8,7 +8,7 @@ import type { ClusterObjects, KubernetesObjectReference, Place } from '../../src
 export interface MemoryCluster extends ClusterObjects {
   /** Everything, by `kind/tenant/namespace/name`. */
   readonly objects: ReadonlyMap<string, { readonly object: KubernetesObject; readonly place: Place }>;
-  /** Puts an object there as somebody else would. */
+  /** Creates an object as another client would. */
   put(object: KubernetesObject, place: Place): void;
   /** Takes it away, with a namespace what is in it. */
   drop(reference: KubernetesObjectReference): void;

@@ -1,6 +1,7 @@
 /**
- * Ways to make "go back to where you came from" lead elsewhere, put together from what has worked somewhere: other
- * spellings of slashes, what browsers drop or take for a slash, schemes, user parts, and hosts in odd notations.
+ * Ways to make "go back to where you came from" lead elsewhere, put together from what has worked somewhere:
+ * other spellings of slashes, what browsers drop or take for a slash, schemes, user parts, and hosts in odd
+ * notations.
  */
 
 const BEGINNINGS = [

@@ -1,6 +1,6 @@
 /**
- * A request that a test keeps in its hand: it looks at the answer while it comes, and leaves when it likes. Each has a
- * TLS connection of its own, so that leaving breaks nothing else.
+ * A request that a test keeps in its hand: it looks at the answer while it comes, and leaves when it likes.
+ * Each has a TLS connection of its own, so that a disconnect affects no other request.
  */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -85,7 +85,7 @@ export function openRequest(
     const { statusCode = 0, headers, complete } = response;
     return { status: statusCode, headers, body: text, complete, code: stonegateCode(text) };
   });
-  // Whoever waits for them hears of it; who does not, broke the connection off himself.
+  // A test that awaits them gets the error; any other test closed the connection itself.
   head.catch(() => request.destroy());
   answered.catch(() => request.destroy());
   request.on('error', () => request.destroy());

@@ -5,8 +5,8 @@ import type { Identity } from '../../src/api/identity.ts';
 import { impersonationHeaders } from '../../src/pipeline/impersonate.ts';
 import { senderOf } from '../../src/pipeline/pass-through.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../src/pipeline/ports.ts';
-import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
-import type { Outgoing } from '../../src/pipeline/request-state.ts';
+import type { Outgoing } from '../../src/pipeline/request-context.ts';
+import { readRequestInfo } from '../../src/pipeline/request-info.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type FakeExchange, fakeExchange } from './fake-exchange.ts';
 
@@ -18,7 +18,7 @@ export function outgoingOf(
   options: ExchangeOptions | FakeExchange,
 ): Outgoing {
   const exchange = 'response' in options ? options : fakeExchange(options);
-  const info = parseRequestInfo(exchange.method, exchange.target, mode);
+  const info = readRequestInfo(exchange.method, exchange.target, mode);
   const tenant = mode.tenantOf(identity);
   const user = mode.userOf(identity, tenant);
   return {
@@ -35,7 +35,7 @@ export function outgoingOf(
     user,
     authorized: true,
     route: mode.route(info, exchange.method, tenant, user),
-    headers:
+    upstreamHeaders:
       identity.subject.kind === 'upstream'
         ? [...exchange.headers]
         : [...exchange.headers, ...impersonationHeaders(user)],

@@ -1,4 +1,6 @@
-/** Tells requests for clients from what Stonegate asks the API server for itself, which a test does not count. */
+/**
+ * Tells requests for clients from what Stonegate asks the API server for itself, which a test does not count.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import { OWN_TOKEN } from './testbed.ts';
 

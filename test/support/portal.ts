@@ -1,5 +1,6 @@
 /**
- * The portal without sockets and with everything around it made up: what browsers would send, and what they would keep.
+ * The portal without sockets and with everything around it made up: what browsers would send, and what they
+ * would keep.
  */
 import type { Identity, TenantName } from '../../src/api/identity.ts';
 import { createPortalSealer } from '../../src/cache/portal-sealer.ts';
@@ -140,7 +141,7 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
   return { clock, logged, asked, world, sessions, serve, browser: () => createBrowser(serve) };
 }
 
-/** An issuer that sends browsers back with the state `the-state`, whoever begins there. */
+/** An issuer that sends browsers back with the state `the-state`. */
 export function createFakeProvider(name: string, finish: OIDCLogin['finish']): Provider {
   const issuer = `https://${name}.example.com`;
   return {

@@ -1,4 +1,4 @@
-/** What a command prints, kept apart by stream. */
+/** What a command prints, by stream. */
 import type { CommandIO } from '../../src/cli/command.ts';
 
 export function printedIO(): { io: CommandIO; printed: { stdout: string; stderr: string } } {

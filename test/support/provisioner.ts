@@ -1,6 +1,6 @@
 /**
- * Lets Stonegate provision in a testbed: with the rights that `stonegate manifests rbac --provisioner` prints and the
- * service credential that Keystone's lists need; and runs `stonegate sync`.
+ * Lets Stonegate provision in a testbed: with the rights that `stonegate manifests rbac --provisioner` prints
+ * and the service credential that Keystone's lists need; and runs `stonegate sync`.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

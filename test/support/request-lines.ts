@@ -1,5 +1,5 @@
 /**
- * Request targets as somebody would write them who wants to leave their tenant.
+ * Request targets with which a user would try to leave their tenant.
  */
 import fc from 'fast-check';
 

@@ -1,6 +1,6 @@
 /**
- * Stonegate in a testbed where the projects `web` and `api` of acme have namespaces of their names, `erin` is a member of
- * web, roles are looked up for a second, and the service user may ask everything.
+ * Stonegate in a testbed where the projects `web` and `api` of acme have namespaces of their names, `erin` is
+ * a member of web, roles are looked up for a second, and the service user may ask everything.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

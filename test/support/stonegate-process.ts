@@ -1,5 +1,6 @@
 /**
- * The `stonegate` command as a process of its own, for what only a process can show: signals, exit codes, workers.
+ * The `stonegate` command as a process of its own, for what only a process can show: signals, exit codes,
+ * workers.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -3,7 +3,7 @@
  */
 import type { LongRunning } from '../../src/api/request-info.ts';
 import type { StreamFacts } from '../../src/flowcontrol/open-stream.ts';
-import { parseRequestInfo } from '../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../src/pipeline/request-info.ts';
 import { isTenantName } from '../../src/tenancy/tenant-name.ts';
 import { alice } from './fake-pipeline.ts';
 
@@ -29,7 +29,7 @@ export function streamFacts({
   readonly token?: string;
   readonly expiresAt?: number;
 } = {}): StreamFacts {
-  const info = parseRequestInfo('GET', TARGETS[kind], { readsTenantFromPath: false });
+  const info = readRequestInfo('GET', TARGETS[kind], { readsTenantFromPath: false });
   if (!info.isResourceRequest || !isTenantName(tenant)) throw new TypeError('no long-running request');
   return {
     info,

@@ -1,7 +1,7 @@
 /**
- * Everything around Stonegate, on loopback: a multi-tenant API server, a Keystone, an OIDC provider, two tenants with
- * people and objects in them, and Stonegate's configuration for it. Tests start Stonegate in their own process, the
- * demo as a user would.
+ * Everything around Stonegate, on loopback: a multi-tenant API server, a Keystone, an OIDC provider, two
+ * tenants with users and objects in them, and Stonegate's configuration for it. Tests start Stonegate in
+ * their own process, the demo as a user would.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -138,7 +138,7 @@ export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
   };
 }
 
-/** What OpenStack's users have at home: a cloud for each person, by the name of its domain. */
+/** A `clouds.yaml` with a cloud for each user, by the name of its domain. */
 function cloudsOf({ url, directory }: KeystoneStandIn, cacert: string): string {
   const clouds = Object.entries(PEOPLE).map(([person, domain]) => {
     const { password } = directory.user(domain, person);
@@ -177,7 +177,7 @@ function configurationOf(
   };
 }
 
-/** Under another host name than the API, which people reach at 127.0.0.1. */
+/** Under another host name than the API, which users reach at 127.0.0.1. */
 function portalOf(provider: OidcProvider, port: number): object {
   return {
     bind: `127.0.0.1:${port}`,

@@ -10,7 +10,7 @@ import type { LoadedConfiguration } from '../../config/load.ts';
 import { StreamRegistry } from '../../flowcontrol/stream-registry.ts';
 import type { LogFields, Logger } from '../../lib/logger.ts';
 import { redact } from '../../lib/redact.ts';
-import type { Explain } from '../../pipeline/explain-request.ts';
+import type { Explain } from '../../pipeline/explain/explain-request.ts';
 import type { RequestObserver } from '../../pipeline/ports.ts';
 import { commandRuntime } from '../build.ts';
 import { Generations } from '../generation.ts';

@@ -1,6 +1,6 @@
 /**
- * Whether a permission covers what is asked for. Requests without a namespace (cluster-scoped objects, lists over all
- * namespaces) are covered by `*` alone: neither a namespace nor all but one are the whole cluster.
+ * Whether a permission covers what is asked for. Requests without a namespace (cluster-scoped objects, lists
+ * over all namespaces) are covered by `*` alone: neither a namespace nor all but one are the whole cluster.
  */
 import type { NonResourceAttributes, ResourceAttributes } from '../../api/authorization-v1.ts';
 import type { NamePattern, PolicyNonResource, ResourcePermission } from '../../api/keystone-auth.ts';

@@ -1,10 +1,11 @@
 /**
- * Decides by a policy of k8s-keystone-auth. An allow-list: what no entry allows is not denied either, so that another
- * authorizer of the API server may still allow it.
+ * Decides by a policy of k8s-keystone-auth. An allow-list: what no entry allows is not denied either, so that
+ * another authorizer of the API server may still allow it.
  *
- * Three things are narrower than where the format comes from. Subresources count in version 2 as they do in version 1:
- * who may create pods may not therefore `exec` into them. An entry without `users` is for people whom Keystone vouched
- * for, which their attributes show: service accounts have attributes too, by now. And `users.domains` is not ignored.
+ * Three things are narrower than where the format comes from. Subresources count in version 2 as they do in
+ * version 1: who may create pods may not therefore `exec` into them. An entry without `users` is for people
+ * whom Keystone vouched for, which their attributes show: service accounts have attributes too, by now. And
+ * `users.domains` is not ignored.
  */
 import type { Extra } from '../../api/authentication-v1.ts';
 import type {
@@ -18,7 +19,7 @@ import { allowsNonResource, allowsResource } from './attributes.ts';
 const IDENTITY = 'alpha.kubernetes.io/identity/';
 
 /** Who asks, as a policy sees them. */
-interface Person {
+interface PolicySubject {
   /** Name and id. */
   readonly names: readonly string[];
   readonly groups: readonly string[];
@@ -37,27 +38,27 @@ export interface KeystonePolicyAuthorizer {
 export function createKeystonePolicy(policy: KeystonePolicy): KeystonePolicyAuthorizer {
   return {
     allows(question) {
-      const person = personOf(question);
-      if (person === undefined) return false;
+      const subject = subjectOf(question);
+      if (subject === undefined) return false;
       const { resourceAttributes, nonResourceAttributes } = question;
       return policy.some(
         (entry) =>
-          concerns(entry.users, person) &&
+          concerns(entry.users, subject) &&
           (resourceAttributes === undefined
-            ? allowsPath(entry, person, nonResourceAttributes)
-            : allowsObject(entry, person, resourceAttributes)),
+            ? allowsPath(entry, subject, nonResourceAttributes)
+            : allowsObject(entry, subject, resourceAttributes)),
       );
     },
   };
 }
 
 /** @returns undefined for whom Keystone has not vouched for */
-function personOf({
+function subjectOf({
   user = '',
   uid = '',
   groups = [],
   extra = {},
-}: SubjectAccessReviewSpec): Person | undefined {
+}: SubjectAccessReviewSpec): PolicySubject | undefined {
   if (!Object.entries(extra).some(([key, values]) => key.startsWith(IDENTITY) && values.length > 0)) {
     return undefined;
   }
@@ -75,16 +76,16 @@ function attribute(extra: Extra, name: string): readonly string[] {
   return Object.hasOwn(extra, key) ? (extra[key] ?? []) : [];
 }
 
-function concerns(users: PolicyUsers | undefined, person: Person): boolean {
+function concerns(users: PolicyUsers | undefined, subject: PolicySubject): boolean {
   if (users === undefined) return true;
   return (
-    users.roles.every((role) => person.roles.includes(role)) &&
-    users.projects.some((project) => person.projects.includes(project)) &&
-    (users.domains === undefined || users.domains.some((domain) => person.domains.includes(domain)))
+    users.roles.every((role) => subject.roles.includes(role)) &&
+    users.projects.some((project) => subject.projects.includes(project)) &&
+    (users.domains === undefined || users.domains.some((domain) => subject.domains.includes(domain)))
   );
 }
 
-function allowsObject(entry: PolicyEntry, person: Person, asked: ResourceAttributes): boolean {
+function allowsObject(entry: PolicyEntry, subject: PolicySubject, asked: ResourceAttributes): boolean {
   const { resourcePermissions, resource, match } = entry;
   if (resourcePermissions !== undefined) {
     return resourcePermissions.some((permission) => allowsResource(permission, asked));
@@ -98,13 +99,13 @@ function allowsObject(entry: PolicyEntry, person: Person, asked: ResourceAttribu
       { namespaces: { kind: 'every' }, resources: { kind: 'only', names: resources }, verbs },
       asked,
     ) &&
-    matches(match, person)
+    matches(match, subject)
   );
 }
 
 function allowsPath(
   entry: PolicyEntry,
-  person: Person,
+  subject: PolicySubject,
   { path = '', verb = '' }: NonResourceAttributes = {},
 ): boolean {
   const { nonResourcePermissions, nonresource, match } = entry;
@@ -115,28 +116,28 @@ function allowsPath(
   return (
     nonresource !== undefined &&
     allowsNonResource(nonresource, { path, verb }, { prefixes: true }) &&
-    matches(match, person)
+    matches(match, subject)
   );
 }
 
-function matches(conditions: readonly PolicyMatch[], person: Person): boolean {
+function matches(conditions: readonly PolicyMatch[], subject: PolicySubject): boolean {
   return conditions.every(({ type, values }) => {
-    const own = valuesOf(type, person);
+    const own = valuesOf(type, subject);
     return own !== undefined && (values.has('*') || own.some((value) => values.has(value)));
   });
 }
 
 /** @returns undefined for a type that nobody knows: it holds for nobody, whatever its values */
-function valuesOf(type: string, person: Person): readonly string[] | undefined {
+function valuesOf(type: string, subject: PolicySubject): readonly string[] | undefined {
   switch (type) {
     case 'user':
-      return person.names;
+      return subject.names;
     case 'group':
-      return person.groups;
+      return subject.groups;
     case 'project':
-      return person.projects;
+      return subject.projects;
     case 'role':
-      return person.roles;
+      return subject.roles;
     default:
       return undefined;
   }

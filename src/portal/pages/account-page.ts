@@ -1,6 +1,6 @@
 /**
- * The account page: the user's identity in Kubernetes, its end, and how to set up kubectl. One click selects all commands,
- * without a script.
+ * The account page: the user's identity in Kubernetes, its end, and how to set up kubectl. One click selects
+ * all commands, without a script.
  */
 import type { Account } from '../account.ts';
 import { type Content, type Html, html } from '../html.ts';

@@ -1,5 +1,6 @@
 /**
- * The frame of all pages: language, title, landmarks, style. No script: everything works with links and forms.
+ * The frame of all pages: language, title, landmarks, style. No script: everything works with links and
+ * forms.
  * WCAG 2.2 §2.4.1 (skip link), §2.4.2 (titles), §3.1.1 (language).
  */
 

@@ -1,6 +1,6 @@
 /**
- * The sign-in page: a link for each issuer, a form for Keystone. Mistakes are listed above the form, with links to the
- * fields, and repeated at each field; the password is never put back.
+ * The sign-in page: a link for each issuer, a form for Keystone. Mistakes are listed above the form, with
+ * links to the fields, and repeated at each field; the password is never put back.
  * WCAG 2.2 §3.3.1 to §3.3.3, §1.3.5 (autocomplete).
  */
 import { type Content, type Html, html } from '../html.ts';

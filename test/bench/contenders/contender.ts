@@ -1,6 +1,6 @@
 /**
- * Who is measured: TLS in front with the same certificate for all, one core each, and where it is not Stonegate, no more
- * work than passing on.
+ * Who is measured: TLS in front with the same certificate for all, one core each, and where it is not
+ * Stonegate, no more work than passing on.
  */
 import type { Serving } from '../processes.ts';
 import type { Site, UpstreamKind } from '../site.ts';

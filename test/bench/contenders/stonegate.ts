@@ -1,4 +1,7 @@
-/** Stonegate as its users run it: the built package, with audit and metrics. Also with Redis, and with workers. */
+/**
+ * Stonegate as its users run it: the built package, with audit and metrics. Also with Redis, and with
+ * workers.
+ */
 import { randomBytes } from 'node:crypto';
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +13,10 @@ import type { Site, UpstreamKind } from '../site.ts';
 import { until } from '../waiting.ts';
 import type { Contender } from './contender.ts';
 
-/** As the package has it: what strips types at the start of `src/` takes some 70 MB. `npm run bench` builds it. */
+/**
+ * As the package has it: what strips types at the start of `src/` takes some 70 MB. `npm run bench` builds
+ * it.
+ */
 const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 
 export interface StonegateOptions {
@@ -20,6 +26,8 @@ export interface StonegateOptions {
   readonly changes?: Record<string, object>;
   readonly core?: string;
   readonly nodeOptions?: readonly string[];
+  /** `dist/main.js` of another build. */
+  readonly main?: string;
 }
 
 export interface ServingStonegate extends Serving {
@@ -27,20 +35,28 @@ export interface ServingStonegate extends Serving {
 }
 
 export async function startStonegate(options: StonegateOptions): Promise<ServingStonegate> {
-  const { site, upstream, name = 'stonegate', changes, core = CONTENDER_CORE, nodeOptions = [] } = options;
+  const {
+    site,
+    upstream,
+    name = 'stonegate',
+    changes,
+    core = CONTENDER_CORE,
+    nodeOptions = [],
+    main = MAIN,
+  } = options;
   const audit = join(site.folder, `${name}-audit.log`);
   const file = site.configure(name, upstream, {
     log: { level: 'info' },
     audit: { file: audit },
     ...changes,
   });
-  const running = start(core, [...NODE, ...nodeOptions, MAIN, 'serve', '--config', file]);
+  const running = start(core, [...NODE, ...nodeOptions, main, 'serve', '--config', file]);
   const ports = await until(running, () => portsOf(running));
   return { ...running, ...ports, tidy: () => emptyLog(audit) };
 }
 
 /**
- * A log that only grows takes memory that nobody has used before, for the pages in which the kernel keeps what is written:
+ * A log that only grows takes new memory for the kernel's page cache:
  * in a virtual machine each of them is first fetched from the host, which costs more than the log's lines.
  */
 function emptyLog(file: string): void {
@@ -82,7 +98,9 @@ export async function startWithRedis(
   }
 }
 
-/** Member `cache` of a configuration; the values go into the environment, which a process reads as it starts. */
+/**
+ * Member `cache` of a configuration; the values go into the environment, which a process reads as it starts.
+ */
 export function redisConfiguration(redis: RedisServer): object {
   process.env.BENCH_REDIS_URL = redis.url;
   process.env.BENCH_SEALING_KEY ??= randomBytes(32).toString('base64');
@@ -92,7 +110,7 @@ export function redisConfiguration(redis: RedisServer): object {
   };
 }
 
-/** Nobody empties its audit log. */
+/** Its audit log is not truncated. */
 export const stonegateWithGrowingLog: Contender = {
   name: 'log grows',
   async start({ site, upstream }) {

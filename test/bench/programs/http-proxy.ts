@@ -1,4 +1,7 @@
-/** http-proxy as its documentation shows it, with connections to the upstream kept: the baseline in Node. */
+/**
+ * http-proxy as its documentation shows it, with keep-alive connections to the upstream: the baseline in
+ * Node.
+ */
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { createServer, Agent as TLSAgent } from 'node:https';

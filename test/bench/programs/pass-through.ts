@@ -1,6 +1,6 @@
 /**
- * The yardstick: a reverse proxy as most would write it in Node. TLS with HTTP/1.1 and HTTP/2 in front, undici's dispatcher
- * behind, headers as they came, no decision of any kind. Upgrades are two sockets joined.
+ * The yardstick: a reverse proxy as most would write it in Node. TLS with HTTP/1.1 and HTTP/2 in front,
+ * undici's dispatcher behind, headers as they came, no decision of any kind. Upgrades are two sockets joined.
  */
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, ServerResponse } from 'node:http';

@@ -1,4 +1,7 @@
-/** Both ends of a watch for `watch-filter.ts`: an API server that sends events, and a client that reads them all. */
+/**
+ * Both ends of a watch for `watch-filter.ts`: an API server that sends events, and a client that reads them
+ * all.
+ */
 import { createServer, get, type ServerResponse } from 'node:http';
 import process from 'node:process';
 

@@ -1,6 +1,7 @@
 /**
- * What dropping bookmarks costs a watch's event: the CPU of the forwarder alone, with the filter and without it, in turns of
- * one run. The API server and the client are a process of their own. Run it with `node test/bench/programs/watch-filter.ts`.
+ * What dropping bookmarks costs a watch's event: the CPU of the forwarder alone, with the filter and without
+ * it, in turns of one run. The API server and the client are a process of their own. Run it with `node
+ * test/bench/programs/watch-filter.ts`.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

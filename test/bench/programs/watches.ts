@@ -1,7 +1,7 @@
 /**
- * Many idle watches at once: opens COUNT of them for NAMESPACE at 127.0.0.1:PORT, or as many as OPENING seconds allow, over
- * HTTP/1.1 or, a hundred to a connection, over HTTP/2. Says `{"open":NUMBER}` when the last has its head, and at SIGINT how
- * long the events of each turn took to come, in milliseconds.
+ * Many idle watches at once: opens COUNT of them for NAMESPACE at 127.0.0.1:PORT, or as many as OPENING
+ * seconds allow, over HTTP/1.1 or, a hundred to a connection, over HTTP/2. Says `{"open":NUMBER}` when the
+ * last has its head, and at SIGINT how long the events of each turn took to come, in milliseconds.
  */
 import { connect as connectHTTP2 } from 'node:http2';
 import process from 'node:process';

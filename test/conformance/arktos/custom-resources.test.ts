@@ -1,6 +1,7 @@
 /**
- * Custom resources of the stand-in held to what a real Arktos answered about definitions that are forced on every tenant,
- * and about the scopes `Tenant` and `Cluster`. Schemas are not part of it: the stand-in prunes nothing.
+ * Custom resources of the stand-in held to what a real Arktos answered about definitions that are forced on
+ * every tenant, and about the scopes `Tenant` and `Cluster`. Schemas are not part of it: the stand-in prunes
+ * nothing.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
@@ -125,7 +126,10 @@ function textOrJSON(body: string): unknown {
   }
 }
 
-/** What objects are and whose, or a refusal word for word. Self links are left out: the server makes them anew at each reading. */
+/**
+ * What objects are and whose, or a refusal word for word. Self links are left out: the server makes them anew
+ * at each reading.
+ */
 function essence(body: unknown): unknown {
   if (!isObject(body)) return body;
   if (body.kind === 'Status') return body;

@@ -1,4 +1,6 @@
-/** kubectl, the oldest and the newest of this machine, works on the stand-in itself, with tenants and without. */
+/**
+ * kubectl, the oldest and the newest of this machine, works on the stand-in itself, with tenants and without.
+ */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -22,7 +24,8 @@ for (const binary of binaries)
       const { server, kubectl, place } = await setUp(t, binary, flavour);
       await readAndWrite(t, kubectl, flavour);
       await execute(t, server, kubectl);
-      // A newer one asks for the pod in protobuf first, which it reads as no pod: on a real Arktos server as well.
+      // A newer one asks for the pod in protobuf first, which it reads as no pod: on a real Arktos server as
+      // well.
       if (flavour === 'kubernetes' || kubectl.minor < FIRST_WITH_PROTOBUF) await reachIntoPods(t, kubectl);
       await follow(t, server, kubectl, place);
       await askAboutOneself(t, kubectl, flavour);

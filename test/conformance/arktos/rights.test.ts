@@ -1,7 +1,7 @@
 /**
- * The stand-in held to what a real Arktos does with rights: which tenant's role a binding is checked against, whose
- * rights an access review tells, and where the system's role bindings count. Recorded exchanges first, then what was
- * observed on the same server and written down in words.
+ * The stand-in held to what a real Arktos does with rights: which tenant's role a binding is checked against,
+ * whose rights an access review tells, and where the system's role bindings count. Recorded exchanges first,
+ * then what was observed on the same server and written down in words.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
@@ -105,7 +105,7 @@ function binding(kind: 'ClusterRole' | 'Role', name: string): JsonObject {
 const BINDINGS = `/apis/${RBAC}/v1/tenants/acme/namespaces/default/rolebindings`;
 const acme = { tenant: 'acme' };
 
-t.test('whoever lacks bind on a role has it looked up in the system tenant', async (t) => {
+t.test('for a user without bind on a role it is looked up in the system tenant', async (t) => {
   const server = await startServer(t);
   server.seed.clusterRole('stonegate:edit', [], acme);
   t.match(await send(server, 'dora', BINDINGS, binding('ClusterRole', 'stonegate:edit')), {

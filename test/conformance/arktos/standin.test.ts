@@ -1,6 +1,6 @@
 /**
- * The stand-in API server held to what a real Arktos answered: every row of paths.tsv, on the tenant admin's own
- * credential and as the proxy's, and every recorded exchange.
+ * The stand-in API server held to what a real Arktos answered: every row of paths.tsv, on the tenant admin's
+ * own credential and as the proxy's, and every recorded exchange.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
@@ -139,7 +139,9 @@ function comparable(value: unknown, key = ''): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Events of a watch from its beginning, a user's rules and discovered resources come in no promised order. */
+/**
+ * Events of a watch from its beginning, a user's rules and discovered resources come in no promised order.
+ */
 function isUnordered(key: string, items: readonly unknown[]): boolean {
   return (
     key.endsWith('Rules') ||

@@ -1,6 +1,6 @@
 /**
- * CEL expressions and AuthenticationConfigurations, each with what kube-apiserver 1.36.3 makes of it: recorded with
- * k8s.io/apiserver's own packages. Every one must come to the same here.
+ * CEL expressions and AuthenticationConfigurations, each with what kube-apiserver 1.36.3 makes of it:
+ * recorded with k8s.io/apiserver's own packages. Every one must come to the same here.
  */
 import { readFile } from 'node:fs/promises';
 import t from 'tap';

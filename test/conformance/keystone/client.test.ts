@@ -1,6 +1,6 @@
 /**
- * The client against what a real Keystone said: each recorded answer to a validation, given again byte by byte, in the
- * moment it was recorded.
+ * The client against what a real Keystone said: each recorded answer to a validation, given again byte by
+ * byte, in the moment it was recorded.
  */
 import t from 'tap';
 import type { KeystoneServiceCredential } from '../../../src/api/config-v1alpha1.ts';
@@ -16,7 +16,9 @@ const CREDENTIAL: KeystoneServiceCredential = {
   applicationCredential: { id: 'stonegate', secret: { fromEnv: 'SECRET' } },
 };
 
-/** Answers of 200 that are nevertheless nobody's: expired, limited by access rules, EC2, without any role. */
+/**
+ * Responses with 200 that are nevertheless refused: expired, limited by access rules, EC2, without any role.
+ */
 const REFUSED_THOUGH_VALID = new Set([
   'effect-system-role-removed',
   'validate-access-rules-with-header',
@@ -82,7 +84,7 @@ const errors = recordings(/^error-/).map((one) => ({
   request: { ...one.request, headers: { 'X-Subject-Token': 'gAAAAABsomebodys' } },
 }));
 
-t.test('with a service credential, Keystone’s recorded answers are understood', async (t) => {
+t.test('with a service credential, Keystone’s recorded responses are understood', async (t) => {
   for (const one of [...validations, ...errors]) {
     const { verdict: found, requests } = await verdict(one, CREDENTIAL);
     t.equal(found, expected(one, false), `${one.name} (${one.response.status})`);
@@ -90,7 +92,7 @@ t.test('with a service credential, Keystone’s recorded answers are understood'
   }
 });
 
-t.test('where a token asks about itself, Keystone’s recorded answers are understood', async (t) => {
+t.test('if a token validates itself, Keystone’s recorded responses are understood', async (t) => {
   const alone = validations.filter(
     ({ request }) => request.headers['X-Auth-Token'] === request.headers['X-Subject-Token'],
   );
@@ -100,7 +102,7 @@ t.test('where a token asks about itself, Keystone’s recorded answers are under
   }
 });
 
-t.test('it asks with GET and nocatalog, and promises to enforce no access rules', async (t) => {
+t.test('it validates with GET and nocatalog, and declares no support for access rules', async (t) => {
   const [one] = recordings(/^validate-by-service-user-nocatalog$/);
   if (!one) throw new Error('the recording is gone');
   const { requests } = await verdict(one, CREDENTIAL);
@@ -118,7 +120,7 @@ t.test('an end of life without a zone is UTC', async (t) => {
   t.equal(token?.expiresAt, Date.parse('2026-11-21T00:28:08Z'));
 });
 
-t.test('every login that Keystone refused is a 503 for whoever waits for it', async (t) => {
+t.test('every login that Keystone refused is a 503 for its waiting requests', async (t) => {
   const refusals = recordings(/^auth-/).filter(({ response }) => response.status >= 400);
   for (const one of refusals) {
     const asked = { ...one, request: { ...one.request, headers: { 'X-Subject-Token': 'gAAAAABsomebodys' } } };

@@ -1,7 +1,7 @@
 /**
- * The stand-in Keystone against recorded exchanges: the same situation, built in the stand-in, gets the same status, the
- * same header fields that matter and a body of the same shape. A stand-in that answers otherwise than the real one is
- * a defect.
+ * The stand-in Keystone against recorded exchanges: the same situation, built in the stand-in, gets the same
+ * status, the same header fields that matter and a body of the same shape. A stand-in that answers otherwise
+ * than the real one is a defect.
  */
 import t from 'tap';
 import type { Target } from '../../support/keystone/directory.ts';
@@ -309,7 +309,10 @@ function trustToken(s: Scene, impersonation: boolean): string {
   });
 }
 
-/** A value's shape: the kinds of its fields; lists by their first member; errors by code and title, not message. */
+/**
+ * A value's shape: the kinds of its fields; lists by their first member; errors by code and title, not
+ * message.
+ */
 function shape(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? [] : [shape(value[0])];
   if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
@@ -353,7 +356,7 @@ for (const [kind, scenes] of Object.entries({
   'a validation': VALIDATIONS,
   'a validation after a change': EFFECTS,
 })) {
-  t.test(`${kind} is answered as by a real Keystone`, async (t) => {
+  t.test(`${kind} gets the response of a real Keystone`, async (t) => {
     for (const [name, play] of Object.entries(scenes)) {
       const scene = await createScene();
       const { status, headers, body } = recording(name).response;

@@ -1,11 +1,11 @@
 /**
- * A request line is read as kube-apiserver reads it, or refused: request-info.tsv is what Kubernetes' own code made of random
- * ones.
+ * A request line is read as kube-apiserver reads it, or refused: request-info.tsv is what Kubernetes' own
+ * code made of random ones.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 
 interface Row {
   readonly method: string;
@@ -24,7 +24,7 @@ const rows: Row[] = readFileSync(new URL('request-info.tsv', import.meta.url), '
 
 function readingOf({ method, target }: Row): readonly string[] | StatusError {
   try {
-    const info = parseRequestInfo(method, target, { readsTenantFromPath: false });
+    const info = readRequestInfo(method, target, { readsTenantFromPath: false });
     if (!info.isResourceRequest) return [info.verb, '', '', '', ''];
     return [info.verb, info.namespace, info.resource, info.subresource, info.name];
   } catch (error) {

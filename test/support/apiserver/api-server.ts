@@ -1,7 +1,7 @@
 /**
- * A stand-in API server in this process, for tests and the demo: an Arktos with tenants in its paths, or an ordinary
- * Kubernetes. It computes its answers from stored objects, roles and bindings; `test/conformance/arktos` holds it
- * to what a real server answered. It listens on loopback only.
+ * A stand-in API server in this process, for tests and the demo: an Arktos with tenants in its paths, or an
+ * ordinary Kubernetes. It computes its answers from stored objects, roles and bindings;
+ * `test/conformance/arktos` holds it to what a real server answered. It listens on loopback only.
  */
 import { EventEmitter, on, once } from 'node:events';
 import {
@@ -69,7 +69,10 @@ export interface ApiServer {
   breakNext(kind: FaultKind, applies?: (request: IncomingMessage) => boolean): void;
   /** Ends every watch and every followed log in good order. */
   endWatches(): void;
-  /** Breaks every connection and stops listening, but keeps all objects; `start` listens again on the same port. */
+  /**
+   * Breaks every connection and stops listening, but keeps all objects; `start` listens again on the same
+   * port.
+   */
   stop(): Promise<void>;
   start(): Promise<void>;
   restart(): Promise<void>;
@@ -203,7 +206,9 @@ function portOf(address: AddressInfo | string | null): number {
   return address.port;
 }
 
-/** Ties a response to a socket that asked to leave HTTP, so that a refusal can be written; then it is closed. */
+/**
+ * Ties a response to a socket that asked to leave HTTP, so that a refusal can be written; then it is closed.
+ */
 function answerOn(socket: Duplex, response: ServerResponse): void {
   socket.on('error', () => socket.destroy());
   response.shouldKeepAlive = false;

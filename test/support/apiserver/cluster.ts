@@ -28,7 +28,10 @@ export interface Cluster {
   kinds(tenant: string): Kind[];
   /** Those of them that discovery shows: not the kinds of the system's forced definitions. */
   discoveredKinds(tenant: string): Kind[];
-  /** The groups that discovery shows a tenant, in the server's order: also those of which the system alone has kinds. */
+  /**
+   * The groups that discovery shows a tenant, in the server's order: also those of which the system alone has
+   * kinds.
+   */
   groups(tenant: string): { name: string; versions: readonly string[] }[];
   locate(kind: Kind, tenant: string, namespace: string, name: string): Location;
   /** Keeps an object, new or changed, with its defaults. */
@@ -127,7 +130,9 @@ function markTenant(store: ObjectStore, kind: Kind, location: Location, metadata
   metadata.selfLink = `${collectionPath(kind, kind.versions[0] ?? '', location)}/${location.name}`;
 }
 
-/** The path of the list that an object belongs to: the full path for a tenant, the short one for the system. */
+/**
+ * The path of the list that an object belongs to: the full path for a tenant, the short one for the system.
+ */
 export function collectionPath(kind: Kind, version: string, location: Omit<Location, 'name'>): string {
   const root = kind.group === '' ? `/api/${version}` : `/apis/${kind.group}/${version}`;
   const tenant = location.tenant === '' || location.tenant === 'system' ? '' : `/tenants/${location.tenant}`;

@@ -1,5 +1,5 @@
 /**
- * The few commands that the stand-in's pods know, built in so that nobody who reaches it runs programs of this
+ * The few commands that the stand-in's pods know, built in, so that no client can run programs of this
  * machine. Only `tar` is the system's own, held to the pod's folder, so that `kubectl cp` works both ways.
  */
 import { spawn } from 'node:child_process';
@@ -89,7 +89,9 @@ async function cat(words: readonly string[], io: CommandIO, pod: Pod): Promise<n
   return 0;
 }
 
-/** `sh -c SCRIPT`: commands behind one another with `;` or `&&`, quotes, and `>&2`. Without -c it reads lines. */
+/**
+ * `sh -c SCRIPT`: commands behind one another with `;` or `&&`, quotes, and `>&2`. Without -c it reads lines.
+ */
 async function shell(words: readonly string[], io: CommandIO, pod: Pod): Promise<number> {
   if (words[0] === '-c') return runScript(words[1] ?? '', io, pod);
   let code = 0;

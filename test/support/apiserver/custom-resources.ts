@@ -1,6 +1,7 @@
 /**
- * How Arktos shares custom resource definitions: those of the system tenant with the label that forces them are served in
- * every tenant, and no tenant may overwrite them. Held to the recordings of `test/conformance/arktos`.
+ * How Arktos shares custom resource definitions: those of the system tenant with the label that forces them
+ * are served in every tenant, and no tenant may overwrite them. Held to the recordings of
+ * `test/conformance/arktos`.
  */
 import { isForced, isListedInTenants } from './cluster.ts';
 import type { Exchange } from './exchange.ts';
@@ -63,8 +64,8 @@ export function admitScope(kind: Kind, name: string, version: string, spec: Json
 }
 
 /**
- * Renames members to the field that a reader without regard to case takes them for; the last one counts. A real server
- * minds the case; the worst reader is assumed here, so that tests show what reaches it.
+ * Renames members to the field that a reader without regard to case takes them for; the last one counts. A
+ * real server minds the case; the worst reader is assumed here, so that tests show what reaches it.
  */
 export function foldScope(definition: JsonObject): void {
   fold(definition, 'spec');

@@ -1,7 +1,8 @@
 /**
- * Nobody gives more than they have: a role's rules must be held by whoever writes it, or `escalate`; a binding's role
- * must be held by whoever binds it, or `bind`. A binding's role never changes. Arktos looks a binding's role up in the
- * *system* tenant, whichever tenant the binding is in, so it checks the rules of another role, or finds none.
+ * No user grants more than they have: the writer of a role needs its rules or `escalate`; a binding's role
+ * must be held by the user who binds it, or `bind`. A binding's role never changes. Arktos looks a binding's
+ * role up in the *system* tenant, whichever tenant the binding is in, so it checks the rules of another role,
+ * or finds none.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
 import type { Exchange } from './exchange.ts';

@@ -23,7 +23,7 @@ export interface Exchange {
   readonly path: RequestPath;
   /** After impersonation. */
   readonly user: User;
-  /** The path's tenant, or on a short path the tenant of whoever sent the request. */
+  /** The path's tenant, or on a short path the tenant of the request's user. */
   readonly tenant: string;
   /** Present where the client asks to leave HTTP. */
   readonly upgrade: Upgraded | undefined;
@@ -67,7 +67,10 @@ export async function readText(request: IncomingMessage): Promise<string> {
 
 const YAML_TYPE = 'application/yaml';
 
-/** @throws ApiError 400 where the body is no object of this kind, 415 where it is neither JSON, YAML nor protobuf */
+/**
+ * @throws ApiError 400 where the body is no object of this kind, 415 where it is neither JSON, YAML nor
+ * protobuf
+ */
 export async function readObject(request: IncomingMessage, kind: string): Promise<JsonObject> {
   const type = (request.headers['content-type'] ?? 'application/json').split(';')[0]?.trim();
   const bytes = await readBytes(request);

@@ -17,7 +17,7 @@ export type FaultKind =
   /** 307 to somewhere else. */
   | 'redirect'
   | 'huge-headers'
-  /** As for a moment after each start of a real server: it knows no role yet, so nobody may do anything. */
+  /** As for a moment after each start of a real server: it knows no role yet, so no user may do anything. */
   | 'no-rights'
   | '401'
   | '403'

@@ -1,6 +1,7 @@
 /**
- * Which resources the stand-in serves, in which groups and versions, and whether they belong to a namespace, a
- * tenant or the cluster. The facts are those of discovery on a real server; the documents are computed from them.
+ * Which resources the stand-in serves, in which groups and versions, and whether they belong to a namespace,
+ * a tenant or the cluster. The facts are those of discovery on a real server; the documents are computed from
+ * them.
  */
 
 export type Flavour = 'arktos' | 'kubernetes';
@@ -25,13 +26,16 @@ export interface Kind {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly subresources: readonly Subresource[];
-  /** The group under which objects are kept: `extensions` shows the deployments of `apps`. */
+  /** The group under which objects are stored: `extensions` shows the deployments of `apps`. */
   readonly storageGroup: string;
   /** True for what a CustomResourceDefinition made. */
   readonly custom: boolean;
   /** What discovery says. */
   readonly tenanted: boolean;
-  /** A custom resource of scope `Cluster` on Arktos: reached through a tenant's path, kept once for all tenants. */
+  /**
+   * A custom resource of scope `Cluster` on Arktos: reached through a tenant's path, stored once for all
+   * tenants.
+   */
   readonly shared: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Create, read, list, watch, update, patch and delete: the same for every kind that is kept in the store.
+ * Create, read, list, watch, update, patch and delete: the same for every kind in the store.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/
  */
 import { admit, admitDeletion } from './admission.ts';
@@ -65,7 +65,9 @@ function selectionOf(exchange: Exchange, kind: Kind): Selection {
   };
 }
 
-/** As it goes out: in the version that was asked for, and in lists of built-in kinds without kind and version. */
+/**
+ * As it goes out: in the version that was asked for, and in lists of built-in kinds without kind and version.
+ */
 function present({ path }: Exchange, object: JsonObject): JsonObject {
   const { kind, apiVersion: _stored, ...rest } = object;
   return { kind, apiVersion: groupVersion(path.group, path.version), ...rest };
@@ -81,7 +83,9 @@ function existing(exchange: Exchange, kind: Kind): { location: Location; object:
   return { location, object };
 }
 
-/** Only Arktos' protobuf differs from what the clients know; an ordinary cluster is free to answer in JSON. */
+/**
+ * Only Arktos' protobuf differs from what the clients know; an ordinary cluster is free to answer in JSON.
+ */
 function isProtobufWanted({ cluster, request }: Exchange): boolean {
   return cluster.flavour === 'arktos' && prefersProtobuf(request.headers.accept ?? '');
 }

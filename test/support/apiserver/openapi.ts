@@ -1,6 +1,6 @@
 /**
- * The OpenAPI v2 document as protobuf, which is the only form kubectl reads it in: enough for `explain` and for
- * validation to know the kinds. Specifications are left open, so that nothing valid is called unknown.
+ * The OpenAPI v2 document as protobuf, which is the only form kubectl reads it in: enough for `explain` and
+ * for validation to know the kinds. Specifications are left open, so that nothing valid is called unknown.
  * https://github.com/google/gnostic (openapiv2/OpenAPIv2.proto: Document, Schema)
  */
 import type { Cluster } from './cluster.ts';
@@ -53,7 +53,9 @@ function membersOf(kind: Kind): string[] {
   }
 }
 
-/** Kinds whose members the document knows all of. The others are left out: kubectl then does not check them. */
+/**
+ * Kinds whose members the document knows all of. The others are left out: kubectl then does not check them.
+ */
 const DESCRIBED = new Set(['Pod', 'Namespace', 'ConfigMap', 'Deployment', 'Service', 'Tenant']);
 
 export function openapiDocument(cluster: Cluster, tenant: string): Buffer {

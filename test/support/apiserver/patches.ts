@@ -1,6 +1,6 @@
 /**
- * The four ways to patch an object: JSON Patch (RFC 6902), merge patch (RFC 7396), strategic merge patch by the
- * merge keys of the core types, and server-side apply, here a strategic merge without field ownership.
+ * The four ways to patch an object: JSON Patch (RFC 6902), merge patch (RFC 7396), strategic merge patch by
+ * the merge keys of the core types, and server-side apply, here a strategic merge without field ownership.
  */
 import { parse as parseYAML } from 'yaml';
 import { isObject, type Json, type JsonObject } from './json.ts';
@@ -21,7 +21,8 @@ const MERGE_KEYS: Readonly<Record<string, string>> = {
 /**
  * @param body as it was sent
  * @returns the object as patched; `object` itself stays
- * @throws ApiError 400 for a body that is no patch, 415 for an unknown kind, 422 where a JSON patch does not apply
+ * @throws ApiError 400 for a body that is no patch, 415 for an unknown kind, 422 where a JSON patch does not
+ * apply
  */
 export function applyPatch(contentType: string, object: JsonObject, body: string): JsonObject {
   const copy = structuredClone(object);

@@ -1,6 +1,6 @@
 /**
- * What runs inside the stand-in's pods: a log that tests append to, a folder of its own for files, and a small
- * HTTP server (port 7 echoes bytes instead). Nothing of it listens on the network.
+ * What runs inside the stand-in's pods: a log that tests append to, a folder of its own for files, and a
+ * small HTTP server (port 7 echoes bytes instead). Nothing of it listens on the network.
  */
 import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,7 +1,8 @@
 /**
- * Answers in Kubernetes' protobuf, as an Arktos server gives them to clients that prefer it. Of each object only its name,
- * namespace and data go out: that much of the field numbers is the same in both, and a test only needs to see whose object
- * it is. The framing is that of the real servers, the choice of fields is a simplification.
+ * Answers in Kubernetes' protobuf, as an Arktos server gives them to clients that prefer it. Of each object
+ * only its name, namespace and data go out: that much of the field numbers is the same in both, and a test
+ * only needs to see whose object it is. The framing is that of the real servers, the choice of fields is a
+ * simplification.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
  */
 import { type JsonObject, objectAt, objectsAt, textAt } from './json.ts';

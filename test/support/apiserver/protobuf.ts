@@ -1,6 +1,7 @@
 /**
  * Reads the protobuf bodies that kubectl from 1.32 on sends for the kinds it creates with typed clients: the
- * envelope `k8s\0` + runtime.Unknown around the message of the kind. Only the fields that kubectl fills are known.
+ * envelope `k8s\0` + runtime.Unknown around the message of the kind. Only the fields that kubectl fills are
+ * known.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
  */
 import { ensureObject, type Json, type JsonObject, textAt } from './json.ts';

@@ -1,7 +1,7 @@
 /**
- * Who may do what, decided from the roles and bindings in the store as the real servers decide it. In Arktos a
- * user of a tenant is denied outside of that tenant before any rule is read, and the rules are those of the user's
- * tenant, not of the request's.
+ * Who may do what, decided from the roles and bindings in the store as the real servers decide it. In Arktos
+ * a user of a tenant is denied outside of that tenant before any rule is read, and the rules are those of the
+ * user's tenant, not of the request's.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/
  */
 import { type JsonObject, objectAt, objectsAt, textAt, textsAt } from './json.ts';
@@ -29,7 +29,7 @@ export interface Attributes {
 
 export interface Verdict {
   readonly allowed: boolean;
-  /** True where the chain ends here, instead of nobody having said yes. */
+  /** True if the chain ends here; false if no authorizer has allowed it. */
   readonly denied: boolean;
   readonly reason: string;
 }

@@ -1,6 +1,6 @@
 /**
- * exec, attach and port-forward as the kubelet answers them: over SPDY/3.1, and over WebSocket with the channel
- * protocols v4 and v5 and with SPDY tunnelled inside.
+ * exec, attach and port-forward as the kubelet answers them: over SPDY/3.1, and over WebSocket with the
+ * channel protocols v4 and v5 and with SPDY tunnelled inside.
  * https://kubernetes.io/docs/reference/generated/kubernetes-api/ (pods/exec), KEP-4006
  */
 import { once } from 'node:events';

@@ -1,6 +1,7 @@
 /**
- * Reads a request line the way the API server does: on the decoded path, with the `watch/` and `proxy/` prefixes,
- * and in Arktos with the tenant segment. Written apart from the bridge's own parser, so that the two can disagree.
+ * Reads a request line the way the API server does: on the decoded path, with the `watch/` and `proxy/`
+ * prefixes, and in Arktos with the tenant segment. Written apart from the bridge's own parser, so that the
+ * two can disagree.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/request#RequestInfo
  */
 import { PlainError } from './statuses.ts';

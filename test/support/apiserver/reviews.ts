@@ -1,6 +1,7 @@
 /**
- * Questions to the API server: who is this token, may I, may they, what may I, who am I. In Arktos the tenant of the
- * question is that of its own attributes, and a question about another tenant, or about none, is denied.
+ * Questions to the API server: who is this token, may I, may they, what may I, who am I. In Arktos the tenant
+ * of the question is that of its own attributes, and a question about another tenant, or about none, is
+ * denied.
  */
 import type { Cluster } from './cluster.ts';
 import { type JsonObject, objectAt, textAt, textsAt } from './json.ts';
@@ -46,8 +47,8 @@ export function answerReview(
 }
 
 /**
- * Who may use a token, for which audiences: of those asked for where a review names some; Arktos tells no others. The
- * tenant is not told.
+ * Who may use a token, for which audiences: of those asked for where a review names some; Arktos tells no
+ * others. The tenant is not told.
  */
 function reviewToken({ tokens, flavour }: Cluster, spec: JsonObject): JsonObject {
   const token = textAt(spec, 'token');

@@ -1,7 +1,7 @@
 /**
- * Tokens of service accounts as the two servers make them. A Secret's token of Arktos names its tenant in a claim and
- * has no end; one of the TokenRequest API is for an audience, ends, and in Arktos holds for the system tenant alone.
- * They are signed with chance: the server knows those it has made.
+ * Tokens of service accounts as the two servers make them. A Secret's token of Arktos names its tenant in a
+ * claim and has no end; one of the TokenRequest API is for an audience, ends, and in Arktos holds for the
+ * system tenant alone. They are signed with chance: the server knows those it has made.
  */
 import { randomBytes } from 'node:crypto';
 import type { Flavour } from './kinds.ts';

@@ -1,7 +1,7 @@
 /**
- * The part of SPDY/3.1 that Kubernetes uses below exec, attach and port-forward: streams with headers and data over
- * one upgraded connection. Neither kubectl nor the API server uses SPDY's flow control, so it is left out. Headers
- * go out as stored deflate blocks, which need no compressor's state.
+ * The part of SPDY/3.1 that Kubernetes uses below exec, attach and port-forward: streams with headers and
+ * data over one upgraded connection. Neither kubectl nor the API server uses SPDY's flow control, so it is
+ * left out. Headers go out as stored deflate blocks, which need no compressor's state.
  * https://www.chromium.org/spdy/spdy-protocol/spdy-protocol-draft3-1/
  */
 import { EventEmitter } from 'node:events';

@@ -1,4 +1,6 @@
-/** The API server's refusals, in its own words, as errors that the server writes as Kubernetes Status objects. */
+/**
+ * The API server's refusals, in its own words, as errors that the server writes as Kubernetes Status objects.
+ */
 import type { JsonObject } from './json.ts';
 
 export class ApiError extends Error {

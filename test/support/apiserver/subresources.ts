@@ -1,4 +1,6 @@
-/** What hangs below single objects: logs, exec, attach, port-forward, proxy and eviction of pods, and scales. */
+/**
+ * What hangs below single objects: logs, exec, attach, port-forward, proxy and eviction of pods, and scales.
+ */
 import type { ServerResponse } from 'node:http';
 import { type Exchange, readObject, readText, sendJSON, sendText } from './exchange.ts';
 import { ensureObject, isObject, type JsonObject, objectAt, textAt } from './json.ts';

@@ -1,6 +1,6 @@
 /**
- * Lists as tables, which is what `kubectl get` asks for. Columns and cells are those of the real servers, in Arktos
- * with its own columns (hash key, tenant); the descriptions are short ones of our own.
+ * Lists as tables, which is what `kubectl get` asks for. Columns and cells are those of the real servers, in
+ * Arktos with its own columns (hash key, tenant); the descriptions are short ones of our own.
  */
 import { type JsonObject, objectAt, objectsAt, textAt } from './json.ts';
 import type { Flavour, Kind } from './kinds.ts';

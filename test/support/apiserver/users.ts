@@ -1,6 +1,6 @@
 /**
- * Who a request comes from: static tokens, client certificates, and impersonation with the rights it needs. The
- * tenant of an impersonated user is the text before the first colon of the name, as in Arktos.
+ * Who a request comes from: static tokens, client certificates, and impersonation with the rights it needs.
+ * The tenant of an impersonated user is the text before the first colon of the name, as in Arktos.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 import type { IncomingMessage } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * Watches: what exists or what changed since a revision, then every change as it happens, one JSON event per line,
- * as objects or as table rows.
+ * Watches: what exists or what changed since a revision, then every change as it happens, one JSON event per
+ * line, as objects or as table rows.
  */
 import type { ServerResponse } from 'node:http';
 import { type JsonObject, objectAt, textAt } from './json.ts';
@@ -68,8 +68,9 @@ export function serveWatch(response: ServerResponse, options: WatchOptions): voi
 }
 
 /**
- * Whether Arktos' cache has an index for such a watch: it then sends one bookmark behind the initial events, with the whole
- * of an object that changed last, whosever it is. recorded/secret-watch-leaks-other-tenants-secret.json.
+ * Whether Arktos' cache has an index for such a watch: it then sends one bookmark behind the initial events,
+ * with the whole of an object that changed last, whosever it is.
+ * recorded/secret-watch-leaks-other-tenants-secret.json.
  */
 function isIndexTriggered({ flavour, selection, query }: WatchOptions): boolean {
   if (flavour !== 'arktos' || selection.group !== '') return false;
@@ -96,7 +97,10 @@ function lastChanged(
     .findLast(({ location }) => location.group === group && location.resource === resource)?.object;
 }
 
-/** @returns tells whether an object has the labels and fields that a query selects; equality, sets and presence */
+/**
+ * @returns tells whether an object has the labels and fields that a query selects; equality, sets and
+ * presence
+ */
 export function selectorOf(query: URLSearchParams): (object: JsonObject) => boolean {
   const terms = splitTerms(query.get('labelSelector') ?? '').map(labelTerm);
   const fields = splitTerms(query.get('fieldSelector') ?? '').map(fieldTerm);

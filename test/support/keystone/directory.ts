@@ -1,6 +1,7 @@
 /**
- * What the stand-in Keystone knows: domains, projects, users, roles, who holds which role where, and what they
- * delegated. The objects are handed out to be changed: `project.enabled = false` is what an administrator does.
+ * What the stand-in Keystone knows: domains, projects, users, roles, who holds which role where, and what
+ * they delegated. The objects are handed out to be changed: `project.enabled = false` is what an
+ * administrator does.
  */
 import { randomBytes } from 'node:crypto';
 

@@ -1,7 +1,7 @@
 /**
- * What the stand-in Keystone lists for who may read it: projects, domains, users, roles and who holds which where. It
- * gives no roles to groups, knows no inheritance and no implied roles: its `effective` assignments are those that were made, and, as
- * the real one does, it leaves out the system's.
+ * What the stand-in Keystone lists for who may read it: projects, domains, users, roles and who holds which
+ * where. It gives no roles to groups, knows no inheritance and no implied roles: its `effective` assignments
+ * are those that were made, and, as the real one does, it leaves out the system's.
  */
 import { createHash } from 'node:crypto';
 import type { Directory, Domain, Target, User } from './directory.ts';

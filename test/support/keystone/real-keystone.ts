@@ -52,7 +52,8 @@ export async function startRealKeystone(): Promise<RealKeystone> {
   async function call(method: string, path: string, body?: unknown, headers: Fields = {}) {
     const response = await fetch(`${url}${path}`, {
       method,
-      // A connection of its own: Keystone closes an idle one in the very moment in which it would be used again.
+      // A connection of its own: Keystone closes an idle one in the very moment in which it would be used
+      // again.
       headers: { 'Content-Type': 'application/json', 'X-Auth-Token': admin, Connection: 'close', ...headers },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });

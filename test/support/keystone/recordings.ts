@@ -47,8 +47,8 @@ export interface Replay {
 }
 
 /**
- * Answers with the recording what it was recorded for: a login, or a validation. Otherwise a login succeeds, and so
- * does what `ownToken` asks about itself.
+ * Answers with the recording what it was recorded for: a login, or a validation. Otherwise a login succeeds,
+ * and so does what `ownToken` asks about itself.
  *
  * @param ownToken what a login yields
  */

@@ -1,5 +1,6 @@
 /**
- * The stand-in Keystone's revocations, and the events that tell of them: in whole seconds, as the real one writes them.
+ * The stand-in Keystone's revocations, and the events that tell of them: in whole seconds, as the real one
+ * writes them.
  */
 import type { User } from './directory.ts';
 import type { TokenRecord, TokenStore } from './tokens.ts';

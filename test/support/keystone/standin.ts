@@ -1,6 +1,7 @@
 /**
- * A Keystone in this process, for tests and for the demo: login, validation and revocation of tokens, with the statuses
- * and the shapes of a real one (`test/conformance/keystone` holds it to recorded exchanges), and faults on demand.
+ * A Keystone in this process, for tests and for the demo: login, validation and revocation of tokens, with
+ * the statuses and the shapes of a real one (`test/conformance/keystone` holds it to recorded exchanges), and
+ * faults on demand.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

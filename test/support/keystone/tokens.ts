@@ -1,6 +1,6 @@
 /**
- * The stand-in Keystone's tokens: opaque strings to which it remembers whose they are. Roles are worked out at each
- * validation, as the real one does; so a token dies and comes back with the roles of its scope.
+ * The stand-in Keystone's tokens: opaque strings to which it remembers whose they are. Roles are worked out
+ * at each validation, as the real one does; so a token dies and comes back with the roles of its scope.
  */
 import { randomBytes } from 'node:crypto';
 import type { ApplicationCredential, Directory, Role, Target, Trust, User } from './directory.ts';

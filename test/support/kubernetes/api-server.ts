@@ -1,6 +1,6 @@
 /**
- * A real kube-apiserver with an etcd of its own on loopback, for what an ordinary Kubernetes decides. Nothing is
- * stored durably, there is no kubelet, and everything ends with `stop`.
+ * A real kube-apiserver with an etcd of its own on loopback, for what an ordinary Kubernetes decides. Nothing
+ * is stored durably, there is no kubelet, and everything ends with `stop`.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,10 @@ export interface KubernetesOptions {
   readonly release?: Release;
   /** Written beside the server's own: name → content. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Flags of kube-apiserver besides, or in place of its usual ones of the same name. `file` gives the path of one of `files`. */
+  /**
+   * Flags of kube-apiserver besides, or in place of its usual ones of the same name. `file` gives the path of
+   * one of `files`.
+   */
   readonly flags?: (file: (name: string) => string) => readonly string[];
   /** With kube-controller-manager: namespaces end, garbage is collected, cluster roles are aggregated. */
   readonly controllers?: boolean;

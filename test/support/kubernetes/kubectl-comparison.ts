@@ -1,6 +1,6 @@
 /**
- * A day's work with kubectl, done twice: through Stonegate in one namespace, and directly as the same user in another. What
- * kubectl prints and how it ends is the same.
+ * A day's work with kubectl, done twice: through Stonegate in one namespace, and directly as the same user in
+ * another. What kubectl prints and how it ends is the same.
  */
 import type { Test } from 'tap';
 import { createKubectl, type Kubectl, type KubectlTarget } from '../apiserver/kubectl.ts';

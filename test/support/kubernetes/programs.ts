@@ -1,6 +1,6 @@
 /**
- * The programs that `build-programs` built by the versions in `v1.*\/go.mod`, and the clients that `clients/install`
- * installed. They are outside the tree, since a build takes minutes.
+ * The programs that `build-programs` built by the versions in `v1.*\/go.mod`, and the clients that
+ * `clients/install` installed. They are outside the tree, since a build takes minutes.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Stonegate in shared mode in front of a real kube-apiserver, with the testbed's Keystone and issuer. It has the rights
- * that `stonegate manifests rbac` prints, and a service account's token.
+ * Stonegate in shared mode in front of a real kube-apiserver, with the testbed's Keystone and issuer. It has
+ * the rights that `stonegate manifests rbac` prints, and a service account's token.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -20,7 +20,10 @@ export interface KubernetesSite {
   readonly stonegate: RunningStonegate;
   /** What `stonegate manifests rbac` printed. */
   readonly printed: readonly JsonObject[];
-  /** The user of this token of Stonegate's, with a client certificate of the same name and groups at the API server. */
+  /**
+   * The user of this token of Stonegate's, with a client certificate of the same name and groups at the API
+   * server.
+   */
   direct(token: string): Promise<Credential>;
   /** A new token of a Keystone user in the tenant, who holds no role. */
   newcomer(name: string, tenant?: string): string;

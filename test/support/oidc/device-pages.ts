@@ -1,6 +1,6 @@
 /**
- * The pages on which somebody confirms a device code. `oidc-provider` has some of its own, which write to the terminal
- * that they are to be replaced.
+ * The pages on which a user confirms a device code. `oidc-provider` has some of its own, which write to the
+ * terminal that they are to be replaced.
  * https://www.rfc-editor.org/rfc/rfc8628#section-3.3
  */
 import type { KoaContextWithOIDC } from 'oidc-provider';

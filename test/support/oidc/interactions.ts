@@ -1,5 +1,5 @@
 /**
- * The pages on which a provider asks who somebody is and whether a client may know it: one form for both, and a way to
+ * The pages on which a provider asks for login and consent: one form for both, and a way to
  * say no. Checking passwords is ours, the rest is `oidc-provider`'s.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -24,7 +24,7 @@ export async function answerInteraction(
   if (request.method !== 'POST') return form(response, 200, '');
   const given = new URLSearchParams(await text(request));
   if (given.has('abort')) {
-    const refusal = { error: 'access_denied', error_description: 'the person said no' };
+    const refusal = { error: 'access_denied', error_description: 'the user said no' };
     return provider.interactionFinished(request, response, refusal);
   }
   const name = given.get('user') ?? '';

@@ -1,8 +1,8 @@
 /**
- * A real OpenID provider (`oidc-provider`) on loopback. Scripts get ID tokens with RFC 6749 §4.3's password grant,
- * as Keycloak and Dex offer it to theirs: it needs no browser. It is added as a grant of its own, since
- * `oidc-provider` has none; checking passwords is ours, issuing and signing is the provider's. People log in by code,
- * device code and refresh token, as with any other provider.
+ * A real OpenID provider (`oidc-provider`) on loopback. Scripts get ID tokens with RFC 6749 §4.3's password
+ * grant, as Keycloak and Dex offer it to theirs: it needs no browser. It is added as a grant of its own,
+ * since `oidc-provider` has none; checking passwords is ours, issuing and signing is the provider's. Users
+ * log in by code, device code and refresh token, as with any other provider.
  */
 import type { RequestListener } from 'node:http';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
@@ -12,7 +12,7 @@ import { answerInteraction, interactionPath, isInteraction } from './interaction
 import { startLoopbackServer } from './loopback-server.ts';
 
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
-/** Seconds between two questions whether a device code was confirmed; RFC 8628's own are for people. */
+/** Seconds between two polls of a device code; RFC 8628's default is for users. */
 const DEVICE_INTERVAL = 0.02;
 /** In seconds. */
 const HOUR = 3_600;

@@ -1,10 +1,10 @@
 /**
- * As much of a browser as a login needs: it follows redirects, keeps cookies, and fills in and sends the forms that it
- * meets, as a person would who logs in, or who does not want to.
+ * As much of a browser as a login needs: it follows redirects, keeps cookies, and fills in and sends the
+ * forms that it meets, as a user would who logs in or cancels.
  */
 
 /** `cancel` presses the button that says no, wherever there is one. */
-export type Person = { readonly user: string; readonly password: string } | 'cancel';
+export type LoginUser = { readonly user: string; readonly password: string } | 'cancel';
 
 export interface Page {
   readonly url: string;
@@ -18,7 +18,7 @@ const MAX_STEPS = 20;
  * @param home an origin at which the walk ends, with the address and without asking for its page
  * @returns the page on which it ends: one without a form, or one that was already filled in
  */
-export async function browse(address: string, person: Person, home?: string): Promise<Page> {
+export async function browse(address: string, person: LoginUser, home?: string): Promise<Page> {
   const cookies = new Map<string, string>();
   let url = new URL(address);
   let body: URLSearchParams | undefined;
@@ -69,7 +69,7 @@ function readForm(html: string): Form | undefined {
   };
 }
 
-function fillIn({ fields, canCancel }: Form, person: Person): URLSearchParams {
+function fillIn({ fields, canCancel }: Form, person: LoginUser): URLSearchParams {
   const filled = new Map(fields);
   if (person === 'cancel') {
     if (canCancel) filled.set('abort', 'yes');

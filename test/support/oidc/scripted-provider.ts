@@ -1,7 +1,7 @@
 /**
- * A provider that says whatever the test wants it to: for answers that no honest one gives. Its ID tokens bear no
- * valid signature, since a client that gets them over its own connection need not look at it (OpenID Connect Core 1.0
- * §3.1.3.7, 6).
+ * A provider that says whatever the test wants it to: for answers that no honest one gives. Its ID tokens
+ * bear no valid signature, since a client that gets them over its own connection need not look at it (OpenID
+ * Connect Core 1.0 §3.1.3.7, 6).
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';

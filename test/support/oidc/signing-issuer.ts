@@ -1,6 +1,6 @@
 /**
- * An issuer that signs whatever it is given: for the shapes of providers that cannot be run here, for tokens that
- * no honest provider makes, and for documents that are broken.
+ * An issuer that signs whatever it is given: for the shapes of providers that cannot be run here, for tokens
+ * that no honest provider makes, and for documents that are broken.
  */
 import type { ServerResponse } from 'node:http';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';

@@ -1,5 +1,6 @@
 /**
- * An issuer of several names over TLS that signs whatever it is given, byte by byte: for tokens that no library makes.
+ * An issuer of several names over TLS that signs whatever it is given, byte by byte: for tokens that no
+ * library makes.
  */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { KeyPair } from '../tls/authority.ts';

@@ -1,6 +1,6 @@
 /**
- * The thinnest listener there can be: an Exchange over Node's own HTTP/1.1 server, so that what relays an answer
- * is tried with real sockets and real backpressure.
+ * The thinnest listener there can be: an Exchange over Node's own HTTP/1.1 server, so that what relays an
+ * answer is tried with real sockets and real backpressure.
  */
 import { once } from 'node:events';
 import http from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * What Node's own HTTP client makes of the bytes of an answer: the other opinion, against which ours is held. Its
- * connection is in memory, and the bytes come one by one, so that it shows where the answer ends.
+ * What Node's own HTTP client makes of the bytes of an answer: the other opinion, against which ours is held.
+ * Its connection is in memory, and the bytes come one by one, so that it shows where the answer ends.
  */
 import { once } from 'node:events';
 import http from 'node:http';

@@ -12,7 +12,7 @@ export interface RawServer {
   readonly connections: readonly RawConnection[];
   /** How many are open now. */
   readonly open: number;
-  /** The next connection nobody has asked for yet. */
+  /** The next connection that no test has awaited yet. */
   next(): Promise<RawConnection>;
   /** Breaks every connection and listens no more. */
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Client, relay and API server in one: a raw server as the API server, the upstream adapter before it, and the
- * thinnest listener before that. Tests play both ends.
+ * Client, relay and API server in one: a raw server as the API server, the upstream adapter before it, and
+ * the thinnest listener before that. Tests play both ends.
  */
 
 import type { Sender } from '../../../src/api/upstream-request.ts';
@@ -41,7 +41,7 @@ export interface Relay {
   client(): Promise<RawConnection>;
   /** Opens one and sends this. */
   request(text: string): Promise<RawConnection>;
-  /** How the next request nobody has asked for ended. */
+  /** How the next request that no test has awaited ended. */
   ending(): Promise<Ending>;
   drain(): void;
   close(): Promise<void>;

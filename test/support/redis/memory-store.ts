@@ -1,6 +1,6 @@
 /**
- * A shared store in memory, to be seen through and tampered with by a test: what replicas see of a Redis, without
- * one. Entries are not forgotten in time: whoever relies on Redis to forget is found out.
+ * A shared store in memory, to be seen through and tampered with by a test: what replicas see of a Redis,
+ * without one. Entries do not expire: code that relies on the expiry in Redis fails.
  */
 import type { SharedStore } from '../../../src/cache/shared-store.ts';
 

@@ -1,7 +1,7 @@
 /**
- * A worker thread that floods a listener over HTTP/2 and is gone: thousands of request heads in one write, and the socket
- * destroyed while the listener, in its own thread, is at work on the first of them. The preface goes ahead, so that the
- * listener's own SETTINGS are on their way by then.
+ * A worker thread that floods a listener over HTTP/2 and is gone: thousands of request heads in one write,
+ * and the socket destroyed while the listener, in its own thread, is at work on the first of them. The
+ * preface goes ahead, so that the listener's own SETTINGS are on their way by then.
  */
 import { once } from 'node:events';
 import { connect } from 'node:tls';

@@ -1,5 +1,6 @@
 /**
- * A listener on loopback with a certificate of its own, and the ways to speak to it: parsed, and as raw bytes.
+ * A listener on loopback with a certificate of its own, and the ways to speak to it: parsed, and as raw
+ * bytes.
  */
 import { once } from 'node:events';
 import {

@@ -39,7 +39,9 @@ export const HELLO = Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0)]);
 /** `GET / https` with an authority, from HPACK's static table and one literal (RFC 7541). */
 export const GET_ROOT = Buffer.from([0x82, 0x84, 0x87, 0x41, 0x01, 0x78]);
 
-/** A field that is in no table, as its name and value stand; neither longer than 126 bytes (RFC 7541 §6.2.2). */
+/**
+ * A field that is in no table, as its name and value stand; neither longer than 126 bytes (RFC 7541 §6.2.2).
+ */
 export function literalField(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.of(0), stringLiteral(name), stringLiteral(value)]);
 }

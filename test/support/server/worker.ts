@@ -1,6 +1,6 @@
 /**
- * What a worker of the integration test runs: a listener that tells which process answered, and a watch that never
- * ends by itself. The certificate comes by the environment; so does the order to fail.
+ * What a worker of the integration test runs: a listener that tells which process answered, and a watch that
+ * never ends by itself. The certificate comes by the environment; so does the order to fail.
  */
 import process from 'node:process';
 import { systemClock } from '../../../src/lib/clock.ts';

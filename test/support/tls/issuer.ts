@@ -1,7 +1,6 @@
 /**
- * Certificates with any subject at all, attribute by attribute in the encoding that a test asks for: what libraries
- * refuse to make, and what a careless or wicked authority would sign.
- * X.690 (DER), RFC 5280 §4.1.
+ * Certificates with any subject at all, attribute by attribute in the encoding that a test asks for: what
+ * libraries refuse to make, and what a careless or wicked authority would sign. X.690 (DER), RFC 5280 §4.1.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import type { KeyPair } from './authority.ts';
@@ -40,7 +39,7 @@ export function createIssuer(commonName: string, options: IssueOptions = {}): Is
   return issuerOf(name, key, certificate(name, key, name, key, { ...options, ca: true }));
 }
 
-/** Whoever holds this name and key, whether or not they may sign. */
+/** The holder of this name and key, whether or not it may sign. */
 export function issuerOf(name: Subject, key: string, cert: string): Issuer {
   return {
     name,

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { BodyFormat, InspectedRequest } from '../../../src/admission/body-admission.ts';
 import { createDefinitionScope } from '../../../src/admission/definition-scope.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { isTenantName } from '../../../src/tenancy/tenant-name.ts';
 
@@ -16,7 +16,7 @@ function tenantOf(name: string) {
 }
 
 function infoOf(method: string, path: string) {
-  const info = parseRequestInfo(method, path, mode);
+  const info = readRequestInfo(method, path, mode);
   if (!info.isResourceRequest) throw new TypeError(path);
   return info;
 }

@@ -1,12 +1,12 @@
 import t from 'tap';
-import { methodAdmission } from '../../../src/admission/method.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { methodAdmission } from '../../../src/admission/admission.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 
 const POD = '/api/v1/namespaces/default/pods/web';
 const admit = (method: string, target: string): void =>
   methodAdmission.admit(
     { method, headers: [] },
-    parseRequestInfo(method, target, { readsTenantFromPath: true }),
+    readRequestInfo(method, target, { readsTenantFromPath: true }),
   );
 
 t.test('a method without a verb is refused on the path of a resource', async (t) => {

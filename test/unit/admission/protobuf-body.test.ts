@@ -1,6 +1,6 @@
 import t from 'tap';
-import { createProtobufBodyAdmission } from '../../../src/admission/protobuf-body.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { createProtobufBodyAdmission } from '../../../src/admission/admission.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { isSelfReview } from '../../../src/tenancy/self-review.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
@@ -8,7 +8,7 @@ const plugin = createProtobufBodyAdmission(isSelfReview);
 const admit = (method: string, target: string, ...types: string[]): void =>
   plugin.admit(
     { method, headers: types.map((type) => ['content-type', type] as const) },
-    parseRequestInfo(method, target, { readsTenantFromPath: true }),
+    readRequestInfo(method, target, { readsTenantFromPath: true }),
   );
 
 t.test('an object in protobuf is refused', async (t) => {

@@ -3,22 +3,20 @@ import type { AuditEvent } from '../../../src/api/audit-v1.ts';
 import type { AuditedRequest } from '../../../src/audit/audit-event.ts';
 import { createAuditLog } from '../../../src/audit/audit-log.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { alice } from '../../support/fake-pipeline.ts';
 
 const target = '/api/v1/namespaces/web/pods/p1/log?follow=true';
 const known: AuditedRequest = {
   auditID: 'a-1',
   receivedAt: Date.UTC(2026, 0, 2, 3, 4, 5, 6),
-  method: 'GET',
-  target,
-  headers: [['User-Agent', 'kubectl/v1.32']],
+  exchange: { method: 'GET', target, headers: [['User-Agent', 'kubectl/v1.32']] },
   sourceIPs: ['203.0.113.7', '10.0.0.1'],
-  info: parseRequestInfo('GET', target, { readsTenantFromPath: false }),
+  info: readRequestInfo('GET', target, { readsTenantFromPath: false }),
   identity: alice,
   tenant: 'acme',
   user: { username: 'acme:alice', uid: 'u1', groups: ['system:authenticated'], extra: {} },
-  impersonated: true,
+  impersonationSent: true,
 };
 
 function written(request: AuditedRequest, stage: 'requestReceived' | 'responseComplete'): AuditEvent {
@@ -58,17 +56,27 @@ t.test('C058 an event says who, from where, what and when, as kube-apiserver wou
 });
 
 t.test('whoever acts as somebody else is the user, and whom they act as the impersonated one', async (t) => {
-  const actsAs = { username: 'acme:bob', uid: '', groups: ['system:authenticated'], extra: {} };
-  for (const impersonated of [true, false])
-    t.match(written({ ...known, actsAs, impersonated }, 'responseComplete'), {
-      user: { username: 'acme:alice' },
-      impersonatedUser: { username: 'acme:bob', groups: ['system:authenticated'] },
-    });
+  const bob = { username: 'acme:bob', uid: '', groups: ['system:authenticated'], extra: {} };
+  const { user: alice, ...others } = known;
+  for (const impersonationSent of [true, false])
+    t.match(
+      written(
+        { ...others, user: bob, ...(alice && { impersonator: alice }), impersonationSent },
+        'responseComplete',
+      ),
+      {
+        user: { username: 'acme:alice' },
+        impersonatedUser: { username: 'acme:bob', groups: ['system:authenticated'] },
+      },
+    );
 });
 
 t.test('a request of nobody is recorded without a user', async (t) => {
-  const { auditID, receivedAt, method, headers, sourceIPs } = known;
-  const event = written({ auditID, receivedAt, method, target: '/x', headers, sourceIPs }, 'requestReceived');
+  const { auditID, receivedAt, exchange, sourceIPs } = known;
+  const event = written(
+    { auditID, receivedAt, exchange: { ...exchange, target: '/x' }, sourceIPs },
+    'requestReceived',
+  );
   t.same(event.user, {});
   t.equal(event.impersonatedUser, undefined);
   t.equal(event.verb, 'get');
@@ -76,7 +84,7 @@ t.test('a request of nobody is recorded without a user', async (t) => {
 
 t.test('a refusal is recorded with its code and message', async (t) => {
   const outcome = { status: 403, code: 'TenantForbidden', message: 'pods is forbidden', aborted: false };
-  t.same(written({ ...known, impersonated: false, outcome }, 'responseComplete').responseStatus, {
+  t.same(written({ ...known, impersonationSent: false, outcome }, 'responseComplete').responseStatus, {
     code: 403,
     reason: 'TenantForbidden',
     message: 'pods is forbidden',
@@ -95,8 +103,11 @@ t.test('C149 C245 a token in a URL or a user agent does not reach the audit log'
     const event = written(
       {
         ...known,
-        target: `/api/v1/pods?access_token=${secret}`,
-        headers: [['User-Agent', `curl ${secret === 'hunter2' ? '' : secret}`]],
+        exchange: {
+          method: 'GET',
+          target: `/api/v1/pods?access_token=${secret}`,
+          headers: [['User-Agent', `curl ${secret === 'hunter2' ? '' : secret}`]],
+        },
       },
       'requestReceived',
     );
@@ -117,9 +128,11 @@ t.test(
       `/x?a=%67AAAAA${'Bq3'.repeat(40)}`,
     ];
     for (const target of targets) {
-      const info = parseRequestInfo('GET', target, { readsTenantFromPath: false });
+      const info = readRequestInfo('GET', target, { readsTenantFromPath: false });
       const identity = { ...alice, auditAnnotations: { 'stonegate.dev/token-id': token } };
-      const text = JSON.stringify(written({ ...known, target, info, identity }, 'requestReceived'));
+      const text = JSON.stringify(
+        written({ ...known, exchange: { ...known.exchange, target }, info, identity }, 'requestReceived'),
+      );
       for (const secret of [token, token.slice(6), jwt, 'c2lnbmF0dXJl', 'hunter2'])
         t.notMatch(text, secret, target);
     }
@@ -131,9 +144,13 @@ t.test(
   async (t) => {
     const long = 'a'.repeat(60_000);
     const target = `/apis/${long}/${long}/namespaces/${long}/${long}/${long}/${long}`;
-    const info = parseRequestInfo('GET', target, { readsTenantFromPath: false });
+    const info = readRequestInfo('GET', target, { readsTenantFromPath: false });
     const headers = [['User-Agent', long]] as const;
-    t.ok(JSON.stringify(written({ ...known, target, info, headers }, 'requestReceived')).length < 16_384);
+    t.ok(
+      JSON.stringify(
+        written({ ...known, exchange: { method: 'GET', target, headers }, info }, 'requestReceived'),
+      ).length < 16_384,
+    );
     const lines: string[] = [];
     const log = createAuditLog({
       sink: { write: (...parts) => lines.push(parts.join('')) },

@@ -2,14 +2,14 @@ import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
 import type { TenantName } from '../../../src/api/identity.ts';
 import type { Sender } from '../../../src/api/upstream-request.ts';
-import { authorize } from '../../../src/authorization/authorizer.ts';
+import { runAuthorizers } from '../../../src/authorization/authorizer.ts';
 import { createConnectCreate } from '../../../src/authorization/connect-create.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../support/fake-exchange.ts';
 
-const decide = async (...asked: Parameters<typeof authorize>) => authorize(...asked);
+const decide = async (...asked: Parameters<typeof runAuthorizers>) => runAuthorizers(...asked);
 
 const EXEC = '/api/v1/namespaces/ns/pods/p/exec?command=sh';
 
@@ -42,7 +42,7 @@ async function ask(target: string, options: Options = {}) {
   });
   const refusal: unknown = await decide([authorizer], {
     exchange: askedExchange(method, 'upgrade' in options ? options.upgrade : 'websocket'),
-    info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
+    info: readRequestInfo(method, target, { readsTenantFromPath: true }),
     user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName('acme'),
     sender,

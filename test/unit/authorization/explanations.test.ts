@@ -1,14 +1,14 @@
 import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
 import type { Sender } from '../../../src/api/upstream-request.ts';
-import { authorize } from '../../../src/authorization/authorizer.ts';
+import { runAuthorizers } from '../../../src/authorization/authorizer.ts';
 import { createExplanationsAuthorizer } from '../../../src/authorization/explanations.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../support/fake-exchange.ts';
 
-const decide = async (...asked: Parameters<typeof authorize>) => authorize(...asked);
+const decide = async (...asked: Parameters<typeof runAuthorizers>) => runAuthorizers(...asked);
 
 const EXPLANATIONS = '/apis/stonegate.dev/v1alpha1/explanations';
 
@@ -37,7 +37,7 @@ async function ask(
   });
   const refusal: unknown = await decide([authorizer], {
     exchange: askedExchange('POST'),
-    info: parseRequestInfo('POST', target, { readsTenantFromPath: true }),
+    info: readRequestInfo('POST', target, { readsTenantFromPath: true }),
     user: { username: 'alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName(tenant),
     sender,

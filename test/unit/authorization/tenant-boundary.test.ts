@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { authorize } from '../../../src/authorization/authorizer.ts';
+import { runAuthorizers } from '../../../src/authorization/authorizer.ts';
 import { createTenantBoundary } from '../../../src/authorization/tenant-boundary.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../support/fake-exchange.ts';
 
 const boundary = createTenantBoundary({ isSystem: (tenant) => tenant === 'system' });
 
 async function ask(target: string, tenant = 'tenant1', username = `${tenant}:root`): Promise<void> {
-  await authorize([boundary], {
+  await runAuthorizers([boundary], {
     exchange: askedExchange(),
-    info: parseRequestInfo('GET', target, { readsTenantFromPath: true }),
+    info: readRequestInfo('GET', target, { readsTenantFromPath: true }),
     user: { username, uid: '', groups: [], extra: {} },
     tenant: toTenantName(tenant),
     sender: { kind: 'stonegate' },

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { authorize } from '../../../src/authorization/authorizer.ts';
+import { runAuthorizers } from '../../../src/authorization/authorizer.ts';
 import { createUpgradePlaces } from '../../../src/authorization/upgrade-places.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import type { TenancyMode } from '../../../src/tenancy/tenancy-mode.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../support/fake-exchange.ts';
 
-const decide = async (...asked: Parameters<typeof authorize>) => authorize(...asked);
+const decide = async (...asked: Parameters<typeof runAuthorizers>) => runAuthorizers(...asked);
 
 /** The refusal of a request to upgrade; undefined where it is let through. */
 function refusalOf(
@@ -18,7 +18,7 @@ function refusalOf(
 ): Promise<unknown> {
   return decide([createUpgradePlaces({ watchEvents })], {
     exchange: askedExchange(method, upgrade),
-    info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
+    info: readRequestInfo(method, target, { readsTenantFromPath: true }),
     user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName('acme'),
     sender: { kind: 'stonegate' },

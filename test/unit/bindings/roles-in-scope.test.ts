@@ -35,8 +35,8 @@ const UNSCOPED = {
 } as const;
 const erin: Identity = identityOf(UNSCOPED);
 
-const shown = (assignments: readonly RoleAssignment[], concern: RoleScope, given = rules) =>
-  rolesInScope(assignments, concern, given).map(({ scope, roles }) => [
+const shown = (assignments: readonly RoleAssignment[], roleScope: RoleScope, given = rules) =>
+  rolesInScope(assignments, roleScope, given).map(({ scope, roles }) => [
     scope.kind,
     ...roles.map(({ name }) => name),
   ]);

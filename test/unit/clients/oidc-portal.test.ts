@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { startLoopbackServer } from '../../support/oidc/loopback-server.ts';
 import { startOidcProvider } from '../../support/oidc/provider.ts';
-import { browse, type Person } from '../../support/oidc/scripted-browser.ts';
+import { browse, type LoginUser } from '../../support/oidc/scripted-browser.ts';
 import { startSigningIssuer } from '../../support/oidc/signing-issuer.ts';
 
 const CAROL = { user: 'carol', password: 'carol-pass' };
@@ -26,7 +26,7 @@ async function setUp(t: Test, changes: Partial<OidcPortalOptions> = {}) {
     ...changes,
   });
   t.teardown(() => Promise.all([login.close(), provider.close(), site.down()]));
-  const walk = async (person: Person) => {
+  const walk = async (person: LoginUser) => {
     const { location, transaction } = await login.begin(redirectURI);
     return { callback: new URL((await browse(location, person)).url), transaction, location };
   };
@@ -55,7 +55,7 @@ t.test('a person who says no is told so in the provider’s words', async (t) =>
   const { login, walk } = await setUp(t);
   const { callback, transaction } = await walk('cancel');
   const result = await login.finish(callback, transaction);
-  t.match(result, { refused: /refused or cancelled.*the person said no/ });
+  t.match(result, { refused: /refused or cancelled.*the user said no/ });
 });
 
 t.test('a code of another browser’s sign-in is refused', async (t) => {

@@ -11,26 +11,28 @@ import { createAuditFile } from '../../../src/observability/audit-file.ts';
 import { createLogger } from '../../../src/observability/log.ts';
 import { aggregateMetrics, createMetrics } from '../../../src/observability/metrics.ts';
 import { createRequestLog, observeAll } from '../../../src/observability/request-observers.ts';
-import type { Outcome, RequestRecord } from '../../../src/pipeline/ports.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import type { ObservedRequest, Outcome } from '../../../src/pipeline/ports.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { alice } from '../../support/fake-pipeline.ts';
 
-function record(target: string, outcome: Outcome, method = 'GET'): RequestRecord {
+function record(target: string, outcome: Outcome, method = 'GET'): ObservedRequest {
   return {
     auditID: 'a-1',
     receivedAt: 1_000,
-    method,
-    target,
-    httpVersion: '1.1',
-    headers: [],
+    exchange: { method, target, headers: [] },
     sourceIPs: ['192.0.2.7'],
-    info: parseRequestInfo(method, target, { readsTenantFromPath: true }),
+    info: readRequestInfo(method, target, { readsTenantFromPath: true }),
     identity: alice,
     outcome,
   };
 }
+
+const agent = (request: ObservedRequest, name: string): ObservedRequest => ({
+  ...request,
+  exchange: { ...request.exchange, headers: [['User-Agent', name]] },
+});
 
 const fine: Outcome = { status: 200, aborted: false };
 
@@ -67,14 +69,13 @@ t.test('C251 every documented metric is there and counts', async (t) => {
 t.test('C252 strangers cannot grow the number of series', async (t) => {
   const metrics = createMetrics(() => 2_000);
   for (let i = 0; i < 500; i++) {
-    const request: RequestRecord = {
-      ...record(`/api/v1/namespaces/n${i}/pods/p${i}`, fine),
+    const request: ObservedRequest = {
+      ...agent(record(`/api/v1/namespaces/n${i}/pods/p${i}`, fine), `agent-${i}`),
       sourceIPs: [`198.51.100.${i % 250}`],
-      headers: [['User-Agent', `agent-${i}`]],
     };
     metrics.requestReceived(request);
     metrics.responseComplete(request);
-    const odd: RequestRecord = { ...record('/x', fine, `METHOD${i}`) };
+    const odd: ObservedRequest = { ...record('/x', fine, `METHOD${i}`) };
     metrics.responseComplete(odd);
   }
   const series = (await metrics.text())

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import { withAcceptedTypes } from '../../../src/pipeline/accepted-types.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 
 const LIST = '/api/v1/namespaces/default/pods';
 const WATCH = `${LIST}?watch=1`;
@@ -10,7 +10,7 @@ const OWN = { protobuf: 'refused', watchEvents: 'filtered' } as const;
 const OPEN = { protobuf: 'asItIs', watchEvents: 'asTheyAre' } as const;
 
 const sent = (target: string, headers: HeaderList, mode: typeof OWN | typeof OPEN = OWN) =>
-  withAcceptedTypes(headers, parseRequestInfo('GET', target, { readsTenantFromPath: true }), mode);
+  withAcceptedTypes(headers, readRequestInfo('GET', target, { readsTenantFromPath: true }), mode);
 const accepts = (...values: string[]): HeaderList => values.map((value) => ['Accept', value] as const);
 
 t.test('protobuf is taken out of what a client accepts, the rest stays', async (t) => {

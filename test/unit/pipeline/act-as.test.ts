@@ -5,10 +5,9 @@ import type { Identity } from '../../../src/api/identity.ts';
 import type { AccessAttributes } from '../../../src/authorization/access-reviewer.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import type { HeaderField, HeaderList } from '../../../src/lib/header-list.ts';
-import { actAs } from '../../../src/pipeline/act-as.ts';
-import type { ImpersonationMode } from '../../../src/pipeline/impersonation-modes.ts';
-import { LastModes } from '../../../src/pipeline/last-modes.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { resolveImpersonatedUser } from '../../../src/pipeline/act-as.ts';
+import { LastModes } from '../../../src/pipeline/impersonation-modes.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../../src/tenancy/tenancy-mode.ts';
@@ -36,7 +35,7 @@ interface Options {
   /** What the caller asks for. */
   readonly path?: string;
   readonly constrained?: boolean;
-  readonly lastModes?: LastModes<ImpersonationMode>;
+  readonly lastModes?: LastModes;
   readonly limitTenant?: (tenant: string) => void;
 }
 
@@ -53,7 +52,7 @@ async function act(headers: HeaderList, options: Options = {}) {
     auditID: 'a-1',
     receivedAt: 0,
     sourceIPs: ['192.0.2.7'] as const,
-    info: parseRequestInfo('GET', target, mode),
+    info: readRequestInfo('GET', target, mode),
     identity,
     proven: identity,
     sender: { kind: 'stonegate' } as const,
@@ -61,7 +60,7 @@ async function act(headers: HeaderList, options: Options = {}) {
     named: caller,
     user: caller,
   };
-  const acting = await actAs(scoped, {
+  const user = await resolveImpersonatedUser(scoped, {
     mode,
     extraKeys: new Set(extraKeys),
     limitTenant,
@@ -77,7 +76,7 @@ async function act(headers: HeaderList, options: Options = {}) {
       reviewSelf: () => Promise.reject(new Error('nobody here has a token of their own')),
     },
   });
-  return { ...acting, asked };
+  return { user: user ?? caller, impersonator: user && caller, asked };
 }
 
 /** What `act` throws, and that nothing was asked of the API server before. */
@@ -410,7 +409,7 @@ t.test('constrained: without its rights the legacy verb decides, and the first e
 });
 
 t.test('constrained: the mode that last succeeded for a caller is tried first', async (t) => {
-  const lastModes = new LastModes<ImpersonationMode>();
+  const lastModes = new LastModes();
   await constrainedReviews([AS_BOB], { answer: onlyLegacy, lastModes });
   t.same(await constrainedReviews([AS_BOB], { answer: onlyLegacy, lastModes }), [
     'impersonate users acme:bob',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { discoveryForm } from '../../../src/pipeline/discovery-form.ts';
+import { discoveryForm } from '../../../src/pipeline/discovery-document.ts';
 
 const V2 = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 const V3 = 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf';

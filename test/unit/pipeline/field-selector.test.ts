@@ -1,5 +1,5 @@
 import t from 'tap';
-import { selectedName } from '../../../src/pipeline/field-selector.ts';
+import { selectedName } from '../../../src/pipeline/request-info.ts';
 
 t.test('one exact name names the object, with one equals sign or two', async (t) => {
   t.equal(selectedName('metadata.name=cm1'), 'cm1');

@@ -2,7 +2,11 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { UserInfo } from '../../../src/api/authentication-v1.ts';
 import { cleanClientHeaders } from '../../../src/pipeline/client-headers.ts';
-import { assertOnlyIdentity, impersonate, impersonationHeaders } from '../../../src/pipeline/impersonate.ts';
+import {
+  assertOnlyIdentity,
+  impersonationHeaders,
+  withImpersonationHeaders,
+} from '../../../src/pipeline/impersonate.ts';
 
 const alice: UserInfo = {
   username: 'acme:alice',
@@ -54,7 +58,7 @@ t.test('C071 the client address upstream is the one we saw, and the audit ID is 
     ['X-Forwarded-For', 'example.com'],
     ['Audit-ID', 'forged'],
   ]);
-  const headers = impersonate(cleaned, alice, options);
+  const headers = withImpersonationHeaders(cleaned, alice, options);
   t.same(headers.slice(0, 2), [
     ['Audit-ID', 'a-1'],
     ['X-Forwarded-For', '192.0.2.7'],
@@ -66,7 +70,7 @@ t.test('200 groups of a person of Entra ID pass', async (t) => {
     { length: 200 },
     (_, i) => `oidc:00000000-0000-0000-0000-${String(i).padStart(12, '0')}`,
   );
-  const headers = impersonate([], { ...alice, groups }, options);
+  const headers = withImpersonationHeaders([], { ...alice, groups }, options);
   t.equal(headers.filter(([name]) => name === 'Impersonate-Group').length, 200);
 });
 
@@ -75,7 +79,7 @@ t.test('more groups than the API server takes are refused, and the answer says s
     { length: 20_000 },
     (_, i) => `oidc:00000000-0000-0000-0000-${String(i).padStart(12, '0')}`,
   );
-  t.throws(() => impersonate([], { ...alice, groups }, options), {
+  t.throws(() => withImpersonationHeaders([], { ...alice, groups }, options), {
     code: 'IdentityTooLarge',
     message: /20000 groups make \d+ bytes, 1048576 are taken/,
   });
@@ -89,7 +93,11 @@ t.test('C087 a foreign impersonation header on the finished request stops it', a
     'Impersonate-Something',
     'Impersonate_Uid',
   ]) {
-    t.throws(() => impersonate([[name, 'x']], alice, options), { code: 'InvariantBroken' }, name);
+    t.throws(
+      () => withImpersonationHeaders([[name, 'x']], alice, options),
+      { code: 'InvariantBroken' },
+      name,
+    );
   }
 });
 
@@ -101,12 +109,18 @@ t.test('C088 a credential of the client on the finished request stops it', async
     'x_remote_group',
     'X-Forwarded-Host',
   ]) {
-    t.throws(() => impersonate([[name, 'x']], alice, options), { code: 'InvariantBroken' }, name);
+    t.throws(
+      () => withImpersonationHeaders([[name, 'x']], alice, options),
+      { code: 'InvariantBroken' },
+      name,
+    );
   }
 });
 
 t.test('an identity without a user name is never sent', async (t) => {
-  t.throws(() => impersonate([], { ...alice, username: '' }, options), { code: 'InvariantBroken' });
+  t.throws(() => withImpersonationHeaders([], { ...alice, username: '' }, options), {
+    code: 'InvariantBroken',
+  });
   t.throws(() => assertOnlyIdentity([], []), { code: 'InvariantBroken' });
 });
 
@@ -126,7 +140,7 @@ t.test('whatever a client sends, exactly our identity goes out', async () => {
       } catch {
         return true;
       }
-      const sent = impersonate(cleaned, alice, options);
+      const sent = withImpersonationHeaders(cleaned, alice, options);
       const identity = sent.filter(([name]) =>
         name.toLowerCase().replaceAll('_', '-').startsWith('impersonate'),
       );

@@ -1,4 +1,7 @@
-/** Bodies that an admission plugin has to see: what it is shown, what is forwarded, and what is refused unread. */
+/**
+ * Bodies that an admission plugin has to see: what it is shown, what is forwarded, and what is refused
+ * unread.
+ */
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';

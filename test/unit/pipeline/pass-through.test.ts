@@ -1,7 +1,7 @@
 import t from 'tap';
 import { cleanClientHeaders } from '../../../src/pipeline/client-headers.ts';
 import { assertNoIdentity, passThrough, senderOf } from '../../../src/pipeline/pass-through.ts';
-import { impersonateRequest } from '../../../src/pipeline/stages.ts';
+import { impersonate } from '../../../src/pipeline/stages.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { openMode } from '../../support/fake-pipeline.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../support/identities.ts';
@@ -57,8 +57,8 @@ for (const name of [
 t.test('a wish to act as somebody else is never dropped from their request', async (t) => {
   const exchange = fakeExchange({ headers: [['Impersonate-User', 'reader']] });
   const outgoing = outgoingOf(openMode, ROBOT, exchange);
-  const heeded = { ...outgoing, impersonator: outgoing.user };
-  t.throws(() => impersonateRequest(heeded, { maxHeaderBytes: 1 << 20, mode: openMode }), {
+  const handled = { ...outgoing, impersonator: outgoing.user };
+  t.throws(() => impersonate(handled, { maxHeaderBytes: 1 << 20, mode: openMode }), {
     code: 'ImpersonationForbidden',
   });
 });

@@ -1,12 +1,11 @@
 import t from 'tap';
-import type { NonResourceRequest, ResourceRequest } from '../../../src/api/request-info.ts';
-import { isWorkload } from '../../../src/api/request-info.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { type NonResourceRequest, type ResourceRequest, isWorkload } from '../../../src/api/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 
 type Expected = Partial<Omit<ResourceRequest, 'isResourceRequest' | 'tenant'>> & { readonly tenant?: string };
 
 function parse(method: string, target: string): ResourceRequest | NonResourceRequest {
-  return parseRequestInfo(method, target, { readsTenantFromPath: true });
+  return readRequestInfo(method, target, { readsTenantFromPath: true });
 }
 
 /** The fields that Kubernetes' own table of request infos names, in one line each. */
@@ -242,7 +241,7 @@ for (const [target, expected] of [
 }
 
 t.test('where tenants are not read from the path, they are an ordinary resource', async (t) => {
-  const info = parseRequestInfo('GET', '/api/v1/tenants/t1/pods', { readsTenantFromPath: false });
+  const info = readRequestInfo('GET', '/api/v1/tenants/t1/pods', { readsTenantFromPath: false });
   t.match(info, { tenant: '', resource: 'tenants', name: 't1', subresource: 'pods' });
 });
 

@@ -1,9 +1,9 @@
 import { PassThrough } from 'node:stream';
 import t from 'tap';
-import { createBodySizeAdmission } from '../../../src/admission/body-size.ts';
+import { createBodySizeAdmission } from '../../../src/admission/admission.ts';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { headerValue, headerValues } from '../../../src/lib/header-list.ts';
-import { LastModes } from '../../../src/pipeline/last-modes.ts';
+import { LastModes } from '../../../src/pipeline/impersonation-modes.ts';
 import { serveRequest } from '../../../src/pipeline/serve-request.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';
@@ -89,8 +89,8 @@ t.test('kubectl --as runs as whom it names, and is audited as both', async (t) =
   await serveRequest(exchange, pipeline);
   t.same(headerValues(pipeline.sent[0]?.headers ?? [], 'impersonate-user'), ['acme:reader']);
   t.match(pipeline.events.at(-1)?.record, {
-    user: { username: 'acme:alice' },
-    actsAs: { username: 'acme:reader' },
+    impersonator: { username: 'acme:alice' },
+    user: { username: 'acme:reader' },
   });
 });
 
@@ -111,7 +111,7 @@ t.test('kubectl --as is refused where it is not allowed, not carried out as the 
     message: /"acme:reader" is forbidden/,
   });
   t.same(pipeline.sent, []);
-  t.equal(pipeline.events.at(-1)?.record.actsAs, undefined);
+  t.equal(pipeline.events.at(-1)?.record.impersonator, undefined);
 });
 
 t.test('a refusal shows its code and audit ID, and the Audit-Id header says the same', async (t) => {

@@ -1,6 +1,6 @@
 /**
- * Answers that come to another address than they were asked for at: what a hostile issuer brings about by sending the
- * browser on to an honest one. RFC 9700 §4.4.
+ * Answers that come to another address than they were asked for at: what a hostile issuer brings about by
+ * sending the browser on to an honest one. RFC 9700 §4.4.
  */
 import t from 'tap';
 import { createPortalSealer } from '../../../src/cache/portal-sealer.ts';

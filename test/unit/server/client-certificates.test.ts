@@ -25,7 +25,7 @@ const BOB: Subject = [['CN', 'acme:bob']];
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const company = createIssuer('company');
-const stranger = createIssuer('stranger');
+const foreign = createIssuer('foreign');
 
 /** Long timeouts: connections are closed only because of certificates. */
 const PATIENT = { header: 10_000, idle: 365 * DAY, stall: 365 * DAY };
@@ -136,7 +136,7 @@ t.test('a client certificate is optional', async (t) => {
 t.test('C076 a certificate that is not verified is distinguished from none', async (t) => {
   const { begun, shown } = await setUp(t);
   const wrong = {
-    UNABLE_TO_VERIFY_LEAF_SIGNATURE: stranger.issue(BOB),
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: foreign.issue(BOB),
     CERT_HAS_EXPIRED: company.issue(BOB, { notAfter: new Date(Date.now() - 1_000) }),
     INVALID_PURPOSE: company.issue(BOB, { forClients: false }),
     DEPTH_ZERO_SELF_SIGNED_CERT: createIssuer('acme:bob'),
@@ -261,29 +261,29 @@ t.test('the client CAs change', async (t) => {
   const eve = branch.issue(BOB);
   const told = { key: eve.key, cert: eve.cert + branch.cert };
   const watch = await begun(bob, GET.replace('/', '/watch'));
-  const kept = await begun(bob);
+  const open = await begun(bob);
   const throughBranch = await begun(told);
   const none = await begun({});
-  const unbelieved = await begun(stranger.issue(BOB));
+  const unverified = await begun(foreign.issue(BOB));
 
   t.test('to the same: no connection is closed', async (t) => {
     trust(company.cert);
-    t.ok(await goesOn(kept.socket));
-    t.ok(await goesOn(unbelieved.socket));
+    t.ok(await goesOn(open.socket));
+    t.ok(await goesOn(unverified.socket));
   });
 
   t.test('one more: verified connections stay open, refused clients have to reconnect', async (t) => {
-    trust(company.cert + stranger.cert);
-    t.ok(await unbelieved.closed);
-    t.ok(await goesOn(kept.socket));
+    trust(company.cert + foreign.cert);
+    t.ok(await unverified.closed);
+    t.ok(await goesOn(open.socket));
     t.ok(await goesOn(throughBranch.socket));
-    t.match((await begun(stranger.issue(BOB))).answer, /GOOD/);
+    t.match((await begun(foreign.issue(BOB))).answer, /GOOD/);
   });
 
   t.test('renewed with the same key: connections whose chain still verifies stay open', async (t) => {
     const renewed = company.renewed({ notAfter: new Date(Date.now() + 30 * DAY) });
     trust(renewed.cert + branch.cert);
-    t.ok(await goesOn(kept.socket));
+    t.ok(await goesOn(open.socket));
     t.ok(await goesOn(throughBranch.socket));
   });
 
@@ -291,9 +291,9 @@ t.test('the client CAs change', async (t) => {
     'one less: its clients are disconnected during a watch, and refused when they reconnect',
     async (t) => {
       t.notOk(watch.socket.destroyed);
-      trust(stranger.cert);
+      trust(foreign.cert);
       t.ok(await watch.closed);
-      t.ok(await kept.closed);
+      t.ok(await open.closed);
       t.ok(await throughBranch.closed);
       t.match((await begun(bob)).answer, /BAD/);
     },
@@ -307,25 +307,25 @@ t.test('the client CAs change', async (t) => {
 
 t.test('a CA of the same name with another key verifies no certificate of the previous one', async (t) => {
   const { begun, trust } = await setUp(t);
-  const kept = await begun(company.issue(BOB));
+  const open = await begun(company.issue(BOB));
   trust(createIssuer('company').cert);
-  t.ok(await kept.closed);
+  t.ok(await open.closed);
 });
 
 t.test('an expired CA verifies no certificate', async (t) => {
   const { begun, trust } = await setUp(t);
-  const kept = await begun(company.issue(BOB));
+  const open = await begun(company.issue(BOB));
   trust(company.renewed({ notAfter: new Date(Date.now() - HOUR) }).cert);
-  t.ok(await kept.closed);
+  t.ok(await open.closed);
 });
 
 t.test('a certificate is valid no longer than its CA', async (t) => {
   const soon = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + HOUR);
   const brief = createIssuer('brief', { notAfter: soon });
   const { begun, clock } = await setUp(t, brief.cert);
-  const kept = await begun(brief.issue(BOB));
+  const open = await begun(brief.issue(BOB));
   clock.advance(soon.getTime() - clock.now());
-  t.ok(await kept.closed);
+  t.ok(await open.closed);
 });
 
 t.test('a client with a certificate that may not issue cannot issue one for another user', async (t) => {
@@ -353,7 +353,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     t.match(again.answer, /GOOD/);
     t.notOk(again.socket.isSessionReused(), 'and is judged anew');
     again.socket.destroy();
-    trust(stranger.cert);
+    trust(foreign.cert);
     const after = await begun({ ...settings, session });
     t.match(after.answer, /BAD/);
     after.socket.destroy();
@@ -371,7 +371,7 @@ t.test('a handshake that began before the CAs changed is verified with the new o
   });
   socket.on('error', () => socket.destroy());
   await held;
-  trust(stranger.cert);
+  trust(foreign.cert);
   release();
   socket.write(GET);
   t.equal(await readAll(socket), '');
@@ -416,11 +416,11 @@ t.test('a required certificate is verified as long as an optional one', async (t
 
   const [bob, short] = [begun(company.issue(BOB)), begun(brief)];
   await eventually(() => shown.length === 2);
-  t.same(shown, [undefined, undefined], 'it is nobody’s credential');
+  t.same(shown, [undefined, undefined], 'it is no credential');
   clock.advance(soon.getTime() - clock.now());
   t.ok(await short, 'it has expired');
   await eventually(() => listener.activeConnections === 1);
-  listener.prepareTLS({ ...certificate, clientCA: stranger.cert })();
+  listener.prepareTLS({ ...certificate, clientCA: foreign.cert })();
   t.ok(await bob, 'its authority is no longer believed');
 });
 

@@ -1,4 +1,7 @@
-/** Node destroys the session of a flood, and then may wait for ever for a last write to a client that disconnected. */
+/**
+ * Node destroys the session of a flood, and then may wait for ever for a last write to a client that
+ * disconnected.
+ */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import t from 'tap';

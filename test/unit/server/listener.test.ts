@@ -197,7 +197,7 @@ t.test('closing a listener', async (t) => {
     t.match(await readAll(watch1), /goodbye\r\n0\r\n\r\n$/, 'the watch over HTTP/1.1 ends cleanly');
     t.match(await watched2, { body: 'goodbye' }, 'the watch over HTTP/2 ends cleanly');
     await goaway;
-    await t.rejects(listening.socket(), 'nobody new is accepted');
+    await t.rejects(listening.socket(), 'no new client is accepted');
 
     release.resolve();
     const answer = await readAll(get1);

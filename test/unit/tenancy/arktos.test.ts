@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Identity } from '../../../src/api/identity.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { claimIdentity, keystoneIdentity } from '../../support/identities.ts';
 
@@ -12,7 +12,7 @@ const nameOf = (identity: Identity) => mode.userOf(identity, mode.tenantOf(ident
 
 function routeOf(target: string, { method = 'GET', as = keystoneIdentity('alice') } = {}) {
   const tenant = mode.tenantOf(as);
-  const info = parseRequestInfo(method, target, { readsTenantFromPath: mode.readsTenantFromPath });
+  const info = readRequestInfo(method, target, { readsTenantFromPath: mode.readsTenantFromPath });
   return mode.route(info, method, tenant, mode.userOf(as, tenant));
 }
 

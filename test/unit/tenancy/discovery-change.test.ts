@@ -1,7 +1,7 @@
 import t from 'tap';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
-import { discoveryChange } from '../../../src/tenancy/discovery-change.ts';
+import { discoveryChange } from '../../../src/tenancy/discovery-paths.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
 import { isTenantName } from '../../../src/tenancy/tenant-name.ts';
 
@@ -12,7 +12,7 @@ const SERVICES = '/apis/apiregistration.k8s.io/v1/apiservices';
 
 function changeOf(mode: typeof arktos, tenant: string, method: string, path: string) {
   if (!isTenantName(tenant)) throw new TypeError(tenant);
-  return discoveryChange(parseRequestInfo(method, path, mode), tenant, mode);
+  return discoveryChange(readRequestInfo(method, path, mode), tenant, mode);
 }
 
 for (const [method, path] of [

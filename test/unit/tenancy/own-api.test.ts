@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { ownAPIRoute } from '../../../src/tenancy/own-api.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
@@ -12,7 +12,7 @@ const V1 = '/apis/stonegate.dev/v1alpha1';
 
 for (const mode of MODES) {
   const routeOf = (method: string, target: string) =>
-    ownAPIRoute(parseRequestInfo(method, target, mode), method);
+    ownAPIRoute(readRequestInfo(method, target, mode), method);
 
   t.test(`${mode.name}: who one is, is asked with GET or HEAD`, async (t) => {
     const route = { kind: 'own-api', resource: 'selfidentity' } as const;

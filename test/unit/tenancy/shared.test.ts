@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Identity } from '../../../src/api/identity.ts';
-import { parseRequestInfo } from '../../../src/pipeline/request-info.ts';
+import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
 import { claimIdentity, keystoneIdentity } from '../../support/identities.ts';
 
@@ -12,7 +12,7 @@ const userOf = (identity: Identity) => mode.userOf(identity, mode.tenantOf(ident
 
 function routeOf(method: string, target: string) {
   const identity = keystoneIdentity('alice');
-  const info = parseRequestInfo(method, target, { readsTenantFromPath: mode.readsTenantFromPath });
+  const info = readRequestInfo(method, target, { readsTenantFromPath: mode.readsTenantFromPath });
   return mode.route(info, method, mode.tenantOf(identity), userOf(identity));
 }
 

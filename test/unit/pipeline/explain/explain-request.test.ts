@@ -1,13 +1,13 @@
 import t from 'tap';
-import { createBodySizeAdmission } from '../../../src/admission/body-size.ts';
-import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
-import type { ExplainedRequest, Explanation, StageName } from '../../../src/api/stonegate-v1alpha1.ts';
-import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
-import { createExplain } from '../../../src/pipeline/explain-request.ts';
-import type { Pipeline } from '../../../src/pipeline/serve-request.ts';
-import { createArktosMode } from '../../../src/tenancy/arktos.ts';
-import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';
-import { claimIdentity, keystoneIdentity, upstreamIdentity } from '../../support/identities.ts';
+import { createBodySizeAdmission } from '../../../../src/admission/admission.ts';
+import type { SubjectAccessReviewStatus } from '../../../../src/api/authorization-v1.ts';
+import type { ExplainedRequest, Explanation, StageName } from '../../../../src/api/stonegate-v1alpha1.ts';
+import { StatusError, unauthorized } from '../../../../src/errors/status-error.ts';
+import type { Pipeline } from '../../../../src/pipeline/delivery.ts';
+import { createExplain } from '../../../../src/pipeline/explain/explain-request.ts';
+import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import { alice, fakePipeline, openMode } from '../../../support/fake-pipeline.ts';
+import { claimIdentity, keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 
 const TOKEN = 'gAAAAABsecret-secret-secret-secret';
 const PODS: ExplainedRequest = { method: 'GET', path: '/api/v1/namespaces/web/pods' };
@@ -111,7 +111,7 @@ t.test('names beyond ASCII are shown as they are', async (t) => {
 });
 
 const REFUSALS: readonly (readonly [StageName, string, Options])[] = [
-  ['parseRequestInfo', 'RequestMalformed', { request: { method: 'GET', path: '/api//v1' } }],
+  ['readRequestInfo', 'RequestMalformed', { request: { method: 'GET', path: '/api//v1' } }],
   ['authenticate', 'CredentialMissing', { token: undefined }],
   ['authenticate', 'CredentialAmbiguous', { request: { ...PODS, headers: [['X-Auth-Token', 'another']] } }],
   [

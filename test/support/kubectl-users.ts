@@ -1,5 +1,5 @@
 /**
- * kubectl in the hands of the testbed's people: each has a kubeconfig and a cache of their own, and nothing of it
+ * kubectl for the testbed's users: each has its own kubeconfig and cache, and nothing of it
  * knows that Stonegate is in between.
  */
 import type { ChildProcess } from 'node:child_process';
@@ -11,9 +11,9 @@ import { createKubectl, type Kubectl } from './apiserver/kubectl.ts';
 import { type RunningStonegate, startStonegate } from './stonegate.ts';
 import type { TestbedOptions } from './testbed.ts';
 
-export interface Everybody {
+export interface KubectlUsers {
   readonly stonegate: RunningStonegate;
-  /** A kubectl for whoever holds the token. */
+  /** A kubectl with the token. */
   as(binary: string, token: string, environment?: Readonly<Record<string, string>>): Kubectl;
   /** The next request to the API server of which `matches` is true. */
   next(matches: (request: LoggedRequest) => boolean): Promise<LoggedRequest>;
@@ -25,7 +25,7 @@ export interface Everybody {
 export async function startForKubectl(
   t: Test,
   options: Omit<TestbedOptions, 'folder'> = {},
-): Promise<Everybody> {
+): Promise<KubectlUsers> {
   const stonegate = await startStonegate({ ...options, folder: join(t.testdir({}), 'land') });
   const { apiServer, authority, keystone } = stonegate;
   const kubectls: Kubectl[] = [];

@@ -1,7 +1,8 @@
 /**
- * Which request targets are read at all. The API server decides on the decoded path and we on the raw one, so
- * every spelling on which two readers could disagree is refused before anything is decided: then one parse can
- * serve both authorization and forwarding. RFC 3986 §2.3, §3.3, §6.2.2; RFC 9112 §3.2.
+ * Which request targets are read at all. The API server decides on the decoded path and Go's reading of the
+ * query, Stonegate on the raw ones, so every spelling on which two readers could disagree is refused: then
+ * one parse serves authorization and forwarding. RFC 3986 §2.3, §3.3, §6.2.2; RFC 9112 §3.2;
+ * https://pkg.go.dev/net/url#ParseQuery
  */
 import { StatusError } from '../errors/status-error.ts';
 
@@ -14,7 +15,10 @@ export interface RequestTarget {
 const PRINTABLE_ASCII = /^[\x21-\x7e]+$/;
 const ESCAPE = /%([0-9A-Fa-f]{2})/g;
 const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
-/** What nobody escapes who has nothing to hide: unreserved characters, both slashes, the escape itself, controls. */
+/**
+ * What nobody escapes who has nothing to hide: unreserved characters, both slashes, the escape itself,
+ * controls.
+ */
 const NEVER_ESCAPED = /[A-Za-z0-9\-._~/\\%\p{Cc}]/u;
 const DOT_SEGMENT = /^\.\.?$/;
 
@@ -70,8 +74,8 @@ export function decodeSegment(segment: string): string {
 }
 
 /**
- * A piece of what follows a `proxy` subresource: it belongs to the server behind the API server and passes as it
- * is, save dot segments, which could lead out of what was authorized.
+ * A piece of what follows a `proxy` subresource: it belongs to the server behind the API server and passes as
+ * it is, save dot segments, which could lead out of what was authorized.
  *
  * @throws StatusError RequestMalformed
  */
@@ -93,6 +97,33 @@ function decodeUTF8(segment: string): string {
     return decoded;
   } catch (error) {
     if (error instanceof URIError) throw malformed('its escapes are no UTF-8');
+    throw error;
+  }
+}
+
+/** Go has a limit of its own, 10,000; no client comes near. Queries are read before their client is known. */
+const MAX_PARAMETERS = 1_000;
+
+/** @throws StatusError RequestMalformed */
+export function assertQuery(query: string): void {
+  if (query.length > MAX_PARAMETERS && query.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS)
+    throw malformedQuery(`it has more than ${MAX_PARAMETERS} parameters`);
+  if (query.includes(';')) throw malformedQuery('it holds a ";"');
+  if (query.includes('%') && !isDecodable(query))
+    throw malformedQuery('it holds a broken percent escape, or bytes that are no UTF-8');
+}
+
+export function malformedQuery(what: string): StatusError {
+  return new StatusError('RequestMalformed', `the query is refused: ${what}`);
+}
+
+/** No escape reaches over a separator, so the pairs need not be taken apart. */
+function isDecodable(query: string): boolean {
+  try {
+    decodeURIComponent(query);
+    return true;
+  } catch (error) {
+    if (error instanceof URIError) return false;
     throw error;
   }
 }

@@ -1,17 +1,17 @@
 /**
- * Answers an administrator who wants to know what would become of somebody's request. Whether they may ask has been
- * decided on the way here (`authorization/explanations.ts`). The body holds a credential: it is read here and nowhere
- * else, and neither logged nor audited.
+ * Responds to requests for Stonegate's own API: who the client is, and how a request would be decided. The
+ * body of an explanation holds a credential: it is read only here, and neither logged nor audited.
  */
-import type { ExplainedRequest, ExplanationRequest } from '../api/stonegate-v1alpha1.ts';
+import type { ExplainedRequest, ExplanationRequest, SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';
-import type { Answerer } from './answerer.ts';
-import type { Explain } from './explain-request.ts';
+import { timestamp } from '../lib/timestamp.ts';
+import type { Answerer } from './delivery.ts';
+import type { Explain } from './explain/explain-request.ts';
 import type { UpstreamResponse } from './ports.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
-import type { Outgoing } from './request-state.ts';
+import type { Outgoing, Scoped } from './request-context.ts';
 
 export interface ExplanationAnswererOptions {
   readonly explain: Explain;
@@ -109,4 +109,48 @@ function textOf(value: unknown, what: string): string {
 
 function malformed(why: string): StatusError {
   return new StatusError('BodyMalformed', `the explanation cannot be made: ${why}`);
+}
+
+export const selfIdentityAnswerer: Answerer = {
+  answer(outgoing) {
+    const { route } = outgoing;
+    if (route.kind !== 'own-api' || route.resource !== 'selfidentity') return undefined;
+    return Promise.resolve(answerWith(selfIdentityOf(outgoing)));
+  },
+};
+
+function answerWith(identity: SelfIdentity): UpstreamResponse {
+  return {
+    status: 200,
+    headers: [
+      ['Content-Type', 'application/json'],
+      ['Cache-Control', 'no-cache, private'],
+    ],
+    body: Buffer.from(`${JSON.stringify(identity)}\n`),
+  };
+}
+
+/** The same of somebody who is known by other means than a request. */
+export function selfIdentityOf({
+  user,
+  tenant,
+  identity,
+  impersonator,
+}: Pick<Scoped, 'user' | 'tenant' | 'identity' | 'impersonator'>): SelfIdentity {
+  // What a credential is good for is not known of whom its holder acts as.
+  const known = impersonator === undefined ? identity.scope : undefined;
+  const { roles = [], ...scope } = known ?? {};
+  return {
+    kind: 'SelfIdentity',
+    apiVersion: 'stonegate.dev/v1alpha1',
+    metadata: { creationTimestamp: null },
+    status: {
+      user,
+      tenant,
+      authenticator: identity.authenticator,
+      ...('kind' in scope && { scope }),
+      roles,
+      expirationTimestamp: timestamp(identity.expiresAt),
+    },
+  };
 }

@@ -1,12 +1,12 @@
 import t from 'tap';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
-import { rememberedMode } from '../../../src/tenancy/remembered-mode.ts';
+import { memoizedMode } from '../../../src/tenancy/tenancy-mode.ts';
 import { alice } from '../../support/fake-pipeline.ts';
 
 const arktos = createArktosMode({ systemTenant: 'system', domains: {} });
 
 t.test('a person is the same user as without the memory, and the same object at each request', async (t) => {
-  const mode = rememberedMode(arktos);
+  const mode = memoizedMode(arktos);
   const tenant = mode.tenantOf(alice);
   t.equal(tenant, arktos.tenantOf(alice));
   t.same(mode.userOf(alice, tenant), arktos.userOf(alice, tenant));
@@ -14,7 +14,7 @@ t.test('a person is the same user as without the memory, and the same object at 
 });
 
 t.test('another tenant than their own never gets the remembered user', async (t) => {
-  const mode = rememberedMode(arktos);
+  const mode = memoizedMode(arktos);
   mode.userOf(alice, mode.tenantOf(alice));
   const elsewhere = mode.tenantOf({ ...alice, tenantOrigin: { from: 'issuer', tenant: 'globex' } });
   t.same(mode.userOf(alice, elsewhere), arktos.userOf(alice, elsewhere));
@@ -22,7 +22,7 @@ t.test('another tenant than their own never gets the remembered user', async (t)
 });
 
 t.test('another identity never gets it either', async (t) => {
-  const mode = rememberedMode(arktos);
+  const mode = memoizedMode(arktos);
   const other = { ...alice, groups: ['keystone:project:other'] };
   const tenant = mode.tenantOf(alice);
   t.match(mode.userOf(alice, tenant).groups, arktos.userOf(alice, tenant).groups);

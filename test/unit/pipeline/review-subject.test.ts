@@ -1,6 +1,6 @@
 import t from 'tap';
-import { createAskedAbout } from '../../../src/pipeline/asked-about.ts';
-import type { Outgoing } from '../../../src/pipeline/request-state.ts';
+import { createReviewSubjectResolver } from '../../../src/pipeline/answer-self-review.ts';
+import type { Outgoing } from '../../../src/pipeline/request-context.ts';
 import { serveRequest } from '../../../src/pipeline/serve-request.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';
@@ -30,8 +30,11 @@ t.test(
     const [outgoing] = seen;
     if (outgoing === undefined) throw new Error('nothing was answered');
     const roles = { inScope: () => Promise.reject(new Error('roles were looked up')) };
-    const askedAbout = createAskedAbout(roles, { mode: openMode, maxHeaderBytes: 1 << 20 });
-    const about = await askedAbout(outgoing, 'web');
+    const resolveReviewSubject = createReviewSubjectResolver(roles, {
+      mode: openMode,
+      maxHeaderBytes: 1 << 20,
+    });
+    const about = await resolveReviewSubject(outgoing, 'web');
     t.equal(about.user.username, 'acme:bob');
   },
 );

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { assertProxyTail, decodeSegment, splitTarget } from '../../../src/pipeline/path-rules.ts';
+import { assertProxyTail, decodeSegment, splitTarget } from '../../../src/pipeline/request-target.ts';
 
 const malformed = { code: 'RequestMalformed' };
 

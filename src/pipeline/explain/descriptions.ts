@@ -1,0 +1,237 @@
+/**
+ * What the stages established, for an operator: in words, and as data. Header values are shown of the
+ * identity and of what Stonegate writes itself only, since any other may hold a secret.
+ */
+import type { Identity } from '../../api/identity.ts';
+import { FERNET_START } from '../../api/keystone-v3.ts';
+import type { RequestInfo } from '../../api/request-info.ts';
+import type { Explanation } from '../../api/stonegate-v1alpha1.ts';
+import { credentialOf } from '../../authentication/credential.ts';
+import { readJWT, stringMember } from '../../authentication/jwt-parser.ts';
+import { ROLES_ANNOTATION } from '../../bindings/role-lookup.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
+import { isLastInstant, timestamp } from '../../lib/timestamp.ts';
+import type { ObservedRequest } from '../ports.ts';
+import type { Outgoing, Scoped } from '../request-context.ts';
+
+const quoted = (text: string): string => JSON.stringify(text);
+
+/** What kind of credential the request carries, by its looks alone. */
+export function credentialWords(headers: HeaderList): string {
+  try {
+    const credential = credentialOf(headers);
+    if (credential === undefined) return 'none';
+    switch (credential.kind) {
+      case 'bearer':
+        return `bearer token: ${tokenWords(credential.token)}`;
+      case 'x-auth-token':
+        return `X-Auth-Token: ${tokenWords(credential.token)}`;
+      case 'basic':
+        return `a password of the user ${quoted(credential.userName)}`;
+      case 'certificate':
+        return 'a client certificate';
+    }
+  } catch (error) {
+    if (error instanceof StatusError) return 'not readable';
+    throw error;
+  }
+}
+
+function tokenWords(token: string): string {
+  if (token.startsWith(FERNET_START)) return 'a Keystone token (Fernet)';
+  const parts = readJWT(token);
+  if (parts === undefined) return `opaque, ${token.length} characters`;
+  const issuer = stringMember(parts.payload, 'iss');
+  const { exp } = parts.payload;
+  const end = typeof exp === 'number' && exp >= 0 ? `, expires ${timestamp(exp * 1_000)}` : '';
+  return `a JWT ${issuer === undefined ? 'without issuer' : `that says its issuer is ${quoted(issuer)}`}${end}`;
+}
+
+export function requestWords(info: RequestInfo): string {
+  if (!info.isResourceRequest) return `${info.verb} of the path ${info.rawPath}, which names no resource`;
+  const { verb, apiGroup, resource, subresource, name, namespace, tenant } = info;
+  const kind = [apiGroup === '' ? resource : `${resource}.${apiGroup}`, subresource]
+    .filter(Boolean)
+    .join('/');
+  return [
+    `${verb} ${kind}`,
+    name && quoted(name),
+    namespace && `in the namespace ${quoted(namespace)}`,
+    tenant && `of the tenant ${quoted(tenant)}, as the path says`,
+    info.longRunning && '(long-running)',
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+export function identityWords({ authenticator, subject, scope, expiresAt }: Identity): string {
+  const who = subjectWords(subject);
+  const delegated =
+    subject.kind === 'keystone' && subject.delegation
+      ? `, by the ${subject.delegation.kind} ${subject.delegation.id}`
+      : '';
+  const name = scope?.name === undefined ? '' : ` ${quoted(scope.name)}`;
+  const where = scope === undefined ? '' : `, scope ${scope.kind}${name}`;
+  const until = isLastInstant(expiresAt) ? '' : `, until ${timestamp(expiresAt)}`;
+  return `${authenticator} vouches for ${who}${delegated}${where}${until}`;
+}
+
+function subjectWords(subject: Identity['subject']): string {
+  switch (subject.kind) {
+    case 'keystone':
+      return `user ${quoted(subject.userName)} of the domain ${quoted(subject.userDomain.name)}`;
+    case 'claim':
+      return quoted(subject.name);
+    case 'upstream':
+      return quoted(subject.user.username);
+    case 'anonymous':
+      return 'nobody';
+  }
+}
+
+export function tenantWords({ tenantOrigin, subject }: Identity, tenant: string, userName: string): string {
+  if (tenantOrigin.from === 'nowhere')
+    return `no tenant; the API server is to know the user as ${quoted(userName)}`;
+  const origin =
+    tenantOrigin.from === 'domain'
+      ? `the Keystone domain ${quoted(tenantOrigin.domain.name)}`
+      : subject.kind === 'upstream'
+        ? 'the token, its user or the configuration'
+        : 'the credential or its configuration';
+  return `${origin} gives the tenant ${quoted(tenant)}; the API server is to know the user as ${quoted(userName)}`;
+}
+
+/** What of the identity is not the credential's doing. */
+export function rolesWords({ assignmentsOf, scope, auditAnnotations }: Identity): string {
+  if (assignmentsOf === undefined || scope === undefined || scope.kind === 'unscoped') return '';
+  return `; roles were looked up: ${auditAnnotations[ROLES_ANNOTATION]}`;
+}
+
+export function actingWords({ user, impersonator }: Scoped): string {
+  if (impersonator === undefined) return 'the request is made as whom it is from';
+  return `${quoted(impersonator.username)} may act as ${quoted(user.username)}`;
+}
+
+type Route = Outgoing['route'];
+
+/** Whether anything goes to the API server as the user, as opposed to as Stonegate or not at all. */
+function goesAsUser(route: Route): boolean {
+  if (route.kind === 'self-review') return route.review !== 'subject';
+  return route.kind === 'forward';
+}
+
+export function rewriteWords(route: Route, rawPath: string): string {
+  if (route.kind === 'own-api') return "Stonegate's own API";
+  if (route.kind === 'self-review' && route.review === 'subject') return 'the path is not sent on';
+  return route.path === rawPath ? 'the path stays as it is' : `the path becomes ${route.path}`;
+}
+
+/** What the identity is put on. */
+export function sentWords({ route, upstreamHeaders }: Outgoing): string {
+  switch (route.kind) {
+    case 'forward':
+      return `${upstreamHeaders.length} header fields would be sent, the identity among them`;
+    case 'self-review':
+      return goesAsUser(route) ? 'a question to the API server would carry the identity' : NOTHING_SENT;
+    case 'discovery':
+    case 'own-api':
+      return NOTHING_SENT;
+  }
+}
+
+const NOTHING_SENT = 'no header field of the request would be sent on';
+
+/** What the last stage would do. */
+export function deliveryWords({ route, exchange, user, sender }: Outgoing): string {
+  const how = sender.kind === 'client' ? 'with the very token of' : 'as';
+  switch (route.kind) {
+    case 'own-api':
+      return `Stonegate answers ${route.resource} itself`;
+    case 'discovery':
+      return route.reduce === 'none'
+        ? 'Stonegate answers with what it fetches as itself'
+        : 'Stonegate answers with what it fetches as itself, reduced to what the tenant may see';
+    case 'self-review':
+      return reviewWords(route.review);
+    case 'forward':
+      return exchange.upgrade === undefined
+        ? `forwarded to the API server ${how} ${quoted(user.username)}`
+        : `tunnelled (${exchange.upgrade.protocol}) to the API server ${how} ${quoted(user.username)}`;
+  }
+}
+
+function reviewWords(review: Extract<Route, { kind: 'self-review' }>['review']): string {
+  switch (review) {
+    case 'subject':
+      return 'Stonegate answers itself who the user is; the API server is not asked';
+    case 'access':
+      return 'Stonegate answers the question about oneself, after asking the API server unless it grants that to everybody';
+    case 'rules':
+      return 'Stonegate answers the question about oneself, after asking the API server';
+  }
+}
+
+type Status = Explanation['status'];
+type Told = (text: string) => string;
+
+/** As far as the stages came. */
+export function factsOf(
+  { info, identity, tenant, user, impersonator }: ObservedRequest,
+  told: Told,
+): Pick<Status, 'requestInfo' | 'identity' | 'tenant' | 'user' | 'impersonator'> {
+  return {
+    ...(info && { requestInfo: requestFacts(info, told) }),
+    ...(identity && { identity: identityFacts(identity) }),
+    ...(tenant && { tenant }),
+    ...(user && { user }),
+    ...(impersonator && { impersonator }),
+  };
+}
+
+/** What the API server would be sent; of what Stonegate answers itself, where it asks. */
+export function sentOf(
+  { route, upstreamHeaders }: Outgoing,
+  told: Told,
+): Pick<Status, 'upstreamPath' | 'headers'> {
+  if (route.kind === 'own-api') return {};
+  if (route.kind === 'self-review' && route.review === 'subject') return {};
+  const query = route.query === '' ? '' : `?${told(route.query)}`;
+  const upstreamPath = `${told(route.path)}${query}`;
+  if (!goesAsUser(route)) return { upstreamPath };
+  return { upstreamPath, headers: upstreamHeaders.map(([name, value]) => shownHeader(name, value)) };
+}
+
+function requestFacts(info: RequestInfo, told: Told): Readonly<Record<string, string | boolean>> {
+  const { isResourceRequest, verb } = info;
+  if (!isResourceRequest) return { isResourceRequest, verb, path: told(info.rawPath) };
+  const { apiGroup, apiVersion, tenant, namespace, resource, subresource, name, longRunning } = info;
+  const texts = { verb, apiGroup, apiVersion, tenant, namespace, resource, subresource, name };
+  return {
+    isResourceRequest,
+    ...Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, told(text)])),
+    ...(longRunning !== undefined && { longRunning }),
+  };
+}
+
+function identityFacts(identity: Identity): NonNullable<Status['identity']> {
+  const { authenticator, uid, groups, scope, expiresAt, auditAnnotations } = identity;
+  return {
+    authenticator,
+    uid,
+    groups,
+    ...(scope && { scope }),
+    expirationTimestamp: timestamp(expiresAt),
+    facts: auditAnnotations,
+  };
+}
+
+/** Never the client's values: `client-headers.ts` takes those away. */
+const OURS: ReadonlySet<string> = new Set(['audit-id', 'x-forwarded-for']);
+
+function shownHeader(name: string, value: string): { name: string; value?: string } {
+  const lower = name.toLowerCase();
+  if (!OURS.has(lower) && !lower.startsWith('impersonate-')) return { name };
+  // Header values are bytes; the identity's are UTF-8.
+  return { name, value: Buffer.from(value, 'latin1').toString('utf8') };
+}

@@ -1,0 +1,181 @@
+/**
+ * Explains how a request would be decided: runs the stages that serve requests, without `provision` and the
+ * last, and records what each decided. Nothing is forwarded or provisioned. What the stages ask of Keystone,
+ * an issuer or the API server they ask here too, and it counts against the tenant's limit.
+ */
+import { PassThrough, Readable } from 'node:stream';
+import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
+import type { AccessReviewer } from '../../authorization/access-reviewer.ts';
+import { redact } from '../../lib/redact.ts';
+import type { Exchange, ResponseWriter } from '../ports.ts';
+import type { Outgoing, Received } from '../request-context.ts';
+import {
+  actAs,
+  admit,
+  authenticate,
+  authorize,
+  impersonate,
+  limit,
+  parseRequestInfo,
+  receive,
+  resolveTenant,
+  rewrite,
+  type Stages,
+} from '../stages.ts';
+import {
+  actingWords,
+  credentialWords,
+  deliveryWords,
+  factsOf,
+  identityWords,
+  requestWords,
+  rewriteWords,
+  rolesWords,
+  sentOf,
+  sentWords,
+  tenantWords,
+} from './descriptions.ts';
+import { askRBAC, Trail, watchParts } from './trail.ts';
+
+export interface ExplainOptions {
+  readonly stages: Stages;
+  /** Asks the API server's RBAC, which has the last word. */
+  readonly reviewer: AccessReviewer;
+}
+
+export type Explain = (spec: ExplanationRequest['spec'], asker: Asker) => Promise<Explanation>;
+
+export function createExplain({ stages, reviewer }: ExplainOptions): Explain {
+  return async (spec, asker) => {
+    const told = withoutSecrets(spec.token);
+    const trail = new Trail(told);
+    const context = receive(describedExchange(spec, asker), stages);
+    const outgoing = await walk(context, watchParts(stages, trail), trail);
+    if (outgoing !== undefined) await askRBAC(outgoing, stages.mode, reviewer, trail);
+    const { method, path, upgrade } = spec.request;
+    return {
+      kind: 'Explanation',
+      apiVersion: 'stonegate.dev/v1alpha1',
+      metadata: { creationTimestamp: null },
+      spec: { request: { method, path: told(path), ...(upgrade !== undefined && { upgrade }) } },
+      status: {
+        outcome: outcomeOf(outgoing),
+        ...(trail.refusal && { refusal: trail.refusal }),
+        stages: trail.stages,
+        credential: told(credentialWords(context.exchange.headers)),
+        ...factsOf(context, told),
+        ...(outgoing && sentOf(outgoing, told)),
+      },
+    };
+  };
+}
+
+/** @returns undefined where a stage refuses, which the trail remembers */
+async function walk(received: Received, stages: Stages, trail: Trail): Promise<Outgoing | undefined> {
+  try {
+    const identified = await trail.stage(
+      'readRequestInfo',
+      () => parseRequestInfo(received, stages),
+      ({ info }) => requestWords(info),
+    );
+    const authenticated = await trail.stage(
+      'authenticate',
+      () => authenticate(identified, stages),
+      ({ identity }) => identityWords(identity),
+    );
+    const scoped = await trail.stage(
+      'resolveTenant',
+      () => resolveTenant(authenticated, stages),
+      ({ identity, tenant, user }) =>
+        `${tenantWords(identity, tenant, user.username)}${rolesWords(identity)}`,
+    );
+    const acting = await trail.stage('actAs', () => actAs(scoped, stages), actingWords);
+    const authorized = await trail.stage(
+      'authorize',
+      () => authorize(acting, stages),
+      () => 'no authorizer objects',
+    );
+    await trail.stage(
+      'admit',
+      () => admit(authorized, stages),
+      () => 'the form of the request is fine',
+    );
+    await trail.stage(
+      'limit',
+      () => limit(authorized, stages),
+      () => "within the tenant's limit, if it has one",
+    );
+    const routed = await trail.stage(
+      'rewrite',
+      () => rewrite(authorized, stages),
+      ({ route, info }) => rewriteWords(route, info.rawPath),
+    );
+    const outgoing = await trail.stage('impersonate', () => impersonate(routed, stages), sentWords);
+    trail.note({ name: 'deliver', decision: 'passed', reason: deliveryWords(outgoing) });
+    return outgoing;
+  } catch (error) {
+    if (trail.refusal === undefined) throw error;
+    return undefined;
+  }
+}
+
+function outcomeOf(outgoing: Outgoing | undefined): Explanation['status']['outcome'] {
+  if (outgoing === undefined) return 'refused';
+  if (outgoing.route.kind !== 'forward') return 'answered';
+  return outgoing.exchange.upgrade === undefined ? 'forwarded' : 'tunnelled';
+}
+
+/** Shorter ones are no tokens, and would make holes everywhere. */
+const SHORTEST_TOKEN = 8;
+
+/** Takes the credential out of a text, and whatever else looks like one. */
+function withoutSecrets(token = ''): (text: string) => string {
+  if (token.length < SHORTEST_TOKEN) return redact;
+  return (text) => redact(text.replaceAll(token, '[redacted]'));
+}
+
+/** From where the explanation is asked for. */
+export interface Asker {
+  readonly peerAddress: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+function describedExchange(
+  { request, token }: ExplanationRequest['spec'],
+  { peerAddress, signal }: Asker,
+): Exchange {
+  const { method, path, upgrade } = request;
+  const headers = (request.headers ?? []).map(([name, value]) => [name, asSent(value)] as const);
+  return {
+    method,
+    target: path,
+    headers: token === undefined ? headers : [...headers, ['Authorization', `Bearer ${token}`]],
+    httpVersion: '1.1',
+    peerAddress,
+    body: Readable.from([]),
+    response: NO_RESPONSE,
+    signal,
+    ...(upgrade !== undefined && {
+      upgrade: { protocol: upgrade.toLowerCase(), socket: new PassThrough(), head: Buffer.alloc(0) },
+    }),
+  };
+}
+
+/** A listener sees bytes where the description has text. */
+function asSent(value: string): string {
+  return Buffer.from(value, 'utf8').toString('latin1');
+}
+
+function unused(): never {
+  throw new Error('a request that is only explained cannot be answered');
+}
+
+const NO_RESPONSE: ResponseWriter = {
+  headersSent: false,
+  closed: false,
+  writeHead: unused,
+  write: unused,
+  onDrain: unused,
+  end: unused,
+  destroy: unused,
+};

@@ -1,0 +1,187 @@
+/**
+ * What an explanation records: how each stage ended, what each authenticator, authorizer and admission plugin
+ * said, and whether the API server would allow the request. Text from outside passes through `told`, so that
+ * no credential is shown.
+ */
+import {
+  type ExplainedPart,
+  type ExplainedStage,
+  type Refusal,
+  STAGES,
+  type StageName,
+} from '../../api/stonegate-v1alpha1.ts';
+import { type AccessAttributes, type AccessReviewer, reviewOf } from '../../authorization/access-reviewer.ts';
+import { StatusError } from '../../errors/status-error.ts';
+import { toStatus } from '../../errors/to-status.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { Outgoing } from '../request-context.ts';
+import type { Stages } from '../stages.ts';
+
+/** How far a chain of causes is followed. */
+const MAX_CAUSES = 5;
+
+export class Trail {
+  readonly #told: (text: string) => string;
+  readonly #stages: ExplainedStage[] = [];
+  #parts: ExplainedPart[] = [];
+  #refusal: Refusal | undefined;
+
+  /** @param told takes the credential out of a text */
+  constructor(told: (text: string) => string) {
+    this.#told = told;
+  }
+
+  get refusal(): Refusal | undefined {
+    return this.#refusal;
+  }
+
+  /** Every stage, those that were not reached too. */
+  get stages(): readonly ExplainedStage[] {
+    const reached = new Set(this.#stages.map(({ name }) => name));
+    const rest = STAGES.filter((name) => !reached.has(name));
+    return [...this.#stages, ...rest.map((name) => ({ name, decision: 'notReached', reason: '' }) as const)];
+  }
+
+  /**
+   * Runs one stage and remembers how it ended.
+   *
+   * @param reason why it passed, of what it made
+   * @throws whatever `run` throws
+   */
+  async stage<T>(name: StageName, run: () => T | Promise<T>, reason: (made: T) => string): Promise<T> {
+    try {
+      const made = await run();
+      this.note({ name, decision: 'passed', reason: reason(made) });
+      return made;
+    } catch (error) {
+      this.#refusal = this.#refusalOf(name, error);
+      const { message, cause } = this.#refusal;
+      const why = cause === undefined || cause === message ? message : `${message} (${cause})`;
+      this.note({ name, decision: 'refused', reason: why });
+      throw error;
+    }
+  }
+
+  note(stage: ExplainedStage): void {
+    const parts = this.#parts;
+    this.#parts = [];
+    const reason = this.#told(stage.reason);
+    this.#stages.push({ ...stage, reason, ...(parts.length > 0 && { parts }) });
+  }
+
+  /** Within the stage under way. */
+  part(part: ExplainedPart): void {
+    this.#parts.push({ ...part, reason: this.#told(part.reason) });
+  }
+
+  /** What the operator may know of an error: its causes rather than the word that the client is told. */
+  causeOf(error: unknown): string {
+    const texts: string[] = [];
+    let current = error instanceof StatusError ? error.cause : error;
+    while (current !== undefined && current !== null && texts.length < MAX_CAUSES) {
+      texts.push(current instanceof Error ? current.message : String(current));
+      current = current instanceof Error ? current.cause : undefined;
+    }
+    return this.#told(texts.filter((text) => text !== '').join(': '));
+  }
+
+  #refusalOf(stage: StageName, error: unknown): Refusal {
+    const code = error instanceof StatusError ? error.code : 'InternalError';
+    const { status } = toStatus(error, '');
+    const cause = this.causeOf(error);
+    const message = this.#told(status.message);
+    return { stage, code, httpStatus: status.code, message, ...(cause !== '' && { cause }) };
+  }
+}
+
+export function watchParts<S extends Stages>(stages: S, trail: Trail): S {
+  const refused = (name: string, error: unknown): void => {
+    const cause = trail.causeOf(error);
+    const message = error instanceof StatusError ? error.message : 'failed';
+    trail.part({ name, decision: 'refused', reason: cause === '' ? message : cause });
+  };
+  return {
+    ...stages,
+    authenticators: stages.authenticators.map((authenticator) => ({
+      ...authenticator,
+      async authenticate(credential, context) {
+        const { name, takes = 'others' } = authenticator;
+        try {
+          const identity = await authenticator.authenticate(credential, context);
+          if (identity === undefined)
+            trail.part({
+              name,
+              decision: 'passedOn',
+              reason: `not its kind of credential: it takes ${takes}`,
+            });
+          else trail.part({ name, decision: 'accepted', reason: 'vouches for the credential' });
+          return identity;
+        } catch (error) {
+          refused(name, error);
+          throw error;
+        }
+      },
+    })),
+    authorizers: stages.authorizers.map((authorizer) => ({
+      ...authorizer,
+      async authorize(attributes) {
+        try {
+          await authorizer.authorize(attributes);
+          trail.part({ name: authorizer.name, decision: 'accepted', reason: 'has no objection' });
+        } catch (error) {
+          refused(authorizer.name, error);
+          throw error;
+        }
+      },
+    })),
+    admission: stages.admission.map((plugin) => ({
+      ...plugin,
+      admit(request, info) {
+        try {
+          plugin.admit(request, info);
+          trail.part({ name: plugin.name, decision: 'accepted', reason: 'has no objection' });
+        } catch (error) {
+          refused(plugin.name, error);
+          throw error;
+        }
+      },
+    })),
+  };
+}
+
+/** Notes what the API server says; that it cannot be asked is noted too. */
+export async function askRBAC(
+  outgoing: Outgoing,
+  mode: TenancyMode,
+  reviewer: AccessReviewer,
+  trail: Trail,
+): Promise<void> {
+  if (outgoing.route.kind !== 'forward') return;
+  const { user, sender, tenant, exchange } = outgoing;
+  const subject = { user, sender, home: mode.reviewTenant(tenant), tenant };
+  const note = (decision: 'passed' | 'refused' | 'unknown', reason: string) =>
+    trail.note({ name: 'accessReview', decision, reason });
+  try {
+    const answer = await reviewOf(reviewer, subject, questionOf(outgoing, mode), exchange.signal);
+    const { allowed, denied = false, reason = '', evaluationError = '' } = answer;
+    const why = [reason, evaluationError].filter((text) => text !== '').join('; ');
+    if (allowed && !denied) note('passed', `the API server allows it${why === '' ? '' : `: ${why}`}`);
+    else note('refused', `the API server will answer 403${why === '' ? ': no role allows it' : `: ${why}`}`);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    note('unknown', `the API server cannot be asked: ${trail.causeOf(error) || error.message}`);
+  }
+}
+
+function questionOf({ info, tenant }: Outgoing, mode: TenancyMode): AccessAttributes {
+  const { verb } = info;
+  if (!info.isResourceRequest) return { nonResourceAttributes: { path: info.rawPath, verb } };
+  const { apiGroup: group, apiVersion: version, namespace, resource, subresource, name } = info;
+  const attributes = { verb, group, version, namespace, resource, subresource, name };
+  // What is kept once for the whole cluster is in no tenant.
+  const clusterWide = !mode.isSystem(tenant) && mode.hiddenResources.has(`${group}/${resource}`);
+  const asked = info.tenant === '' ? mode.reviewTenant(tenant) : info.tenant;
+  return {
+    resourceAttributes: clusterWide || asked === undefined ? attributes : { ...attributes, tenant: asked },
+  };
+}

@@ -1,0 +1,69 @@
+/** The working tree beside another build of Stonegate, in turn: what a change costs. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Contender } from './contenders/contender.ts';
+import { startStonegate, stonegate } from './contenders/stonegate.ts';
+import { play, ROUND_SECONDS } from './play.ts';
+import { print, throughputTable } from './report.ts';
+import { SCENARIOS } from './scenarios.ts';
+import type { Site } from './site.ts';
+import { measureWatches, TRANSPORTS, type WatchRow } from './watches.ts';
+
+const THROUGHPUT = ['get', 'tls', 'http2', 'list'];
+export const AGAINST: readonly string[] = [...THROUGHPUT, 'watches'];
+
+const ROUNDS = 7;
+const WATCHES = 5_000;
+const OPENING_SECONDS = 60;
+
+/** @throws Error if the folder has no build */
+export function otherBuild(folder: string): Contender {
+  const main = resolve(folder, 'dist', 'main.js');
+  if (!existsSync(main)) throw new Error(`${main} is missing: run npm ci and npm run build there`);
+  if (!existsSync(join(folder, 'node_modules'))) throw new Error(`${folder} has no node_modules: run npm ci`);
+  return {
+    name: 'against',
+    start: ({ site, upstream }) => startStonegate({ site, upstream, name: 'against', main }),
+  };
+}
+
+/**
+ * @param names of `AGAINST`
+ * @returns the figures
+ */
+export async function playAgainst(
+  site: Site,
+  other: Contender,
+  names: readonly string[],
+): Promise<Record<string, unknown>> {
+  const figures: Record<string, unknown> = {};
+  for (const scenario of SCENARIOS.filter(({ name }) => THROUGHPUT.includes(name) && names.includes(name))) {
+    const pace = { rounds: ROUNDS, seconds: ROUND_SECONDS };
+    const rows = await play(site, scenario, [stonegate, other], pace);
+    const row = rows.find(({ contender }) => contender === other.name);
+    console.log(`\n${scenario.title}\n\n${throughputTable(rows)}`);
+    console.log(
+      `\n${scenario.name}: ${row?.ratio.median.toFixed(3)} times the requests/s, ` +
+        `${(1 / (row?.cpuRatio.median ?? Number.NaN)).toFixed(3)} times the CPU per request (medians)`,
+    );
+    figures[scenario.name] = rows;
+  }
+  if (names.includes('watches')) figures.watches = await playWatches(site, other);
+  return figures;
+}
+
+async function playWatches(site: Site, other: Contender): Promise<readonly WatchRow[]> {
+  const rows: WatchRow[] = [];
+  for (const way of TRANSPORTS)
+    rows.push(...(await measureWatches(site, [stonegate, other], way, WATCHES, OPENING_SECONDS)));
+  print('Idle watches, an event each within a second', rows, [
+    ...(['contender', 'transport', 'watches', 'idleMB', 'openMB', 'kilobytesPerWatch'] as const),
+    ...(['p50', 'p99', 'p99Added'] as const),
+  ]);
+  for (const { transport } of TRANSPORTS) {
+    const [ours, theirs] = rows.filter((row) => row.transport === transport);
+    const ratio = (ours?.openMB ?? Number.NaN) / (theirs?.openMB ?? Number.NaN);
+    console.log(`watches, ${transport}: ${ratio.toFixed(3)} times the memory`);
+  }
+  return rows;
+}

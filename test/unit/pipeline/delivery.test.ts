@@ -1,0 +1,52 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import t from 'tap';
+import type { RelayHooks, RelayResult } from '../../../src/pipeline/ports.ts';
+import { serveRequest } from '../../../src/pipeline/serve-request.ts';
+import { fakeExchange } from '../../support/fake-exchange.ts';
+import { fakePipeline } from '../../support/fake-pipeline.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+/** An open watch, and a weak reference to the pipeline that decided it. */
+function openWatch(begins: boolean) {
+  const { promise: ended, resolve: end } = Promise.withResolvers<RelayResult>();
+  const pipeline = fakePipeline({
+    forwarder: {
+      forward(_request, _exchange, hooks: RelayHooks) {
+        if (begins) hooks.onHead(200);
+        return ended;
+      },
+    },
+  });
+  const { streams, events } = pipeline;
+  const headers = [['Authorization', 'Bearer token']] as const;
+  const served = serveRequest(fakeExchange({ headers, target: '/api/v1/pods?watch=true' }), pipeline);
+  return { served, end, streams, events, reference: new WeakRef(pipeline) };
+}
+
+async function isCollected(reference: WeakRef<object>): Promise<boolean> {
+  for (let round = 0; round < 10 && reference.deref() !== undefined; round += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    collectGarbage();
+  }
+  return reference.deref() === undefined;
+}
+
+t.test('an open watch whose response has begun does not keep the pipeline that decided it', async (t) => {
+  const { served, end, streams, events, reference } = openWatch(true);
+  t.ok(await isCollected(reference));
+  t.equal(streams.size, 1, 'it is still open');
+  end({ status: 200, aborted: false });
+  await served;
+  t.equal(streams.size, 0);
+  t.match(events.at(-1), { stage: 'complete', record: { outcome: { status: 200 } } });
+});
+
+t.test('until then it does: a refusal of Stonegate’s own rights is reported to it', async (t) => {
+  const { served, end, reference } = openWatch(false);
+  t.notOk(await isCollected(reference));
+  end({ status: 200, aborted: false });
+  await served;
+});
