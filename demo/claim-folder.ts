@@ -1,10 +1,10 @@
-/** One demo a folder: a second one would change the configuration of the first under its feet. */
+/** Allows one demo per folder: a second one would overwrite the configuration of the first. */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * @returns gives the folder back
- * @throws Error where another demo runs in the folder
+ * @returns releases the folder
+ * @throws Error if another demo runs in the folder
  */
 export async function claimFolder(folder: string): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true });

@@ -1,4 +1,4 @@
-/** A small Kubernetes client over real connections: plain requests, a watch, and exec over WebSocket. */
+/** A small Kubernetes client: plain requests, a watch, and exec over WebSocket. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -12,26 +12,26 @@ export interface Call {
   readonly body?: object;
 }
 
-export interface Answer {
+export interface CallResponse {
   readonly status: number;
   readonly body: string;
 }
 
 export interface Watch {
   readonly status: number;
-  /** The first event of which `matches` is true. */
+  /** The first event for which `matches` returns true. */
   next(matches: (event: unknown) => boolean): Promise<unknown>;
   close(): void;
 }
 
 export interface ExecResult {
   readonly stdout: string;
-  /** The outcome as the API server sends it at the end, a Status. */
+  /** The Status that the API server sends at the end. */
   readonly outcome: string;
 }
 
 export interface Client {
-  ask(call: Call): Promise<Answer>;
+  ask(call: Call): Promise<CallResponse>;
   watch(call: Pick<Call, 'token' | 'path'>): Promise<Watch>;
   exec(call: Pick<Call, 'token' | 'path'>): Promise<ExecResult>;
 }
@@ -40,18 +40,18 @@ const STDOUT = 1;
 const OUTCOME = 3;
 
 /**
- * Every call has a connection of its own.
+ * Every call uses a new connection.
  *
  * @param options.url `https://host:port`
  * @param options.ca PEM
- * @param options.patience after how many milliseconds a call is given up
+ * @param options.timeout milliseconds after which a call is aborted
  */
 export function createClient(options: {
   readonly url: string;
   readonly ca: string;
-  readonly patience: number;
+  readonly timeout: number;
 }): Client {
-  const { url, ca, patience } = options;
+  const { url, ca, timeout } = options;
 
   async function open({ token, method, path, body }: Call): Promise<IncomingMessage> {
     const sent = body === undefined ? undefined : JSON.stringify(body);
@@ -59,7 +59,7 @@ export function createClient(options: {
       method,
       ca,
       agent: false,
-      signal: AbortSignal.timeout(patience),
+      signal: AbortSignal.timeout(timeout),
       headers: {
         Authorization: `Bearer ${token}`,
         Accept: 'application/json',
@@ -68,7 +68,7 @@ export function createClient(options: {
     });
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve);
-      // Also for what goes wrong after the answer has begun: its reader hears of that by itself.
+      // Errors after the response has begun are also reported to its reader.
       request.on('error', reject);
     });
     request.end(sent);
@@ -97,7 +97,7 @@ export function createClient(options: {
     async exec({ token, path }) {
       const socket = new WebSocket(`${url.replace(/^http/, 'ws')}${path}`, ['v5.channel.k8s.io'], {
         ca,
-        handshakeTimeout: patience,
+        handshakeTimeout: timeout,
         headers: { Authorization: `Bearer ${token}` },
       });
       const channels = new Map<number, string>();
@@ -107,8 +107,8 @@ export function createClient(options: {
         channels.set(channel, (channels.get(channel) ?? '') + message.subarray(1).toString());
       });
       try {
-        // Rejects where the handshake is refused, too.
-        await once(socket, 'close', { signal: AbortSignal.timeout(patience) });
+        // Also rejects if the handshake is refused.
+        await once(socket, 'close', { signal: AbortSignal.timeout(timeout) });
       } finally {
         socket.terminate();
       }

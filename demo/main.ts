@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: a whole Stonegate with everything around it on loopback, until Ctrl-C. With `--tour` it walks
- * through it by itself instead and ends: 0 when all of it was right, else 1.
+ * `npm run demo`: Stonegate with stand-ins for its environment on loopback, until Ctrl-C. With `--tour` it
+ * runs the tour and ends with exit code 0 if all checks passed, else 1.
  */
 import { resolve } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
@@ -18,7 +18,7 @@ const USAGE = `Usage: npm run demo -- [--tour] [--folder DIR]
 const KNOWN_PORTS = { stonegate: 8443, admin: 9090 };
 
 async function run(tour: boolean, folder: string): Promise<number> {
-  // From the start, so that Ctrl-C while things come up ends them in order too.
+  // Registered first, so that Ctrl-C during the start also ends everything in order.
   const stopped = untilStopSignal();
   const giveBack = await claimFolder(folder);
   try {
@@ -33,7 +33,7 @@ async function run(tour: boolean, folder: string): Promise<number> {
   }
 }
 
-/** Keeps the demo up until somebody ends it, or until Stonegate ends by itself, which is a failure. */
+/** Runs the demo until a stop signal, or until Stonegate ends by itself, which is a failure. */
 async function host(playground: Playground, stopped: Promise<void>): Promise<number> {
   print(whatToTry(playground));
   const failure = await Promise.race([stopped, playground.ended]);
@@ -57,7 +57,7 @@ async function guide({ url, testbed, tokens, folder }: Playground): Promise<numb
   return wrong.length === 0 ? 0 : 1;
 }
 
-/** npm passes a Ctrl-C on that the terminal sent already: the second one is no other wish than the first. */
+/** A second signal is ignored: npm forwards a Ctrl-C that the terminal has already sent. */
 function untilStopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => resolve());

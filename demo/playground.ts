@@ -1,20 +1,21 @@
 /**
- * The demo's whole world on loopback: the stand-in API server and Keystone and a real OIDC provider in this process,
- * Stonegate in a process of its own, people with tokens, and a folder that holds all that a person may want to read.
+ * The demo's environment on loopback: stand-ins for the API server and Keystone and a real OIDC provider in
+ * this process, Stonegate in its own process, users with tokens, and a folder with configuration and logs.
  */
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { stringify } from 'yaml';
+import type { LoggedRequest } from '../test/support/apiserver/api-server.ts';
+import type { PodLog } from '../test/support/apiserver/pods.ts';
+import type { Seed } from '../test/support/apiserver/seed.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { createTestbed, type Testbed } from '../test/support/testbed.ts';
-import { kubeconfigOf } from './kubeconfig.ts';
-import { logLine } from './request-log.ts';
-import { keepTalking, seedDemo } from './seed.ts';
 import { startStonegateProcess } from './stonegate-process.ts';
 
 export interface PlaygroundOptions {
   readonly folder: string;
-  /** Taken where they are free; without them any. */
+  /** Preferred ports; otherwise any free ones. */
   readonly ports?: { readonly stonegate: number; readonly admin: number };
 }
 
@@ -27,15 +28,15 @@ export interface Playground {
   readonly admin: string;
   /** Context of the kubeconfig → the token it sends. */
   readonly tokens: Readonly<Record<string, string>>;
-  /** Settles when Stonegate is gone, with the reason in words. */
+  /** Settles when Stonegate has ended, with the reason. */
   readonly ended: Promise<string>;
   close(): Promise<void>;
 }
 
-/** A working day: nobody should have to start anew in the midst of trying things. */
+/** Seconds; a working day. */
 const TOKEN_LIFE = 12 * 3_600;
 
-/** @throws Error where Stonegate does not get ready; everything is closed again then */
+/** @throws Error if Stonegate does not become ready; everything is closed then */
 export async function openPlayground({ folder, ports }: PlaygroundOptions): Promise<Playground> {
   await mkdir(folder, { recursive: true });
   await rm(join(folder, 'audit.log'), { force: true });
@@ -86,4 +87,80 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
     await closeTestbed();
     throw error;
   }
+}
+
+/** Objects of the demo's tenants in addition to those of every testbed. */
+
+/** The same names in both tenants where possible; a namespace that only one of them has. */
+const TENANTS = {
+  acme: { namespace: 'shop', greeting: 'hello from acme', replicas: 2 },
+  globex: { namespace: 'laboratory', greeting: 'hello from globex', replicas: 3 },
+} as const;
+
+/** @returns the log of a second pod in each tenant */
+function seedDemo(seed: Seed): PodLog[] {
+  return Object.entries(TENANTS).map(([tenant, { namespace, greeting, replicas }]) => {
+    seed.namespace(namespace, { tenant });
+    seed.configMap('greeting', { text: greeting }, { tenant });
+    seed.configMap('prices', { bread: '3.20' }, { tenant, namespace });
+    const labels = { app: 'web' };
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'nginx' }] } };
+    const spec = { replicas, selector: { matchLabels: labels }, template };
+    seed.object('apps/v1/deployments', 'web', { spec }, { tenant });
+    return seed.pod('worker', { tenant });
+  });
+}
+
+/**
+ * Makes pods write log lines, so that `kubectl logs -f` has something to follow.
+ *
+ * @returns stops them
+ */
+function keepTalking(logs: readonly PodLog[]): () => void {
+  let served = 0;
+  const timer = setInterval(() => {
+    served += 1;
+    for (const log of logs) log.append(`${new Date().toISOString()} served request ${served}`);
+  }, 2_000);
+  return () => clearInterval(timer);
+}
+
+/** The kubeconfig of the demo, for an unmodified kubectl. */
+
+export interface KubeconfigOptions {
+  readonly server: string;
+  /** PEM. */
+  readonly ca: string;
+  /** Context → the token it sends. The first is the current one. */
+  readonly tokens: Readonly<Record<string, string>>;
+}
+
+function kubeconfigOf({ server, ca, tokens }: KubeconfigOptions): string {
+  const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
+  const users = Object.keys(tokens);
+  return stringify(
+    {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'stonegate', cluster }],
+      users: users.map((name) => ({ name, user: { token: tokens[name] } })),
+      contexts: users.map((name) => ({ name, context: { cluster: 'stonegate', user: name } })),
+      'current-context': users[0] ?? '',
+    },
+    { lineWidth: 0 },
+  );
+}
+
+/** Describes a request at the API server: the rewritten path and the impersonated user. */
+
+export function describeRequest({ method, url, headers }: LoggedRequest): string {
+  const user = headers['impersonate-user'];
+  return `${method} ${url} as ${typeof user === 'string' ? user : 'Stonegate itself'}`;
+}
+
+/** A log line, with the groups. */
+function logLine(request: LoggedRequest, now: Date): string {
+  const groups = request.headers['impersonate-group'];
+  const list = groups === undefined ? '' : ` groups ${[groups].flat().join(', ')}`;
+  return `${now.toISOString()} ${describeRequest(request)}${list}\n`;
 }

@@ -10,9 +10,9 @@ const READY_WITHIN = 20_000;
 const ENDED_WITHIN = 10_000;
 
 export interface StonegateProcess {
-  /** Settles when the process is gone, with the reason in words. */
+  /** Settles when the process has ended, with the reason. */
   readonly ended: Promise<string>;
-  /** SIGTERM, and what is left after ten seconds is killed. */
+  /** Sends SIGTERM, and SIGKILL after ten seconds. */
   stop(): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export interface StonegateProcess {
  * Resolves when `/readyz` says ok.
  *
  * @param options.admin `http://host:port` of the admin listener
- * @throws Error with the end of the log where it never gets ready
+ * @throws Error with the end of the log if it does not become ready
  */
 export async function startStonegateProcess(options: {
   readonly configFile: string;
@@ -59,13 +59,13 @@ async function endOf(child: ChildProcess, logFile: string): Promise<string> {
   return [`Stonegate has ended (${how}). The last lines of ${logFile}:`, ...lines].join('\n');
 }
 
-/** Asks until it is so, until the time is over, or until nobody wants to know any more. */
-async function untilReady(admin: string, unwanted: AbortSignal): Promise<string> {
+/** Polls `/readyz` until it is ok, the time is over or the caller has given up. */
+async function untilReady(admin: string, cancelled: AbortSignal): Promise<string> {
   const late = AbortSignal.timeout(READY_WITHIN);
   let answer = 'no answer';
-  while (!late.aborted && !unwanted.aborted) {
+  while (!late.aborted && !cancelled.aborted) {
     try {
-      const response = await fetch(`${admin}/readyz`, { signal: AbortSignal.any([late, unwanted]) });
+      const response = await fetch(`${admin}/readyz`, { signal: AbortSignal.any([late, cancelled]) });
       answer = await response.text();
       if (response.ok) return 'ready';
     } catch (error) {

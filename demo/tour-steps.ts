@@ -1,4 +1,4 @@
-/** The steps of the tour. Each checks what it shows, so that the tour is right or says what was wrong. */
+/** The steps of the tour. Each one checks its results, so that the tour is also a test. */
 import {
   isObject,
   type JsonObject,
@@ -13,53 +13,53 @@ const PODS = '/api/v1/namespaces/default/pods';
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const EXEC = `${PODS}/web/exec?command=echo&command=hello&stdout=true`;
 
-/** Person → tenant, and the name under which the API server knows them. */
-const PEOPLE = {
+/** Context → tenant and imcontextated user name. */
+const USERS = {
   'acme-alice': { tenant: 'acme', username: 'acme:alice' },
   'globex-bob': { tenant: 'globex', username: 'globex:bob' },
   'acme-carol': { tenant: 'acme', username: 'acme:oidc:carol@acme.example' },
 } as const;
 
-type Person = keyof typeof PEOPLE;
+type ContextName = keyof typeof USERS;
 
 export const STEPS: readonly Step[] = [
   {
     title: 'Who am I? alice and bob come from Keystone, carol from the OIDC provider',
     async run(guide) {
-      for (const person of ['acme-alice', 'globex-bob', 'acme-carol'] as const) await whoAmI(guide, person);
+      for (const context of ['acme-alice', 'globex-bob', 'acme-carol'] as const) await whoAmI(guide, context);
     },
   },
   {
     title: 'Both list their pods under the same short path',
     async run(guide) {
-      for (const person of ['acme-alice', 'globex-bob'] as const) await listPods(guide, person);
+      for (const context of ['acme-alice', 'globex-bob'] as const) await listPods(guide, context);
     },
   },
   {
     title: 'The same name in two tenants is two objects',
     async run(guide) {
-      for (const person of ['acme-alice', 'globex-bob'] as const) await readSettings(guide, person);
+      for (const context of ['acme-alice', 'globex-bob'] as const) await readSettings(guide, context);
     },
   },
   { title: "Another tenant's path is refused before the API server sees it", run: readAcross },
-  { title: 'A watch sees what somebody else changes', run: watchAChange },
+  { title: 'A watch sees what another user changes', run: watchAChange },
   { title: 'exec over WebSocket; first Stonegate asks whether alice may', run: execute },
 ];
 
-async function whoAmI(guide: Guide, person: Person): Promise<void> {
+async function whoAmI(guide: Guide, context: ContextName): Promise<void> {
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-  const call = guide.call(person, 'POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review);
+  const call = guide.call(context, 'POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review);
   const { status, body } = await guide.client.ask(call);
   const user = objectAt(objectAt(parsed(body), 'status'), 'userInfo');
   const groups = textsAt(user, 'groups').map(shortened).join(', ');
   guide.show(call, `${status} ${textAt(user, 'username')} in ${groups}`);
   assertEqual('the status', status, 201);
-  assertEqual('the user name', textAt(user, 'username'), PEOPLE[person].username);
+  assertEqual('the user name', textAt(user, 'username'), USERS[context].username);
 }
 
-async function listPods(guide: Guide, person: Person): Promise<void> {
-  const { tenant, username } = PEOPLE[person];
-  const call = guide.call(person, 'GET', PODS);
+async function listPods(guide: Guide, context: ContextName): Promise<void> {
+  const { tenant, username } = USERS[context];
+  const call = guide.call(context, 'GET', PODS);
   const { status, body } = await guide.client.ask(call);
   const found = objectsAt(parsed(body), 'items').map((pod) => {
     const metadata = objectAt(pod, 'metadata');
@@ -71,10 +71,10 @@ async function listPods(guide: Guide, person: Person): Promise<void> {
   assertEqual('the API server', seen.join(), `GET ${inTenant(tenant, PODS)} as ${username}`);
 }
 
-async function readSettings(guide: Guide, person: Person): Promise<void> {
-  const { tenant, username } = PEOPLE[person];
+async function readSettings(guide: Guide, context: ContextName): Promise<void> {
+  const { tenant, username } = USERS[context];
   const path = `${CONFIGMAPS}/settings`;
-  const call = guide.call(person, 'GET', path);
+  const call = guide.call(context, 'GET', path);
   const { status, body } = await guide.client.ask(call);
   const owner = textAt(objectAt(parsed(body), 'data'), 'owner');
   const seen = guide.show(call, `${status} data.owner: ${owner}`);
@@ -135,7 +135,7 @@ function metadataOf(event: unknown): JsonObject {
   return isObject(event) ? objectAt(objectAt(event, 'object'), 'metadata') : {};
 }
 
-/** @throws Error where it is no JSON object; the start of it is in the message */
+/** @throws Error with the start of the text if it is not a JSON object */
 function parsed(body: string): JsonObject {
   let value: unknown;
   try {
@@ -147,7 +147,7 @@ function parsed(body: string): JsonObject {
   return value;
 }
 
-/** Keystone's ids say nothing to a reader. */
+/** Shortens Keystone's ids for display. */
 function shortened(group: string): string {
   return group.replace(/([0-9a-f]{4})[0-9a-f]{28}/g, '$1…');
 }

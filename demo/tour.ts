@@ -1,53 +1,53 @@
 /**
- * The tour: walks through Stonegate over real connections and shows for each step what went out, what came back, and
- * what the API server saw of it.
+ * The tour: runs the steps over real connections and shows each request, its response and the API server's
+ * view.
  */
 import type { LoggedRequest } from '../test/support/apiserver/api-server.ts';
 import { type Call, type Client, createClient } from './client.ts';
-import { describeRequest } from './request-log.ts';
+import { describeRequest } from './playground.ts';
 import { STEPS } from './tour-steps.ts';
 
 export interface TourOptions {
-  /** Of Stonegate. */
+  /** Stonegate's URL. */
   readonly url: string;
   /** PEM. */
   readonly ca: string;
-  /** Person → token. */
+  /** Context → token. */
   readonly tokens: Readonly<Record<string, string>>;
-  /** What has reached the API server so far; it grows. */
+  /** Requests that have reached the API server; grows. */
   readonly requests: readonly LoggedRequest[];
   readonly print: (line: string) => void;
-  /** Colours a line that says how a step went. */
+  /** Colours a line with the result of a step. */
   readonly paint?: (line: string, right: boolean) => string;
 }
 
-/** What a step has at hand. */
+/** The functions that a step uses. */
 export interface Guide {
   readonly client: Client;
-  /** A call in a person's name. */
-  call(person: string, method: string, path: string, body?: object): Call & { readonly person: string };
+  /** A call with the token of a context. */
+  call(context: string, method: string, path: string, body?: object): Call & { readonly context: string };
   /**
    * Prints one exchange: what went out, what came back, and what the API server saw since the last one.
    *
    * @returns what the API server saw, each as `METHOD path as user`
    */
-  show(call: Call & { readonly person: string }, cameBack: string): string[];
-  /** Prints what came back later, on a call that stayed open. */
-  tell(person: string, cameBack: string): void;
+  show(call: Call & { readonly context: string }, cameBack: string): string[];
+  /** Prints what arrived later on an open call. */
+  tell(context: string, cameBack: string): void;
 }
 
-/** Each step says in an error what was not right. */
+/** A step throws if a check fails. */
 export interface Step {
   readonly title: string;
   run(guide: Guide): Promise<void>;
 }
 
-const PATIENCE = 10_000;
+const CALL_TIMEOUT = 10_000;
 
 /**
- * Takes every step, also after one that was wrong.
+ * Runs every step, also after a failed one.
  *
- * @returns the titles of the steps that were wrong
+ * @returns the titles of the failed steps
  */
 export async function takeTour(options: TourOptions, steps: readonly Step[] = STEPS): Promise<string[]> {
   const { print, paint = (line) => line } = options;
@@ -68,7 +68,7 @@ export async function takeTour(options: TourOptions, steps: readonly Step[] = ST
   return wrong;
 }
 
-/** With whether the API server saw nothing since the step began. */
+/** Also tracks whether the API server saw no request since the step began. */
 function createGuide({ url, ca, tokens, requests, print }: TourOptions): Guide & {
   begin(): void;
   wasIdle(): boolean;
@@ -80,26 +80,26 @@ function createGuide({ url, ca, tokens, requests, print }: TourOptions): Guide &
       idle = true;
     },
     wasIdle: () => idle,
-    client: createClient({ url, ca, patience: PATIENCE }),
-    call(person, method, path, body) {
-      const token = tokens[person];
-      if (token === undefined) throw new Error(`${person} has no token`);
-      return { person, token, method, path, ...(body && { body }) };
+    client: createClient({ url, ca, timeout: CALL_TIMEOUT }),
+    call(context, method, path, body) {
+      const token = tokens[context];
+      if (token === undefined) throw new Error(`${context} has no token`);
+      return { context, token, method, path, ...(body && { body }) };
     },
-    show({ person, method, path }, cameBack) {
-      const seen = requests.slice(shown).filter(isAboutPeople).map(describeRequest);
+    show({ context, method, path }, cameBack) {
+      const seen = requests.slice(shown).filter(isForUser).map(describeRequest);
       shown = requests.length;
-      print(`   ${person.padEnd(10)} > ${method} ${path}`);
+      print(`   ${context.padEnd(10)} > ${method} ${path}`);
       print(`   ${' '.repeat(10)} < ${cameBack}`);
       for (const line of seen) print(`   API server saw ${line}`);
       idle &&= seen.length === 0;
       return seen;
     },
-    tell: (person, cameBack) => print(`   ${person.padEnd(10)} < ${cameBack}`),
+    tell: (context, cameBack) => print(`   ${context.padEnd(10)} < ${cameBack}`),
   };
 }
 
-/** Not what Stonegate asks for its own sake, such as whether the API server is there. */
-function isAboutPeople({ url, headers }: LoggedRequest): boolean {
-  return headers['impersonate-user'] !== undefined || url.startsWith('/apis/authorization.k8s.io/');
+/** Excludes Stonegate's own requests, such as health probes. */
+function isForUser({ url, headers }: LoggedRequest): boolean {
+  return headers['imcontextate-user'] !== undefined || url.startsWith('/apis/authorization.k8s.io/');
 }

@@ -1,4 +1,4 @@
-/** What the demo prints once it is ready: one screen, of which every line can be copied into a shell. */
+/** The text that the demo prints when it is ready: commands to copy into a shell. */
 import { relative } from 'node:path';
 import type { Playground } from './playground.ts';
 
@@ -28,7 +28,7 @@ export function whatToTry({ folder, url, admin, testbed }: Playground): string {
     `Stonegate is ready at ${url}`,
     '',
     `  behind it    API server ${testbed.apiServer.url} (stand-in for Arktos)`,
-    `  people from  Keystone ${testbed.keystone.url} (stand-in), OIDC ${testbed.provider.issuer}`,
+    `  users from   Keystone ${testbed.keystone.url} (stand-in), OIDC ${testbed.provider.issuer}`,
     `  contexts     acme-alice and globex-bob (Keystone tokens), acme-carol (OIDC ID token)`,
     '',
     'In another terminal, from this folder, with any kubectl:',

@@ -1,5 +1,5 @@
 /**
- * The configuration's schema as JSON Schema, and as a table for people.
+ * The configuration's schema as JSON Schema, and as the table of docs/configuration.md.
  */
 import { z } from 'zod';
 import { configurationSchema } from '../src/config/schema.ts';
@@ -33,11 +33,11 @@ export function fieldPaths(): string[] {
   return rowsOf(schema(), '', true).map(({ path }) => path);
 }
 
-/** `docs/configuration.md` with its table made anew. */
+/** `docs/configuration.md` with a new table. */
 export function withFieldTable(document: string): string {
   const begin = document.indexOf(BEGIN);
   const end = document.indexOf(END);
-  if (begin === -1 || end === -1) throw new Error(`${DOCUMENT} lacks the marks around its table`);
+  if (begin === -1 || end === -1) throw new Error(`${DOCUMENT} lacks the markers around its table`);
   const rows = rowsOf(schema(), '', true).map(
     ({ path, node, required }) =>
       `| \`${path}\` | ${typeOf(node)} | ${required ? 'required' : defaultOf(node)} | ${node.description ?? ''} |`,
@@ -51,7 +51,7 @@ function schema(): Node {
     configurationSchema((name) => name),
     { io: 'input' },
   );
-  // A mapping that may be left out has the defaults of its fields, which say more than `{}`.
+  // Omits the default `{}` of optional mappings: the defaults of their fields are listed.
   const text = JSON.stringify({ title: 'StonegateConfiguration', ...generated }, (key, value) =>
     key === 'default' && JSON.stringify(value) === '{}' ? undefined : value,
   );

@@ -1,6 +1,6 @@
 /**
- * What is tested of the cases that other proxies' tests, advisories and users have taught: a case counts as tested
- * where a test has its id in its name. The page is written from that, so that it cannot say more than is so.
+ * docs/conformance.md: cases from other projects' tests, advisories and users. A case counts as tested if a
+ * test has its id in its name, so the page is generated from the tests.
  */
 import { globSync, readFileSync } from 'node:fs';
 
@@ -28,7 +28,7 @@ export interface Conformance {
   /** Case id → why it has no test yet. */
   readonly waits: ReadonlyMap<string, string>;
   readonly doesNotApply: ReadonlyMap<string, string>;
-  /** Case id → what a tested case does otherwise than expected of others, on purpose. */
+  /** Case id → how Stonegate intentionally differs from the expectation. */
   readonly otherwise: ReadonlyMap<string, string>;
 }
 
@@ -47,7 +47,7 @@ export function readConformance(): Conformance {
   };
 }
 
-/** Case ids stand at the beginning of a test's name; or alone, in a table of tests. */
+/** Case ids at the start of a test's name, or alone in a table of tests. */
 const NAMED = /\btest\(\s*['"`]((?:C\d{3}[,\s]*)+)|['"`](C\d{3})['"`]/g;
 
 function testedCases(): Map<string, string[]> {

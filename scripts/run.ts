@@ -1,5 +1,6 @@
 /**
- * Runs a program, or the tests. tap's output is parsed as it comes: a line for each file, and all of what failed.
+ * Runs a program, or the tests. tap's output is parsed as it arrives: one line per file, and details of
+ * failures.
  */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -7,8 +8,8 @@ import { Parser, type Result } from 'tap-parser';
 import { stringify } from 'yaml';
 
 /**
- * Shared by all processes of the tests: without it, each strips the types of all files that it loads, which is half of
- * what a short test costs. It changes the counted lines by less than 0.1 %.
+ * Shared by all processes of the tests: without it, each strips the types of all files that it loads, which
+ * is half of what a short test costs. It changes the counted lines by less than 0.1 %.
  */
 const COMPILE_CACHE = resolve('node_modules/.cache/compile');
 
@@ -25,7 +26,7 @@ export async function run(command: string, args: readonly string[]): Promise<num
 }
 
 /**
- * @param files all tests where it is empty
+ * @param files empty means all tests
  * @param coverage the folder for V8's raw coverage, of child processes too
  */
 export async function runTap(files: readonly string[], coverage: string): Promise<Totals> {
@@ -41,7 +42,7 @@ export async function runTap(files: readonly string[], coverage: string): Promis
     follow(file, totals, []);
   });
   parser.on('assert', (result: Result) => {
-    // A file that failed although no test in it did: its process died, or could not begin.
+    // A file that failed although no test in it did: its process died or did not start.
     if (!result.closingTestPoint || (!result.ok && totals.failed === failedBefore)) count(result, totals, []);
   });
   parser.on('bailout', (reason: string) => {
@@ -66,7 +67,7 @@ function follow(parser: Parser, totals: Totals, above: readonly string[]): void 
     if (!result.closingTestPoint) count(result, totals, names);
   });
   parser.on('complete', (results) => {
-    // A test that failed although nothing in it did: it timed out, died, or held no assertion.
+    // A test that failed although no assertion in it did: it timed out, died, or has no assertion.
     if (!results.ok && totals.failed === before.failed) {
       console.log(`not ok: ${names.join(' > ')}`);
       totals.failed += 1;
@@ -76,7 +77,9 @@ function follow(parser: Parser, totals: Totals, above: readonly string[]): void 
   });
 }
 
-/** Skipped as a whole; or it asserted by throwing alone, as properties do, and came to its end. */
+/**
+ * Either skipped as a whole, or a passed test without assertions, such as a property that throws on failure.
+ */
 function countEmpty(skipReason: string, totals: Totals, names: readonly string[]): void {
   if (skipReason === '' && names.length > 1) totals.passed += 1;
   else {

@@ -1,15 +1,15 @@
 /**
- * `npm test`: types, style, unused code, then every test with the coverage of all of `src/`. Its last line counts the
- * single assertions, and each of these checks as one. With `CI=true` a skipped test is a failure.
+ * `npm test`: types, style, unused code, then all tests with the coverage of `src/`. The last line counts
+ * assertions, and each of the other checks as one. With `CI=true` a skipped test is a failure.
  *
- * With file names (`npm test -- test/unit/config/load.test.ts`) it runs those tests alone.
+ * With file names (`npm test -- test/unit/config/load.test.ts`) it runs only those tests.
  */
 import { globSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { reportCoverage } from './coverage.ts';
 import { run, runTap } from './run.ts';
 
-/** Absolute, since child processes of the tests may run elsewhere. */
+/** Absolute, because child processes of the tests may run in other folders. */
 const COVERAGE_FOLDER = resolve('coverage');
 const files = process.argv.slice(2);
 const complete = files.length === 0;
@@ -34,7 +34,7 @@ if (complete) {
 }
 
 console.log('# tests');
-// tap puts its plugins together on its first run, which would still load those that .taprc leaves out.
+// Without a build, tap's first run would load the plugins that .taprc disables.
 if ((await run('tap', ['build'])) !== 0) checks.push({ name: 'tap', ok: false });
 rmSync(COVERAGE_FOLDER, { recursive: true, force: true });
 const totals = await runTap(files, `${COVERAGE_FOLDER}/raw`);
@@ -42,7 +42,7 @@ const totals = await runTap(files, `${COVERAGE_FOLDER}/raw`);
 if (complete) {
   console.log('# coverage');
   const enough = await reportCoverage(COVERAGE_FOLDER);
-  // Where parts are missing their tests are, and the code that talks to them is not to blame.
+  // If tests were skipped, the code that they test is not covered.
   if (enough || totals.skipped === 0) checks.push({ name: 'coverage', ok: enough });
   else console.log(`coverage is not held against this run: ${totals.skipped} tests were skipped`);
 }

@@ -1,6 +1,6 @@
 /**
- * Writes what is generated from the configuration's schema: the JSON Schema for editors, and the table of fields in
- * `docs/configuration.md`. A test fails when they are stale.
+ * `npm run schema`: writes the JSON Schema for editors and the table of fields in `docs/configuration.md`. A
+ * test fails if they are out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DOCUMENT, jsonSchema, SCHEMA, withFieldTable } from './configuration-reference.ts';

@@ -108,7 +108,7 @@ export interface LimitsConfiguration {
     /** The maximum duration of exec, attach, port-forward and proxy. */
     readonly tunnelMaxAge: Milliseconds;
   };
-  /** Rate of one tenant's requests; absent means unlimited. */
+  /** RateLimit of one tenant's requests; absent means unlimited. */
   readonly perTenant?: { readonly perSecond: number; readonly burst: number };
   /** One tenant's requests that are queued for a connection to the API server. */
   readonly tenantQueue: { readonly requests: number; readonly bytes: number };
@@ -131,7 +131,7 @@ export interface PortalOIDCConfiguration {
   readonly kubectlRedirectURI?: string;
 }
 
-interface Rate {
+interface RateLimit {
   readonly perSecond: number;
   readonly burst: number;
 }
@@ -157,7 +157,7 @@ export interface PortalConfiguration {
     readonly defaultDomain?: string;
   };
   readonly sessionLifetime: Milliseconds;
-  readonly signInLimits: { readonly perSource: Rate; readonly perUser: Rate };
+  readonly signInLimits: { readonly perSource: RateLimit; readonly perUser: RateLimit };
 }
 
 export interface StonegateConfiguration {

@@ -11,7 +11,7 @@ import { createProjectSynchronizer, type ProjectSynchronizer } from '../bindings
 import { createClusterObjects } from '../clients/cluster-objects.ts';
 import { type ConfigMapRules, createConfigMapRules } from '../clients/config-map.ts';
 import { createKeystoneGroupNames, type KeystoneGroupNames } from '../clients/keystone-login.ts';
-import { type Read, readPolicy } from '../config/keystone-auth/policy-file.ts';
+import { type ParseResult, readPolicy } from '../config/keystone-auth/policy-file.ts';
 import { syncReader } from '../config/keystone-auth/sync-file.ts';
 import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
@@ -118,7 +118,7 @@ interface RulesReading<T> {
   readonly source: WebhookSource | undefined;
   /** In the data of a ConfigMap. */
   readonly key: string;
-  readonly read: (content: string) => Read<T>;
+  readonly read: (content: string) => ParseResult<T>;
 }
 
 function createRules<T>(

@@ -1,6 +1,6 @@
 /**
- * `stonegate cache drop`: makes what is cached of a user or a tenant worth nothing, in all replicas, so that a right
- * taken away is gone at once and not when the entries end.
+ * `stonegate cache drop`: invalidates the cached identities of a user or a tenant in all replicas, so that a
+ * revoked right ends at once and not when the entries expire.
  */
 import { type LoadSources, loadConfiguration, systemSources } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
@@ -24,7 +24,6 @@ const NOTHING_SHARED = `The configuration has no cache.redis: each process keeps
 Send SIGHUP to the processes instead: it empties what they keep.
 `;
 
-/** Exactly one of them. */
 export type CacheDropTarget = { readonly user: string } | { readonly tenant: string };
 
 type Loaded = Extract<Awaited<ReturnType<typeof loadConfiguration>>, { ok: true }>['loaded'];
@@ -33,7 +32,7 @@ export interface CacheDropParts {
   /**
    * Drops in the Redis of the configuration.
    *
-   * @throws Error where Redis does not take it; its message is for the operator
+   * @throws Error with a message for the operator if Redis fails
    */
   drop(loaded: Loaded, target: CacheDropTarget): Promise<void>;
   readonly sources?: LoadSources;

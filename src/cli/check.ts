@@ -1,8 +1,9 @@
 /**
- * `stonegate check`: says everything that is wrong with a configuration, without starting anything. The API server is
- * asked what Stonegate's credential may do; that it cannot be reached is a warning only.
+ * `stonegate check`: reports all problems of a configuration without starting anything. It also asks the API
+ * server for the rights of Stonegate's credential; if the API server cannot be reached, that is only a
+ * warning.
  */
-import { certificatesOutOfPeriod } from '../config/certificate-periods.ts';
+import { certificatesOfOtherTenants, certificatesOutOfPeriod } from '../config/certificate-periods.ts';
 import {
   type LoadedConfiguration,
   type LoadSources,
@@ -28,8 +29,8 @@ Exit codes: 0 the configuration is good, with warnings or without, 1 it is not, 
 
 /**
  * @param argv what follows `check`
- * @param clock by which certificates have expired
- * @param askUpstream gives a warning for each right that Stonegate lacks at the API server
+ * @param clock for the validity of certificates
+ * @param askUpstream returns a warning for each right that Stonegate lacks at the API server
  */
 export function check(
   argv: readonly string[],
@@ -45,7 +46,11 @@ export function check(
     const result = await loadConfiguration(config, sources);
     if (result.ok) {
       const asked = offline === true ? [] : await askUpstream(result.loaded);
-      const warnings = [...certificatesOutOfPeriod(result.loaded, clock.now()).map(formatProblem), ...asked];
+      const certificates = [
+        ...certificatesOutOfPeriod(result.loaded, clock.now()),
+        ...certificatesOfOtherTenants(result.loaded),
+      ];
+      const warnings = [...certificates.map(formatProblem), ...asked];
       for (const warning of warnings) io.stderr(`warning: ${warning}\n`);
       const but = warnings.length === 0 ? '' : `, with ${counted(warnings.length, 'warning')}`;
       io.stdout(`${config} is good${but}\n`);

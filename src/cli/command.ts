@@ -1,6 +1,6 @@
 /**
- * What the commands share: where they print, and how they say that they were called wrongly. Exit codes: 0 fine, 1 the
- * thing asked for failed, 2 wrong usage.
+ * Shared by all commands: parsing of arguments, usage errors, exit codes (0 success, 1 failure, 2 wrong
+ * usage), and output as table, JSON or YAML.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
@@ -11,14 +11,14 @@ export interface CommandIO {
 
 export const EXIT = { fine: 0, failed: 1, usage: 2 } as const;
 
-/** Thrown for a wrong command line; the message says what is wrong. */
+/** A wrong command line. The message states the mistake. */
 export class UsageError extends Error {}
 
 /**
- * Runs a command on its parsed arguments. `--help` prints `usage`; a wrong command line prints what is wrong and
- * `usage`, and is a 2.
+ * Parses the arguments and runs the command. `--help` prints `usage`; a wrong command line prints the
+ * mistake and `usage`, with exit code 2.
  *
- * @param command `hints` says, for an option of another program that people type here, what to write instead
+ * @param command `hints`: option of another program, such as kubectl → what to write here instead
  */
 export async function runCommand<const Options extends NonNullable<ParseArgsConfig['options']>>(
   command: {
@@ -55,9 +55,9 @@ function isUsageError(error: unknown): error is Error {
 }
 
 /**
- * What Node says of one is advice for an operand that begins with a dash, which no command here has.
+ * Node's own message advises how to write an operand that begins with a dash; no command has such operands.
  *
- * @returns the option as it is typed, without its value, which may be a secret
+ * @returns the option as typed, without its value, which may be a secret
  */
 function unknownOption(
   error: Error,
@@ -76,11 +76,6 @@ function unknownWords(option: string, hints: ReadonlyMap<string, string> | undef
   return `unknown option '${option}'${hint === undefined ? '' : `: ${hint}`}`;
 }
 
-// FROM src/cli/output.ts
-/*!
- * How commands print what they found: as a table for people, as JSON or YAML for programs.
- */
-
 export type OutputFormat = 'table' | 'json' | 'yaml';
 
 /** @throws UsageError */
@@ -90,7 +85,7 @@ export function outputFormat(given: string | undefined): OutputFormat {
   throw new UsageError(`-o is table, json or yaml, not ${JSON.stringify(given)}`);
 }
 
-/** @param table made only where it is asked for */
+/** @param table called only for the format `table` */
 export async function print(
   value: object,
   format: OutputFormat,
@@ -103,10 +98,11 @@ export async function print(
 }
 
 /**
- * Rows as columns that line up; the last is as long as it is. What a stranger wrote cannot steer the terminal.
+ * Rows as aligned columns. Control characters are replaced, because cells may hold untrusted text that would
+ * otherwise control the terminal.
  */
 export function columns(rows: readonly (readonly string[])[]): string {
-  const shown = rows.map((row) => row.map(printable));
+  const shown = rows.map((row) => row.map(withoutControls));
   const widths: number[] = [];
   for (const row of shown) {
     for (const [at, cell] of row.slice(0, -1).entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
@@ -119,6 +115,6 @@ export function columns(rows: readonly (readonly string[])[]): string {
     .join('');
 }
 
-function printable(text: string): string {
+function withoutControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
 }

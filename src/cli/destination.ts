@@ -1,10 +1,11 @@
 /**
- * Which running Stonegate a command asks, and as whom: by flags, or as a context of the user's kubeconfig says.
+ * Which running Stonegate a command calls, and with which credential: from flags or from a context of the
+ * user's kubeconfig.
  */
 import type { StonegateAddress } from '../clients/stonegate-api.ts';
 import { UsageError } from './command.ts';
 import { type GivenFile, givenFile, readGiven, readGivenToken } from './given-file.ts';
-import { kubeconfigFiles } from './kubeconfig/file.ts';
+import { kubeconfigFiles, type ProcessEnvironment } from './kubeconfig/file.ts';
 import { readContext, runExecPlugin, type UserProof } from './kubeconfig/read-context.ts';
 
 export interface DestinationFlags {
@@ -15,13 +16,14 @@ export interface DestinationFlags {
   readonly context?: string | undefined;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /**
- * @param flags `tokenFile` under whatever name the command has for it
- * @throws UsageError, KubeconfigError, ExecPluginError, or Error where a file cannot be read
+ * @param flags `tokenFile` is the file of the command's own token option
+ * @throws UsageError, KubeconfigError, ExecPluginError, or Error if a file cannot be read
  */
-export async function destinationOf(flags: DestinationFlags, env: Environment): Promise<StonegateAddress> {
+export async function destinationOf(
+  flags: DestinationFlags,
+  env: ProcessEnvironment,
+): Promise<StonegateAddress> {
   const { server, 'ca-file': caFile, tokenFile } = flags;
   if (server !== undefined) {
     if (tokenFile === undefined) throw new UsageError('--server wants a token beside it');

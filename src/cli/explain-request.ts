@@ -1,5 +1,8 @@
 /**
- * From what an operator types (`get pods -n web`, or a method and a path) to the request that is to be explained.
+ * Parses the arguments of `stonegate explain` (`get pods -n web`, or a method and a path) into a request.
+ * The built-in resources are known without a call to the API server; others are written as
+ * `widgets.v1.example.com`.
+ * https://kubernetes.io/docs/reference/kubectl/#resource-types
  */
 import type { ExplainedRequest } from '../api/stonegate-v1alpha1.ts';
 import { UsageError } from './command.ts';
@@ -24,7 +27,7 @@ const METHODS: ReadonlyMap<string, string> = new Map([
   ['delete', 'DELETE'],
   ['deletecollection', 'DELETE'],
 ]);
-/** kubectl's words for what is a subresource of a pod; all but the log are connections. */
+/** kubectl's commands for subresources of a pod; all except `logs` are upgrades. */
 const POD_WORDS: ReadonlyMap<string, string> = new Map([
   ['exec', 'exec'],
   ['attach', 'attach'],
@@ -81,10 +84,11 @@ function podRequest(subresource: string, operands: readonly string[], flags: Req
 }
 
 /**
- * What the words leave open: whether a resource that nobody here knows is namespaced, only the API server could tell.
+ * The assumption made for a resource that is not built in: only the API server knows whether it is
+ * namespaced.
  *
- * @param words as `requestOf` took them
- * @returns a sentence for the person; undefined where nothing was guessed
+ * @param words as for `requestOf`
+ * @returns a sentence for the user; undefined if nothing was assumed
  */
 export function guessOf(
   [verb = '', ...operands]: readonly string[],
@@ -93,7 +97,7 @@ export function guessOf(
   const { path, namespace, 'all-namespaces': everywhere = false } = flags;
   if (path !== undefined || namespace !== undefined || everywhere || POD_WORDS.has(verb)) return undefined;
   const [word = ''] = targetOf(operands);
-  if (resourceType(word, false)?.believed === undefined) return undefined;
+  if (resourceType(word, false)?.assumed === undefined) return undefined;
   return `${word} is taken for cluster-wide; if it is namespaced, kubectl asks in a namespace: name it with -n`;
 }
 
@@ -123,7 +127,7 @@ function watchQuery(name: string): string {
   return name === '' ? '?watch=true' : `?fieldSelector=metadata.name%3D${escapeSegment(name)}&watch=true`;
 }
 
-/** As Go's clients escape it. */
+/** Escaped as by Go's clients. */
 function escapeSegment(segment: string): string {
   return encodeURIComponent(segment).replaceAll('%3A', ':');
 }
@@ -134,20 +138,13 @@ function headerOf(line: string): readonly [string, string] {
   return [name, value];
 }
 
-// FROM src/cli/explain/resources.ts
-/*!
- * The resources every Kubernetes has, by the words people type, so that `get pods` can be made a path without asking
- * anybody. Others are written as kubectl takes them too: `widgets.v1.example.com`.
- * https://kubernetes.io/docs/reference/kubectl/#resource-types
- */
-
 export interface ResourceType {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
   readonly namespaced: boolean;
-  /** That it is namespaced, or is not, is only what the caller believed. */
-  readonly believed?: true;
+  /** Set if `namespaced` is only an assumption of the caller. */
+  readonly assumed?: true;
 }
 
 /** `group/version`, then `resource[,short]`, namespaced ones before the bar. */
@@ -195,8 +192,8 @@ function singular(resource: string): string {
 
 /**
  * @param word as typed: `po`, `deployments`, `widgets.v1.example.com`
- * @param namespaced what to believe of a resource nobody here knows
- * @returns undefined where the word names nothing
+ * @param namespaced the assumption for a resource that is not built in
+ * @returns undefined if the word names no resource
  */
 function resourceType(word: string, namespaced: boolean): ResourceType | undefined {
   const known = BY_WORD.get(word.toLowerCase());
@@ -205,5 +202,5 @@ function resourceType(word: string, namespaced: boolean): ResourceType | undefin
   if (resource === undefined || version === undefined || group === undefined) return undefined;
   const builtIn = BY_WORD.get(resource);
   if (builtIn?.group === group) return { group, version, resource, namespaced: builtIn.namespaced };
-  return { group, version, resource, namespaced, believed: true };
+  return { group, version, resource, namespaced, assumed: true };
 }

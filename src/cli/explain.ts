@@ -1,7 +1,8 @@
 /**
- * `stonegate explain`: why was this refused, or what becomes of it? Asked of a configuration file, whose backends are
- * really asked, or of a running Stonegate by an administrator.
+ * `stonegate explain`: what would happen to a request, stage by stage. It is computed from a configuration
+ * file, whose backends are called, or by a running Stonegate for an administrator.
  */
+
 import {
   type Decision,
   EXPLANATIONS_PATH,
@@ -11,11 +12,11 @@ import {
 import { askStonegate } from '../clients/stonegate-api.ts';
 import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 import { type CommandIO, columns, EXIT, outputFormat, print, runCommand, UsageError } from './command.ts';
 import { destinationOf } from './destination.ts';
 import { guessOf, requestOf } from './explain-request.ts';
 import { givenFile, readGivenToken } from './given-file.ts';
-import { isFields } from './kubeconfig/file.ts';
 
 const USAGE = `Usage: stonegate explain REQUEST [--token-file FILE] --config FILE
        stonegate explain REQUEST [--token-file FILE] --server URL [--ca-file FILE] --admin-token-file FILE
@@ -67,7 +68,7 @@ const OPTIONS = {
 const TO_WATCH = 'to watch, write "watch" for "get": watch pods';
 const TO_FOLLOW =
   'to follow a log, write --path "/api/v1/namespaces/NAMESPACE/pods/POD/log?follow=true" for "logs POD"';
-/** What people type after kubectl's fashion. */
+/** Options of kubectl that users may type here. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   ['-w', TO_WATCH],
   ['--watch', TO_WATCH],
@@ -79,9 +80,9 @@ type Spec = ExplanationRequest['spec'];
 
 export interface ExplainCommandParts {
   /**
-   * Builds what a configuration describes and explains by it.
+   * Explains the request with the components of a configuration.
    *
-   * @param note what the parts would log, a line each
+   * @param note receives each line that the components log
    */
   readonly explainWith: (
     loaded: LoadedConfiguration,
@@ -91,7 +92,7 @@ export interface ExplainCommandParts {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-interface Values {
+interface SourceFlags {
   readonly config?: string | undefined;
   readonly server?: string | undefined;
   readonly context?: string | undefined;
@@ -125,7 +126,7 @@ export function explain(argv: readonly string[], io: CommandIO, parts: ExplainCo
   });
 }
 
-function requireOneSource({ config, server, context }: Values): void {
+function requireOneSource({ config, server, context }: SourceFlags): void {
   const given = [config, server, context].filter((value) => value !== undefined);
   if (given.length !== 1) throw new UsageError('expected one of --config, --server and --context');
 }
@@ -142,7 +143,11 @@ async function askConfiguration(
   return undefined;
 }
 
-async function askServer(spec: Spec, values: Values, { env }: ExplainCommandParts): Promise<Explanation> {
+async function askServer(
+  spec: Spec,
+  values: SourceFlags,
+  { env }: ExplainCommandParts,
+): Promise<Explanation> {
   const tokenFile = givenFile('--admin-token-file', values['admin-token-file']);
   const address = await destinationOf({ ...values, tokenFile }, env);
   const question: ExplanationRequest = { kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec };
@@ -153,18 +158,13 @@ async function askServer(spec: Spec, values: Values, { env }: ExplainCommandPart
 
 function isExplanation(value: unknown): value is Explanation {
   return (
-    isFields(value) &&
+    isJSONObject(value) &&
     value.kind === 'Explanation' &&
     value.apiVersion === 'stonegate.dev/v1alpha1' &&
-    isFields(value.status) &&
+    isJSONObject(value.status) &&
     Array.isArray(value.status.stages)
   );
 }
-
-// FROM src/cli/explain/table.ts
-/*!
- * An explanation for people: the way of the request, a line each, then what came of it.
- */
 
 const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {
   passed: 'passed',

@@ -1,18 +1,18 @@
 /**
- * Files that options name. What is wrong with one is told with its option: of several files the person has to know which.
+ * Files named by options. Errors name the option, because a command may take several files.
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { reasonOf, tellable } from '../lib/unreadable.ts';
 
 export interface GivenFile {
-  /** As it is typed: `--token-file`. */
+  /** As typed: `--token-file`. */
   readonly option: string;
   readonly file: string;
 }
 
 /**
- * @param folder where a relative name begins; without it the working directory
+ * @param folder the base of a relative name; without it the working directory
  * @throws Error that names the option and the file
  */
 export async function readGiven({ option, file }: GivenFile, folder = ''): Promise<string> {
@@ -23,10 +23,10 @@ export async function readGiven({ option, file }: GivenFile, folder = ''): Promi
   }
 }
 
-/** As a bearer token can be sent; Stonegate's own token file takes the same. A key or a page of text has blanks. */
+/** The characters of a bearer token, as in Stonegate's token file. A key or other text contains blanks. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
-/** @throws Error where it cannot be read, is empty or holds no token; never with a word of what it holds */
+/** @throws Error if the file cannot be read, is empty or contains no token; never quotes the content */
 export async function readGivenToken(given: GivenFile): Promise<string> {
   const token = (await readGiven(given)).trim();
   if (token === '') throw new Error(`${given.option}: ${tellable(given.file)} is empty`);
@@ -34,7 +34,7 @@ export async function readGivenToken(given: GivenFile): Promise<string> {
   return token;
 }
 
-/** @returns undefined where the option was not given */
+/** @returns undefined if the option was not given */
 export function givenFile(option: string, file: string | undefined): GivenFile | undefined {
   return file === undefined ? undefined : { option, file };
 }

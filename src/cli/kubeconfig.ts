@@ -1,5 +1,6 @@
 /**
- * `stonegate kubeconfig`: puts a Stonegate into the user's kubeconfig, with `stonegate login` as the way to log in.
+ * `stonegate kubeconfig`: adds a cluster, users and contexts to the user's kubeconfig, with `stonegate
+ * login` as credential plugin.
  */
 import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
@@ -17,9 +18,9 @@ import {
 import { changeFile, fileToChange, kubeconfigFiles, readIfThere } from './kubeconfig/file.ts';
 import {
   checkCloud,
-  type LoginWords,
+  type LoginArguments,
   optionOf,
-  readLoginWords,
+  readLoginArguments,
   readName,
   readNamespace,
   readProjects,
@@ -40,7 +41,7 @@ kubectl runs by itself: no secret is written. Everything else in the file stays 
   --namespace NAME    where the context works, if not in "default"
   --projects LIST     one context for each of these Keystone projects: "all", or names or ids with commas between
   --use               switch to the (first) new context; done anyhow where none is the current one
-  --force             replace entries of the same name that somebody else made; take a cloud that is not known here
+  --force             replace entries of the same name that stonegate did not create; accept a cloud that is not known here
   --print             only show what would be added or replaced, and nothing else of the file
   --kubeconfig FILE   instead of KUBECONFIG or ~/.kube/config
   --command FILE      what kubectl runs; without it "stonegate", which must be on the PATH
@@ -69,12 +70,12 @@ const OURS_ALONE = namesIn(OPTIONS, LOGIN_OPTIONS);
 
 export interface KubeconfigParts {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where relative names begin. */
+  /** The base of relative names. */
   readonly folder: string;
   readonly random: Random;
 }
 
-interface Values {
+interface EntryOptions {
   readonly server?: string | undefined;
   readonly 'ca-file'?: string | undefined;
   readonly name?: string | undefined;
@@ -98,7 +99,7 @@ export function kubeconfig(
     const behind = end === -1 ? [] : argv.slice(end + 1);
     const misplaced = behind.find((word) => OURS_ALONE.has(optionOf(word)));
     if (misplaced !== undefined) throw new UsageError(`${optionOf(misplaced)} belongs before the "--"`);
-    const login = readLoginWords(behind, parts);
+    const login = readLoginArguments(behind, parts);
     if (values.projects !== undefined && login.way !== 'keystone')
       throw new UsageError('--projects is for -- --keystone: others have none');
     const server = readServer(values.server);
@@ -133,13 +134,13 @@ function isOfLogin(word: string): boolean {
   return OF_LOGIN.has(optionOf(word));
 }
 
-/** As they are typed, without those that are in `others` too. */
+/** Options as typed, without those that `others` has too. */
 function namesIn(options: object, others: object): ReadonlySet<string> {
   const names = Object.keys(options).filter((name) => !Object.hasOwn(others, name));
   return new Set(names.map((name) => `--${name}`));
 }
 
-async function entriesFor(values: Values, server: URL, login: LoginWords, parts: KubeconfigParts) {
+async function entriesFor(values: EntryOptions, server: URL, login: LoginArguments, parts: KubeconfigParts) {
   const { command: given = 'stonegate', namespace } = values;
   const command = given.includes('/') ? resolve(parts.folder, given) : given;
   const name = readName(values.name, server);
@@ -174,7 +175,7 @@ async function accessPerProject(
 
 async function readAuthority(file: string, folder: string): Promise<string> {
   const pem = await readGiven({ option: '--ca-file', file }, folder);
-  // Told here, not by kubectl's "x509" at the first request.
+  // Reported here, and not by kubectl at its first request.
   if (!pem.includes('-----BEGIN CERTIFICATE-----') || !canParse(pem))
     throw new Error(`--ca-file: ${file} holds no certificate`);
   return pem;

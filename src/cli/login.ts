@@ -1,7 +1,7 @@
 /**
- * `stonegate login`: the credential plugin that kubectl runs before each call. Standard output is kubectl's and gets one
- * ExecCredential or nothing; all that is for the person goes to standard error. What a cached token does not need is
- * imported only where there is none.
+ * `stonegate login`: the credential plugin that kubectl runs before each call. Standard output has one
+ * ExecCredential or nothing; messages go to standard error. Modules that a cached token does not need are
+ * imported on demand.
  */
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
@@ -31,7 +31,7 @@ export interface LoginParts {
   readonly stdin: NodeJS.ReadStream;
   readonly stderr: NodeJS.WriteStream;
   readonly env: Terminal['env'];
-  /** Where relative names begin. */
+  /** The base of relative names. */
   readonly folder: string;
   readonly clock: Clock;
 }
@@ -105,7 +105,8 @@ async function logIn(
     const caller = env.KUBERNETES_EXEC_INFO === undefined ? undefined : String(process.ppid);
     const force = values.force ?? false;
     const credential = await obtainCredential({ source, cache, terminal, force, caller });
-    // kubectl asks again when the cache has a new one, not when the old one has ended under a request.
+    // kubectl runs the plugin again when the cache renews the token, not when the token expires during a
+    // request.
     const end = clock.now() < renewAt(credential) ? renewAt(credential) : credential.expiresAt;
     io.stdout(writeExecCredential(apiVersion, { token: credential.token, expiresAt: end }));
     return EXIT.fine;
@@ -124,12 +125,7 @@ function systemParts(): LoginParts {
   return { stdin, stderr, env, folder: process.cwd(), clock: systemClock };
 }
 
-// FROM src/cli/login/flags.ts
-/*!
- * The options of `stonegate login` beside those of either way to log in, for `parseArgs`: here since `stonegate kubeconfig`
- * reads them too.
- */
-
+/** The options of both login methods, for `parseArgs`; `stonegate kubeconfig` reads them too. */
 export const loginFlags = {
   keystone: { type: 'boolean' },
   oidc: { type: 'boolean' },

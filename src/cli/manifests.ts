@@ -1,6 +1,6 @@
 /**
- * `stonegate manifests rbac`: what the API server must be given so that Stonegate may impersonate, and nothing more.
- * Each extra key is named, since RBAC knows no `userextras/*`.
+ * `stonegate manifests rbac`: the rights that Stonegate needs at the API server for impersonation, and no
+ * others. Each extra key is listed, because RBAC has no `userextras/*`.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 import { X509Certificate } from 'node:crypto';
@@ -18,6 +18,7 @@ import { formatProblem } from '../config/problem.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import { certificateBlocks } from '../lib/pem.ts';
 import { isPrintable } from '../lib/printable-text.ts';
+import { reasonOf } from '../lib/unreadable.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
 import { type ProvisionerNeeds, provisionerManifests } from './provisioner-manifests.ts';
 import {
@@ -52,14 +53,14 @@ const OPTIONS = {
   provisioner: { type: 'boolean' },
 } as const;
 
-/** The names by which Stonegate is known at the API server, unless the operator chooses others. */
-type Account = 'stonegate' | 'stonegate-provisioner';
+/** Stonegate's default names at the API server. */
+type AccountName = 'stonegate' | 'stonegate-provisioner';
 
 interface Needs extends ImpersonationNeeds, ProvisionerNeeds {
   readonly mode: ImpersonationNeeds['mode'];
-  /** That the webhook's rules are kept in. */
+  /** The ConfigMaps with the webhook's rules. */
   readonly configMaps: readonly ConfigMapReference[];
-  readonly credentials: Readonly<Record<Account, UpstreamConfiguration['credential'] | undefined>>;
+  readonly credentials: Readonly<Record<AccountName, UpstreamConfiguration['credential'] | undefined>>;
 }
 
 /** @param argv what follows `manifests` */
@@ -114,8 +115,8 @@ function needsOfMode(mode: string): Needs {
 }
 
 /**
- * Of the files it names only an AuthenticationConfiguration is read here, for the extras in it: the credential may not
- * exist before these manifests are applied.
+ * Of the files it names only the AuthenticationConfiguration is read, for its extra keys. The credential may
+ * not exist before these manifests are applied.
  */
 async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): Promise<Needs | undefined> {
   let complete = true;
@@ -123,7 +124,7 @@ async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): P
     try {
       return await sources.readFile(name);
     } catch (error) {
-      io.stderr(`cannot read ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+      io.stderr(`cannot read ${name}: found ${reasonOf(error)}\n`);
       complete = false;
       return undefined;
     }
@@ -186,15 +187,15 @@ function accountOf(values: {
 }
 
 /**
- * The account that the credential in the configuration belongs to: the user of a client certificate, which is the
- * common name, else a service account. On Arktos it is always a user.
+ * The account that the credential in the configuration belongs to: the user of a client certificate, which
+ * is the common name, else a service account. On Arktos it is always a user.
  *
  * @param name of the account if the configuration does not say it
  * @returns undefined if the certificate names no user, which is printed
  */
 async function accountOfCredential(
   { mode, credentials }: Needs,
-  name: Account,
+  name: AccountName,
   io: CommandIO,
   { readFile }: LoadSources,
 ): Promise<Impersonator | undefined> {
@@ -204,19 +205,21 @@ async function accountOfCredential(
       ? { kind: 'User', name }
       : { kind: 'ServiceAccount', namespace: 'stonegate', name };
   const { certFile } = credential;
+  const section = name === 'stonegate' ? 'upstream' : 'bindings';
   let content: Buffer;
   try {
     content = await readFile(certFile);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
     io.stderr(
-      `cannot read ${certFile}: ${why}; the binding is for the user "${name}", else give --user NAME\n`,
+      `${section}.credential.certFile: found ${reasonOf(error)}: ${certFile}; the binding is for the user "${name}": issue the certificate with this common name, or give --user NAME\n`,
     );
     return { kind: 'User', name };
   }
   const user = commonNameOf(content);
   if (user === undefined)
-    io.stderr(`${certFile} holds no client certificate with one common name: give --user NAME\n`);
+    io.stderr(
+      `${section}.credential.certFile: ${certFile} holds no client certificate with one common name: give --user NAME\n`,
+    );
   return user === undefined ? undefined : { kind: 'User', name: user };
 }
 

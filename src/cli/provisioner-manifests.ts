@@ -1,8 +1,7 @@
 /**
- * What provisioning must be given at the API server. To give a role one must hold what is in it: so the provisioner
- * holds the rules of Stonegate's own roles, and may `bind` others by name alone; on Arktos also its own by name, since
- * Arktos compares a binding with the system tenant's roles otherwise. It never gets `escalate`, with which it
- * could make a role that allows anything: what it can give to anybody has an end.
+ * The rights that provisioning needs. To grant a role a user must have its rules, so the provisioner has the
+ * rules of Stonegate's own roles and `bind` for other roles by name. It never has `escalate`, with which it
+ * could create a role that allows anything.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../api/cluster-roles.ts';
@@ -12,9 +11,9 @@ import { clusterRoleBinding, type Impersonator, serviceAccount } from './rbac-ma
 
 export interface ProvisionerNeeds {
   readonly mode: 'arktos' | 'shared';
-  /** Whether Stonegate's own roles are made, or merely bound. */
+  /** Whether Stonegate's own roles are created, or only bound. */
   readonly createRoles: boolean;
-  /** What Keystone roles become. */
+  /** The roles that Keystone roles are bound to. */
   readonly targets: readonly RoleTarget[];
 }
 
@@ -31,7 +30,7 @@ export function provisionerManifests(needs: ProvisionerNeeds, provisioner: Imper
   return `${notes(needs, provisioner)}\n${documents.join('---\n')}`;
 }
 
-/** What the ClusterRole allows. */
+/** The rules of the ClusterRole. */
 export function provisionerRules({ mode, createRoles, targets }: ProvisionerNeeds): PolicyRule[] {
   const arktos = mode === 'arktos';
   const bindings = ['rolebindings', ...(arktos ? ['clusterrolebindings'] : [])];
@@ -39,7 +38,7 @@ export function provisionerRules({ mode, createRoles, targets }: ProvisionerNeed
   const clusterRoles = targets.flatMap((target) => ('clusterRole' in target ? [target.clusterRole] : []));
   const bound = [
     ...clusterRoles.filter((name) => !own.has(name)),
-    // Arktos looks for a role of that name in the system tenant otherwise.
+    // Without `bind`, Arktos compares the binding with the system tenant's role of that name.
     ...(arktos ? own.keys() : []),
   ];
   const roles = targets.flatMap((target) => ('role' in target ? [target.role] : []));
@@ -55,7 +54,10 @@ export function provisionerRules({ mode, createRoles, targets }: ProvisionerNeed
 
 const NONE: typeof CLUSTER_ROLES = new Map();
 
-/** An ordinary cluster lets every user ask about their own rights already: that role is not made there. */
+/**
+ * In an ordinary cluster all users may create self reviews already, so the basic-user role is not created
+ * there.
+ */
 function ownRoles(mode: ProvisionerNeeds['mode']): typeof CLUSTER_ROLES {
   if (mode === 'arktos') return TENANT_CLUSTER_ROLES;
   return new Map([...CLUSTER_ROLES].filter(([name]) => name !== BASIC_USER_ROLE));
@@ -66,7 +68,7 @@ function bindRule(resource: string, names: readonly string[]): PolicyRule[] {
   return [{ ...rule(RBAC, [resource], ['bind']), resourceNames: [...new Set(names)].sort() }];
 }
 
-/** Without the rules that another one of them includes: nothing of what is printed can be left out. */
+/** Drops rules that another rule includes, so that every printed rule is needed. */
 function withoutCovered(rules: readonly PolicyRule[]): PolicyRule[] {
   return rules.filter(
     (rule, index) =>
@@ -102,7 +104,7 @@ rules:
 ${provisionerRules(needs).map(ruleText).join('')}`;
 }
 
-/** JSON is YAML: whatever a role is called, it stays one string. */
+/** JSON strings are valid YAML, whatever the name of a role contains. */
 function ruleText({ apiGroups, resources, resourceNames, verbs }: PolicyRule): string {
   const names = resourceNames === undefined ? '' : `    resourceNames: ${listText(resourceNames)}\n`;
   return `  - apiGroups: ${listText(apiGroups)}\n    resources: ${listText(resources)}\n${names}    verbs: ${listText(verbs)}\n`;

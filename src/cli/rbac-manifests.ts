@@ -1,6 +1,6 @@
 /**
- * The RBAC manifests as text: comments are half of their worth to whoever has to approve them. Every value that is
- * not ours has been checked to need no escaping, and is quoted.
+ * The RBAC manifests as text, with comments for the administrator who approves them. Values that do not come
+ * from Stonegate have been checked to need no escaping, and are quoted.
  */
 
 import type { ConfigMapReference } from '../api/config-v1alpha1.ts';
@@ -10,9 +10,9 @@ import { ORIGINAL_USER_KEY, TENANT_KEY } from '../api/reserved-names.ts';
 export interface ImpersonationNeeds {
   readonly mode: 'arktos' | 'shared';
   readonly keystone: boolean;
-  /** Whether the API server is asked whose a token is. */
+  /** Whether TokenReview is configured. */
   readonly tokenReview: boolean;
-  /** Of JWT claim mappings, and for users who impersonate others. */
+  /** From JWT claim mappings, and for users who impersonate others. */
   readonly extraKeys: readonly string[];
   /** Whether only the rights of constrained impersonation are granted (Kubernetes 1.36). */
   readonly constrained: boolean;
@@ -22,7 +22,10 @@ export type Impersonator =
   | { readonly kind: 'User'; readonly name: string }
   | { readonly kind: 'ServiceAccount'; readonly namespace: string; readonly name: string };
 
-/** Fetched by Stonegate itself: tenants of Arktos may see none of these. Elsewhere it only probes the API server. */
+/**
+ * Paths that Stonegate fetches itself. Tenants of Arktos may read none of them; an ordinary cluster is only
+ * probed.
+ */
 const NON_RESOURCE_URLS = {
   arktos: [
     '/api',
@@ -41,7 +44,7 @@ const NON_RESOURCE_URLS = {
 } as const;
 const NON_RESOURCE_VERBS = { arktos: ['get', 'head'], shared: ['get'] } as const;
 
-/** Arktos' service accounts are of the system tenant: nobody else acts as them. */
+/** Arktos' service accounts belong to the system tenant; users of other tenants may not impersonate them. */
 const IMPERSONATED = { arktos: ['users', 'groups'], shared: ['users', 'groups', 'serviceaccounts'] } as const;
 
 const TOKEN_REVIEWS = `  # Ask whose a token is: service accounts.
@@ -77,9 +80,9 @@ function extraKeysOf({ mode, keystone, extraKeys }: ImpersonationNeeds): string[
   ];
 }
 
-/** Of requests to resources; `proxy` is the verb of a path prefix that Kubernetes has removed. */
+/** Verbs of resource requests. `proxy` is missing: Kubernetes has removed that path prefix. */
 const RESOURCE_VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
-/** Of requests to other paths: the HTTP methods. */
+/** Verbs of non-resource requests: the HTTP methods. */
 const PATH_VERBS = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'];
 
 function legacyRules(mode: ImpersonationNeeds['mode'], extras: readonly string[]): string {
@@ -146,14 +149,14 @@ subjects:
 ${subjectOf(impersonator)}`;
 }
 
-/** As a member of a binding's `subjects`. */
+/** An entry of a binding's `subjects`. */
 function subjectOf(impersonator: Impersonator): string {
   return impersonator.kind === 'User'
     ? `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: ${JSON.stringify(impersonator.name)}\n`
     : `  - kind: ServiceAccount\n    namespace: "${impersonator.namespace}"\n    name: "${impersonator.name}"\n`;
 }
 
-/** With its namespace and a token. */
+/** A service account with its namespace and a token. */
 export function serviceAccount({ namespace, name }: Impersonator & { kind: 'ServiceAccount' }): string[] {
   return [
     `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: "${namespace}"\n`,
@@ -201,13 +204,8 @@ ${place}
 # ${WARNING[constrained ? 'constrained' : 'legacy']}`;
 }
 
-// FROM src/cli/config-map-manifests.ts
-/*!
- * The RBAC manifests by which Stonegate may read the ConfigMaps that the webhook's rules are kept in: each by its name,
- * and to read alone.
- */
-
 /** @returns YAML documents */
+/** Read access to the ConfigMaps with the webhook's rules, each by name. */
 export function configMapManifests(
   references: readonly ConfigMapReference[],
   reader: Impersonator,

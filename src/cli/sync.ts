@@ -1,5 +1,6 @@
 /**
- * `stonegate sync`: makes the cluster say what Keystone says, once, or shows what that would be.
+ * `stonegate sync`: one provisioning run from Keystone to the cluster, or its plan. Names of projects and
+ * objects are untrusted text; `columns` replaces their control characters.
  */
 import { type LoadedConfiguration, loadConfiguration } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
@@ -33,14 +34,14 @@ export interface SyncProgress {
   readonly total: number;
 }
 
-/** Provisioning, as the command sees it. */
+/** The part of provisioning that the command uses. */
 export interface SyncProvisioning<Plan extends ShownPlan> {
-  /** What the operator has to know of this configuration. */
+  /** Warnings about the configuration. */
   readonly warnings: readonly string[];
-  /** The same of what is in the cluster. */
+  /** Warnings about objects in the cluster. */
   readonly clusterWarnings: (signal: AbortSignal) => Promise<readonly string[]>;
   readonly plan: (signal: AbortSignal) => Promise<Plan>;
-  /** Where deletions wait for `--force`, the largest loss first. */
+  /** Namespaces and tenants whose deletions require `--force`, the largest loss first. */
   readonly heldBack: (plan: Plan) => readonly ShownLoss[];
   readonly apply: (
     plan: Plan,
@@ -58,9 +59,9 @@ export interface SyncProvisioning<Plan extends ShownPlan> {
 
 export interface SyncParts {
   /**
-   * Builds what the configuration describes, and ends it when `run` is over.
+   * Builds the components of the configuration and closes them after `run`.
    *
-   * @throws Error where the configuration lacks what provisioning needs
+   * @throws Error if the configuration lacks what provisioning needs
    */
   readonly withProvisioning: (
     loaded: LoadedConfiguration,
@@ -97,7 +98,7 @@ async function run<Plan extends ShownPlan>(
   { stdout, stderr }: CommandIO,
 ): Promise<number> {
   for (const warning of warnings) stderr(`warning: ${warning}\n`);
-  // Who breaks it off ends the process: each change stands for itself.
+  // Never aborted: an interrupted process just ends, because each change is independent.
   const { signal } = new AbortController();
   for (const warning of await clusterWarnings(signal)) stderr(columns([[`warning: ${warning}`]]));
   const plan = await makePlan(signal);
@@ -116,12 +117,6 @@ async function run<Plan extends ShownPlan>(
   return failures.length > 0 || held.length > 0 ? EXIT.failed : EXIT.fine;
 }
 
-// FROM src/cli/sync/report.ts
-/*!
- * A plan for people: each change a line, what was refused and why, and the totals. Names of projects and objects are
- * other people's text: `columns` keeps them from steering the terminal.
- */
-
 export interface ShownChange {
   readonly action: 'create' | 'update' | 'delete';
   readonly object: { readonly kind: string; readonly metadata: { readonly name: string } };
@@ -135,17 +130,17 @@ export interface ShownPlan {
   readonly unchanged: number;
 }
 
-/** What a namespace or tenant would lose, of how many bindings. */
+/** The number of bindings that a namespace or tenant would lose. */
 export interface ShownLoss {
   readonly place: ShownChange['place'];
   readonly going: number;
   readonly there: number;
 }
 
-/** Of many places so many are named; `--dry-run` shows every binding. */
+/** At most this many places are named; `--dry-run` shows every binding. */
 const NAMED = 5;
 
-/** Everything that would be done. */
+/** The whole plan, for `--dry-run`. */
 function planTables(plan: ShownPlan): string {
   const changes = plan.changes.map((change) => [change.action, ...cellsOf(change), change.reason]);
   const refusals = plan.refusals.map(({ subject, reason }) => [subject, reason]);
@@ -156,7 +151,7 @@ function planTables(plan: ShownPlan): string {
   ].join('\n');
 }
 
-/** @param failure why it could not be done; undefined where it was */
+/** @param failure the error; undefined if the change was made */
 function changeLine(change: ShownChange, progress: string, failure: string | undefined): string {
   const words = [`[${progress}]`, change.action, ...cellsOf(change)].join(' ');
   return columns([[failure === undefined ? `${words} (${change.reason})` : `${words} FAILED: ${failure}`]]);
@@ -167,7 +162,7 @@ function totalsLine(plan: ShownPlan, done: number, failed: number): string {
   return `${done} done, ${failed} failed, ${unchanged} as they should be, ${refusals.length} refused\n`;
 }
 
-/** @param losses of the places where nothing is removed, the largest first */
+/** @param losses per place where nothing is deleted, the largest first */
 export function heldBackLine(losses: readonly ShownLoss[]): string {
   const count = losses.reduce((sum, { going }) => sum + going, 0);
   const named = losses

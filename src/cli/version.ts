@@ -1,10 +1,10 @@
 /**
- * Which Stonegate this is, and whether this Node can run it: an older one would end in the middle of some package with a
- * stack trace that says nothing to whoever typed the command.
+ * The version of Stonegate, and whether this Node can run it. An older Node would fail inside some package
+ * with a stack trace that does not name the reason.
  */
 import { readFile } from 'node:fs/promises';
 
-/** Of `package.json`, beside the folder of the program. */
+/** From `package.json` in the parent folder of the program. */
 export async function version(): Promise<string> {
   const manifest: { version: string } = JSON.parse(
     await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
@@ -12,12 +12,12 @@ export async function version(): Promise<string> {
   return manifest.version;
 }
 
-/** As `engines` in `package.json` has it. */
+/** As in `engines` of `package.json`. */
 const NEEDED = [22, 19] as const;
 
 /**
- * @param node such as `24.1.0`
- * @returns one line for the person, undefined where all is well
+ * @param node for example `24.1.0`
+ * @returns one line for the user; undefined if this Node suffices
  */
 export function nodeProblem(node: string): string | undefined {
   const [major = 0, minor = 0] = node.split('.').map(Number);

@@ -1,14 +1,15 @@
 /**
- * `stonegate whoami`: who one is to Stonegate, as Stonegate says it.
+ * `stonegate whoami`: the user's identity as Stonegate reports it.
  */
+
 import { SELF_IDENTITY_PATH, type SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { askStonegate } from '../clients/stonegate-api.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 import { isLastInstant } from '../lib/timestamp.ts';
 import { type CommandIO, columns, EXIT, outputFormat, print, runCommand, UsageError } from './command.ts';
 import { destinationOf } from './destination.ts';
 import { givenFile } from './given-file.ts';
-import { isFields } from './kubeconfig/file.ts';
 
 const USAGE = `Usage: stonegate whoami [--context NAME] [--kubeconfig FILE] [-o table|json|yaml]
        stonegate whoami --server URL [--ca-file FILE] --token-file FILE [-o table|json|yaml]
@@ -68,10 +69,10 @@ export function whoami(
 
 function isSelfIdentity(value: unknown): value is SelfIdentity {
   return (
-    isFields(value) &&
+    isJSONObject(value) &&
     value.kind === 'SelfIdentity' &&
     value.apiVersion === 'stonegate.dev/v1alpha1' &&
-    isFields(value.status)
+    isJSONObject(value.status)
   );
 }
 
@@ -104,7 +105,7 @@ function tableOf({ status }: SelfIdentity, now: number): string {
   );
 }
 
-/** Without what Keystone's scope and roles have said already. */
+/** Without the keys that repeat Keystone's scope and roles. */
 function extraOf(extra: SelfIdentity['status']['user']['extra']): string[] {
   return Object.entries(extra)
     .filter(([key]) => !key.startsWith('alpha.kubernetes.io/identity/'))

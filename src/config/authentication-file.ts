@@ -1,7 +1,8 @@
 /**
- * Reads kube-apiserver's AuthenticationConfiguration in place of `authentication.jwt`, with the tenants that
- * `authentication.tenants` gives its issuers. No later step depends on which file an issuer is in, except
- * that a problem is reported for the file in which the operator can correct it.
+ * Reads kube-apiserver's AuthenticationConfiguration, which may replace `authentication.jwt`, together with
+ * the tenants that `authentication.tenants` assigns to its issuers. Problems are reported for the file in
+ * which the operator can fix them.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
 import { basename } from 'node:path';
 import type { JWTConfiguration, StonegateConfiguration } from '../api/config-v1alpha1.ts';
@@ -15,21 +16,21 @@ const JWT = ['authentication', 'jwt'];
 
 export interface WithAuthenticationFile {
   readonly configuration: StonegateConfiguration;
-  /** What is wrong in Stonegate's own file, because of the other. */
+  /** Problems in Stonegate's own file. */
   readonly findings: readonly Finding[];
-  /** What is wrong in the other. */
+  /** Problems in the AuthenticationConfiguration. */
   readonly problems: readonly Problem[];
-  /** What of `configuration` is not all there, because something is wrong elsewhere. */
+  /** Parts of `configuration` that are incomplete because of other problems. */
   readonly gaps: readonly Path[];
   /**
-   * A problem with `configuration` at the place that has to be corrected, in one file or the other; none if it follows
-   * from another.
+   * Moves a problem of `configuration` to the file in which it can be fixed; empty if it follows from
+   * another problem.
    */
   readonly relocate: (finding: Finding) => readonly Finding[];
 }
 
 /**
- * @param content of the file a configuration names; undefined if it cannot be read, or has not been read
+ * @param content returns the content of a named file; undefined if it was not or could not be read
  */
 export function withAuthenticationFile(
   configuration: StonegateConfiguration,
@@ -43,9 +44,9 @@ export function withAuthenticationFile(
     relocate: (finding: Finding) => [finding],
   };
   if (configurationFile === undefined) {
-    return { ...alone, findings: Object.keys(tenants).map((url) => unasked(url)) };
+    return { ...alone, findings: Object.keys(tenants).map((url) => tenantWithoutFile(url)) };
   }
-  const findings = contradictions(configuration);
+  const findings = bothSources(configuration);
   const text = content(configurationFile);
   if (text === undefined) return { ...alone, findings, gaps: [JWT] };
   const file = basename(configurationFile);
@@ -67,21 +68,21 @@ export function withAuthenticationFile(
         anonymous: read.anonymous ?? authentication.anonymous,
       },
     },
-    findings: [...findings, ...withoutCounterpart(read, tenants), ...twiceAnonymous(read, configuration)],
+    findings: [...findings, ...withoutCounterpart(read, tenants), ...anonymousInBoth(read, configuration)],
     problems: read.problems,
     gaps: issuers.length === read.jwt.length && read.gaps.length === 0 ? [] : [JWT],
     relocate: (finding) => relocated(finding, read, issuers, file),
   };
 }
 
-function unasked(url: string): Finding {
+function tenantWithoutFile(url: string): Finding {
   return {
     path: ['authentication', 'tenants', url],
     message: 'expected only beside configurationFile; an entry of authentication.jwt has a tenant of its own',
   };
 }
 
-function contradictions({ authentication }: StonegateConfiguration): Finding[] {
+function bothSources({ authentication }: StonegateConfiguration): Finding[] {
   if (authentication.jwt.length === 0) return [];
   return [
     {
@@ -91,7 +92,7 @@ function contradictions({ authentication }: StonegateConfiguration): Finding[] {
   ];
 }
 
-function twiceAnonymous(
+function anonymousInBoth(
   { anonymous }: ReadAuthenticationFile,
   { authentication }: StonegateConfiguration,
 ): Finding[] {
@@ -104,7 +105,7 @@ function twiceAnonymous(
   ];
 }
 
-/** An issuer without a tenant could have no users, and a tenant without an issuer is a mistyped URL. */
+/** An issuer without a tenant can have no users; a tenant without an issuer has a mistyped URL. */
 function withoutCounterpart(
   read: ReadAuthenticationFile,
   tenants: Readonly<Record<string, unknown>>,
@@ -128,8 +129,8 @@ function withoutCounterpart(
 
 const BESIDE = new Set<PropertyKey>(['usernamePrefix', 'groupsPrefix']);
 
-/** A place in the configuration, as one of Stonegate's own file or of the other. */
-type Place = { readonly own: Path } | { readonly other: Path };
+/** A path in Stonegate's own file or in the AuthenticationConfiguration. */
+type FieldLocation = { readonly own: Path } | { readonly other: Path };
 
 function relocated(
   { path, message, because = [] }: Finding,
@@ -149,7 +150,7 @@ function relocated(
 
 type Issuers = readonly { readonly index: number; readonly entry: JWTConfiguration }[];
 
-function placeOf(path: Path, read: ReadAuthenticationFile, issuers: Issuers): Place {
+function placeOf(path: Path, read: ReadAuthenticationFile, issuers: Issuers): FieldLocation {
   const [section, field, place, key, ...rest] = path;
   if (section !== 'authentication') return { own: path };
   if (field === 'anonymous' && read.anonymous !== undefined) return { other: path.slice(1) };
@@ -161,22 +162,16 @@ function placeOf(path: Path, read: ReadAuthenticationFile, issuers: Issuers): Pl
   return { other: ['jwt', issuer.index, key, ...rest] };
 }
 
-// FROM src/config/read-authentication-file.ts
-/*!
- * kube-apiserver's AuthenticationConfiguration, read field by field. What is wrong in it hides nothing of the rest.
- * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
- */
-
-/** What kube-apiserver's file says, as far as it can be read. */
+/** The valid part of kube-apiserver's file. */
 export interface ReadAuthenticationFile extends AuthenticationFile {
   readonly problems: readonly Problem[];
-  /** What is stood in for, or left out, because it is wrong. */
+  /** Invalid fields, which were removed or replaced by stand-ins. */
   readonly gaps: readonly Path[];
   readonly placeInFile: (path: Path) => Path;
   readonly lineOf: (path: Path) => number | undefined;
 }
 
-/** @param file its name, for problems */
+/** @param file name for problem messages */
 function readAuthenticationFile(
   text: string,
   file: string,
@@ -202,7 +197,7 @@ function problemIn(
   return { file, path: formatPath(path), message, ...(line === undefined ? {} : { line }) };
 }
 
-/** @param path in what was read, without entries that were left out */
+/** @param path in the parsed result, in which invalid entries are missing */
 function isKnown({ gaps, placeInFile }: ReadAuthenticationFile, path: Path): boolean {
   return beyond(gaps, [{ path: placeInFile(path), message: '' }]).length > 0;
 }

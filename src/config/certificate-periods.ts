@@ -1,8 +1,7 @@
 /**
- * Certificates that are shown to others and are not valid at the moment. No problem of the configuration, and no reason to
- * refuse it: a certificate that runs out under a running Stonegate must not stand in the way of an issuer that is taken out,
- * and where everybody is locked out, a restart must mend what can be mended. But it is said, since it breaks every connection.
- * RFC 5280 §4.1.2.5.
+ * Warnings about certificates that Stonegate presents and that are not valid now. They do not make the
+ * configuration invalid: an expired certificate must not prevent a reload that removes an issuer, nor a
+ * restart. RFC 5280 §4.1.2.5.
  */
 import { X509Certificate } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
@@ -14,7 +13,7 @@ import { referencesOf } from './references.ts';
 
 /**
  * @param now milliseconds since the epoch
- * @returns those of the chains in `certFile` of any section, each with the field that names its file
+ * @returns a problem for each certificate in a `certFile` chain that is not valid now
  */
 export function certificatesOutOfPeriod(
   { configuration, file }: LoadedConfiguration,
@@ -27,13 +26,47 @@ export function certificatesOutOfPeriod(
       if (fault === undefined) return [];
       const which = index === 0 ? 'the certificate' : `certificate number ${index + 1} of the chain`;
       return [
-        { path: formatPath(path), message: `${which} ${fault}: whoever checks it refuses the connection` },
+        { path: formatPath(path), message: `${which} ${fault}: peers that verify it refuse the connection` },
       ];
     });
   });
 }
 
-/** Says each of them in the log, at a start and whenever a configuration has come into force. */
+/**
+ * Arktos reads the tenant of a client certificate's user from its only organization. With another
+ * organization the user is not the one that the output of `stonegate manifests rbac` gives rights to.
+ *
+ * @returns a problem for each of Stonegate's own client certificates that is not of the system tenant
+ * (arktos)
+ */
+export function certificatesOfOtherTenants({ configuration, file }: LoadedConfiguration): Problem[] {
+  const { tenancy, upstream, bindings } = configuration;
+  if (tenancy.mode !== 'arktos') return [];
+  const expected = `tenant:${tenancy.systemTenant}`;
+  const credentials = { upstream: upstream.credential, bindings: bindings.credential };
+  return Object.entries(credentials).flatMap(([section, credential]) => {
+    if (credential === undefined || !('certFile' in credential)) return [];
+    const [leaf] = certificateBlocks(file(credential.certFile));
+    if (leaf === undefined) return [];
+    const { O } = new X509Certificate(leaf).toLegacyObject().subject;
+    if (O === expected) return [];
+    const found =
+      O === undefined
+        ? 'none'
+        : [O]
+            .flat()
+            .map((name) => JSON.stringify(name))
+            .join(', ');
+    return [
+      {
+        path: `${section}.credential.certFile`,
+        message: `expected exactly one organization, O=${expected}, found ${found}: the API server takes the tenant from it, so this user does not have the rights that \`stonegate manifests rbac\` grants`,
+      },
+    ];
+  });
+}
+
+/** Logs a warning for each of them, at start and after every reload. */
 export function warnOfCertificates(
   loaded: LoadedConfiguration,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
@@ -43,7 +76,7 @@ export function warnOfCertificates(
   }
 }
 
-/** The seconds at both ends belong to the period. */
+/** The first and the last second belong to the period. */
 function outOfPeriod({ validFromDate, validToDate }: X509Certificate, now: number): string | undefined {
   if (now < validFromDate.getTime()) return `is not valid before ${validFromDate.toISOString()}`;
   if (now >= validToDate.getTime() + 1_000) return `has expired at ${validToDate.toISOString()}`;

@@ -1,6 +1,6 @@
 /**
- * What the files and secrets a configuration names must hold. Returns what is wrong in words that never repeat
- * the content. PEM: RFC 7468; bearer tokens: RFC 6750 §2.1.
+ * Checks of the files and secrets that a configuration names. Messages never repeat the content.
+ * PEM: RFC 7468; bearer tokens: RFC 6750 §2.1.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
@@ -16,11 +16,11 @@ const CHECKS: Readonly<Record<ContentKind, Check>> = {
   key: checkKey,
   token: (content) =>
     /^[\w.~+/-]+=*$/.test(secretText(content)) ? undefined : 'expected one bearer token and nothing else',
-  // Field by field: `authentication-file.ts`.
+  // Checked by `authentication-file.ts`.
   'authentication-configuration': () => undefined,
-  // Line by line, by the rules of its place: `static-users.ts`.
+  // Checked by `static-users.ts`.
   'static-users': () => undefined,
-  // By the rules of its place: `keystone-auth/webhook-files.ts`.
+  // Checked by `keystone-auth/sync-file.ts`.
   'webhook-rules': () => undefined,
   secret: (content) => (secretText(content) === '' ? 'expected a secret, found nothing' : undefined),
   'sealing-key': (content) =>
@@ -30,25 +30,25 @@ const CHECKS: Readonly<Record<ContentKind, Check>> = {
   'redis-url': checkRedisURL,
 };
 
-/** @returns what is wrong, or undefined */
+/** @returns the problem; undefined if there is none */
 export function checkContent(kind: ContentKind, content: Buffer): string | undefined {
   return CHECKS[kind](content);
 }
 
-/** A secret without the line break an editor leaves at its end. */
+/** A secret without the final line break that an editor adds. */
 export function secretText(content: Buffer): string {
   return content.toString('utf8').replace(/\r?\n$/, '');
 }
 
-/** Both have been found fit by themselves. */
+/** Checks that the key belongs to the certificate. Each has passed `checkContent`. */
 export function checkPair(certificate: Buffer, key: Buffer): string | undefined {
-  // OpenSSL's own reading: certificates that were joined without a line between them are none to it.
+  // OpenSSL reads no certificate if two of them were joined without a line break in between.
   if (!parses(() => new X509Certificate(certificate))) return tlsProblem(certificate, key);
   const belongs = new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
   return belongs ? tlsProblem(certificate, key) : "expected the certificate's private key, found another's";
 }
 
-/** What TLS itself has against them, such as a key that is too short. */
+/** OpenSSL's reason to refuse the pair, such as a key that is too short. */
 function tlsProblem(cert: Buffer, key: Buffer): string | undefined {
   try {
     createSecureContext({ cert, key });
@@ -69,7 +69,10 @@ function checkCertificates(content: Buffer): string | undefined {
     : `expected certificates in PEM, found that number ${broken + 1} is broken`;
 }
 
-/** Node's TLS follows a chain up to a root: an intermediate authority by itself would vouch for nobody. */
+/**
+ * Node verifies a chain up to a root, so with an intermediate CA alone every client certificate would be
+ * refused.
+ */
 function checkClientAuthorities(content: Buffer): string | undefined {
   const problem = checkCertificates(content);
   if (problem !== undefined) return problem;

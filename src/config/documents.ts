@@ -1,6 +1,7 @@
 /**
- * YAML text → plain data, strictly: one document, no key twice, no anchors that blow up. Remembers which line each
- * value stands on. YAML 1.2 core schema: `yes` and `on` are strings. https://yaml.org/spec/1.2.2/
+ * Strict parsers for YAML and JSON: one document, no duplicate keys, no `__proto__`, no exponential aliases.
+ * `JSON.parse` would use the last of two equal keys, so a restriction in the first would be lost. YAML 1.2
+ * core schema; RFC 8259 §4.
  */
 import { isMap, isScalar, LineCounter, type Pair, parseDocument, visit } from 'yaml';
 import { UNUSABLE_ALIASES, yamlMistake } from '../lib/yaml-mistake.ts';
@@ -10,7 +11,7 @@ export type YAMLDocument =
   | { readonly ok: true; readonly data: unknown; readonly lineOf: (path: Path) => number | undefined }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** @param version in 1.1, which kube-apiserver reads, `yes` and `on` are true, and `<<` merges mappings */
+/** @param version 1.1 is what kube-apiserver reads: `yes` and `on` are true, and `<<` merges mappings */
 export function readYAML(text: string, version: '1.1' | '1.2' = '1.2'): YAMLDocument {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -19,7 +20,7 @@ export function readYAML(text: string, version: '1.1' | '1.2' = '1.2'): YAMLDocu
     lineCounter: lines,
     prettyErrors: false,
     uniqueKeys: true,
-    // A date is a text to kube-apiserver.
+    // kube-apiserver reads a date as a string.
     customTags: (tags) =>
       tags.filter((tag) => typeof tag === 'string' || tag.tag !== 'tag:yaml.org,2002:timestamp'),
   });
@@ -52,7 +53,7 @@ function keyName({ key }: Pair): string | undefined {
   return isScalar(key) ? String(key.value) : undefined;
 }
 
-/** Where the value, or the deepest part of the path that is there, begins. */
+/** The offset of the value, or of the deepest existing part of the path. */
 function offsetOf(root: unknown, path: Path): number | undefined {
   let node = root;
   let offset: number | undefined;
@@ -78,18 +79,12 @@ function hasRange(node: unknown): node is { range: readonly number[] & { 0: numb
   return typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range);
 }
 
-// FROM src/config/json-document.ts
-/*!
- * JSON text → plain data, strictly: no key twice, of which `JSON.parse` takes the last in silence, so that a restriction in
- * the first would be none. RFC 8259 §4.
- */
-
 export type JSONDocument =
   | { readonly ok: true; readonly data: unknown }
-  /** Each with its place. */
+  /** Each names its path. */
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Also for a text that is no JSON: that is its problem. */
+/** Text that is not JSON is reported as a problem. */
 export function readJSON(text: string): JSONDocument {
   let data: unknown;
   try {
@@ -102,18 +97,18 @@ export function readJSON(text: string): JSONDocument {
   return problems.length === 0 ? { ok: true, data } : { ok: false, problems };
 }
 
-/** An object or a list that is not closed yet. */
+/** An object or a list that is still open. */
 interface Open {
   /** Undefined in a list. */
   readonly keys: Set<string> | undefined;
-  /** Of the value that is being read. */
+  /** The key or index of the current value. */
   at: string | number;
 }
 
-/** With a string that is a key its colon. */
+/** A string that is a key is matched together with its colon. */
 const TOKEN = /("(?:[^"\\]+|\\.)*")(\s*:)?|[{}[\],]/g;
 
-/** @param text has been found to be JSON */
+/** @param text valid JSON */
 function* unusableKeys(text: string): Generator<string> {
   const open: Open[] = [];
   for (const [token, string, colon] of text.matchAll(TOKEN)) {

@@ -1,6 +1,6 @@
 /**
- * The kinds of values a configuration is made of. Every `error` text says what was expected, in words that
- * continue "expected …".
+ * Field types of the configuration's schema, file names and secret sources included. Every `error` text
+ * continues "expected …".
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ (RFC 1123 labels)
  */
 import ipaddr from 'ipaddr.js';
@@ -10,7 +10,7 @@ import { parseDuration } from '../lib/duration.ts';
 
 const DURATION = 'a duration such as 60s, 1m30s or 250ms';
 
-/** Read into milliseconds. */
+/** Parsed to milliseconds. */
 export const duration = z
   .string({ error: DURATION })
   .refine((text) => parseDuration(text) !== undefined, { error: DURATION })
@@ -21,7 +21,7 @@ export const period = duration.refine((milliseconds) => milliseconds > 0, {
   error: 'a duration longer than zero',
 });
 
-/** Free text as it is, without control characters or blanks at its ends. */
+/** Text without control characters and without surrounding blanks. */
 export const text = z
   .string()
   .min(1, { error: 'text that is not empty' })
@@ -34,19 +34,19 @@ export const prefix = z.string().refine((value) => !/[\p{Cc}\s]/u.test(value), {
   error: 'a prefix without blanks and control characters',
 });
 
-/** `-` means none, as with kube-apiserver's flags. */
+/** `-` means none, as in kube-apiserver's flags. */
 export const prefixOrNone = prefix.transform((given) => (given === '-' ? '' : given));
 
-/** Exactly this one, as a request line has it. */
+/** A path as in a request line, compared exactly. */
 export const requestPath = z.string().regex(/^\/[^?#\s]*$/, { error: 'a path such as /healthz' });
 
 const LABEL =
   'a DNS-1123 label (lower-case letters, digits and "-", which stands neither first nor last; at most 63 characters)';
 
 /**
- * A name that stands in addresses as it is.
+ * A name that is used in URLs without escaping.
  *
- * @param missing what is expected where there is none
+ * @param missing the expectation reported if the name is absent
  */
 export function label({ missing }: { readonly missing: string }) {
   return dnsLabel(LABEL, missing);
@@ -56,7 +56,7 @@ export const TENANT_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export const tenant = dnsLabel(`a tenant name: ${LABEL}`);
 
-/** The length is a rule of its own: whoever broke only that one is told how long the name is. */
+/** The length is a separate rule, so that its message can state the length found. */
 function dnsLabel(what: string, missing?: string) {
   return z
     .string({ error: ({ input }) => (input === undefined ? missing : undefined) })
@@ -75,7 +75,7 @@ export const bind = z.string({ error: BIND }).refine(
   { error: BIND },
 );
 
-/** An address range. The whole Internet is refused: then everybody could say where they come from. */
+/** An address range. The whole Internet is refused, because then any client could forge its address. */
 export const cidr = z.string().refine(
   (value) => {
     if (!ipaddr.isValidCIDR(value)) return false;
@@ -86,8 +86,8 @@ export const cidr = z.string().refine(
 );
 
 export const rate = z.strictObject({
-  perSecond: z.number().positive({ error: 'a number above 0' }).describe('Sustained.'),
-  burst: z.int().min(1).describe('At once.'),
+  perSecond: z.number().positive({ error: 'a number above 0' }).describe('Sustained rate per second.'),
+  burst: z.int().min(1).describe('Requests allowed at once.'),
 });
 
 const ENVIRONMENT_VARIABLE = 'the name of an environment variable';
@@ -97,15 +97,15 @@ const environmentVariable = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, { error: ENVIRONMENT_VARIABLE });
 
 interface URLRules {
-  /** What the URL is for, with an example. */
+  /** The purpose of the URL, with an example. */
   readonly what: string;
-  /** Tested against the path. */
+  /** Must match the path. */
   readonly path: RegExp;
-  /** Whether http is allowed to this very machine. */
+  /** Whether http is allowed on loopback. */
   readonly loopback?: boolean;
 }
 
-/** An https URL; http only to this very machine, since credentials travel on it. */
+/** An https URL; http only on loopback, because credentials are sent to it. */
 export function url({ what, path, loopback = true }: URLRules) {
   return z.string({ error: what }).refine(
     (value) => {
@@ -128,16 +128,13 @@ function isLoopback(hostname: string): boolean {
   return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.parse(host).range() === 'loopback');
 }
 
-// FROM src/config/forms.ts
-/*!
- * Mappings of which several forms exist, by the keys they have. Where one has the keys of none, the keys it has are told in
- * the same notation: beside `{ claim, map }`, a lone `{ claim }` shows what is missing.
- */
-
 /**
+ * An issue for a mapping that has none of its allowed forms. It lists the keys found, so that the missing
+ * one shows.
+ *
  * @param forms such as `{ value } or { claim, map }`
- * @param given what was found; all its keys are known, so that none can be a secret in the wrong place
- * @returns an issue for a schema's context, whose `params.found` goes behind the word "found"
+ * @param given the mapping found; all its keys are known, so none of them can be a misplaced secret
+ * @returns a zod issue; `params.found` follows the word "found" in the message
  */
 export function formIssue(forms: string, given: object) {
   const keys = Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [key]));
@@ -145,13 +142,7 @@ export function formIssue(forms: string, given: object) {
   return { code: 'custom' as const, message: forms, params: { found } };
 }
 
-// FROM src/config/schema-secret.ts
-/*!
- * File names and secrets in the configuration. A secret never stands in the file itself, only where to find it:
- * configuration ends up in version control and tickets.
- */
-
-/** A file's name. `resolve` makes it absolute, since what it is relative to is the configuration file's folder. */
+/** A file name. `resolve` makes it absolute, relative to the folder of the configuration file. */
 export function fileField(resolve: (name: string) => string) {
   return z
     .string()
@@ -164,12 +155,16 @@ export type FileField = ReturnType<typeof fileField>;
 
 const EXPECTED = 'exactly one of { fromFile: … } and { fromEnv: … }';
 
+/**
+ * A secret is never in the configuration file itself, because such files end up in version control and
+ * tickets.
+ */
 export function secretSource(file: FileField) {
   return z
     .strictObject(
       {
-        fromFile: file.exactOptional().describe('A file that holds it; a final line break is ignored.'),
-        fromEnv: environmentVariable.exactOptional().describe('An environment variable that holds it.'),
+        fromFile: file.exactOptional().describe('A file that contains it; a final line break is ignored.'),
+        fromEnv: environmentVariable.exactOptional().describe('An environment variable that contains it.'),
       },
       { error: (issue) => (issue.code === 'invalid_type' ? EXPECTED : undefined) },
     )
@@ -181,7 +176,7 @@ export function secretSource(file: FileField) {
     });
 }
 
-/** What Stonegate proves itself with at the API server. */
+/** Stonegate's credential for the API server. */
 export function upstreamCredential(file: FileField) {
   return z
     .strictObject({

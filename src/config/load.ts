@@ -1,6 +1,6 @@
 /**
- * A configuration file and all it names, read once and checked: whoever gets a `LoadedConfiguration` needs no disk
- * any more, and what was checked is what is used, even if a file changes in between.
+ * Reads the configuration file and all files and secrets that it names, once, and checks them. What was
+ * checked is what is used: later changes on disk do not affect a `LoadedConfiguration`.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,33 +18,34 @@ import { staticUsersOf } from './static-users.ts';
 export interface LoadedConfiguration {
   readonly configuration: StonegateConfiguration;
   /**
-   * The content of a file the configuration names.
+   * The content of a file that the configuration names.
    *
-   * @throws RangeError for a file it does not name
+   * @throws RangeError for any other file
    */
   file(name: string): Buffer;
   /**
-   * The secret found at a source of this configuration.
+   * The secret of a source of this configuration.
    *
-   * @throws RangeError for a source that is not of this configuration
+   * @throws RangeError for any other source
    */
   secret(source: SecretSource): string;
   /**
-   * SHA-256 in hexadecimal of what decides who somebody is: `authentication` and `tenancy`. Equal on all replicas of
-   * one configuration; certificates and secrets may differ. What is cached of people is kept under it.
+   * SHA-256 in hexadecimal of the settings that determine identities, `authentication` and `tenancy`. Equal
+   * on all replicas of one configuration; certificates and secrets may differ. Cache keys of identities
+   * contain it.
    */
   readonly identityDigest: string;
   /**
-   * SHA-256 in hexadecimal of all settings, for the log: replicas of one configuration have the same. Not of what the files
-   * hold: it would let whoever reads logs try guesses of a password.
+   * SHA-256 in hexadecimal of all settings, for the log; equal on all replicas of one configuration. File
+   * contents are not included, because a reader of the log could test guesses of a password against it.
    */
   readonly digest: string;
 }
 
-/** File name → `fingerprint` of its content as it was read. */
+/** File name → `fingerprint` of the content that was read. */
 export type Watched = ReadonlyMap<string, string>;
 
-/** Files are watched whether or not the configuration is good: a bad one may be mended in a file it names. */
+/** Files are watched even if the configuration is invalid, because the fix may be in a file that it names. */
 export type LoadResult =
   | { readonly ok: true; readonly loaded: LoadedConfiguration; readonly watched: Watched }
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly watched: Watched };
@@ -54,10 +55,10 @@ export interface LoadSources {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The machine's own files and this process' environment. */
+/** The local file system and the environment of this process. */
 export const systemSources: LoadSources = { readFile: (name) => readFromDisk(name), env: process.env };
 
-/** Equal for equal content; a file that cannot be read has one too. */
+/** Equal for equal content. A file that cannot be read has a fingerprint too. */
 export function fingerprint(content: Buffer | undefined): string {
   return content === undefined ? 'unreadable' : createHash('sha256').update(content).digest('hex');
 }
@@ -113,14 +114,17 @@ export async function loadConfiguration(
   return { ok: true, loaded: loadedOf(configuration, contents, sources.env), watched: watched() };
 }
 
-interface Found {
+interface ReadFiles {
   readonly contents: ReadonlyMap<string, Buffer | undefined>;
-  /** Why a file could not be read. */
+  /** File name → why it could not be read. */
   readonly failures: ReadonlyMap<string, string>;
   readonly env: LoadSources['env'];
 }
 
-function checkReference({ path, source, kind }: Reference, { contents, failures, env }: Found): Finding[] {
+function checkReference(
+  { path, source, kind }: Reference,
+  { contents, failures, env }: ReadFiles,
+): Finding[] {
   const content = contentOf(source, contents, env);
   if (content !== undefined) {
     const message = checkContent(kind, content);
@@ -133,7 +137,7 @@ function checkReference({ path, source, kind }: Reference, { contents, failures,
   return [{ path, message }];
 }
 
-function checkPairs(configuration: StonegateConfiguration, contents: Found['contents']): Finding[] {
+function checkPairs(configuration: StonegateConfiguration, contents: ReadFiles['contents']): Finding[] {
   return pairsOf(configuration).flatMap(({ path, certFile, keyFile }) => {
     const certificate = contents.get(certFile);
     const key = contents.get(keyFile);
@@ -144,7 +148,7 @@ function checkPairs(configuration: StonegateConfiguration, contents: Found['cont
   });
 }
 
-function checkStaticUsers(configuration: StonegateConfiguration, contents: Found['contents']): Finding[] {
+function checkStaticUsers(configuration: StonegateConfiguration, contents: ReadFiles['contents']): Finding[] {
   const users = staticUsersOf(configuration, (file) => contents.get(file));
   return Object.entries(users).flatMap(([key, { problems }]) =>
     problems.map((message) => ({
@@ -159,7 +163,11 @@ function checkStaticUsers(configuration: StonegateConfiguration, contents: Found
   );
 }
 
-function contentOf(source: SecretSource, contents: Found['contents'], env: Found['env']): Buffer | undefined {
+function contentOf(
+  source: SecretSource,
+  contents: ReadFiles['contents'],
+  env: ReadFiles['env'],
+): Buffer | undefined {
   if ('fromFile' in source) return contents.get(source.fromFile);
   const value = env[source.fromEnv];
   return value === undefined ? undefined : Buffer.from(value);
@@ -167,8 +175,8 @@ function contentOf(source: SecretSource, contents: Found['contents'], env: Found
 
 function loadedOf(
   configuration: StonegateConfiguration,
-  contents: Found['contents'],
-  env: Found['env'],
+  contents: ReadFiles['contents'],
+  env: ReadFiles['env'],
 ): LoadedConfiguration {
   const { authentication, tenancy } = configuration;
   return {

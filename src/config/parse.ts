@@ -1,7 +1,6 @@
 /**
- * The text of a configuration file → a configuration, or everything that is wrong with it. Reads no file: what
- * the files it names hold is `load.ts`' business, so that a configuration can be checked before its certificates
- * exist.
+ * Parses the text of a configuration file into a configuration or a list of problems. It reads no other
+ * file, so that a configuration can be checked before its certificates exist; `load.ts` reads those.
  */
 import { resolve } from 'node:path';
 import type { z } from 'zod';
@@ -16,18 +15,21 @@ import { validate } from './validate.ts';
 type Document = z.output<ReturnType<typeof configurationSchema>>;
 
 export interface Parsed {
-  /** Present where every field is right by itself; there may still be problems between fields. */
+  /** Present if every field is valid by itself; rules about several fields may still be violated. */
   readonly configuration?: StonegateConfiguration;
-  /** With stand-ins for its wrong fields, where there are some: only to look for more problems. */
+  /**
+   * Present if fields are invalid: the configuration with stand-ins for them, only for finding more
+   * problems.
+   */
   readonly remainder?: StonegateConfiguration;
   readonly problems: readonly Problem[];
-  /** Gives findings their place in words and their line; those that only follow from a wrong field are left out. */
+  /** Adds path and line to findings, and drops those that only follow from an invalid field. */
   readonly locate: (findings: readonly Finding[]) => Problem[];
 }
 
 /**
- * @param folder what relative file names are relative to: the configuration file's own folder
- * @param content of an AuthenticationConfiguration the configuration names; without it its issuers are not seen
+ * @param folder the folder of the configuration file, to which relative file names refer
+ * @param content returns the content of the AuthenticationConfiguration; without it its issuers are missing
  */
 export function parseConfiguration(
   text: string,
@@ -56,9 +58,9 @@ export function parseConfiguration(
 }
 
 /**
- * The same with that file, whose name is known only after a first look.
+ * Parses twice: the first pass finds the name of the AuthenticationConfiguration, the second includes it.
  *
- * @param read returns undefined for a file that cannot be read: to say so is the caller's business
+ * @param read returns undefined for a file that cannot be read, which the caller reports
  */
 export async function parseWithAuthenticationFile(
   text: string,

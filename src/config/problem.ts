@@ -1,6 +1,6 @@
 /**
- * What is wrong with a configuration: where, what was expected, what was found. All problems are told at once,
- * and none of them repeats a value that may be a secret somebody wrote in the wrong place.
+ * Problems of a configuration: where, what was expected, what was found. All problems are reported at once,
+ * and no message repeats a value that may be a secret.
  */
 import type { z } from 'zod';
 
@@ -8,21 +8,21 @@ export interface Problem {
   /** As an operator would say it: `authentication.jwt[0].issuer.url`; empty for the document as a whole. */
   readonly path: string;
   readonly message: string;
-  /** In the file, counted from 1. */
+  /** Line in the file, counted from 1. */
   readonly line?: number;
-  /** The name of the file it is in, where that is not the configuration itself. */
+  /** The name of the file, if it is not the configuration itself. */
   readonly file?: string;
 }
 
 export type Path = readonly PropertyKey[];
 
-/** A problem whose place is not put into words yet. */
+/** A problem without a line and a formatted path. */
 export interface Finding {
   readonly path: Path;
   readonly message: string;
-  /** Other places that must be as they are meant for this to be a problem: where one is wrong itself, it may be none. */
+  /** Other fields that this problem depends on. It is dropped if one of them is invalid itself. */
   readonly because?: readonly Path[];
-  /** Where it can be mended, if that is another file; `path` names the field that leads there. */
+  /** The problem in the other file in which it can be fixed; `path` is then the field that names the file. */
   readonly elsewhere?: Problem;
 }
 
@@ -37,7 +37,7 @@ export function formatPath(path: Path): string {
   return text;
 }
 
-/** One line for a terminal or a log. */
+/** Formats a problem as one line for a terminal or a log. */
 export function formatProblem(problem: Problem): string {
   const line = problem.line === undefined ? '' : ` (line ${problem.line})`;
   const whole = problem.file === undefined ? 'the configuration' : 'the file';
@@ -45,7 +45,7 @@ export function formatProblem(problem: Problem): string {
   return `${place}${problem.path === '' ? whole : problem.path}${line}: ${problem.message}`;
 }
 
-/** A zod issue, told as pairs of path and message. */
+/** Converts a zod issue to findings. */
 export function problemsOfIssue(issue: z.core.$ZodIssue): Finding[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) =>
@@ -94,11 +94,11 @@ function expectation(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** Where a secret is meant, or somebody may take one to be meant. */
+/** Fields that hold a secret, or in which an operator may write one by mistake. */
 const SECRET_PLACES =
   /secret|password|sealingKeys|redis\.url|fromFile|fromEnv|(tokenFile|keyFile|basicAuthFile)(\.file)?$/i;
 
-/** Of a text that is only too long its length says more than the text; of a mapping in no known form its keys do. */
+/** The length for text that is too long; the keys for a mapping in no allowed form; otherwise the value. */
 function foundBy(issue: z.core.$ZodIssue): string {
   const told: unknown = issue.code === 'custom' ? issue.params?.found : undefined;
   if (typeof told === 'string') return told;
@@ -107,7 +107,7 @@ function foundBy(issue: z.core.$ZodIssue): string {
   return found(input, path);
 }
 
-/** As in `password: { hunter2 }`, which to YAML is a mapping. */
+/** As in `password: { hunter2 }`, which YAML reads as a mapping with the key `hunter2`. */
 function isBareSecret({ input, path }: z.core.$ZodIssue, key: string): boolean {
   const valued = Object.entries(input ?? {}).some(([name, value]) => name === key && value !== null);
   return mayBeSecret(path) && !valued;
@@ -117,7 +117,7 @@ function mayBeSecret(path: Path): boolean {
   return SECRET_PLACES.test(formatPath(path));
 }
 
-/** What stood there; only its kind where it may be, or hold, a secret. */
+/** Describes the value; only its type if it may be or contain a secret. */
 function found(value: unknown, path: Path): string {
   if (value === null) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';

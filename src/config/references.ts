@@ -1,6 +1,6 @@
 /**
- * Everything outside itself that a configuration names: files, and secrets in files or the environment. One list,
- * from which they are read, checked and watched.
+ * All files and secrets that a configuration names, in one list. They are read, checked and watched from
+ * this list.
  */
 import type {
   KeystoneConfiguration,
@@ -13,7 +13,7 @@ import type {
 } from '../api/config-v1alpha1.ts';
 import type { Path } from './problem.ts';
 
-/** What the content must be. */
+/** The kind of content that is expected. */
 export type ContentKind =
   | 'authentication-configuration'
   | 'static-users'
@@ -33,7 +33,7 @@ export interface Reference {
   readonly kind: ContentKind;
 }
 
-/** A certificate and the key that must belong to it, as places in the list of references. */
+/** A certificate and its key, which must belong together. `path` is reported if they do not. */
 export interface Pair {
   readonly path: Path;
   readonly certFile: string;

@@ -1,29 +1,32 @@
 /**
- * What is left of a document without the fields that are wrong by themselves, so that what is wrong elsewhere is told in
- * the same run and not in the next. Where a field must be there, a stand-in takes its place. Of what was left out or
- * stood in for, and of what only follows from that, nothing is told: it would be about no file of anybody's.
+ * The part of a document that is valid without its invalid fields, so that one run reports problems of all
+ * sections. Required fields that are missing get a stand-in value. Problems of stand-ins, and problems that
+ * only follow from a removed field, are not reported.
  */
 import type { z } from 'zod';
 import { type Finding, type Path, problemsOfIssue } from './problem.ts';
 
 export interface Remainder<T> {
   readonly value: T;
-  /** Where it differs from the file; places as in the file. */
+  /** Paths, as in the file, at which `value` differs from it. */
   readonly gaps: readonly Path[];
-  /** A place in `value` → the same in the file: entries of lists that were left out count there. */
+  /** Converts a path in `value` to the path in the file, where removed list entries are counted. */
   readonly placeInFile: (path: Path) => Path;
 }
 
 type Container = Record<PropertyKey, unknown>;
 
-/** Each removes a field, puts a stand-in there, or goes one level up; nothing here is nested half as deep. */
+/**
+ * Each round removes a field, inserts a stand-in or moves one level up. The schema is less than half as
+ * deep.
+ */
 const MAX_ROUNDS = 16;
 
 /**
- * @param data as it stands in the file
- * @param problems of single fields
- * @param standIns a document with what takes the place of required fields; its lists have one entry, for all
- * @returns undefined where nothing is left to say more of
+ * @param data the content of the file
+ * @param problems the invalid fields
+ * @param standIns a document with values for required fields; a list has one entry, used for all
+ * @returns undefined if no valid part remains
  */
 export function remainderOf<T>(
   data: unknown,
@@ -51,7 +54,7 @@ export function remainderOf<T>(
   return undefined;
 }
 
-/** A copy in which nothing stands in two places, as behind an anchor of YAML: each place is mended by itself. */
+/** A copy without shared values (YAML aliases), so that each occurrence can be changed separately. */
 function unshared(value: unknown, within: readonly object[] = []): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (within.includes(value)) return undefined;
@@ -60,14 +63,14 @@ function unshared(value: unknown, within: readonly object[] = []): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, unshared(entry, inside)]));
 }
 
-/** Findings that neither concern what was left out nor follow from it. */
+/** Findings that neither concern a removed field nor follow from one. */
 export function beyond(gaps: readonly Path[], findings: readonly Finding[]): Finding[] {
   return findings.filter(({ path, because = [] }) =>
     [path, ...because].every((place) => !gaps.some((gap) => isWithin(gap, place) || isWithin(place, gap))),
   );
 }
 
-/** The same findings at the places of the file. */
+/** The findings with paths as in the file. */
 export function inFile({ placeInFile }: Remainder<unknown>, findings: readonly Finding[]): Finding[] {
   return findings.map((finding) => ({
     ...finding,
@@ -77,10 +80,10 @@ export function inFile({ placeInFile }: Remainder<unknown>, findings: readonly F
 }
 
 /**
- * Removes the field; where it is missing, puts a stand-in there, or removes what should hold it. An entry of a list
- * leaves a hole: the others keep their places.
+ * Removes the field; if it is missing, inserts a stand-in or removes its parent. A removed list entry leaves
+ * a hole, so that the others keep their indexes.
  *
- * @returns what was removed or stood in for
+ * @returns the path that was removed or replaced
  */
 function leaveOut(rest: unknown, path: Path, standIns: object): Path | undefined {
   const key = path.at(-1);
@@ -110,7 +113,7 @@ function withoutHoles(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withoutHoles(member)]));
 }
 
-/** @param path in `rest` without its holes */
+/** @param path in `rest` without holes */
 function placeIn(rest: unknown, path: Path): Path {
   let node: unknown = rest;
   return path.map((step) => {
@@ -136,18 +139,13 @@ function isWithin(path: Path, outer: Path): boolean {
   return outer.every((step, index) => step === path[index]);
 }
 
-// FROM src/config/stand-ins.ts
-/*!
- * What takes the place of a required field that is wrong or missing, so that the rest can be looked at: the least that
- * the schema accepts. Nothing is ever told of a stand-in, and nothing is served with one.
- */
-
-/** A file that is there and empty. */
+/** An existing, empty file. */
 const FILE = '/dev/null';
 const NAME = 'stand-in';
 
 const TLS = { certFile: FILE, keyFile: FILE, clientCAFile: FILE };
 
+/** The smallest values that the schema accepts for required fields. They are never served or reported. */
 export const CONFIGURATION_STAND_INS = {
   apiVersion: 'stonegate.dev/v1alpha1',
   kind: 'StonegateConfiguration',
@@ -177,7 +175,7 @@ export const CONFIGURATION_STAND_INS = {
   webhook: { tls: TLS },
 };
 
-/** Not for its version and kind: of another kind of file nothing can be said. */
+/** Without version and kind: the fields of another kind of file are unknown. */
 export const AUTHENTICATION_FILE_STAND_INS = {
   jwt: [
     {

@@ -1,6 +1,6 @@
 /**
- * kube-apiserver's AuthenticationConfiguration as a zod schema: the file an API server is started with, and nothing of
- * ours. As there, unknown fields are errors, and null or an empty text is a field that is not there.
+ * The zod schema of kube-apiserver's AuthenticationConfiguration. As in kube-apiserver, unknown fields are
+ * errors, and null or an empty string counts as absent.
  * https://kubernetes.io/docs/reference/config-api/apiserver-config.v1/
  */
 import { z } from 'zod';
@@ -8,9 +8,7 @@ import type { AnonymousConfiguration, JWTConfiguration } from '../api/config-v1a
 import { RESERVED_EXTRA_KEY } from '../api/reserved-names.ts';
 import { parseGoURL } from '../lib/go-url.ts';
 import { formIssue } from './fields.ts';
-
-type ClaimMappings = JWTConfiguration['claimMappings'];
-type ClaimRule = JWTConfiguration['claimValidationRules'][number];
+import type { ClaimRule, IssuerClaimMappings } from './schema-jwt.ts';
 
 const MAX_ISSUERS = 64;
 
@@ -34,7 +32,7 @@ const PATH = z
 const anonymous = z
   .strictObject({ enabled: z.boolean().nullish(), conditions: listOf(PATH) })
   .refine(({ enabled, conditions }) => enabled === true || conditions.length === 0, {
-    error: 'no conditions where anonymous requests are not enabled',
+    error: 'no conditions unless anonymous requests are enabled',
     path: ['conditions'],
   })
   .transform(
@@ -44,7 +42,7 @@ const anonymous = z
     }),
   );
 
-/** What both addresses of an issuer have to be; an empty one is not there. */
+/** The rule for both URLs of an issuer. */
 function isAddress(address: string): boolean {
   const url = parseGoURL(address);
   return url?.scheme === 'https' && !url.hasUser && url.query === '' && url.fragment === '';
@@ -93,9 +91,9 @@ function withoutSlashes(url: string): string {
 const NAME_FORMS = '{ claim, prefix }, where the prefix may be "", or { expression }';
 const nameFields = z.strictObject({ claim: word, prefix: z.string().nullish(), expression: word });
 
-/** @param optional whether there may be none */
+/** @param optional whether the mapping may be absent */
 function nameSchema(optional: boolean) {
-  return nameFields.transform((fields, context): ClaimMappings['groups'] => {
+  return nameFields.transform((fields, context): IssuerClaimMappings['groups'] => {
     const { claim, prefix, expression } = fields;
     const given = typeof prefix === 'string';
     if (claim !== '' && given && expression === '') return { claim, prefix };
@@ -106,7 +104,7 @@ function nameSchema(optional: boolean) {
   });
 }
 
-/** Those that are there; an empty prefix is one. */
+/** The fields that are present; an empty prefix counts as present. */
 function shown(fields: object): object {
   return Object.fromEntries(
     Object.entries(fields).filter(([key, value]) => (key === 'prefix' || value !== '') && value !== null),
@@ -115,7 +113,7 @@ function shown(fields: object): object {
 
 const uid = z
   .strictObject({ claim: word, expression: word })
-  .transform((fields, context): ClaimMappings['uid'] => {
+  .transform((fields, context): IssuerClaimMappings['uid'] => {
     const { claim, expression } = fields;
     if (claim !== '' && expression === '') return { claim };
     if (expression !== '' && claim === '') return { expression };
@@ -138,7 +136,7 @@ const extra = z.strictObject({
   valueExpression: word.refine((source) => source !== '', { error: 'a CEL expression' }),
 });
 
-/** Of a field, what null and no field at all stand for: none of its own. */
+/** Reads null and an absent field as an empty mapping. */
 function emptyOr<T extends z.ZodType>(schema: T) {
   return z.preprocess((given) => given ?? {}, schema);
 }
@@ -152,7 +150,7 @@ const claimMappings = emptyOr(
       extra: listOf(extra),
     })
     .transform(
-      ({ username, groups, uid, extra }): ClaimMappings => ({
+      ({ username, groups, uid, extra }): IssuerClaimMappings => ({
         username: username ?? { expression: '' },
         extra,
         ...(groups === undefined ? {} : { groups }),

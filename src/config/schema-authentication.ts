@@ -1,6 +1,6 @@
 /**
- * `authentication.keystone`: where Keystone is, and as whom Stonegate asks it.
- * https://docs.openstack.org/api-ref/identity/v3/#authentication-and-token-management
+ * The schema of `authentication`: Keystone, token and basic-auth files, client certificates, TokenReview and
+ * anonymous requests. https://docs.openstack.org/api-ref/identity/v3/#authentication-and-token-management
  */
 import { z } from 'zod';
 import type { KeystoneServiceCredential } from '../api/config-v1alpha1.ts';
@@ -18,7 +18,7 @@ import {
 } from './fields.ts';
 import { issuerTenantSchema, jwtSchema } from './schema-jwt.ts';
 
-/** What the service logs in to; Keystone refuses an unscoped service. */
+/** The scope of the service's token; Keystone refuses an unscoped service. */
 const scope = z
   .strictObject({
     projectName: text.exactOptional().describe('With `projectDomainName`.'),
@@ -55,7 +55,7 @@ function serviceCredential(file: FileField) {
           userName: text.describe('The service user.'),
           userDomainName: text.describe("The service user's domain."),
           password: secretSource(file).describe('Its password.'),
-          scope: scope.describe('What the service logs in to: Keystone refuses an unscoped service.'),
+          scope: scope.describe('The scope of the service token. Keystone refuses an unscoped service.'),
         })
         .exactOptional()
         .describe('A user with a password. Role `service` on one project suffices.'),
@@ -71,12 +71,14 @@ function serviceCredential(file: FileField) {
 const roleAssignments = z.strictObject({
   cacheTTL: period
     .prefault('1m')
-    .describe("How long a person's assignments are believed: the time until a change of them is seen."),
-  staleIfUnavailable: duration.prefault('0').describe('How long beyond that while Keystone is down.'),
+    .describe("How long a user's role assignments are cached, and so the time until a change takes effect."),
+  staleIfUnavailable: duration
+    .prefault('0')
+    .describe('How much longer they are used while Keystone is down.'),
 });
 
 const revocationEvents = z.strictObject({
-  interval: period.prefault('5s').describe('From one question for new events to the next.'),
+  interval: period.prefault('5s').describe('Time between two requests for new events.'),
 });
 
 function keystoneSchema(file: FileField) {
@@ -87,59 +89,63 @@ function keystoneSchema(file: FileField) {
     caFile: file.exactOptional().describe("The CA of Keystone's certificate; else the system's CAs."),
     serviceCredential: serviceCredential(file)
       .exactOptional()
-      .describe('As whom tokens are validated; without it each token is validated with itself.'),
+      .describe(
+        'The credential with which tokens are validated. Without it each token is validated with itself.',
+      ),
     tokenProvider: z
       .enum(['fernet', 'jws'])
       .default('fernet')
-      .describe('`jws` tokens look like JWTs; only then does one go to Keystone.'),
-    timeout: period.prefault('5s').describe('For one question to Keystone.'),
+      .describe(
+        'Set `jws` if Keystone issues JWS tokens. They look like JWTs and are sent to Keystone only then.',
+      ),
+    timeout: period.prefault('5s').describe('Timeout of a request to Keystone.'),
     cacheTTL: period
       .prefault('1m')
-      .describe('How long an answer is believed: the time until a revocation is seen.'),
-    negativeCacheTTL: duration.prefault('5s').describe('How long a bad token is remembered.'),
+      .describe('How long a valid token is cached, and so the time until a revocation takes effect.'),
+    negativeCacheTTL: duration.prefault('5s').describe('How long an invalid token is cached.'),
     staleIfUnavailable: duration
       .prefault('0')
-      .describe("How long beyond that while Keystone is down; never beyond the token's own expiry."),
+      .describe('How much longer a token is accepted while Keystone is down; never past its own expiry.'),
     roleAssignments: roleAssignments
       .exactOptional()
       .describe(
-        'Whether the roles of people whose token names no scope are looked up, by what each request concerns; absent: such people have none.',
+        'Look up the roles of users whose token has no scope, for the project or domain of each request. Without it these users have no roles.',
       ),
     revocationEvents: z
       .union([z.literal(false), revocationEvents])
       .prefault({ interval: '5s' })
       .describe(
-        "How often Keystone's revocation events are asked for, as `{ interval: 5s }`, which needs `serviceCredential`; or `false`.",
+        "How often Keystone's revocation events are read, as `{ interval: 5s }` (needs `serviceCredential`), or `false`.",
       ),
   });
 }
 
-// FROM src/config/schema-static.ts
-/*!
- * `authentication.tokenFile`, `.basicAuthFile`, `.anonymous` and `.impersonationExtraKeys`.
- */
-
-/** @param ownPrefix before names and groups unless the operator says otherwise */
+/** @param ownPrefix the default prefix of names and groups */
 function staticFileSchema(file: FileField, ownPrefix: string) {
   const own = prefixOrNone.prefault(ownPrefix);
   return z.strictObject({
-    file: file.describe('Read anew when it changes; a line that is wrong keeps the last good file.'),
-    usernamePrefix: own.describe('Put before user names, so that nobody shares one. `-` means none.'),
-    groupsPrefix: own.describe('Put before groups. `-` means none.'),
+    file: file.describe('Reloaded if it changes. If a line is invalid, the last valid file stays in use.'),
+    usernamePrefix: own.describe(
+      'Prefix of user names, so that users of two sources never share a name. `-` means none.',
+    ),
+    groupsPrefix: own.describe('Prefix of groups. `-` means none.'),
     systemTenantByDefault: z
       .boolean()
       .default(false)
-      .describe('Lines without a tenant are of the system tenant; else they are refused.'),
+      .describe('Whether lines without a tenant belong to the system tenant. Otherwise they are refused.'),
   });
 }
 
 const anonymousSchema = z
   .strictObject({
-    enabled: z.boolean().default(false).describe('Let them in as `system:anonymous`.'),
-    paths: z.array(requestPath).default([]).describe('Exactly these paths; all without it.'),
+    enabled: z
+      .boolean()
+      .default(false)
+      .describe('Whether requests without a credential are accepted as `system:anonymous`.'),
+    paths: z.array(requestPath).default([]).describe('Exactly these paths; all paths if empty.'),
   })
   .refine(({ enabled, paths }) => enabled || paths.length === 0, {
-    error: 'no paths where anonymous requests are not enabled',
+    error: 'no paths unless anonymous requests are enabled',
     path: ['paths'],
   });
 
@@ -150,50 +156,41 @@ const impersonationExtraKey = z
     error: 'a key of no reserved domain: kubernetes.io, k8s.io and stonegate.dev are',
   });
 
-// FROM src/config/schema-certificates.ts
-/*!
- * `authentication.clientCertificates`: kube-apiserver's `--client-ca-file`, with a tenant in each certificate.
- * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
- */
-
 const ownPrefix = prefixOrNone.prefault('x509:');
 
 function clientCertificatesSchema(file: FileField) {
   return z.strictObject({
     caFile: file.describe(
-      'The authorities whose certificates are believed, PEM, each up to its root. Read anew when it changes; connections it would refuse are closed.',
+      'The CAs whose client certificates are accepted, PEM, each with its root. Reloaded if it changes; connections with certificates that are no longer accepted are closed.',
     ),
-    usernamePrefix: ownPrefix.describe('Put before user names, so that nobody shares one. `-` means none.'),
-    groupsPrefix: ownPrefix.describe('Put before groups. `-` means none.'),
+    usernamePrefix: ownPrefix.describe(
+      'Prefix of user names, so that users of two sources never share a name. `-` means none.',
+    ),
+    groupsPrefix: ownPrefix.describe('Prefix of groups. `-` means none.'),
     allowSystemTenant: z
       .boolean()
       .default(false)
-      .describe('Whether certificates may be of the system tenant.'),
+      .describe('Whether a certificate may name the system tenant.'),
   });
 }
-
-// FROM src/config/schema-token-review.ts
-/*!
- * `authentication.tokenReview`: the API server itself says whose a token is.
- */
 
 const tokenReviewSchema = z.strictObject({
   audiences: z
     .array(text)
     .default([])
     .describe(
-      "One of these a token must be for; without any, the API server's own audience. The API server must take the token too, since it goes on as it is.",
+      "Audiences, one of which the token must have; if empty, the API server's own. The API server must accept the token too, because it is forwarded unchanged.",
     ),
   tenant: tenant
     .exactOptional()
     .describe(
-      "The tenant of those whose credential names none; required in shared mode, where none does. In arktos mode these are users whose name holds no tenant and the system tenant's bound tokens; without it they are refused.",
+      'The tenant of users whose credential names none. Required in shared mode. In arktos mode these are users whose name contains no tenant and bound tokens of the system tenant; without this field they are refused.',
     ),
-  timeout: period.prefault('10s').describe('For one question to the API server.'),
+  timeout: period.prefault('10s').describe('Timeout of a request to the API server.'),
   cacheTTL: period
     .prefault('1m')
-    .describe('How long an answer is believed: the time until a revocation is seen.'),
-  negativeCacheTTL: duration.prefault('5s').describe('How long a bad token is remembered.'),
+    .describe('How long a valid token is cached, and so the time until a revocation takes effect.'),
+  negativeCacheTTL: duration.prefault('5s').describe('How long an invalid token is cached.'),
 });
 
 export function authenticationSchema(file: FileField) {
@@ -203,18 +200,18 @@ export function authenticationSchema(file: FileField) {
       jwt: z.array(jwtSchema(file)).default([]).describe('Accept the JWTs of these issuers.'),
       configurationFile: file
         .exactOptional()
-        .describe("kube-apiserver's AuthenticationConfiguration, as it is, in place of `jwt`."),
+        .describe("kube-apiserver's AuthenticationConfiguration, unchanged, instead of `jwt`."),
       tenants: z
         .record(text, issuerTenantSchema)
         .default({})
         .describe(
-          "For that file: each issuer's URL → `{ value }`, `{ claim, map }` or `{ claim, allow }`, with `usernamePrefix` and `groupsPrefix` where expressions make names.",
+          'For `configurationFile`: issuer URL → `{ value }`, `{ claim, map }` or `{ claim, allow }`, with `usernamePrefix` and `groupsPrefix` if expressions make the names.',
         ),
       serviceAccountIssuers: z
         .array(text)
         .default(['https://kubernetes.default.svc.cluster.local', 'https://kubernetes.default.svc'])
         .describe(
-          "What the API server calls itself in service accounts' tokens (`--service-account-issuer`): none of the issuers above may be one of these.",
+          "The API server's issuers of service account tokens (`--service-account-issuer`). None of the issuers above may be one of these.",
         ),
       tokenFile: staticFileSchema(file, 'token:')
         .exactOptional()
@@ -224,11 +221,11 @@ export function authenticationSchema(file: FileField) {
         .describe('Accept names and passwords of a file: `password,user,uid,"group1,group2",,tenant`.'),
       clientCertificates: clientCertificatesSchema(file)
         .exactOptional()
-        .describe('Accept client certificates that say a tenant.'),
+        .describe('Accept client certificates that name a tenant.'),
       tokenReview: tokenReviewSchema
         .exactOptional()
         .describe(
-          'Accept service account tokens and whatever else the API server vouches for; they go through as they are.',
+          'Accept service account tokens and all other tokens that the API server validates by TokenReview. They are forwarded unchanged.',
         ),
       anonymous: anonymousSchema
         .prefault({})
@@ -236,11 +233,13 @@ export function authenticationSchema(file: FileField) {
       impersonationExtraKeys: z
         .array(impersonationExtraKey)
         .default([])
-        .describe('`Impersonate-Extra-…` keys for who acts as somebody else; each needs a right of its own.'),
+        .describe(
+          'Keys of `Impersonate-Extra-…` headers that clients may send when they impersonate another user. Each needs its own RBAC right.',
+        ),
       requireAllIssuers: z
         .boolean()
         .default(false)
-        .describe('Ready only when every issuer has been reached once, instead of any.'),
+        .describe('Report ready only after every issuer has been reached once. Otherwise one suffices.'),
     })
-    .describe('By what people prove who they are; at least one source but `anonymous`.');
+    .describe('The credentials that are accepted; at least one source besides `anonymous`.');
 }

@@ -1,7 +1,7 @@
 /**
- * `authentication.jwt[]`: the schema of kube-apiserver's AuthenticationConfiguration, so that a cluster's existing
- * file can be carried over entry by entry, with a tenant.
- * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
+ * The schema of `authentication.jwt[]`: kube-apiserver's AuthenticationConfiguration with a tenant, so that
+ * an existing file can be copied entry by entry.
+ * https://kubernetes.io/docs/reference/config-api/apiserver-config.v1/
  */
 import { z } from 'zod';
 import type { IssuerTenant, JWTConfiguration, JWTTenant } from '../api/config-v1alpha1.ts';
@@ -18,7 +18,7 @@ import {
   url,
 } from './fields.ts';
 
-/** Asymmetric only: a shared secret would make everybody who can verify able to sign. */
+/** Asymmetric only: with a shared secret every verifier could sign tokens. */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -35,10 +35,17 @@ const ALGORITHMS = [
 const on = z.boolean().default(true);
 
 const tenantFields = {
-  value: tenant.exactOptional().describe('One tenant for everybody of this issuer.'),
-  claim: text.exactOptional().describe('The claim that says it; with `map` or `allow`.'),
-  map: z.record(text, tenant).exactOptional().describe("The claim's value → tenant; others are refused."),
-  allow: z.array(tenant).min(1).exactOptional().describe("Values of the claim that are a tenant's name."),
+  value: tenant.exactOptional().describe('One tenant for all users of this issuer.'),
+  claim: text.exactOptional().describe('The claim that names the tenant; with `map` or `allow`.'),
+  map: z
+    .record(text, tenant)
+    .exactOptional()
+    .describe('Value of the claim → tenant; other values are refused.'),
+  allow: z
+    .array(tenant)
+    .min(1)
+    .exactOptional()
+    .describe('Values of the claim that are accepted as tenant names.'),
 };
 
 type TenantFields = z.output<z.ZodObject<typeof tenantFields, z.core.$strict>>;
@@ -64,11 +71,11 @@ const tenantSchema = z.strictObject(tenantFields).transform((fields, context): J
 const namePrefixes = {
   usernamePrefix: prefix
     .exactOptional()
-    .describe('What every name begins with that an expression makes; any other is refused.'),
+    .describe('The prefix that every user name made by an expression must have. Other names are refused.'),
   groupsPrefix: prefix.exactOptional().describe('The same for groups.'),
 };
 
-/** `authentication.tenants`: what kube-apiserver's file cannot say of an issuer. */
+/** `authentication.tenants`: the tenant of an issuer, for which kube-apiserver's file has no field. */
 export const issuerTenantSchema = z
   .strictObject({ ...tenantFields, ...namePrefixes })
   .transform(({ usernamePrefix, groupsPrefix, ...fields }, context): IssuerTenant => {
@@ -84,38 +91,40 @@ export const issuerTenantSchema = z
     return z.NEVER;
   });
 
-/** What Stonegate refuses beyond kube-apiserver, each unless it is switched off. */
+/** Checks beyond kube-apiserver's; each can be turned off. */
 const strict = z
   .strictObject({
-    verifiedEmail: on.describe('Refuse `email` as a name unless `email_verified` is true.'),
-    authorizedParty: on.describe('Refuse a token for several audiences whose `azp` is none of ours.'),
-    tokenTypes: on.describe('Refuse a `typ` other than `JWT` and `at+jwt`, and logout tokens (`events`).'),
-    uniqueMembers: on.describe('Refuse a token with a member that is there twice.'),
-    exactNumbers: on.describe('Refuse a number beyond 2^53 in a claim that an expression reads.'),
-    completeGroups: on.describe('Refuse a token that says its groups are elsewhere, also if it has some.'),
-    ownKeys: on.describe(
-      'Ignore keys that the key set gives to another issuer (`issuer`, as Entra ID has it).',
+    verifiedEmail: on.describe('Refuse `email` as a user name unless `email_verified` is true.'),
+    authorizedParty: on.describe(
+      'Refuse a token for several audiences whose `azp` is not one of `audiences`.',
     ),
-    namedUsers: on.describe('Refuse a user or a group that is nothing but its prefix.'),
-    wholeCharacters: on.describe('Refuse a token with half a character (a lone surrogate) in a claim.'),
+    tokenTypes: on.describe('Refuse a `typ` other than `JWT` and `at+jwt`, and logout tokens (`events`).'),
+    uniqueMembers: on.describe('Refuse a token with a duplicate member.'),
+    exactNumbers: on.describe('Refuse a number beyond 2^53 in a claim that an expression reads.'),
+    completeGroups: on.describe('Refuse a token that references groups instead of containing them all.'),
+    ownKeys: on.describe(
+      'Ignore keys that the key set assigns to another issuer (`issuer`, as in Entra ID).',
+    ),
+    namedUsers: on.describe('Refuse a user or group name that consists of its prefix only.'),
+    wholeCharacters: on.describe('Refuse a token with a lone surrogate in a claim.'),
   })
   .prefault({})
-  .describe('What is refused that kube-apiserver would accept.');
+  .describe('Checks that kube-apiserver does not make; all are on by default.');
 
-/** How tokens are verified: Stonegate's own fields, all with defaults. */
+/** Stonegate's own fields for the verification of tokens; all have defaults. */
 const verification = z.strictObject({
   algorithms: z
     .array(z.enum(ALGORITHMS))
     .min(1)
     .default([...ALGORITHMS])
-    .describe('What tokens may be signed with; asymmetric only.'),
+    .describe('Accepted signature algorithms; asymmetric only.'),
   clockTolerance: duration
     .prefault('5s')
-    .describe("How far the issuer's clock may be ahead of ours: for `nbf`, since `exp` is exact."),
-  keysMaxAge: period.prefault('1h').describe('After which the keys are fetched anew.'),
+    .describe("How far the issuer's clock may be ahead, for `nbf`; `exp` is exact."),
+  keysMaxAge: period.prefault('1h').describe('Time after which the key set is fetched again.'),
   keysRefreshInterval: period
     .prefault('10s')
-    .describe('At most one fetch in this time for key ids nobody has seen.'),
+    .describe('At most one fetch of the key set in this time because of unknown key ids.'),
 });
 
 function issuerSchema(file: FileField) {
@@ -126,12 +135,12 @@ function issuerSchema(file: FileField) {
       ),
       discoveryURL: url({ what: 'the URL of its discovery document', path: /^/ })
         .exactOptional()
-        .describe('Where its discovery document is, if not under the URL.'),
-      audiences: z.array(text).min(1).describe('The token must be meant for one of them.'),
+        .describe('URL of the discovery document, if it is not below `url`.'),
+      audiences: z.array(text).min(1).describe('The token must have one of these audiences.'),
       audienceMatchPolicy: z
         .literal('MatchAny')
         .exactOptional()
-        .describe('Accepted for the sake of kube-apiserver’s files; it is always so.'),
+        .describe('Accepted for compatibility with kube-apiserver; the only policy.'),
       caFile: file.exactOptional().describe("The CA of the issuer's certificate; else the system's CAs."),
       certificateAuthority: z.string().min(1).exactOptional().describe('The same as PEM text.'),
     })
@@ -142,13 +151,13 @@ export function jwtSchema(file: FileField) {
   const { algorithms, clockTolerance, keysMaxAge, keysRefreshInterval } = verification.shape;
   return z
     .strictObject({
-      issuer: issuerSchema(file).describe('Who signs the tokens.'),
+      issuer: issuerSchema(file).describe('The issuer that signs the tokens.'),
       algorithms,
       claimValidationRules,
-      claimMappings: claimMappingsSchema.describe('From claims to a Kubernetes user.'),
+      claimMappings: claimMappingsSchema.describe('How claims become a Kubernetes user.'),
       userValidationRules,
       ...namePrefixes,
-      tenant: tenantSchema.describe('The tenant: fixed, or from a claim by a map or an allow-list.'),
+      tenant: tenantSchema.describe('The tenant: fixed, or from a claim through a map or an allow-list.'),
       strict,
       clockTolerance,
       keysMaxAge,
@@ -157,11 +166,14 @@ export function jwtSchema(file: FileField) {
     .transform((issuer) => ({ ...issuer, asKubernetes: false }));
 }
 
-/** What of an issuer kube-apiserver's file does not say: it accepts every algorithm, and is as strict as its server. */
+/**
+ * Verification settings for issuers of kube-apiserver's file: its algorithms, and none of the additional
+ * checks.
+ */
 export const KUBERNETES_VERIFICATION = {
   ...verification.parse({}),
   algorithms: ALGORITHMS.filter((algorithm) => algorithm !== 'EdDSA'),
-  // As its library has it.
+  // The default of go-oidc.
   clockTolerance: 60_000,
   asKubernetes: true,
   strict: {
@@ -177,21 +189,15 @@ export const KUBERNETES_VERIFICATION = {
   },
 };
 
-// FROM src/config/schema-claims.ts
-/*!
- * From claims to a user, as `authentication.jwt[]` says it: by claim, or by CEL expression.
- * https://kubernetes.io/docs/reference/config-api/apiserver-config.v1/
- */
-
-type ClaimMappings = JWTConfiguration['claimMappings'];
-type ClaimRule = JWTConfiguration['claimValidationRules'][number];
+export type IssuerClaimMappings = JWTConfiguration['claimMappings'];
+export type ClaimRule = JWTConfiguration['claimValidationRules'][number];
 
 const expression = z
   .string()
   .refine((source) => source.trim() !== '', { error: 'a CEL expression' })
-  .describe('CEL, about `claims`.');
+  .describe('A CEL expression over `claims`.');
 
-/** Domain-prefixed, and lower case: the API server lower-cases what it gets in a header. */
+/** Domain-prefixed and lower case: the API server lower-cases header names. */
 const extraKey = z
   .string()
   .regex(/^[a-z0-9.-]+\.[a-z0-9.-]+\/[a-z0-9/._-]+$/, {
@@ -200,19 +206,17 @@ const extraKey = z
   .refine((key) => !RESERVED_EXTRA_KEY.test(key), {
     error: 'a key of a domain of your own: kubernetes.io, k8s.io and stonegate.dev are reserved',
   })
-  .describe('Such as `example.com/department`.');
+  .describe('For example `example.com/department`.');
 
 const nameSchema = z
   .strictObject({
     claim: text.exactOptional().describe('A claim at the top level of the token; with `prefix`.'),
     prefix: prefixOrNone
       .exactOptional()
-      .describe(
-        "Put before the claim's value. `-` means none, as with kube-apiserver's flag; so does an empty one.",
-      ),
+      .describe("Prefix of the claim's value. `-` or an empty string means none."),
     expression: expression.exactOptional(),
   })
-  .transform(({ claim, prefix, expression }, context): ClaimMappings['username'] => {
+  .transform(({ claim, prefix, expression }, context): IssuerClaimMappings['username'] => {
     if (claim !== undefined && prefix !== undefined && expression === undefined) return { claim, prefix };
     if (claim === undefined && prefix === undefined && expression !== undefined) return { expression };
     const forms = '{ claim, prefix }, where the prefix may be "", or { expression }';
@@ -225,7 +229,7 @@ const uidSchema = z
     claim: text.exactOptional().describe('A claim that never changes, such as `sub`.'),
     expression: expression.exactOptional(),
   })
-  .transform(({ claim, expression }, context): NonNullable<ClaimMappings['uid']> => {
+  .transform(({ claim, expression }, context): NonNullable<IssuerClaimMappings['uid']> => {
     if (claim !== undefined && expression === undefined) return { claim };
     if (expression !== undefined && claim === undefined) return { expression };
     context.addIssue(formIssue('{ claim } or { expression }', { claim, expression }));
@@ -238,7 +242,7 @@ const extraSchema = z
     claim: text.exactOptional().describe('A string or a list of strings.'),
     valueExpression: expression.exactOptional(),
   })
-  .transform(({ key, claim, valueExpression }, context): ClaimMappings['extra'][number] => {
+  .transform(({ key, claim, valueExpression }, context): IssuerClaimMappings['extra'][number] => {
     if (claim !== undefined && valueExpression === undefined) return { key, claim };
     if (valueExpression !== undefined && claim === undefined) return { key, valueExpression };
     context.addIssue(
@@ -248,13 +252,13 @@ const extraSchema = z
   });
 
 const claimMappingsSchema = z.strictObject({
-  username: nameSchema.describe("The user's name. `email` counts only if `email_verified` says so."),
+  username: nameSchema.describe('The user name. `email` is accepted only if `email_verified` is true.'),
   groups: nameSchema.exactOptional().describe('A string or a list of strings.'),
   uid: uidSchema.exactOptional().describe('Sent as `Impersonate-Uid`.'),
   extra: z.array(extraSchema).default([]).describe('Further claims, sent as `Impersonate-Extra-…`.'),
 });
 
-const message = z.string().exactOptional().describe('What the log says where the expression is not true.');
+const message = z.string().exactOptional().describe('Logged if the expression is false.');
 
 const claimValidationRules = z
   .array(
@@ -277,14 +281,14 @@ const claimValidationRules = z
       }),
   )
   .default([])
-  .describe('Claims a token must have, with exactly this value, or expressions that must be true.');
+  .describe('Claims that a token must have with exactly this value, or expressions that must be true.');
 
 const userValidationRules = z
   .array(
     z.strictObject({
-      expression: expression.describe('CEL, about `user`: `username`, `uid`, `groups`, `extra`.'),
+      expression: expression.describe('A CEL expression over `user`: `username`, `uid`, `groups`, `extra`.'),
       message,
     }),
   )
   .default([])
-  .describe('Expressions about the user these claims make that must be true.');
+  .describe('Expressions over the mapped user that must be true.');

@@ -1,5 +1,6 @@
 /**
- * `portal`: where people sign in with a browser. Its addresses are origins: cookies and links are bound to them.
+ * The schema of `portal`, where users sign in with a browser. Its addresses are origins, because cookies are
+ * bound to them.
  * RFC 6454 (origins), RFC 7636 (PKCE), OpenID Connect Core 1.0 §3.1.2.1 (scopes).
  */
 import { z } from 'zod';
@@ -11,7 +12,7 @@ const publicOrigin = url({
   loopback: false,
 });
 
-/** What `stonegate login --redirect-uri` takes. */
+/** The redirect URIs that `stonegate login --redirect-uri` accepts. */
 const LOOPBACK_ADDRESS = /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)\/[\w.~/-]*$/;
 
 const ISSUER_NAME_MISSING =
@@ -20,16 +21,18 @@ const ISSUER_NAME_MISSING =
 function oidcSchema(file: FileField) {
   return z.strictObject({
     name: label({ missing: ISSUER_NAME_MISSING }).describe(
-      'Its own part of the address it redirects to, `/login/callback/NAME` below `publicURL`.',
+      'The last segment of its redirect URI, `/login/callback/NAME` below `publicURL`.',
     ),
     issuer: text.describe('One of `authentication.jwt[].issuer.url`.'),
     clientID: text.describe("The portal's client at the issuer; one of the issuer's `audiences` here."),
-    clientSecret: secretSource(file).exactOptional().describe('Its secret; without it a public client.'),
-    displayName: text.describe('What its button says after "Continue with".'),
+    clientSecret: secretSource(file)
+      .exactOptional()
+      .describe("The client's secret; without it the portal is a public client."),
+    displayName: text.describe('The label of its button, after "Continue with".'),
     scopes: z
       .array(z.string().regex(/^[!#-[\]-~]+$/, { error: 'a scope: text without blanks and quotes' }))
       .default(['openid', 'profile', 'email'])
-      .describe('What is asked for; `openid` always is.'),
+      .describe('Requested scopes; `openid` is always added.'),
     kubectlClientID: text
       .exactOptional()
       .describe('The public client of `stonegate login`, for the kubeconfig; `clientID` without it.'),
@@ -39,15 +42,15 @@ function oidcSchema(file: FileField) {
         error: 'an address on loopback without a port, such as http://127.0.0.1/acme',
       })
       .exactOptional()
-      .describe('Where that client comes back to, for the kubeconfig; `http://127.0.0.1/` without it.'),
+      .describe('The redirect URI of that client, for the kubeconfig; `http://127.0.0.1/` without it.'),
   });
 }
 
 export function portalSchema(file: FileField) {
   const kubernetes = z.strictObject({
-    name: tenant.default('stonegate').describe('What clusters, users and contexts are called by.'),
+    name: tenant.default('stonegate').describe('The name of clusters, users and contexts in the kubeconfig.'),
     server: url({ what: 'the address of Stonegate, such as https://k8s.example.com', path: /^\/$/ }).describe(
-      "Where kubectl reaches Stonegate. Its host name must not be the portal's: cookies know no ports.",
+      "The URL of Stonegate for kubectl. Its host name must differ from the portal's, because cookies are shared by all ports of a host.",
     ),
     caFile: file.exactOptional().describe("The CA of that address; else the system's CAs."),
   });
@@ -55,34 +58,32 @@ export function portalSchema(file: FileField) {
     enabled: z
       .boolean()
       .default(true)
-      .describe('Whether people may sign in with a password, where `authentication.keystone` is there.'),
-    displayName: text.default('OpenStack Keystone').describe('What it is called.'),
+      .describe('Whether users may sign in with a Keystone password, if `authentication.keystone` is set.'),
+    displayName: text.default('OpenStack Keystone').describe('The label of the sign-in form.'),
     publicURL: url({ what: "Keystone's address, such as https://keystone.example.com:5000/v3", path: /^/ })
       .exactOptional()
-      .describe("Where people's machines reach it; else `authentication.keystone.url`."),
-    defaultDomain: text.exactOptional().describe('What stands in the field for the domain at first.'),
+      .describe("Keystone's URL for users' machines; else `authentication.keystone.url`."),
+    defaultDomain: text.exactOptional().describe('The initial value of the domain field.'),
   });
   const signInLimits = z.strictObject({
     perSource: rate.default({ perSecond: 1, burst: 50 }).describe('Per client address.'),
-    perUser: rate.default({ perSecond: 0.05, burst: 5 }).describe('Passwords of one user.'),
+    perUser: rate.default({ perSecond: 0.05, burst: 5 }).describe('Password attempts per user.'),
   });
   return z.strictObject({
-    bind: bind.default('0.0.0.0:8444').describe('HOST:PORT of a listener of its own.'),
-    publicURL: publicOrigin.describe(
-      'Where browsers reach it; each issuer redirects to an address of its own below it.',
-    ),
+    bind: bind.default('0.0.0.0:8444').describe('HOST:PORT of a separate listener.'),
+    publicURL: publicOrigin.describe('The origin for browsers. The redirect URI of each issuer is below it.'),
     tls: z
       .strictObject({
         certFile: file.describe('Its certificate with its chain, PEM.'),
         keyFile: file.describe('Its private key, PEM, not encrypted.'),
       })
-      .describe('What browsers see. Read anew when a file changes.'),
-    kubernetes: kubernetes.describe('What people are told to set up kubectl with.'),
-    oidc: z.array(oidcSchema(file)).default([]).describe('The issuers people may sign in with.'),
+      .describe('The server certificate. Reloaded if a file changes.'),
+    kubernetes: kubernetes.describe('The cluster in the kubeconfig that users download.'),
+    oidc: z.array(oidcSchema(file)).default([]).describe('The issuers that users may sign in with.'),
     keystone: keystone.prefault({}).describe('Signing in with a Keystone password.'),
     sessionLifetime: period
       .prefault('8h')
-      .describe('How long a sign-in lasts at most; it ends with the credential it was made with.'),
-    signInLimits: signInLimits.prefault({}).describe('How often signing in may be tried, per process.'),
+      .describe('The maximum duration of a session. It also ends with the credential used to sign in.'),
+    signInLimits: signInLimits.prefault({}).describe('Limits of sign-in attempts, per process.'),
   });
 }

@@ -1,6 +1,6 @@
 /**
- * `webhook`: a listener that answers an API server's reviews in place of k8s-keystone-auth. Clients always need a
- * certificate: whoever may ask could try tokens, and learn who may do what.
+ * The schema of `webhook`, a listener that replaces k8s-keystone-auth. Clients must always present a
+ * certificate: any client that could post reviews could test tokens and learn the rights of users.
  * https://kubernetes.io/docs/reference/access-authn-authz/webhook/
  */
 import { z } from 'zod';
@@ -19,10 +19,10 @@ function sourceSchema(file: FileField, key: string) {
   });
   return z
     .strictObject({
-      file: file.exactOptional().describe('A file. Read anew when it changes.'),
+      file: file.exactOptional().describe('A file. Reloaded if it changes.'),
       configMap: configMap
         .exactOptional()
-        .describe(`A ConfigMap of the API server, by its key \`${key}\`; looked at again and again.`),
+        .describe(`A ConfigMap of the API server, read periodically from its key \`${key}\`.`),
     })
     .transform(({ file: name, configMap: reference }, context): WebhookSource => {
       if (name !== undefined && reference === undefined) return { file: name };
@@ -34,37 +34,35 @@ function sourceSchema(file: FileField, key: string) {
 
 export function webhookSchema(file: FileField) {
   return z.strictObject({
-    bind: bind.default('0.0.0.0:8445').describe('HOST:PORT of a listener of its own.'),
+    bind: bind.default('0.0.0.0:8445').describe('HOST:PORT of a separate listener.'),
     path: z
       .string()
       .regex(/^(\/[A-Za-z0-9._~-]+)+$/, { error: 'a path such as /webhook' })
       .default('/webhook')
-      .describe('Where reviews are posted.'),
+      .describe('The path that reviews are posted to.'),
     tls: z
       .strictObject({
         certFile: file.describe('Its certificate with its chain, PEM.'),
         keyFile: file.describe('Its private key, PEM, not encrypted.'),
         clientCAFile: file.describe(
-          "The CA of the API servers' client certificates; best one that signs nothing else.",
+          "The CA of the API servers' client certificates; preferably a CA that signs nothing else.",
         ),
       })
-      .describe('What API servers see, and what they must show. Read anew when a file changes.'),
+      .describe(
+        'The server certificate, and the CA of the client certificates that API servers must present. Reloaded if a file changes.',
+      ),
     usernames: z
       .enum(['qualified', 'legacy'])
       .default('qualified')
       .describe(
-        "`qualified`: as the API behind Stonegate knows people. `legacy`: k8s-keystone-auth's bare names, which users of two domains share.",
+        "`qualified`: the names that Stonegate impersonates. `legacy`: k8s-keystone-auth's bare names, which users of two domains may share.",
       ),
     policy: sourceSchema(file, 'policies')
       .exactOptional()
-      .describe(
-        'An authorization policy of k8s-keystone-auth. Without it no access review is answered with yes.',
-      ),
+      .describe('An authorization policy of k8s-keystone-auth. Without it no access review is allowed.'),
     sync: sourceSchema(file, 'syncConfig')
       .exactOptional()
-      .describe('A synchronisation file of k8s-keystone-auth.'),
-    configMapInterval: period
-      .prefault('10s')
-      .describe('From the end of one look at a ConfigMap to the next.'),
+      .describe('A synchronization file of k8s-keystone-auth.'),
+    configMapInterval: period.prefault('10s').describe('Time between two reads of a ConfigMap.'),
   });
 }

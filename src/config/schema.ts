@@ -1,7 +1,7 @@
 /**
- * The configuration file as a zod schema: from what an operator writes to `StonegateConfiguration`, with defaults
- * filled in. Unknown keys are errors. What concerns several fields at once is `validate.ts`' business.
- * The descriptions become the JSON Schema in `config/schema/` and the table in `docs/configuration.md`.
+ * The configuration file as a zod schema, which fills in defaults and refuses unknown keys. Rules about
+ * several fields are in `validate.ts`. `npm run schema` writes the descriptions to `config/schema/` and
+ * `docs/configuration.md`.
  */
 import { z } from 'zod';
 import {
@@ -30,31 +30,42 @@ function serverSchema(file: FileField) {
     header: period.prefault('10s').describe('For the TLS handshake and the whole request head.'),
     body: period
       .prefault('1m')
-      .describe('For the next bytes of a request body that the API server is waiting for.'),
-    idle: period.prefault('2m').describe('For the next request on a kept connection.'),
+      .describe('For the next bytes of a request body while the API server waits for them.'),
+    idle: period.prefault('2m').describe('For the next request on an idle connection.'),
     stall: period
       .prefault('5m')
-      .describe('For a client to take the next bytes of its answer, where some wait for it.'),
+      .describe('For a client to read the next bytes of a response that is waiting for it.'),
   });
   const limits = z.strictObject({
-    headerBytes: z.int().min(8_192).default(65_536).describe('Bytes of a request head; tokens are large.'),
-    bodyBytes: count.default(104_857_600).describe('Bytes of a request body.'),
+    headerBytes: z
+      .int()
+      .min(8_192)
+      .default(65_536)
+      .describe('Maximum size of a request head in bytes; tokens are large.'),
+    bodyBytes: count.default(104_857_600).describe('Maximum size of a request body in bytes.'),
   });
   return z.strictObject({
-    bind: bind.default('0.0.0.0:8443').describe('Where clients connect, HOST:PORT; port 0 is chosen freely.'),
+    bind: bind
+      .default('0.0.0.0:8443')
+      .describe('HOST:PORT for clients; with port 0 the system chooses a free port.'),
     tls: z
       .strictObject({
         certFile: file.describe('The server certificate with its chain, PEM.'),
         keyFile: file.describe('Its private key, PEM, not encrypted.'),
-        clientCAFile: file.exactOptional().describe('Client certificates must then be signed by this CA.'),
+        clientCAFile: file
+          .exactOptional()
+          .describe('If set, every client must present a certificate of this CA.'),
       })
-      .describe('What clients see. Read anew when a file changes.'),
-    http2: z.boolean().default(true).describe('Whether HTTP/2 is offered beside HTTP/1.1.'),
-    trustedProxies: z.array(cidr).default([]).describe('Ranges whose `X-Forwarded-For` is believed.'),
+      .describe('The server certificate. Reloaded if a file changes.'),
+    http2: z.boolean().default(true).describe('Whether HTTP/2 is offered in addition to HTTP/1.1.'),
+    trustedProxies: z
+      .array(cidr)
+      .default([])
+      .describe('Address ranges of proxies whose `X-Forwarded-For` is trusted.'),
     workers: z
       .union([z.int().min(1).max(256), z.literal('auto')], { error: '"auto" or a number from 1 to 256' })
       .default(1)
-      .describe('Processes on the one port; `auto` is one per core.'),
+      .describe('Number of processes that share the port; `auto` is one per core.'),
     shutdownGrace: duration.prefault('30s').describe('How long requests in flight may take after SIGTERM.'),
     timeouts: timeouts.prefault({}).describe('Against slow clients.'),
     limits: limits.prefault({}).describe('Against large requests.'),
@@ -67,7 +78,7 @@ function upstreamSchema(file: FileField) {
     response: period
       .prefault('65s')
       .describe(
-        "From a request's last byte to the response's first; before that for the whole request body, and for a connection to become free where very many ask at once; none for watches and the like.",
+        'From the last byte of a request to the first byte of its response. The same time is allowed for receiving the whole request body and for waiting for a free connection. It does not apply to long-running requests.',
       ),
   });
   return z.strictObject({
@@ -75,14 +86,12 @@ function upstreamSchema(file: FileField) {
       "The API server's address, without a path.",
     ),
     caFile: file.exactOptional().describe("The CA of the API server's certificate; else the system's CAs."),
-    credential: upstreamCredential(file).describe(
-      'What Stonegate itself is known by, and may impersonate with.',
-    ),
+    credential: upstreamCredential(file).describe('The credential with which Stonegate impersonates users.'),
     headerBytes: z
       .int()
       .min(8_192)
       .default(1_048_576)
-      .describe('What the API server takes of request headers; identities beyond it are refused.'),
+      .describe("The API server's limit for request headers in bytes; larger identities are refused."),
     timeouts: timeouts.prefault({}).describe('Against a slow API server.'),
   });
 }
@@ -90,16 +99,18 @@ function upstreamSchema(file: FileField) {
 const tenancySchema = z.strictObject({
   mode: z
     .enum(['arktos', 'shared'])
-    .describe('How the API server knows tenants: in its paths, or not at all (an ordinary cluster).'),
-  systemTenant: tenant.default('system').describe('The tenant that may act in every other (arktos).'),
+    .describe('`arktos`: the API server has tenants, in its paths. `shared`: an ordinary cluster.'),
+  systemTenant: tenant
+    .default('system')
+    .describe('The tenant whose users may act in every other tenant (arktos).'),
   domains: z
     .record(text, tenant)
     .default({})
-    .describe('Keystone domain name → tenant, where the name is no DNS label or a reserved one.'),
+    .describe('Keystone domain name → tenant, for names that are not DNS labels or are reserved.'),
   discoveryTTL: duration
     .prefault('10s')
     .describe(
-      "How long a tenant's discovery documents are kept; after a change of them, for how long they are not.",
+      "How long a tenant's discovery documents are cached; after a change of them, for how long they are not.",
     ),
   sharedAPIGroups: z
     .array(text)
@@ -112,13 +123,13 @@ const tenancySchema = z.strictObject({
 function cacheSchema(file: FileField) {
   const redis = z.strictObject({
     url: secretSource(file).describe(
-      '`redis://`, `rediss://` or `unix://`; a secret, since it may hold a password.',
+      '`redis://`, `rediss://` or `unix://`; a secret, because it may contain a password.',
     ),
     caFile: file.exactOptional().describe("The CA of Redis' certificate."),
     timeout: period
       .prefault('50ms')
-      .describe('How long a request waits for Redis before it goes on without.'),
-    keyPrefix: text.default('stonegate:').describe("What this installation's keys begin with."),
+      .describe('How long a request waits for Redis before it continues without it.'),
+    keyPrefix: text.default('stonegate:').describe('Prefix of all keys of this installation.'),
     sentinels: z
       .array(
         z.strictObject({
@@ -127,17 +138,21 @@ function cacheSchema(file: FileField) {
         }),
       )
       .default([])
-      .describe('The Sentinels to ask for the primary.'),
+      .describe('The Sentinels that know the primary.'),
     sentinelName: text.exactOptional().describe('The name of the primary at the Sentinels.'),
-    cluster: z.boolean().default(false).describe('Whether the URL leads to a Redis Cluster.'),
+    cluster: z.boolean().default(false).describe('Whether the URL is that of a Redis Cluster.'),
   });
   return z.strictObject({
-    maxEntries: count.default(10_000).describe('Identities kept in the process.'),
-    redis: redis.exactOptional().describe('Shares identities between replicas; else in-process only.'),
+    maxEntries: count.default(10_000).describe('Maximum number of identities cached in the process.'),
+    redis: redis
+      .exactOptional()
+      .describe('Shares cached identities between replicas. Without it they are cached in the process only.'),
     sealingKeys: z
       .array(secretSource(file))
       .prefault([])
-      .describe('32 bytes in base64 each. The first seals, all open: put a new one first to rotate.'),
+      .describe(
+        '32 bytes in base64 each. The first key encrypts, all keys decrypt; to rotate, put a new key first.',
+      ),
   });
 }
 
@@ -146,49 +161,49 @@ const limitsSchema = z.strictObject({
     .strictObject({
       perSource: rate
         .default({ perSecond: 10, burst: 50 })
-        .describe('Credentials no cache knows, per client address.'),
-      concurrent: count.default(16).describe('Validations under way at once.'),
-      queue: z.int().min(0).default(64).describe('How many more may wait.'),
-      queueTimeout: duration.prefault('2s').describe('How long they wait.'),
+        .describe('Rate of credentials that are not cached, per client address.'),
+      concurrent: count.default(16).describe('Concurrent validations.'),
+      queue: z.int().min(0).default(64).describe('How many further validations may be queued.'),
+      queueTimeout: duration.prefault('2s').describe('How long they may be queued.'),
     })
     .prefault({})
     .describe(
-      'Stands between a flood of unknown credentials and whoever would be asked: Keystone, the API server. Each source of identities (Keystone, TokenReview, the basic-auth file, the webhook) counts for itself.',
+      'Protects Keystone and the API server from floods of unknown credentials. Each source of identities (Keystone, TokenReview, the basic-auth file, the webhook) has its own limits.',
     ),
-  perTenant: rate.exactOptional().describe('Requests of one tenant; without it unlimited.'),
+  perTenant: rate.exactOptional().describe('Rate of requests of one tenant; without it unlimited.'),
   tenantQueue: z
     .strictObject({
-      requests: count.default(256).describe('Requests that wait.'),
+      requests: count.default(256).describe('Maximum number of queued requests.'),
       bytes: z
         .int()
         .min(1_048_576)
         .default(8_388_608)
-        .describe('Bytes that they hold in memory: heads, and bodies as far as they are read ahead.'),
+        .describe('Bytes that they may use in memory: heads, and bodies as far as they are read ahead.'),
     })
     .prefault({})
     .describe(
-      "Requests of one tenant that wait because it has used up its connections to the API server; beyond it they get 429 at once. All tenants' queues together hold 16 times as much.",
+      'The queue of a tenant that has used up its connections to the API server. Further requests get 429 at once. All tenants together may queue 16 times as much.',
     ),
   streams: z
     .strictObject({
-      perUser: count.default(500).describe('How many of them one user may have open.'),
-      perTenant: count.default(5_000).describe("How many of them a tenant's users may have open together."),
+      perUser: count.default(500).describe('Maximum number of open streams of a user.'),
+      perTenant: count.default(5_000).describe('Maximum number of open streams of all users of a tenant.'),
       endWithCredential: z
         .boolean()
         .default(true)
         .describe('Whether watches and followed logs end when their credential expires.'),
       recheck: period
         .prefault('60s')
-        .describe("After this time, and not earlier, an open stream's credential is validated again."),
+        .describe('The credential of an open stream is validated again after at least this time.'),
       tunnelMaxAge: period
         .prefault('24h')
-        .describe('How long exec, attach, port-forward and proxy may last.'),
+        .describe('Maximum duration of exec, attach, port-forward and proxy.'),
     })
     .prefault({})
     .describe('Long-running requests: watch, followed logs, exec, attach, port-forward and proxy.'),
 });
 
-/** @param resolve makes a file's name absolute */
+/** @param resolve makes a file name absolute */
 export function configurationSchema(resolve: (name: string) => string) {
   const file = fileField(resolve);
   return z.strictObject({
@@ -198,25 +213,21 @@ export function configurationSchema(resolve: (name: string) => string) {
     admin: z
       .strictObject({ bind: bind.default('0.0.0.0:9090').describe('HOST:PORT, plain HTTP.') })
       .prefault({})
-      .describe('`/livez`, `/readyz`, `/healthz` and `/metrics`: no secrets, no control.'),
+      .describe('`/livez`, `/readyz`, `/healthz` and `/metrics`. It serves no secrets and controls nothing.'),
     upstream: upstreamSchema(file).describe('The API server.'),
-    tenancy: tenancySchema.describe('Which tenant somebody is of, and how the API server is told.'),
+    tenancy: tenancySchema.describe('How the tenant of a user is determined and sent to the API server.'),
     authentication: authenticationSchema(file),
     bindings: bindingsSchema(file)
       .prefault({})
-      .describe('From Keystone projects and roles to namespaces and rolebindings.'),
-    cache: cacheSchema(file).prefault({}).describe('Remembers whom Keystone vouched for.'),
+      .describe('How Keystone projects and roles become namespaces and role bindings.'),
+    cache: cacheSchema(file).prefault({}).describe('The cache of validated identities.'),
     limits: limitsSchema
       .prefault({})
-      .describe(
-        'What one client or tenant may ask for, of each process: replicas and workers count for themselves.',
-      ),
-    portal: portalSchema(file)
-      .exactOptional()
-      .describe('A page to sign in at with a browser. Off without it.'),
+      .describe('Limits for clients and tenants. They apply to each process (replica or worker) separately.'),
+    portal: portalSchema(file).exactOptional().describe('A sign-in page for browsers. Off without it.'),
     webhook: webhookSchema(file)
       .exactOptional()
-      .describe("Answers an API server's reviews in place of k8s-keystone-auth. Off without it."),
+      .describe("A webhook for an API server's reviews that replaces k8s-keystone-auth. Off without it."),
     audit: z
       .strictObject({
         file: z
@@ -231,7 +242,7 @@ export function configurationSchema(resolve: (name: string) => string) {
         level: z
           .enum(['debug', 'info', 'warn', 'error'])
           .default('info')
-          .describe('What is logged at least.'),
+          .describe('The lowest level that is logged.'),
       })
       .prefault({})
       .describe("The program's own log, on standard error."),

@@ -1,8 +1,7 @@
 /**
- * Token files and basic-auth files, in the format of kube-apiserver as Arktos has extended it: comma-separated, the
- * secret first, then user name, uid and groups. The last column is the tenant, but only where the column before it is
- * empty; `tok,user,uid,T` is a group T of the system tenant there. So a line that says no tenant is refused by name
- * unless the operator has written down that such lines are the system tenant's, and so is one that can be read twice.
+ * Token files and basic-auth files, in kube-apiserver's format as extended by Arktos: secret, user name,
+ * uid, groups; the last column is the tenant if the column before it is empty. Ambiguous lines and lines
+ * without a tenant are refused, unless the operator assigns those without one to the system tenant.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
  */
 import { CsvError, parse } from 'csv-parse/sync';
@@ -17,21 +16,21 @@ export interface StaticUserRules {
   readonly usernamePrefix: string;
   readonly groupsPrefix: string;
   /**
-   * Whether names and groups carry the tenant: people of two tenants may be called alike, and not every tenancy mode
-   * keeps tenants apart by itself.
+   * Whether names and groups contain the tenant. Users of two tenants may have the same name, and in shared
+   * mode only the name separates them.
    */
   readonly tenantInNames: boolean;
-  /** Of lines that say none; without it they are refused. */
+  /** The tenant of lines without one; undefined: such lines are refused. */
   readonly tenantOfOthers: string | undefined;
 }
 
 export interface StaticUsers<T> {
   readonly entries: readonly T[];
-  /** What is wrong, each with its line. */
+  /** Each with its line number. */
   readonly problems: readonly string[];
 }
 
-/** Everybody of the files that the configuration names. */
+/** The users of all files that the configuration names. */
 export function staticUsersOf(
   { authentication, tenancy }: Pick<StonegateConfiguration, 'authentication' | 'tenancy'>,
   content: (file: string) => Buffer | undefined,
@@ -50,12 +49,12 @@ export function staticUsersOf(
   };
 }
 
-interface Line {
+interface NumberedLine {
   readonly number: number;
   readonly columns: readonly string[];
 }
 
-/** Whole in a header behind `Bearer `. */
+/** Characters that can be sent after `Bearer `. */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 
 export function parseTokenFile(content: Buffer, rules: StaticUserRules): StaticUsers<StaticToken> {
@@ -85,7 +84,7 @@ export function parseBasicAuthFile(content: Buffer, rules: StaticUserRules): Sta
   });
 }
 
-/** @param entryOf returns what is wrong, where something is */
+/** @param entryOf returns the problem if the entry is invalid */
 function usersOf<T extends object>(
   content: Buffer,
   rules: StaticUserRules,
@@ -105,9 +104,9 @@ function usersOf<T extends object>(
   return { entries, problems };
 }
 
-function linesOf(content: Buffer): Line[] | string {
+function linesOf(content: Buffer): NumberedLine[] | string {
   try {
-    const lines: Line[] = [];
+    const lines: NumberedLine[] = [];
     parse(content, {
       bom: true,
       record_delimiter: ['\r\n', '\n'],
@@ -120,7 +119,7 @@ function linesOf(content: Buffer): Line[] | string {
     });
     return lines;
   } catch (error) {
-    // Its message would repeat a part of the line.
+    // The error's message would repeat a part of the line.
     if (error instanceof CsvError)
       return `expected comma-separated values, found ${error.code} by line ${String(error.lines)}`;
     throw error;
@@ -162,20 +161,18 @@ function tenantOf(
   return { name: last };
 }
 
-// FROM src/config/line-problem.ts
-/*!
- * All that is ever said of a line in a file of people: sentences that stand here, and numbers of lines. Nothing of the
- * line itself, not even a name: with a comma in a password that is not quoted, what seems to be the name is a part of the
- * password. That nothing else can be said is the type's business.
- */
-
-/** 2^17 rounds take some ten seconds. */
+/** 2^17 rounds take about ten seconds. */
 const MAX_BCRYPT_COST = 17;
 
 const [SYSTEM, KEYSTONE, STONEGATE] = RESERVED_PREFIXES;
 const NO_TENANT =
   'expected a tenant in the last column, with an empty column before it (secret,user,uid,"groups",,tenant)';
 
+/**
+ * All messages about a line. They contain nothing of the line, not even the user name: if a password
+ * contains an unquoted comma, the column that seems to be the name is a part of the password. The type
+ * `LineProblem` enforces this.
+ */
 const LINE_PROBLEMS = {
   tooShort: 'expected at least secret, user name and uid',
   unprintable:
@@ -197,28 +194,24 @@ const LINE_PROBLEMS = {
     'expected a password, a bcrypt hash ($2b$…) or a scrypt hash ("$scrypt$ln=…,r=…,p=…$salt$hash", in quotation marks for its commas), found a hash of another kind, or a broken one',
 } as const;
 
-/** Another line has it already. */
+/** The value occurs in an earlier line. */
 type TwinProblem =
   | `expected a token of its own, found the one of line ${number}`
   | `expected a name of its own, found the one of line ${number}: the name alone says who logs in, in all tenants`;
 
 export type LineProblem = (typeof LINE_PROBLEMS)[keyof typeof LINE_PROBLEMS] | TwinProblem;
 
-// FROM src/config/stored-password.ts
-/*!
- * How a password may stand in a basic-auth file: as it is, or as a bcrypt or scrypt hash. What looks like a hash of
- * another kind is refused: taken for a password, the hash itself would be one.
- * https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
- */
-
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 const SCRYPT =
   /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
-/** A hash's own look: `$6$…`, `{SHA}…`. */
+/**
+ * The form of other hashes, `$6$…` or `{SHA}…`. They are refused: as a password, the hash itself would
+ * log in.
+ */
 const HASH = /^(?:\$[A-Za-z0-9-]+\$|\{[A-Za-z0-9-]+\})/;
 const MAX_SCRYPT_BYTES = 256 * 1024 * 1024;
 
-/** @returns the password, or what is wrong with it */
+/** https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md */
 function storedPassword(text: string): StoredPassword | LineProblem {
   if (text === '') return LINE_PROBLEMS.noPassword;
   const bcrypt = BCRYPT.exec(text);

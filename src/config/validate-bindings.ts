@@ -1,5 +1,5 @@
 /**
- * What of `bindings` cannot work, or would not be safe: found here and not by the first run that provisions.
+ * Rules for `bindings`, checked when the configuration is loaded and not when provisioning first runs.
  */
 import { CLUSTER_ROLES } from '../api/cluster-roles.ts';
 import type { RoleTarget, StonegateConfiguration, UpstreamCredential } from '../api/config-v1alpha1.ts';
@@ -30,7 +30,7 @@ function validateProvisioning(configuration: StonegateConfiguration): Finding[] 
   if (provision !== 'none' && authentication.keystone?.serviceCredential === undefined) {
     findings.push({
       path: ['authentication', 'keystone', 'serviceCredential'],
-      message: `is required with bindings.provision: ${provision}: nobody else may list projects and roles`,
+      message: `is required with bindings.provision: ${provision}: only a service may list all projects and roles`,
     });
   }
   if (provision !== 'none' && credential === undefined) {
@@ -60,7 +60,7 @@ function sharesFile(one: UpstreamCredential, other: UpstreamCredential): boolean
   return Object.values(one).some((name) => names.has(name));
 }
 
-/** Without id and name, all projects of a domain would be one namespace. */
+/** Without id and name, all projects of a domain would share one namespace. */
 function validateFormat(format: string): Finding[] {
   const path = ['bindings', 'namespaceFormat'];
   const placeholders: readonly string[] = format.match(/%.?/gu) ?? [];
@@ -69,7 +69,7 @@ function validateFormat(format: string): Finding[] {
     return [{ path, message: `expected %n, %i and %d alone, found ${JSON.stringify(unknown)}` }];
   if (!placeholders.includes('%i') && !placeholders.includes('%n'))
     return [{ path, message: 'expected %i or %n in it: else all projects would have one namespace' }];
-  // What the placeholders stand for is anything at all; a letter suffices to judge what is around them.
+  // Placeholders may have any value; a letter suffices to check the text around them.
   const around = format.replace(/%[nid]/g, 'x');
   const problem = namespaceProblem(around.slice(0, MAX_LABEL_LENGTH + 1));
   return problem === undefined
@@ -86,7 +86,7 @@ function validateNamespaces({ bindings, tenancy }: StonegateConfiguration): Find
     if (problem !== undefined)
       return [{ path, message: `expected a namespace, found a name that ${problem}` }];
     const first = given.findIndex((other) => other.namespace === namespace);
-    // In arktos mode they may be of two tenants.
+    // In arktos mode the projects may belong to two tenants.
     if (tenancy.mode === 'arktos' || first === index) return [];
     return [
       {
@@ -111,7 +111,7 @@ function clusterRoleProblem(name: string): string | undefined {
   return `expected one of ${[...CLUSTER_ROLES.keys()].join(', ')}, or a name of your own, found "${name}"`;
 }
 
-/** What RBAC takes for a name: one segment of a path. */
+/** RBAC requires a name that is one segment of a path. */
 function nameProblem(name: string): string | undefined {
   const usable = name !== '.' && name !== '..' && !/[/%]/.test(name);
   return usable ? undefined : `expected the name of a role, found ${JSON.stringify(name)}`;

@@ -1,12 +1,14 @@
 /**
- * The rules on issuers beside each other: a token's `iss` must lead to exactly one of them.
+ * Rules for OIDC issuers and their CEL expressions, as in kube-apiserver. A token's `iss` must identify
+ * exactly one issuer.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
 import type { ExpressionRule, JWTConfiguration } from '../api/config-v1alpha1.ts';
 import { compileClaimsExpression, compileUserExpression, ExpressionError } from '../lib/cel.ts';
 import { checkContent } from './content-checks.ts';
 import type { Finding, Path } from './problem.ts';
 
-/** @param serviceAccountIssuers that the API server itself has: their tokens are its own business */
+/** @param serviceAccountIssuers the API server's own issuers, whose tokens only TokenReview accepts */
 export function validateIssuers(
   jwt: readonly JWTConfiguration[],
   serviceAccountIssuers: readonly string[],
@@ -66,41 +68,36 @@ function repeatedKeys(extra: readonly { readonly key: string }[], path: Path): F
   );
 }
 
-/** Equal for URLs that differ in the host's case or a final slash alone; kube-apiserver accepts both. */
+/**
+ * Equal for URLs that differ only in the host's case or a final slash; kube-apiserver treats those as
+ * different.
+ */
 function twinKey({ issuer, asKubernetes }: JWTConfiguration): string {
   return asKubernetes ? issuer.url : new URL(issuer.url).href.replace(/\/+$/, '');
 }
 
-// FROM src/config/validate-expressions.ts
-/*!
- * The rules on CEL expressions, which are kube-apiserver's: each compiles, none is there twice among its like, what it
- * gives can be what its field takes, and an e-mail address names nobody unless something asks whether the issuer has
- * verified it.
- * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
- */
-
-interface Given {
+interface ExpressionField {
   readonly path: Path;
   readonly source: string;
   readonly about: 'claims' | 'user';
-  /** The types it may be of, in words and as CEL names them. */
-  readonly gives: Kind;
+  /** The result types that are allowed. */
+  readonly gives: ResultType;
 }
 
-interface Kind {
+interface ResultType {
   readonly words: string;
   readonly types: ReadonlySet<string>;
 }
 
-const STRING: Kind = { words: 'a string', types: new Set(['string', 'dyn', 'any']) };
-const STRINGS: Kind = {
+const STRING: ResultType = { words: 'a string', types: new Set(['string', 'dyn', 'any']) };
+const STRINGS: ResultType = {
   words: 'a string or a list of strings',
   types: new Set(['string', 'list(string)', 'list(any)', 'list(dyn)', 'null_type', 'dyn', 'any']),
 };
-/** Never `dyn`: a rule says itself what it compares. */
-const TRUTH: Kind = { words: 'true or false', types: new Set(['bool']) };
+/** Not `dyn`: a rule must be a comparison. */
+const TRUTH: ResultType = { words: 'true or false', types: new Set(['bool']) };
 
-/** @param path of the issuer's entry */
+/** @param path the path of the issuer's entry */
 function validateExpressions(jwt: JWTConfiguration, path: Path): Finding[] {
   const given = givenIn(jwt, path);
   const compiled = given.map((each) => compile(each, jwt.asKubernetes));
@@ -116,7 +113,7 @@ function validateExpressions(jwt: JWTConfiguration, path: Path): Finding[] {
 
 function givenIn({ claimMappings, claimValidationRules, userValidationRules }: JWTConfiguration, path: Path) {
   const { username, groups, uid, extra } = claimMappings;
-  const mapping = (key: string, field: object | undefined, gives: Kind): Given[] =>
+  const mapping = (key: string, field: object | undefined, gives: ResultType): ExpressionField[] =>
     field !== undefined && 'expression' in field && typeof field.expression === 'string'
       ? [
           {
@@ -129,10 +126,10 @@ function givenIn({ claimMappings, claimValidationRules, userValidationRules }: J
       : [];
   const rule = (
     key: string,
-    about: Given['about'],
+    about: ExpressionField['about'],
     index: number,
     { expression }: ExpressionRule,
-  ): Given => ({
+  ): ExpressionField => ({
     path: [...path, key, index, 'expression'],
     source: expression,
     about,
@@ -145,7 +142,7 @@ function givenIn({ claimMappings, claimValidationRules, userValidationRules }: J
     ...mapping('username', username, STRING),
     ...mapping('groups', groups, STRINGS),
     ...mapping('uid', uid, STRING),
-    ...extra.flatMap((each, index): Given[] =>
+    ...extra.flatMap((each, index): ExpressionField[] =>
       'valueExpression' in each
         ? [
             {
@@ -161,18 +158,18 @@ function givenIn({ claimMappings, claimValidationRules, userValidationRules }: J
   ];
 }
 
-interface Read {
+interface ReadFields {
   readonly claims: ReadonlySet<string>;
   readonly selects: (field: string) => boolean;
 }
 
-interface Compiled extends Given {
-  readonly expression?: Read;
+interface CompiledExpression extends ExpressionField {
+  readonly expression?: ReadFields;
   readonly findings: readonly Finding[];
 }
 
-/** kube-apiserver checks the type of a name or an extra only when there is a token. */
-function compile(given: Given, asKubernetes: boolean): Compiled {
+/** kube-apiserver checks the type of a name or an extra value only when it evaluates a token. */
+function compile(given: ExpressionField, asKubernetes: boolean): CompiledExpression {
   try {
     const expression =
       given.about === 'claims' ? compileClaimsExpression(given.source) : compileUserExpression(given.source);
@@ -188,7 +185,7 @@ function compile(given: Given, asKubernetes: boolean): Compiled {
   }
 }
 
-function repeated(rules: readonly Given[]): Finding[] {
+function repeated(rules: readonly ExpressionField[]): Finding[] {
   return rules.flatMap(({ path, source, about }, index) =>
     rules.findIndex((other) => other.source === source && other.about === about) === index
       ? []
@@ -211,12 +208,16 @@ function repeatedClaims({ claimValidationRules }: JWTConfiguration, path: Path):
 }
 
 /**
- * As at kube-apiserver, the check must be in the name itself, an extra, or a rule on claims. It does not
- * see an address that is read by index.
+ * As in kube-apiserver, `email_verified` must be read in the user name, an extra value or a claim rule. An
+ * address that is read by index is not detected.
  */
-function unverifiedEmail(compiled: readonly Compiled[], path: Path, asKubernetes: boolean): Finding[] {
+function unverifiedEmail(
+  compiled: readonly CompiledExpression[],
+  path: Path,
+  asKubernetes: boolean,
+): Finding[] {
   const username = [...path, 'claimMappings', 'username', 'expression'];
-  const reads = (given: Compiled | undefined, claim: string) =>
+  const reads = (given: CompiledExpression | undefined, claim: string) =>
     (asKubernetes ? given?.expression?.selects(claim) : given?.expression?.claims.has(claim)) === true;
   const name = compiled.find(({ path }) => path.join() === username.join());
   if (!reads(name, 'email')) return [];
@@ -228,7 +229,7 @@ function unverifiedEmail(compiled: readonly Compiled[], path: Path, asKubernetes
     {
       path: username,
       message:
-        'expected claims.email_verified to be looked at beside claims.email, in this expression, in an extra or in a claimValidationRules expression: anybody may have claimed an address',
+        'expected claims.email_verified to be looked at beside claims.email, in this expression, in an extra or in a claimValidationRules expression: otherwise any user could claim any address',
       because: [
         [...path, 'claimMappings', 'extra'],
         [...path, 'claimValidationRules'],

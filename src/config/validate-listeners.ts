@@ -1,6 +1,6 @@
 /**
- * The rules on the portal beside the rest: what it signs people in with must be what the API accepts, and its origin
- * must be its own.
+ * Rules for the listeners of Stonegate, the portal and the webhook: separate addresses, a separate host name
+ * for the portal, and sign-in methods that the API accepts.
  */
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { Finding } from './problem.ts';
@@ -10,7 +10,7 @@ export function validatePortal(configuration: StonegateConfiguration): Finding[]
   if (portal === undefined) return [];
   return [
     ...validateOrigin(configuration, portal),
-    ...validateWays(configuration, portal),
+    ...validateSignIn(configuration, portal),
     ...portal.oidc.flatMap((_, index) => validateIssuer(configuration, portal, index)),
     ...validateSharing(configuration),
   ];
@@ -19,8 +19,8 @@ export function validatePortal(configuration: StonegateConfiguration): Finding[]
 type Portal = NonNullable<StonegateConfiguration['portal']>;
 
 /**
- * A browser sends a host's cookies to every port of it. Below the API server's address tenants serve pages of their
- * own (`…/proxy/`), which must get nothing of the portal's.
+ * A browser sends a host's cookies to all of its ports. Tenants serve their own pages below the API's address
+ * (`…/proxy/`), which must not receive the portal's cookies.
  */
 function validateOrigin({ server, admin }: StonegateConfiguration, portal: Portal): Finding[] {
   const findings: Finding[] = [];
@@ -47,7 +47,7 @@ function validateOrigin({ server, admin }: StonegateConfiguration, portal: Porta
   return findings;
 }
 
-function validateWays({ authentication }: StonegateConfiguration, { oidc, keystone }: Portal): Finding[] {
+function validateSignIn({ authentication }: StonegateConfiguration, { oidc, keystone }: Portal): Finding[] {
   if (oidc.length > 0 || (keystone.enabled && authentication.keystone !== undefined)) return [];
   return [
     {
@@ -101,22 +101,17 @@ function validateIssuer(
   return findings;
 }
 
-/** A browser's next request may reach another process. */
+/** A browser's next request may be served by another process. */
 function validateSharing({ server, cache }: StonegateConfiguration): Finding[] {
   if (server.workers === 1 || cache.redis !== undefined) return [];
   return [
     {
       path: ['cache', 'redis'],
-      message: 'is required with portal where server.workers is not 1: workers share no sessions',
+      message: 'is required with portal if server.workers is not 1: workers do not share sessions otherwise',
       because: [['server', 'workers']],
     },
   ];
 }
-
-// FROM src/config/validate-webhook.ts
-/*!
- * The rules on the webhook beside the rest.
- */
 
 export function validateWebhook(configuration: StonegateConfiguration): Finding[] {
   const { webhook, authentication, tenancy } = configuration;

@@ -1,7 +1,6 @@
 /**
- * The rules on prefixes of names and groups. One source alone may name people as it likes. As soon as there is
- * a second one, each prefix ends in ":" and none begins another, so that `a:` + `b:x` is never `a:b:` + `x`; and
- * Keystone's names, whose parts hold no bare ":", never look like either.
+ * Rules for the names of users, groups and tenants: no two users share a name, two Keystone domains never
+ * map to one tenant, and the system tenant needs an explicit entry.
  */
 import type {
   AuthenticationConfiguration,
@@ -12,7 +11,7 @@ import type {
 import { CREDENTIAL_ID_KEY, RESERVED_PREFIXES } from '../api/reserved-names.ts';
 import type { Finding, Path } from './problem.ts';
 
-/** What Kubernetes, Stonegate and its names for delegated Keystone tokens begin with. */
+/** Prefixes of names of Kubernetes, of Stonegate and of delegated Keystone tokens. */
 const RESERVED = [...RESERVED_PREFIXES, 'application-credential:', 'trust:'];
 
 interface Prefix {
@@ -20,12 +19,17 @@ interface Prefix {
   readonly value: string;
 }
 
-/** Where names come from, beside Keystone, which makes its own. */
+/** A source of names other than Keystone, whose names have a fixed form. */
 interface Source {
   readonly username: Prefix;
   readonly groups?: Prefix;
 }
 
+/**
+ * With one source, names may have any prefix. With several, each prefix must end in ":" and none may begin
+ * another, so that `a:` + `b:x` is never `a:b:` + `x`. Parts of Keystone names contain no bare ":", so those
+ * differ from both.
+ */
 export function validatePrefixes({ authentication, tenancy }: StonegateConfiguration): Finding[] {
   const { keystone } = authentication;
   const sources = sourcesOf(authentication);
@@ -34,7 +38,7 @@ export function validatePrefixes({ authentication, tenancy }: StonegateConfigura
   const severalSources = sources.length + (keystone === undefined ? 0 : 1) > 1;
   return [
     ...[...users, ...groups].flatMap(reservedPrefix),
-    ...(severalSources ? [...users, ...groups].flatMap(unended) : []),
+    ...(severalSources ? [...users, ...groups].flatMap(withoutColon) : []),
     ...overlaps(users),
     ...overlaps(groups),
     ...(keystone !== undefined && tenancy.mode === 'shared'
@@ -43,7 +47,10 @@ export function validatePrefixes({ authentication, tenancy }: StonegateConfigura
   ];
 }
 
-/** The user name prefixes of all sources that have one: no Keystone domain may produce a name under one. */
+/**
+ * The user name prefixes of all sources that have one. No Keystone domain may produce a name with one of
+ * them.
+ */
 export function usernamePrefixesOf(authentication: AuthenticationConfiguration): readonly string[] {
   return sourcesOf(authentication).map(({ username }) => username.value);
 }
@@ -62,7 +69,7 @@ function sourcesOf({
   ];
 }
 
-/** A name by expression has no prefix that is put before it, but one that it must begin with. */
+/** A name made by an expression gets no prefix added; it must begin with `usernamePrefix`. */
 function issuerSource({ claimMappings, usernamePrefix, groupsPrefix }: JWTConfiguration, path: Path): Source {
   const { username, groups } = claimMappings;
   return {
@@ -101,7 +108,7 @@ function reservedPrefix({ path, value }: Prefix): Finding[] {
   ];
 }
 
-function unended({ path, value }: Prefix): Finding[] {
+function withoutColon({ path, value }: Prefix): Finding[] {
   if (value.endsWith(':')) return [];
   const found = value === '' ? 'none' : JSON.stringify(value);
   return [
@@ -112,7 +119,7 @@ function unended({ path, value }: Prefix): Finding[] {
   ];
 }
 
-/** An empty one, which begins every other, has been told as `unended`. */
+/** An empty prefix, which begins every other, is reported by `withoutColon`. */
 function overlaps(prefixes: readonly Prefix[]): Finding[] {
   const given = prefixes.filter(({ value }) => value !== '');
   return given.flatMap(({ path, value }, index) => {
@@ -122,7 +129,7 @@ function overlaps(prefixes: readonly Prefix[]): Finding[] {
     const other = given[twin];
     if (other === undefined) return [];
     const message = `expected a prefix that neither begins another's nor the other way round, found ${JSON.stringify(value)} beside ${JSON.stringify(other.value)}`;
-    return [{ path, message: `${message}: two people could get one name`, because: [other.path] }];
+    return [{ path, message: `${message}: two users could get the same name`, because: [other.path] }];
   });
 }
 
@@ -139,20 +146,14 @@ function namesDomain({ path, value }: Prefix, domains: readonly string[]): Findi
   ];
 }
 
-// FROM src/config/validate-tenants.ts
-/*!
- * The rules on tenants. Two Keystone domains never become one tenant. The system tenant is nobody's by accident:
- * from a JWT only by an entry of `map`. Arktos takes the tenant `all` for every tenant at once, so that there it is
- * nobody's at all.
- */
-
 interface Assignment {
   readonly path: Path;
   readonly tenant: string;
-  /** Whether somebody wrote down, for one value, that it is this tenant. */
+  /** Whether the operator assigned this tenant to one specific value. */
   readonly explicit: boolean;
 }
 
+/** In arktos mode no user may be of the tenant `all`, which Arktos reads as every tenant. */
 export function validateTenants({ tenancy, authentication }: StonegateConfiguration): Finding[] {
   const domains = Object.entries(tenancy.domains).map(
     ([domain, tenant]): Assignment => ({ path: ['tenancy', 'domains', domain], tenant, explicit: true }),
@@ -212,12 +213,10 @@ function twins(domains: readonly Assignment[]): Finding[] {
   );
 }
 
-// FROM src/config/optional-extra-keys.ts
-/*!
- * The extra keys of identities that Stonegate sends only with the right to impersonate them. A ClusterRole that an
- * older version printed does not name them, and must go on working.
+/**
+ * The extra keys that are sent only if the API server allows it: ClusterRoles printed by older versions lack
+ * them.
  */
-
 export function optionalExtraKeysOf({ jwt }: Pick<AuthenticationConfiguration, 'jwt'>): string[] {
   return jwt.length > 0 ? [CREDENTIAL_ID_KEY] : [];
 }

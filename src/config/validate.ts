@@ -1,6 +1,6 @@
 /**
- * What is wrong with a configuration whose fields are right one by one. Pure. The rules on names keep one promise:
- * no two people share a name, and nobody from outside gets a name the cluster itself uses.
+ * Rules about several fields of a configuration. Pure. No two users may share a name, and no external source
+ * may produce a name that the cluster itself uses.
  */
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { Finding } from './problem.ts';
@@ -52,10 +52,10 @@ function validateAuthentication({ authentication, tenancy }: StonegateConfigurat
   const sources = [keystone, tokenFile, basicAuthFile, clientCertificates, tokenReview];
   if (jwt.length === 0 && sources.every((source) => source === undefined)) {
     const expected =
-      'expected keystone, jwt, a file of people, clientCertificates, tokenReview, or several of them';
+      'expected keystone, jwt, tokenFile, basicAuthFile, clientCertificates, tokenReview, or several of them';
     findings.push(
       configurationFile === undefined
-        ? { path: ['authentication'], message: `names nobody who may log in: ${expected}` }
+        ? { path: ['authentication'], message: `accepts no credential: ${expected}` }
         : {
             path: ['authentication', 'configurationFile'],
             message: `expected a file with at least one issuer, since there is no other source: ${expected}`,
@@ -79,7 +79,8 @@ function validateCache({ redis, sealingKeys }: StonegateConfiguration['cache']):
   if (sealingKeys.length === 0) {
     findings.push({
       path: ['cache', 'sealingKeys'],
-      message: 'is required with cache.redis: whoever can write to Redis could become anybody',
+      message:
+        'is required with cache.redis: without it, a client that can write to Redis could act as any user',
     });
   }
   if (redis.sentinels.length > 0 && redis.sentinelName === undefined) {
@@ -97,42 +98,26 @@ function validateCache({ redis, sealingKeys }: StonegateConfiguration['cache']):
   return findings;
 }
 
-// FROM src/config/validate-certificates.ts
-/*!
- * The rule on client certificates: the listener asks for them either as what every connection needs, or as what says
- * who somebody is. Demanded of everybody, none could say that somebody has another credential.
- */
-
 function validateCertificates({ server, authentication }: StonegateConfiguration): Finding[] {
   if (authentication.clientCertificates === undefined || server.tls.clientCAFile === undefined) return [];
   return [
     {
       path: ['authentication', 'clientCertificates'],
       message:
-        'expected either this or server.tls.clientCAFile, found both: with the latter every client must show a certificate, which then says nothing about who it is',
+        'expected either this or server.tls.clientCAFile, found both: with the latter every client must present a certificate, so it could not identify the user',
     },
   ];
 }
-
-// FROM src/config/validate-keystone.ts
-/*!
- * What of `authentication.keystone` does not go together.
- */
 
 function validateKeystone({ authentication: { keystone } }: StonegateConfiguration): Finding[] {
   if (keystone?.roleAssignments === undefined || keystone.serviceCredential !== undefined) return [];
   return [
     {
       path: ['authentication', 'keystone', 'serviceCredential'],
-      message: 'is required with roleAssignments: nobody may ask Keystone for the roles of others',
+      message: 'is required with roleAssignments: a user may not read the roles of other users',
     },
   ];
 }
-
-// FROM src/config/validate-token-review.ts
-/*!
- * The rules on `authentication.tokenReview` that concern the tenancy mode.
- */
 
 function validateTokenReview({ authentication, tenancy }: StonegateConfiguration): Finding[] {
   const { tokenReview } = authentication;

@@ -1,6 +1,6 @@
 /**
- * The closed set of Stonegate's refusals. Each code is stable (scripts and alerts may rely on it), has one
- * HTTP status and one Kubernetes reason, and stands in `docs/errors.md`; a test holds the two together.
+ * The closed set of Stonegate's error codes. A code is stable, has one HTTP status and one Kubernetes
+ * reason, and is documented in `docs/errors.md`, which a test checks.
  * https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#StatusReason
  */
 

@@ -1,14 +1,14 @@
 /**
- * Forbidden messages in the words of apimachinery and, for tenants, of Arktos, so that nobody can tell from a
- * refusal whether Stonegate or the API server gave it.
+ * 403 messages in the words of apimachinery and, for tenants, of Arktos. Stonegate's refusals are worded
+ * like the API server's.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters (forbiddenMessage)
  */
 import type { StatusDetails } from '../api/meta-v1.ts';
 import type { NonResourceRequest, ResourceRequest } from '../api/request-info.ts';
 import { StatusError } from './status-error.ts';
 
-/** What was asked for, as far as a refusal says it. */
-type Asked =
+/** The parts of the request that a message contains. */
+type ForbiddenRequest =
   | Pick<NonResourceRequest, 'isResourceRequest' | 'verb' | 'rawPath'>
   | Pick<
       ResourceRequest,
@@ -16,10 +16,10 @@ type Asked =
     >;
 
 /**
- * @param userName as the API server would know it (the impersonated name)
- * @param tenant the tenant the request concerns; undefined where the cluster knows no tenants
+ * @param userName the impersonated name
+ * @param tenant the tenant of the request; undefined if the cluster has no tenants
  */
-function forbiddenMessage(info: Asked, userName: string, tenant: string | undefined): string {
+function forbiddenMessage(info: ForbiddenRequest, userName: string, tenant: string | undefined): string {
   const user = JSON.stringify(userName);
   if (!info.isResourceRequest)
     return `forbidden: User ${user} cannot ${info.verb} path ${JSON.stringify(info.rawPath)}`;
@@ -37,10 +37,10 @@ function place(namespace: string, tenant: string | undefined): string {
     : `in the tenant ${JSON.stringify(tenant)}`;
 }
 
-/** The error for it, with the details the API server gives. */
+/** The error, with the details that the API server gives. */
 export function forbidden(
   code: 'TenantForbidden' | 'PathForbidden' | 'AccessDenied',
-  info: Asked,
+  info: ForbiddenRequest,
   userName: string,
   tenant: string | undefined,
   cause?: unknown,

@@ -1,17 +1,16 @@
 /**
- * The one kind of error Stonegate throws on purpose: a refusal that a person is meant to read.
- * Its message goes to the client, so it never holds a secret or a backend's own words; what only the operator
- * may know travels as `cause` and goes to the log.
+ * The error that Stonegate throws to refuse a request. The message is sent to the client and never contains
+ * a secret or the text of a backend; `cause` is for the operator's log only.
  */
 import type { StatusDetails } from '../api/meta-v1.ts';
 import { CODES, type ErrorCode } from './codes.ts';
 
 export interface StatusErrorOptions {
   readonly details?: StatusDetails;
-  /** The methods that the resource has, for a `MethodNotAllowed`. */
+  /** The allowed methods, for `MethodNotAllowed`. */
   readonly allow?: readonly string[];
   readonly cause?: unknown;
-  /** What the audit log has of the refusal beside the message; text of clients in it is untrusted. */
+  /** Added to the audit event. Values may contain untrusted text of the client. */
   readonly auditAnnotations?: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +20,7 @@ export class StatusError extends Error {
   readonly allow: readonly string[];
   readonly auditAnnotations: Readonly<Record<string, string>>;
 
-  /** @param message shown to the client, in apimachinery's words where it has some */
+  /** @param message sent to the client, in apimachinery's words if it has any */
   constructor(code: ErrorCode, message: string, options: StatusErrorOptions = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.name = 'StatusError';
@@ -31,7 +30,7 @@ export class StatusError extends Error {
     this.auditAnnotations = options.auditAnnotations ?? {};
   }
 
-  /** The same refusal with more annotations; those that are there stay. */
+  /** A copy with further annotations; existing ones are kept. */
   annotated(annotations: Readonly<Record<string, string>>): StatusError {
     const { code, message, details, allow, cause, auditAnnotations } = this;
     return new StatusError(code, message, {
@@ -48,10 +47,9 @@ export class StatusError extends Error {
 }
 
 /**
- * A name that an identity source gave and that no user may have. The audit log shows it: the event has no
- * user then.
+ * A name from an identity source that no user may have. The audit event shows it, because it has no user.
  *
- * @param name as the source gave it
+ * @param name as given by the source
  */
 export function refusedName(
   code: 'IdentityReserved' | 'IdentityUnusable',
@@ -61,13 +59,13 @@ export function refusedName(
   return new StatusError(code, message, { auditAnnotations: { 'stonegate.dev/refused-name': name } });
 }
 
-/** What went wrong with what lies behind it, for the operator alone: on one line, without a stack. */
+/** The message with that of its cause, for the operator only: one line, no stack. */
 export function reasonOf({ message, cause }: Error): string {
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }
 
 /**
- * 401 in the API server's own, bare word: why a credential failed is nobody's business but the operator's.
+ * 401 with the API server's message. Only the operator may learn why a credential failed.
  *
  * @param cause for the log
  */

@@ -1,6 +1,6 @@
 /**
- * Turns whatever was thrown into the Kubernetes Status a client gets. Unknown errors become a 500 without
- * detail; the audit ID leads the operator to the log line that has it.
+ * Converts an error to the Kubernetes Status sent to the client. An unexpected error becomes a 500 without
+ * details; its audit ID identifies the log line.
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
  */
 import type { Status } from '../api/meta-v1.ts';
@@ -15,7 +15,7 @@ export interface StatusResponse {
 
 /**
  * @param error anything thrown
- * @param auditID repeated in the Status, so that a screenshot of an error suffices to find its log line
+ * @param auditID included in the Status, so that a user's error message identifies the log line
  */
 export function toStatus(error: unknown, auditID: string): StatusResponse {
   const known =
@@ -48,7 +48,7 @@ export function toStatus(error: unknown, auditID: string): StatusResponse {
   };
 }
 
-/** A 503 carries no Retry-After: kubectl would retry ten times in silence and lose the message. */
+/** A 503 has no Retry-After: kubectl would silently retry ten times and lose the message. */
 function protocolHeaders({ http, allow }: StatusError): HeaderField[] {
   if (http === 401) return [['WWW-Authenticate', 'Bearer realm="stonegate"']];
   if (http === 405 && allow.length > 0) return [['Allow', allow.join(', ')]];

@@ -1,7 +1,7 @@
 /**
- * Where audit lines go. Those of some milliseconds go out in one write, since a write costs more than a line; a process that
- * is killed loses them. A log that cannot be written is said loudly, once until it can be again, and what is lost is counted;
- * it does not stop the API of an organisation.
+ * The audit log's file or standard output, written in the background by sonic-boom, whole lines in order. If
+ * it cannot be written, requests continue: the failure is logged and lost events are counted. Without pino's
+ * exit hook, which throws if the file never opened.
  */
 
 import { once } from 'node:events';
@@ -10,42 +10,45 @@ import type { AuditSink } from '../audit/audit-log.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { FileNotOpened } from '../lib/not-opened.ts';
-import { GatheredLines, PendingLines } from './audit-lines.ts';
+import { LineBatch, UnwrittenLines } from './audit-lines.ts';
 
 export interface AuditFile extends AuditSink {
-  /** Opens the file anew: after a log rotation. */
+  /** Opens the file again, after a log rotation. */
   reopen(): void;
-  /** Writes out what is pending; what cannot be written is lost, as at any other time. */
+  /** Writes pending lines; those that cannot be written are counted as lost. */
   close(): Promise<void>;
 }
 
-/** How long a line waits for others, in milliseconds, and how many bytes may wait. */
-const GATHER_MS = 20;
-const GATHER_BYTES = 256 * 1024;
+/**
+ * The maximum age of a batch in milliseconds, and its size. One write per line would cost more than the
+ * line; lines of the current batch are lost if the process is killed.
+ */
+const BATCH_MS = 20;
+const BATCH_BYTES = 256 * 1024;
 
-/** @throws FileNotOpened: nothing is served that nobody would know of */
+/** @throws FileNotOpened; requests are not served without an audit log */
 export async function createAuditFile(options: AuditStreamOptions): Promise<AuditFile> {
-  const gathered = new GatheredLines(GATHER_BYTES);
-  const stream = await openAuditStream(options, () => gathered.allWritten());
+  const batch = new LineBatch(BATCH_BYTES);
+  const stream = await openAuditStream(options, () => batch.allWritten());
   let timer: Timer | undefined;
 
   function flush(): void {
     timer?.cancel();
     timer = undefined;
-    if (!gathered.empty) stream.write(gathered.take());
+    if (!batch.empty) stream.write(batch.take());
   }
 
   return {
     write(...parts) {
       let length = 1;
       for (const part of parts) length += part.length;
-      if (!gathered.fits(length)) flush();
-      if (length > GATHER_BYTES) {
+      if (!batch.fits(length)) flush();
+      if (length > BATCH_BYTES) {
         stream.write(Buffer.from(`${parts.join('')}\n`, 'latin1'));
         return;
       }
-      gathered.add(parts);
-      timer ??= options.clock.after(GATHER_MS, flush);
+      batch.add(parts);
+      timer ??= options.clock.after(BATCH_MS, flush);
     },
     reopen() {
       flush();
@@ -58,14 +61,7 @@ export async function createAuditFile(options: AuditStreamOptions): Promise<Audi
   };
 }
 
-// FROM src/observability/audit-stream.ts
-/*!
- * The file of the audit log, or standard output, written in the background and in order by sonic-boom (pino's own writer, but
- * without pino's hook at the process's exit, which throws where the file never opened). It is opened anew after a rotation,
- * and ends with every line that can be written; what is lost is counted.
- */
-
-/** Its types know only the content mode of strings. */
+/** sonic-boom's types lack the content mode for buffers. */
 declare module 'sonic-boom' {
   interface SonicBoom {
     write(chunk: Buffer): boolean;
@@ -77,21 +73,22 @@ export interface AuditStreamOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told of every line that could not be kept. */
+  /** Called for each lost line. */
   readonly lost: () => void;
 }
 
-/** Lines waiting for a slow disk, in bytes; beyond it they are lost. */
+/** Maximum size of unwritten lines, in bytes; further lines are lost. */
 const MAX_PENDING = 64 * 1024 * 1024;
 /**
- * Milliseconds in which at least a byte must be written at the end. A pipe that nobody reads, or a hung file system, never
- * fails: whoever ends the process would end it by force, and nobody had said what is lost.
+ * Milliseconds within which at least one byte must be written when the log is closed. A pipe without a
+ * reader or a hung file system never fails; without this limit the process would be killed before it reports
+ * the lost events.
  */
-const END_PATIENCE = 5_000;
+const CLOSE_TIMEOUT = 5_000;
 
 /**
- * @param onAllWritten called when no chunk is in use any more
- * @throws FileNotOpened: nothing is served that nobody would know of
+ * @param onAllWritten called when no chunk is in use
+ * @throws FileNotOpened
  */
 async function openAuditStream(options: AuditStreamOptions, onAllWritten: () => void): Promise<AuditStream> {
   const { file } = options;
@@ -115,18 +112,18 @@ async function openAuditStream(options: AuditStreamOptions, onAllWritten: () => 
 class AuditStream {
   readonly #stream: sonicBoom.SonicBoom;
   readonly #options: AuditStreamOptions;
-  readonly #pending = new PendingLines();
+  readonly #pending = new UnwrittenLines();
   readonly #ended = Promise.withResolvers<void>();
   #closed = false;
   #failing = false;
   #losing = false;
-  /** Events, since the process began. */
+  /** Lost events since the start of the process. */
   #lost = 0;
   #reopening = false;
-  /** Bytes. */
+  /** Bytes written. */
   #written = 0;
 
-  /** @param stream ready */
+  /** @param stream a stream that is ready */
   constructor(stream: sonicBoom.SonicBoom, options: AuditStreamOptions, onAllWritten: () => void) {
     this.#stream = stream;
     this.#options = options;
@@ -138,10 +135,10 @@ class AuditStream {
     stream.on('close', () => this.#ended.resolve());
     stream.on('write', (bytes: number) => {
       this.#written += bytes;
-      this.#pending.wrote(bytes);
+      this.#pending.confirmWritten(bytes);
     });
     stream.on('drop', () =>
-      this.#lose(this.#pending.takeBack(), 'the audit log is slower than the requests'),
+      this.#lose(this.#pending.removeLast(), 'the audit log is slower than the requests'),
     );
     stream.on('drain', () => {
       onAllWritten();
@@ -150,29 +147,29 @@ class AuditStream {
     });
   }
 
-  /** @param chunk whole lines, which stay as they are until all is written */
+  /** @param chunk whole lines, not changed until they are written */
   write(chunk: Buffer): void {
     this.#pending.add(chunk);
     try {
       this.#stream.write(chunk);
     } catch (error) {
-      // It throws once it is closed.
-      this.#lose(this.#pending.takeBack(), error);
+      // A closed stream throws.
+      this.#lose(this.#pending.removeLast(), error);
     }
   }
 
-  /** Behind the write under way; on standard output there is nothing to open. */
+  /** Takes effect after the current write. Standard output is not reopened. */
   reopen(): void {
     if (this.#closed || this.#options.file === '-') return;
     this.#reopening = true;
     this.#stream.reopen();
   }
 
-  /** Writes out what is pending, as far as it can be written. */
+  /** Writes pending lines as far as possible. */
   close(): Promise<void> {
     if (!this.#closed) {
       this.#closed = true;
-      // Told to end, it would forget that it is to be opened anew, and what is pending with that.
+      // `end()` would cancel the pending reopen and drop the unwritten lines.
       if (this.#reopening) this.#stream.reopen();
       else this.#stream.end();
       this.#expectProgress();
@@ -184,14 +181,15 @@ class AuditStream {
     const { file, logger } = this.#options;
     if (!this.#failing) logger.error({ error, file }, 'the audit log cannot be written');
     this.#failing = true;
-    // It waits for the write under way, and forgets it where that fails: a log moved off a full disk would stay there.
+    // sonic-boom forgets a reopen if the current write fails; after moving the log off a full disk it must
+    // be repeated.
     if (this.#reopening && error.syscall === 'write') this.#stream.reopen();
     else if (this.#closed) this.#endOrGiveUp(error);
   }
 
   #endOrGiveUp(error: unknown): void {
     if (this.#reopening) {
-      // The file it has will do, where it cannot be opened anew.
+      // If the file cannot be reopened, the lines go to the open one.
       this.#reopening = false;
       this.#stream.end();
       return;
@@ -201,7 +199,7 @@ class AuditStream {
 
   #giveUp(why: unknown): void {
     const left = this.#pending.giveUp();
-    // Soon nobody can ask the metrics any more: the log is to have their number.
+    // The metrics will not be scraped again, so the number is logged.
     this.#losing = false;
     if (left > 0) this.#lose(left, why);
     this.#ended.resolve();
@@ -209,13 +207,13 @@ class AuditStream {
 
   #expectProgress(): void {
     const before = this.#written;
-    this.#options.clock.after(END_PATIENCE, () => {
-      if (this.#written === before) this.#giveUp('nothing takes them');
+    this.#options.clock.after(CLOSE_TIMEOUT, () => {
+      if (this.#written === before) this.#giveUp('the file or pipe takes no more bytes');
       else this.#expectProgress();
     });
   }
 
-  /** Says how many are lost until now, once until all is written again. */
+  /** Logs the number of lost events, once until all lines are written again. */
   #lose(events: number, why: unknown): void {
     const { file, logger, lost } = this.#options;
     for (let event = 0; event < events; event += 1) lost();

@@ -1,15 +1,18 @@
 /**
- * Lines that are gathered to be written at once. They are laid out as bytes from the start: one long text would be laid out
- * anew, in fresh memory, each time it is written. There are two buffers by turns, of which one gathers while the other is
- * written; what has to wait for a slow disk beyond that is copied, so that it holds no more memory than it is counted as.
+ * Buffers for audit lines: a batch that is written at once, and the lines that are not yet written, so that
+ * lost lines can be counted.
  */
 
 const LINE_FEED = 0x0a;
 
-export class GatheredLines {
-  /** Bytes that may be gathered. */
+/**
+ * Encodes lines into a buffer as they come; encoding one long string at each write would allocate it again.
+ * Two buffers alternate: one is filled while the other is written. If both are in use, the batch is copied.
+ */
+export class LineBatch {
+  /** Size of the batch, in bytes. */
   readonly #room: number;
-  #gathering: Buffer;
+  #filling: Buffer;
   #written: Buffer;
   /** Whether the other buffer may still be in use. */
   #writing = false;
@@ -17,7 +20,7 @@ export class GatheredLines {
 
   constructor(room: number) {
     this.#room = room;
-    this.#gathering = Buffer.allocUnsafeSlow(room);
+    this.#filling = Buffer.allocUnsafeSlow(room);
     this.#written = Buffer.allocUnsafeSlow(room);
   }
 
@@ -33,61 +36,56 @@ export class GatheredLines {
   /** @param parts of one line that fits, in ASCII, without the line feed */
   add(parts: readonly string[]): void {
     for (const part of parts)
-      if (part !== '') this.#bytes += this.#gathering.write(part, this.#bytes, 'latin1');
-    this.#gathering[this.#bytes] = LINE_FEED;
+      if (part !== '') this.#bytes += this.#filling.write(part, this.#bytes, 'latin1');
+    this.#filling[this.#bytes] = LINE_FEED;
     this.#bytes += 1;
   }
 
-  /** What is gathered; it stays as it is until `allWritten`. */
+  /** Ends the batch. The buffer is not changed until `allWritten`. */
   take(): Buffer {
-    const taken = this.#gathering.subarray(0, this.#bytes);
+    const taken = this.#filling.subarray(0, this.#bytes);
     this.#bytes = 0;
     if (this.#writing) return Buffer.from(taken);
     this.#writing = true;
-    [this.#gathering, this.#written] = [this.#written, this.#gathering];
+    [this.#filling, this.#written] = [this.#written, this.#filling];
     return taken;
   }
 
-  /** Nothing that was taken is in use any more. */
+  /** No buffer that was taken is in use. */
   allWritten(): void {
     this.#writing = false;
   }
 }
 
-// FROM src/observability/pending-lines.ts
-/*!
- * What was handed over to be written and is not written yet, so that it can be said how many lines are lost where it never
- * will be: whoever writes knows bytes only, and a disk becomes full in the midst of a line.
- */
-
-export class PendingLines {
-  /** Whole lines each; of the first, some bytes may be written. */
+/** sonic-boom counts bytes only, and a disk may become full in the middle of a line. */
+export class UnwrittenLines {
+  /** Whole lines each; a part of the first may be written. */
   readonly #chunks: Buffer[] = [];
   #written = 0;
 
-  /** @param chunk whole lines, which stay as they are until they are written */
+  /** @param chunk whole lines, not changed until they are written */
   add(chunk: Buffer): void {
     this.#chunks.push(chunk);
   }
 
-  /** @returns how many lines were added last, which are not pending any more */
-  takeBack(): number {
+  /** Removes the last chunk. @returns the number of its lines */
+  removeLast(): number {
     return linesIn(this.#chunks.pop());
   }
 
-  /** So many more bytes are written, in the order in which they were added. */
-  wrote(bytes: number): void {
+  /** Further bytes have been written, in the order of the chunks. */
+  confirmWritten(bytes: number): void {
     this.#written += bytes;
     for (let [first] = this.#chunks; first !== undefined; [first] = this.#chunks) {
       if (this.#written < first.length) return;
       this.#written -= first.length;
       this.#chunks.shift();
     }
-    // What was given up may be written after all: those who come later are no shorter for it.
+    // Chunks that were given up may be written later; that must not count for newer chunks.
     this.#written = 0;
   }
 
-  /** @returns how many lines are not written to their end, none of which are pending any more */
+  /** Removes all chunks. @returns the number of lines not completely written */
   giveUp(): number {
     const [first, ...others] = this.#chunks.splice(0);
     const left = [first?.subarray(this.#written), ...others];

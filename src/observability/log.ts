@@ -1,6 +1,6 @@
 /**
- * The program's own log: pino's JSON lines on standard error, so that standard output is free for the audit log.
- * Fields that could hold a secret are cut out by name, whatever they are given.
+ * The log of the process: pino's JSON lines on standard error; standard output is for the audit log. Fields
+ * that could hold a secret are redacted by name.
  */
 import { pino } from 'pino';
 import { StatusError } from '../errors/status-error.ts';
@@ -52,8 +52,8 @@ function printableValue(value: unknown): unknown {
 }
 
 /**
- * An error with its chain of causes, as text: an error object may carry a whole request. A fault that is thrown on purpose, such
- * as a Keystone that does not answer, is one line: a stack is worth its space only where nobody expected the error.
+ * An error and its causes as text; the object itself may reference a whole request. An expected error, such
+ * as an unavailable Keystone, is one line; others have a stack.
  */
 function describeError(error: Error): string {
   const expected = error instanceof StatusError && error.code !== 'InvariantBroken';
@@ -66,7 +66,7 @@ function describeError(error: Error): string {
   return chain.join(expected ? ': ' : '\ncaused by: ');
 }
 
-/** Where a host has several addresses, Node's own message is empty and each address has an error of its own. */
+/** If a host has several addresses, Node's message is empty and each address has its own error. */
 function describeCause(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   if (cause instanceof AggregateError && cause.message === '')

@@ -1,6 +1,7 @@
 /**
- * What Prometheus sees. Every label comes from a closed set of ours: no path, user, address or tenant, so that
- * no stranger can grow the number of series. `docs/metrics.md` names them all; a test holds it to this file.
+ * Prometheus metrics. All label values come from closed sets, never from paths, users, addresses or tenants,
+ * so that clients cannot create series. `docs/metrics.md` lists all metrics; a test compares it with this
+ * file.
  * https://prometheus.io/docs/practices/naming/
  */
 import { STATUS_CODES } from 'node:http';
@@ -9,71 +10,71 @@ import type { RequestInfo } from '../api/request-info.ts';
 import type { ErrorCode } from '../errors/codes.ts';
 import type { ProvisioningRun, Telemetry } from '../lib/telemetry.ts';
 import type { ObservedRequest, RequestObserver } from '../pipeline/ports.ts';
-import { Histogram, Numbers } from './series.ts';
+import { Histogram, LabelledNumber } from './series.ts';
 
 const VERBS: ReadonlySet<string> = new Set([
   ...['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'proxy'],
   ...['post', 'put', 'head', 'options'],
 ]);
-/** Those of HTTP, and 0 where there was none, as text. */
+/** HTTP status codes as strings, and 0 for requests without a response. */
 const STATUSES: ReadonlyMap<number, string> = new Map(
   ['0', ...Object.keys(STATUS_CODES)].map((status) => [Number(status), status]),
 );
-/** The event loop's delay is sampled by a timer, in milliseconds: one that fires often would wake an idle process. */
+/**
+ * Interval in milliseconds at which the event loop delay is sampled; a short one would wake an idle process.
+ */
 const LOOP_SAMPLING_MS = 10_000;
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export interface Metrics extends Telemetry, RequestObserver {
-  /** The whole exposition of this process, as text. */
+  /** All metrics of this process in the text format. */
   text(): Promise<string>;
-  /** The same as JSON, for the process that adds up its workers. */
+  /** The same as JSON, for the process that aggregates its workers. */
   json(): Promise<object[]>;
   auditEventLost(): void;
 }
 
-/**
- * @param now milliseconds since the epoch
- */
+/** @param now milliseconds since the epoch */
 export function createMetrics(now: () => number): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLING_MS });
-  const requests = new Numbers({
+  const requests = new LabelledNumber({
     type: 'counter',
     name: 'stonegate_requests_total',
-    help: 'Requests by what they asked for, who vouched, and the HTTP status they got.',
+    help: 'Requests by verb, authenticator and HTTP status of the response.',
     labels: ['verb', 'authenticator', 'status'],
   });
   const refusals = new Counter({
     name: 'stonegate_refusals_total',
-    help: 'Requests that Stonegate itself refused, by its error code.',
+    help: 'Requests that Stonegate itself refused, by error code.',
     labelNames: ['code'],
     registers,
   });
   const duration = new Histogram(
     {
       name: 'stonegate_request_duration_seconds',
-      help: 'Time to the end of the answer, long-running requests left out.',
+      help: 'Time until the end of the response, without long-running requests.',
       labels: ['verb'],
     },
     SECONDS,
   );
-  const active = new Numbers({
+  const active = new LabelledNumber({
     type: 'gauge',
     name: 'stonegate_requests_active',
-    help: 'Requests under way whose user is known, by kind.',
+    help: 'Requests in flight whose user is authenticated, by kind.',
     labels: ['kind'],
   });
-  const cache = new Numbers({
+  const cache = new LabelledNumber({
     type: 'counter',
     name: 'stonegate_cache_lookups_total',
-    help: 'Look-ups in each tier of the cache.',
+    help: 'Lookups in each tier of the cache.',
     labels: ['tier', 'result'],
   });
   const backend = new Histogram(
     {
       name: 'stonegate_backend_duration_seconds',
-      help: 'Calls to Keystone, OIDC issuers, Redis and the API server; to the last until its answer begins.',
+      help: 'Calls to Keystone, OIDC issuers, Redis and the API server; for the API server until the response begins.',
       labels: ['backend', 'result'],
     },
     SECONDS,
@@ -81,32 +82,32 @@ export function createMetrics(now: () => number): Metrics {
   const hot = [requests, duration, active, cache, backend];
   const limited = new Counter({
     name: 'stonegate_unknown_credentials_limited_total',
-    help: 'Unknown credentials turned away before a backend was asked.',
+    help: 'Unknown credentials refused before a backend was called.',
     labelNames: ['reason'],
     registers,
   });
   const reviews = new Counter({
     name: 'stonegate_webhook_reviews_total',
-    help: 'Reviews that API servers posted to the webhook, by their kind and how they were answered.',
+    help: 'Reviews that API servers posted to the webhook, by kind and result.',
     labelNames: ['kind', 'result'],
     registers,
   });
   const provisioning = createProvisioningMetrics(registers, now);
   const ended = new Counter({
     name: 'stonegate_streams_ended_total',
-    help: 'Long-running requests that Stonegate ended before their client or the API server did.',
+    help: 'Long-running requests that Stonegate ended before the client or the API server did.',
     labelNames: ['kind', 'reason'],
     registers,
   });
   const reloads = new Counter({
     name: 'stonegate_reloads_total',
-    help: 'Configuration, certificates and keys read anew.',
+    help: 'Reloads of configuration, certificates and keys, by result.',
     labelNames: ['result'],
     registers,
   });
   const auditLost = new Counter({
     name: 'stonegate_audit_events_lost_total',
-    help: 'Audit events that could not be kept.',
+    help: 'Audit events that could not be written.',
     registers,
   });
 
@@ -139,7 +140,7 @@ export function createMetrics(now: () => number): Metrics {
   };
 }
 
-/** Adds up what the workers' `json()` gave: counters and histograms are summed. */
+/** Aggregates the `json()` of all workers; counters and histograms are summed. */
 export async function aggregateMetrics(documents: readonly object[]): Promise<string> {
   return AggregatorRegistry.aggregate([...documents]).metrics();
 }
@@ -149,7 +150,7 @@ function verbOf({ info, exchange }: ObservedRequest): string {
   return VERBS.has(verb) ? verb : 'other';
 }
 
-/** What a workload behind the API server answers is no closed set. */
+/** Workloads behind the API server may respond with any status. */
 function statusOf({ outcome }: ObservedRequest): string {
   return STATUSES.get(outcome?.status ?? 0) ?? 'other';
 }
@@ -158,41 +159,36 @@ function kindOf(info: RequestInfo | undefined): string {
   return info?.longRunning ?? 'short';
 }
 
-// FROM src/observability/provisioning-metrics.ts
-/*!
- * What Prometheus sees of provisioning. Gauges tell of the last periodic run: several workers are not added up, since one
- * of them alone provisions.
- */
-
 /** @param now milliseconds since the epoch */
+/** Gauges describe the last periodic run. Only one worker provisions, so workers are not summed. */
 function createProvisioningMetrics(registers: Registry[], now: () => number): (run: ProvisioningRun) => void {
   const runs = new Counter({
     name: 'stonegate_bindings_runs_total',
-    help: 'Runs of provisioning, by what began them and how they ended.',
+    help: 'Provisioning runs, by trigger and result.',
     labelNames: ['trigger', 'result'],
     registers,
   });
   const changes = new Counter({
     name: 'stonegate_bindings_changes_total',
-    help: 'Objects that provisioning has changed at the API server.',
+    help: 'Objects that provisioning changed at the API server, by action.',
     labelNames: ['action'],
     registers,
   });
   const refusals = new Gauge({
     name: 'stonegate_bindings_refusals',
-    help: 'What of Keystone the last periodic run could not provision.',
+    help: 'Keystone projects, domains and roles that the last periodic run could not provision.',
     aggregator: 'max',
     registers,
   });
   const heldBack = new Gauge({
     name: 'stonegate_bindings_held_back',
-    help: 'Bindings whose removal waits for stonegate sync --force, by the last periodic run.',
+    help: 'Role bindings whose deletion requires stonegate sync --force, as of the last periodic run.',
     aggregator: 'max',
     registers,
   });
   const lastSuccess = new Gauge({
     name: 'stonegate_bindings_last_success_timestamp_seconds',
-    help: 'When a periodic run last left everything as Keystone says; 0 before the first.',
+    help: 'Time of the last periodic run without failures and refusals; 0 before the first.',
     aggregator: 'max',
     registers,
   });

@@ -1,5 +1,5 @@
 /**
- * Several observers as one. One that fails must not take the request or the others with it: it is logged.
+ * Observers of requests: combines several into one, and logs failed requests.
  */
 
 import { StatusError } from '../errors/status-error.ts';
@@ -7,9 +7,10 @@ import type { Logger } from '../lib/logger.ts';
 import { untrustedText } from '../lib/redact.ts';
 import type { ObservedRequest, RequestObserver } from '../pipeline/ports.ts';
 
+/** An observer that throws is logged, and affects neither the request nor the other observers. */
 export function observeAll(observers: readonly RequestObserver[], logger: Logger): RequestObserver {
   const failed = (error: unknown) => logger.error({ error }, 'an observer of requests failed');
-  // Written out for each event: the same once, with a function of the event, would make one at each.
+  // Repeated for each event: a shared helper would create a closure per event.
   return {
     requestReceived(record) {
       for (const observer of observers) {
@@ -41,12 +42,7 @@ export function observeAll(observers: readonly RequestObserver[], logger: Logger
   };
 }
 
-// FROM src/observability/request-log.ts
-/*!
- * The log's view of a request: only what went wrong, under the audit ID the client was shown, with the cause
- * that the client was not.
- */
-
+/** Logs failed requests with the audit ID that the client was shown and the cause that it was not. */
 export function createRequestLog(logger: Logger): RequestObserver {
   return {
     requestReceived() {},
@@ -69,7 +65,7 @@ export function createRequestLog(logger: Logger): RequestObserver {
   };
 }
 
-/** A stack trace is worth its space only where nobody expected the error. */
+/** An expected error is one line; others are logged with their stack. */
 function reasonOf({ outcome }: ObservedRequest): unknown {
   const error = outcome?.error;
   if (!(error instanceof StatusError)) return error;

@@ -1,7 +1,7 @@
 /**
- * Counters and histograms that every request touches. prom-client sorts, checks and hashes labels at each event, which
- * costs a request more than its authentication; here a series is found by its labels' values, one after the other. What
- * is counted is handed out as documents of prom-client's own form, which it writes and adds up.
+ * Counters, gauges and histograms for the request path. prom-client sorts, checks and hashes labels for each
+ * event, which costs more than authentication; here a series is found by nested maps, one per label, without
+ * building a key.
  * https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
  */
 
@@ -14,11 +14,11 @@ interface Description {
 export interface Sample {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
-  /** Where it is not the metric's own. */
+  /** If it differs from the metric's name. */
   readonly metricName?: string;
 }
 
-/** As prom-client's registries give them out as JSON. */
+/** The JSON form of prom-client's registries. */
 export interface MetricDocument {
   readonly name: string;
   readonly help: string;
@@ -28,10 +28,10 @@ export interface MetricDocument {
 }
 
 /**
- * One thing for each series of a metric of up to three labels. There is no key of all values: it would be a new text at
- * each event, to be put together and hashed, while the hash of each value is known.
+ * One value per series of a metric with up to three labels. A joined key would be a new string for each
+ * event, which has to be hashed; the hash of each label value is cached.
  */
-class Labelled<V> {
+class SeriesMap<V> {
   readonly #names: readonly string[];
   readonly #make: () => V;
   readonly #series = new Map<string, Map<string, Map<string, V>>>();
@@ -54,7 +54,7 @@ class Labelled<V> {
     return made;
   }
 
-  /** Each series' labels with what it has. */
+  /** The labels and the value of each series. */
   all(): [labels: Record<string, string>, has: V][] {
     return [...this.#series].flatMap(([first, seconds]) =>
       [...seconds].flatMap(([second, thirds]) =>
@@ -67,16 +67,16 @@ class Labelled<V> {
   }
 }
 
-export class Numbers {
+export class LabelledNumber {
   readonly #description: Description & { readonly type: 'counter' | 'gauge' };
-  readonly #numbers: Labelled<{ value: number }>;
+  readonly #numbers: SeriesMap<{ value: number }>;
 
   constructor(description: Description & { readonly type: 'counter' | 'gauge' }) {
     this.#description = description;
-    this.#numbers = new Labelled(description.labels, () => ({ value: 0 }));
+    this.#numbers = new SeriesMap(description.labels, () => ({ value: 0 }));
   }
 
-  /** The labels' values come in their order. */
+  /** Label values in the order of the labels. */
   add(amount: number, first: string, second = '', third = ''): void {
     this.#numbers.of(first, second, third).value += amount;
   }
@@ -89,7 +89,7 @@ export class Numbers {
 }
 
 interface Observed {
-  /** How many lay in each bucket; the last is of what is beyond all. */
+  /** Counts per bucket; the last one is for values above all bounds. */
   readonly buckets: number[];
   sum: number;
   count: number;
@@ -98,20 +98,20 @@ interface Observed {
 export class Histogram {
   readonly #description: Description;
   readonly #bounds: readonly number[];
-  readonly #series: Labelled<Observed>;
+  readonly #series: SeriesMap<Observed>;
 
-  /** @param bounds of the buckets, ascending */
+  /** @param bounds upper bounds of the buckets, ascending */
   constructor(description: Description, bounds: readonly number[]) {
     this.#description = description;
     this.#bounds = bounds;
-    this.#series = new Labelled(description.labels, () => ({
+    this.#series = new SeriesMap(description.labels, () => ({
       buckets: Array(bounds.length + 1).fill(0),
       sum: 0,
       count: 0,
     }));
   }
 
-  /** The labels' values come in their order. */
+  /** Label values in the order of the labels. */
   observe(value: number, first: string, second = ''): void {
     const series = this.#series.of(first, second, '');
     let at = 0;

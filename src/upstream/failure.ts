@@ -9,7 +9,27 @@ import type { BackendResult } from '../lib/telemetry.ts';
 
 /** @param cause for the log */
 export function unavailable(cause: unknown): StatusError {
-  return new StatusError('UpstreamUnavailable', 'the API server cannot be reached at the moment', { cause });
+  return new StatusError('UpstreamUnavailable', 'the API server cannot be reached at the moment', {
+    cause: untrustedCertificate(cause) ?? cause,
+  });
+}
+
+/** Node's codes for a chain without a trusted CA: https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+const UNTRUSTED: ReadonlySet<unknown> = new Set([
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+]);
+
+/** Names the field to correct, for the log and `stonegate check`; the client's message does not change. */
+function untrustedCertificate(cause: unknown): Error | undefined {
+  if (!(cause instanceof Error && 'code' in cause && UNTRUSTED.has(cause.code))) return undefined;
+  const message = `the API server's certificate is not trusted by upstream.caFile (without it: by the system's CAs): ${cause.message}`;
+  return Object.assign(new Error(message, { cause }), { code: cause.code });
 }
 
 /** @param cause for the log: which timeout it was */

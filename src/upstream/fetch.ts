@@ -1,6 +1,5 @@
 /**
- * What Stonegate asks for answers of its own: the whole answer in memory, bounded, since discovery documents and
- * reviews are of known size and anything larger is not one.
+ * Requests whose responses Stonegate itself uses (discovery, reviews): the whole response in memory, with a limit.
  */
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';

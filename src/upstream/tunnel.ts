@@ -93,7 +93,7 @@ async function runTunnel(
       return { status: 0, aborted: true };
     }
     if (opened.kind === 'refused') {
-      const relayed = { clock, patience: timeouts.response, signal };
+      const relayed = { clock, timeout: timeouts.response, signal };
       if (request.ownAnswer !== true || request.sender.kind === 'client')
         return await relayRefusal(opened.response, exchange.response, hooks, relayed);
       const { refusals } = options;

@@ -167,7 +167,7 @@ t.test('the demo is ready for each of the three users', async (t) => {
   );
   const { server = '', 'certificate-authority-data': authority = '' } = clusters[0]?.cluster ?? {};
   const ca = Buffer.from(authority, 'base64').toString();
-  const client = createClient({ url: server, ca, patience: 10_000 });
+  const client = createClient({ url: server, ca, timeout: 10_000 });
 
   t.test('over HTTPS', async (t) => {
     for (const { name, user } of users) {

@@ -172,7 +172,7 @@ t.test('C255 the provider refuses: exit 1, a message, and nothing on standard ou
 t.test('C256 no screen and no terminal: a clear error, no question, no hang', async (t) => {
   const { code, stdout, stderr } = await runLogin(WORDS, { ...sitDown().env, DISPLAY: '' });
   t.same([code, stdout], [1, '']);
-  t.match(stderr, /^stonegate login: no browser can be opened, and nobody can be asked here/);
+  t.match(stderr, /^stonegate login: no browser can be opened, and there is no terminal/);
   t.match(stderr, `kubectl again: stonegate login ${WORDS.join(' ')} >/dev/null\n`, 'what to type');
 });
 

@@ -1,7 +1,7 @@
 /**
- * What `stonegate kubeconfig` adds: a cluster, and for each way to log in a user and a context of the same name. The
- * user is `stonegate login` as kubectl's credential plugin, so no secret stands in the file. Names are letters, digits
- * and dashes: `kubectl config set` takes a dot for the end of a name.
+ * The cluster, users and contexts that `stonegate kubeconfig` adds, and how they are merged into an existing
+ * kubeconfig without changing anything else. Entries of the same name are replaced only if Stonegate created
+ * them.
  * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
  */
 import {
@@ -17,33 +17,37 @@ import {
 } from 'yaml';
 import { KubeconfigError, readKubeconfig } from './file.ts';
 
-export interface ClusterFacts {
+export interface ClusterEntryOptions {
   readonly name: string;
   readonly server: string;
-  /** PEM; undefined where the system's authorities are enough. */
+  /** PEM; undefined: the system's CAs. */
   readonly ca: string | undefined;
 }
 
 export interface Access {
-  /** Of user and context. */
+  /** The name of user and context. */
   readonly name: string;
-  /** The words behind `stonegate`. */
+  /** The arguments of `stonegate`. */
   readonly args: readonly string[];
   readonly namespace?: string | undefined;
 }
 
-/** The lists of a kubeconfig, and under which member of an entry its content stands. */
+/** The lists of a kubeconfig, and the member of an entry that has its content. */
 const LISTS = { clusters: 'cluster', users: 'user', contexts: 'context' } as const;
 export type ListName = keyof typeof LISTS;
-export type Entry = { readonly name: string } & Readonly<Record<string, unknown>>;
-export type Entries = Readonly<Record<ListName, readonly Entry[]>>;
+export type KubeconfigEntry = { readonly name: string } & Readonly<Record<string, unknown>>;
+export type Entries = Readonly<Record<ListName, readonly KubeconfigEntry[]>>;
 
-/** By this an entry is known to be ours: kubectl keeps extensions that it does not know. */
+/** Marks entries created by Stonegate; kubectl keeps unknown extensions. */
 const EXTENSION = 'stonegate.dev';
 const EXTENSIONS = [{ name: EXTENSION, extension: { provider: EXTENSION } }];
 
-/** @param command what kubectl runs */
-export function entriesOf(cluster: ClusterFacts, accesses: readonly Access[], command: string): Entries {
+/** @param command the program that kubectl runs */
+export function entriesOf(
+  cluster: ClusterEntryOptions,
+  accesses: readonly Access[],
+  command: string,
+): Entries {
   const { name, server, ca } = cluster;
   const authority = ca && { 'certificate-authority-data': Buffer.from(ca).toString('base64') };
   return {
@@ -75,7 +79,7 @@ function execOf(command: string, args: readonly string[]) {
   };
 }
 
-/** @param content of an entry, under its list's member */
+/** @param content of an entry */
 function isOurs(content: unknown): boolean {
   if (typeof content !== 'object' || content === null || !('extensions' in content)) return false;
   const { extensions } = content;
@@ -86,7 +90,10 @@ function isExtension(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'name' in value && value.name === EXTENSION;
 }
 
-/** A name of these parts; empty where nothing of them is left. */
+/**
+ * Joins the parts to a name of letters, digits and dashes: `kubectl config set` reads a dot as a separator.
+ * May be empty.
+ */
 export function nameOf(...parts: readonly string[]): string {
   return parts
     .join('-')
@@ -95,26 +102,20 @@ export function nameOf(...parts: readonly string[]): string {
     .replace(/^-+|-+$/g, '');
 }
 
-// FROM src/cli/kubeconfig/merge.ts
-/*!
- * Adds entries to a kubeconfig's text and leaves everything else as it is: order, comments and keys nobody here
- * knows. An entry of the same name is replaced where it is ours, and refused where it is not.
- */
-
 const EMPTY = 'apiVersion: v1\nkind: Config\n';
 
 export interface MergeOptions {
-  /** Replaces entries of others too. */
+  /** Also replaces entries that Stonegate did not create. */
   readonly force: boolean;
-  /** The context to switch to, whatever the current one is. */
+  /** The context to switch to. */
   readonly use: string | undefined;
 }
 
 /**
- * @param text of the file; undefined where there is none
- * @param file named in what is thrown
+ * @param text of the file; undefined if there is no file
+ * @param file named in errors
  * @returns the new text
- * @throws KubeconfigError where the text is no kubeconfig, or a name is taken
+ * @throws KubeconfigError if the text is not a kubeconfig, or a name is in use
  */
 export function mergeEntries(
   text: string | undefined,
@@ -128,12 +129,12 @@ export function mergeEntries(
 }
 
 /**
- * What `mergeEntries` would bring into the text, and nothing else of it: there may be secrets of others.
+ * Only the entries that `mergeEntries` would add; the rest of the file may contain secrets.
  *
- * @param text of the file; undefined where there is none
- * @param file named in what is thrown
- * @returns a kubeconfig, which names a current context where `mergeEntries` would switch to it
- * @throws KubeconfigError where `mergeEntries` does
+ * @param text of the file; undefined if there is no file
+ * @param file named in errors
+ * @returns a kubeconfig, with a current context if `mergeEntries` would switch to it
+ * @throws KubeconfigError if `mergeEntries` does
  */
 export function showEntries(
   text: string | undefined,
@@ -147,7 +148,7 @@ export function showEntries(
 }
 
 /**
- * For the other files of `KUBECONFIG`: what is new would hide theirs of the same name.
+ * For the other files of `KUBECONFIG`: new entries would hide theirs of the same name.
  *
  * @throws KubeconfigError
  */
@@ -155,7 +156,7 @@ export function assertNamesFree(text: string | undefined, entries: Entries, file
   refuseTaken(read(text, file), entries, file);
 }
 
-/** @returns undefined where the current one stays */
+/** @returns undefined if the current context stays */
 function contextToChoose(document: Document, entries: Entries, use: string | undefined): string | undefined {
   return use ?? (document.get('current-context') ? undefined : entries.contexts[0]?.name);
 }
@@ -193,7 +194,7 @@ function listNames(): ListName[] {
   return ['clusters', 'users', 'contexts'];
 }
 
-/** A comment beside the one so far stays. */
+/** A comment beside the current value stays. */
 function choose(document: Document, context: string): void {
   const name = document.get('current-context', true);
   const node = isScalar(name) ? name : document.createNode(context);
@@ -212,7 +213,7 @@ function sequenceOf(document: Document, list: ListName, file: string): YAMLSeq {
   return created;
 }
 
-function put(document: Document, sequence: YAMLSeq, entry: Entry): void {
+function put(document: Document, sequence: YAMLSeq, entry: KubeconfigEntry): void {
   const at = placeOf(sequence, entry.name);
   const node = quoteForOlder(document.createNode(entry));
   if (at === -1) sequence.add(node);
@@ -220,8 +221,8 @@ function put(document: Document, sequence: YAMLSeq, entry: Entry): void {
 }
 
 /**
- * kubectl reads YAML 1.1, to which a namespace called `on` or `no` is a boolean. What is ours alone is quoted: in the
- * rest of the file such a word may be meant as one.
+ * kubectl reads YAML 1.1, in which a namespace called `on` or `no` is a boolean. Only our own entries are
+ * quoted: in the rest of the file such a word may be a boolean.
  */
 function quoteForOlder<T extends Node>(node: T): T {
   visit(node, {
@@ -234,7 +235,7 @@ function quoteForOlder<T extends Node>(node: T): T {
   return node;
 }
 
-/** -1 where there is none of this name. */
+/** -1 if there is no entry of this name. */
 function placeOf(sequence: YAMLSeq, name: string): number {
   return sequence.items.findIndex((item) => isMap(item) && item.get('name') === name);
 }

@@ -1,26 +1,29 @@
 /**
- * The text of a kubeconfig as a document. It may hold tokens and passwords, and the parser's own words would quote them.
+ * Reads and writes kubeconfig files as kubectl does: the same search order and lock, and replacement by
+ * rename. A kubeconfig may contain tokens, so errors never quote its text.
+ * https://pkg.go.dev/k8s.io/client-go/tools/clientcmd#ModifyConfig
  */
 
 import { mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { type Document, parseDocument } from 'yaml';
+import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import type { Random } from '../../lib/random.ts';
 import { reasonOf } from '../../lib/unreadable.ts';
 import { noYAML, UNUSABLE_ALIASES } from '../../lib/yaml-mistake.ts';
 
-/** What is wrong with a kubeconfig, or why nobody can be logged in by it; a sentence for the person. */
+/** Why a kubeconfig cannot be used, in a sentence for the user. */
 export class KubeconfigError extends Error {}
 
 export interface KubeconfigDocument {
   readonly document: Document;
-  /** The same as plain values. */
+  /** The document as plain values. */
   readonly data: unknown;
 }
 
 /**
- * @param file named in what is thrown
+ * @param file named in errors
  * @throws KubeconfigError that quotes nothing of the text
  */
 export function readKubeconfig(text: string, file: string): KubeconfigDocument {
@@ -34,17 +37,17 @@ export function readKubeconfig(text: string, file: string): KubeconfigDocument {
   }
 }
 
-// FROM src/cli/kubeconfig/files.ts
-/*!
- * Which kubeconfig files count, as kubectl sees it: the one of `--kubeconfig` alone, else those of `KUBECONFIG`, else
- * `~/.kube/config`.
- * https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/#merging-kubeconfig-files
+export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The kubeconfig files as kubectl finds them, in order of precedence: `--kubeconfig`, else those of
+ * `KUBECONFIG`, else `~/.kube/config`. They need not exist.
+ * https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
  */
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** In the order of their weight; they need not exist. */
-export function kubeconfigFiles(explicit: string | undefined, env: Environment): [string, ...string[]] {
+export function kubeconfigFiles(
+  explicit: string | undefined,
+  env: ProcessEnvironment,
+): [string, ...string[]] {
   if (explicit !== undefined) return [resolve(explicit)];
   const [first, ...more] = (env.KUBECONFIG ?? '').split(delimiter).filter((name) => name !== '');
   if (first !== undefined) return [resolve(first), ...more.map((name) => resolve(name))];
@@ -52,8 +55,8 @@ export function kubeconfigFiles(explicit: string | undefined, env: Environment):
 }
 
 /**
- * @returns undefined where there is no such file
- * @throws Error for one that cannot be read
+ * @returns undefined if there is no such file
+ * @throws Error if the file cannot be read
  */
 export async function readIfThere(file: string): Promise<string | undefined> {
   try {
@@ -64,22 +67,15 @@ export async function readIfThere(file: string): Promise<string | undefined> {
   }
 }
 
-/** The one that gets what is new: the first that is there, or the last of those that are not. */
+/** The file that gets new entries: the first existing one, else the last. */
 export async function fileToChange(files: readonly [string, ...string[]]): Promise<string> {
   for (const file of files) if ((await readIfThere(file)) !== undefined) return file;
   return files.at(-1) ?? files[0];
 }
 
-// FROM src/cli/kubeconfig/write.ts
-/*!
- * Changes a kubeconfig as kubectl does: under the lock that kubectl itself takes, then written beside and renamed
- * over, so that nobody reads half of it and nothing is lost where the disk is full. A link stays a link.
- * https://pkg.go.dev/k8s.io/client-go/tools/clientcmd#ModifyConfig
- */
-
 /**
- * @param change of the file's text; undefined where there is none
- * @throws KubeconfigError where somebody else is changing it
+ * @param change receives the text; undefined if there is no file
+ * @throws KubeconfigError if another process is changing it
  */
 export async function changeFile(
   file: string,
@@ -88,18 +84,18 @@ export async function changeFile(
 ): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const target = await followLink(file);
-  // kubectl locks the link, and who names the file itself locks that.
-  await locked([...new Set([file, target])], async () => {
+  // kubectl locks the name that it is given, which may be the link or its target.
+  await withLocks([...new Set([file, target])], async () => {
     await replace(target, change(await readIfThere(target)), random);
   });
 }
 
-async function locked([file, ...more]: readonly string[], work: () => Promise<void>): Promise<void> {
+async function withLocks([file, ...more]: readonly string[], work: () => Promise<void>): Promise<void> {
   if (file === undefined) return work();
   const lock = `${file}.lock`;
   await takeLock(lock);
   try {
-    await locked(more, work);
+    await withLocks(more, work);
   } finally {
     await rm(lock, { force: true });
   }
@@ -120,7 +116,7 @@ async function takeLock(lock: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     throw new KubeconfigError(
-      `${lock} exists: somebody else is changing the kubeconfig. If nobody is, remove it`,
+      `${lock} exists: another process is changing the kubeconfig. If none is, remove it`,
     );
   }
 }
@@ -142,29 +138,18 @@ async function replace(target: string, text: string, random: Random): Promise<vo
   }
 }
 
-// FROM src/cli/kubeconfig/fields.ts
-/*!
- * Looks into documents that somebody else wrote: what is not of the expected kind counts as absent.
- */
-
-export type Fields = Readonly<Record<string, unknown>>;
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** @returns undefined where it is absent, empty or no text */
-export function optionalText(fields: Fields, name: string): string | undefined {
+/** @returns undefined if the field is absent, empty or not a string */
+export function optionalText(fields: JSONObject, name: string): string | undefined {
   const value = fields[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-export function fieldsOf(fields: Fields, name: string): Fields {
+export function fieldsOf(fields: JSONObject, name: string): JSONObject {
   const value = fields[name];
-  return isFields(value) ? value : {};
+  return isJSONObject(value) ? value : {};
 }
 
-export function listOf(fields: Fields, name: string): readonly unknown[] {
+export function listOf(fields: JSONObject, name: string): readonly unknown[] {
   const value = fields[name];
   return Array.isArray(value) ? value : [];
 }

@@ -1,6 +1,7 @@
 /**
- * What the options of `stonegate kubeconfig` may be. kubectl takes nearly anything and fails at the first request, so that
- * each is refused here with a sentence.
+ * Checks the options of `stonegate kubeconfig` and of the `stonegate login` that kubectl will run. kubectl
+ * accepts almost any value and fails at the first request, so each invalid value is refused here. Variables
+ * and clouds.yaml are not read for the login: they belong to the machine on which kubectl runs.
  */
 
 import { resolve } from 'node:path';
@@ -16,9 +17,9 @@ import { nameOf } from './entries.ts';
 import { KubeconfigError } from './file.ts';
 
 /**
- * Stonegate serves at the root alone: whole paths are what it rewrites.
+ * Stonegate serves at the root only, because it rewrites whole paths.
  *
- * @throws UsageError that does not show the text, in which a password may stand
+ * @throws UsageError without the text, which may contain a password
  */
 export function readServer(text: string | undefined): URL {
   if (text === undefined) throw new UsageError('--server URL is required');
@@ -34,7 +35,7 @@ export function readServer(text: string | undefined): URL {
   return url;
 }
 
-/** @throws UsageError where it can be no namespace's name */
+/** @throws UsageError if it cannot be the name of a namespace */
 export function readNamespace(name: string | undefined): string | undefined {
   const problem = name === undefined ? undefined : labelProblem(name);
   if (problem !== undefined) throw new UsageError(`--namespace: ${JSON.stringify(name)} ${problem}`);
@@ -42,8 +43,8 @@ export function readNamespace(name: string | undefined): string | undefined {
 }
 
 /**
- * @param name as it is given
- * @param server whose host's name is taken without one
+ * @param name as given
+ * @param server whose host name is the default
  * @throws UsageError for a name that is not of letters, digits and dashes
  */
 export function readName(name: string | undefined, server: URL): string {
@@ -58,7 +59,7 @@ export function readName(name: string | undefined, server: URL): string {
 
 /**
  * @returns the names and ids between the commas
- * @throws UsageError where there is none
+ * @throws UsageError if the list is empty
  */
 export function readProjects(list: string): readonly string[] {
   const words = list.split(',').filter((word) => word !== '');
@@ -66,29 +67,22 @@ export function readProjects(list: string): readonly string[] {
   return words;
 }
 
-// FROM src/cli/kubeconfig/login-words.ts
-/*!
- * The words behind `--`: the options of the `stonegate login` that kubectl will run. They are read as the login itself
- * reads them, so that what it would refuse is refused before a context stands on it. What its variables and clouds.yaml
- * say is not looked at: they are those of the machine where kubectl runs.
- */
-
-export interface LoginWords {
-  /** What follows `stonegate`, with files that are found from everywhere. */
+export interface LoginArguments {
+  /** The arguments of `stonegate`, with absolute file names. */
   readonly args: readonly string[];
   readonly way: 'keystone' | 'oidc';
-  /** As `--os-cloud` names it. */
+  /** The value of `--os-cloud`. */
   readonly cloud: string | undefined;
 }
 
-export interface LoginWordsOptions {
+export interface LoginArgumentsOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where relative names begin. */
+  /** The base of relative names. */
   readonly folder: string;
 }
 
 const SECRET = /^--os-(?:password|token|application-credential-secret)(?:=|$)/;
-/** kubectl runs the plugin wherever it is itself run. */
+/** Options whose values are made absolute, because kubectl runs the plugin in its own working directory. */
 const NAMES_A_FILE: ReadonlySet<string> = new Set([
   '--os-cacert',
   '--ca-file',
@@ -96,8 +90,11 @@ const NAMES_A_FILE: ReadonlySet<string> = new Set([
   '--cache-dir',
 ]);
 
-/** @throws UsageError where the login would refuse them, whatever machine it runs on, or where they hold a secret */
-export function readLoginWords(words: readonly string[], { env, folder }: LoginWordsOptions): LoginWords {
+/** @throws UsageError if the login would refuse the arguments on any machine, or if they contain a secret */
+export function readLoginArguments(
+  words: readonly string[],
+  { env, folder }: LoginArgumentsOptions,
+): LoginArguments {
   if (words.includes('--keystone') === words.includes('--oidc'))
     throw new UsageError('how to log in? -- --keystone … or -- --oidc … at the end');
   const secret = words.find((word) => SECRET.test(word));
@@ -114,7 +111,7 @@ export function optionOf(word: string): string {
   return word.split('=', 1)[0] ?? '';
 }
 
-/** @returns the cloud that is named */
+/** @returns the value of `--os-cloud` */
 function readKeystoneWords(words: readonly string[]): string | undefined {
   const values = parse(words, { ...loginFlags, ...keystoneFlags });
   try {
@@ -136,7 +133,7 @@ function parse<const Options extends NonNullable<ParseArgsConfig['options']>>(
     return values;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // Node's advice behind it, another "--", helps nobody here.
+    // Node's advice to add another "--" does not apply.
     throw new UsageError(`the login behind "--": ${error.message.split('. ', 1)[0]}`);
   }
 }
@@ -147,29 +144,25 @@ function findable(word: string, before: string | undefined, folder: string): str
   return value.length > 0 && NAMES_A_FILE.has(flag) ? `${flag}=${absolute(folder, value.join('='))}` : word;
 }
 
-/** Shells leave the `~/` of `--ca-file=~/ca.crt` as it is; `stonegate login` knows it. */
+/** Shells do not expand the `~/` of `--ca-file=~/ca.crt`; `stonegate login` does. */
 function absolute(folder: string, file: string): string {
   return file.startsWith('~/') ? file : resolve(folder, file);
 }
 
-// FROM src/cli/kubeconfig/cloud.ts
-/*!
- * Whether the cloud that a login names is there, found out before kubectl does: looked for where kubectl's login will look,
- * which is not the working folder. A kubeconfig may be for another machine, so that where there is no clouds.yaml at all
- * nothing is refused.
- */
-
 export interface CloudCheckOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where relative names begin. */
+  /** The base of relative names. */
   readonly folder: string;
 }
 
 /**
+ * Looks where kubectl's login will look, which is not the working directory. A kubeconfig may be for another
+ * machine, so a missing clouds.yaml is not an error.
+ *
  * @param name of the cloud
- * @returns a sentence for the person where nobody can tell; undefined where the cloud is there
- * @throws KubeconfigError where it is not, with those that are
- * @throws LoginError where the files of clouds cannot be understood
+ * @returns a sentence for the user if there is no clouds.yaml; undefined if the cloud exists
+ * @throws KubeconfigError if the cloud does not exist; lists those that do
+ * @throws LoginError if a file is invalid
  */
 export async function checkCloud(
   name: string,

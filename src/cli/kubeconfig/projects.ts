@@ -1,6 +1,6 @@
 /**
- * The projects somebody may choose from, asked of Keystone with a login as kubectl will make it: the same command, so
- * that what works here works there.
+ * The projects that the user may choose from, read from Keystone with the same login command that kubectl
+ * will run.
  */
 import { parseArgs } from 'node:util';
 import { createKeystoneHTTP } from '../../clients/keystone-http.ts';
@@ -18,7 +18,7 @@ import { runExecPlugin } from './read-context.ts';
 const TIMEOUT = 30_000;
 
 export interface ProjectsOptions {
-  /** What kubectl would run, and the words behind it. */
+  /** The command that kubectl would run. */
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -41,7 +41,7 @@ export async function chooseProjects(
   const available = await projectsAt(plan, token);
   if (available.length === 0) throw new KubeconfigError('you have a role on no project');
   if (wanted.includes('all')) return available;
-  // One may be named by its name and by its id.
+  // A project may be named by name and by id.
   return [...new Set(wanted.map((word) => only(word, available)))];
 }
 
@@ -74,7 +74,7 @@ async function projectsAt({ url, caFile }: KeystonePlan, token: string): Promise
   }
 }
 
-/** Names repeat across domains; ids do not. */
+/** Names may repeat across domains; ids are unique. */
 function only(word: string, available: readonly AvailableProject[]): AvailableProject {
   const byID = available.find(({ id }) => id === word);
   if (byID !== undefined) return byID;

@@ -1,6 +1,7 @@
 /**
- * A context of the user's kubeconfig: where its server is and how its user proves who they are. Of several files the
- * first to name a thing counts, and relative names are relative to the file they stand in.
+ * Reads a context of the user's kubeconfig: its server, and the user's credential, which may come from a
+ * credential plugin. In several files the first definition of a name counts, and relative paths refer to the
+ * file that contains them.
  * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
  */
 
@@ -8,28 +9,20 @@ import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { reasonOf, tellable } from '../../lib/unreadable.ts';
-import {
-  type Fields,
-  fieldsOf,
-  isFields,
-  KubeconfigError,
-  listOf,
-  optionalText,
-  readIfThere,
-  readKubeconfig,
-} from './file.ts';
+import { fieldsOf, KubeconfigError, listOf, optionalText, readIfThere, readKubeconfig } from './file.ts';
 
-export interface Server {
+export interface ClusterServer {
   readonly url: string;
-  /** PEM; undefined where the system's authorities are enough. */
+  /** PEM; undefined: the system's CAs. */
   readonly ca: string | undefined;
-  /** In the certificate, where it is not the address. */
+  /** The name in the certificate, if it differs from the host. */
   readonly serverName: string | undefined;
 }
 
-/** Of the TLS connection; PEM. */
-export interface ClientCertificate {
+/** Client certificate and key of the TLS connection; PEM. */
+export interface ClientKeyPair {
   readonly cert: string;
   readonly key: string;
 }
@@ -40,24 +33,24 @@ export type UserProof =
   | { readonly kind: 'exec'; readonly plugin: ExecPlugin };
 
 export interface KubeUser {
-  readonly certificate: ClientCertificate | undefined;
-  /** Undefined where the certificate is all there is. Both at once go to the server as kubectl would send them. */
+  readonly certificate: ClientKeyPair | undefined;
+  /** Undefined if the user has only a certificate. Both are sent if both are present, as by kubectl. */
   readonly proof: UserProof | undefined;
 }
 
 export interface KubeContext {
   readonly name: string;
-  readonly server: Server;
+  readonly server: ClusterServer;
   readonly user: KubeUser;
 }
 
-interface Entry {
-  readonly fields: Fields;
+interface FoundEntry {
+  readonly fields: JSONObject;
   readonly folder: string;
 }
 
 /**
- * @param wanted the context; without it the current one
+ * @param wanted the context; default: the current one
  * @throws KubeconfigError
  */
 export async function readContext(files: readonly string[], wanted?: string): Promise<KubeContext> {
@@ -71,29 +64,29 @@ export async function readContext(files: readonly string[], wanted?: string): Pr
   return { name, server: await serverOf(cluster), user: await userOf(user) };
 }
 
-async function readDocument(file: string): Promise<Entry | undefined> {
+async function readDocument(file: string): Promise<FoundEntry | undefined> {
   const text = await readIfThere(file);
   if (text === undefined) return undefined;
   const { data: document } = readKubeconfig(text, file);
   if (document === null) return undefined;
-  if (!isFields(document)) throw new KubeconfigError(`${file} is no kubeconfig`);
+  if (!isJSONObject(document)) throw new KubeconfigError(`${file} is no kubeconfig`);
   return { fields: document, folder: dirname(file) };
 }
 
-function entryOf(documents: readonly Entry[], list: string, member: string, name: string): Entry {
+function entryOf(documents: readonly FoundEntry[], list: string, member: string, name: string): FoundEntry {
   for (const { fields, folder } of documents) {
-    const entry = listOf(fields, list).find((each) => isFields(each) && each.name === name);
-    if (isFields(entry)) return { fields: fieldsOf(entry, member), folder };
+    const entry = listOf(fields, list).find((each) => isJSONObject(each) && each.name === name);
+    if (isJSONObject(entry)) return { fields: fieldsOf(entry, member), folder };
   }
   throw new KubeconfigError(`the kubeconfig has no ${member} ${JSON.stringify(name)}`);
 }
 
-async function serverOf({ fields, folder }: Entry): Promise<Server> {
+async function serverOf({ fields, folder }: FoundEntry): Promise<ClusterServer> {
   const url = optionalText(fields, 'server');
   if (url === undefined) throw new KubeconfigError('the cluster of the context has no server');
   if (fields['insecure-skip-tls-verify'] === true)
     throw new KubeconfigError(
-      'the cluster says insecure-skip-tls-verify: anybody could read the token then. Give its certificate-authority',
+      'the cluster says insecure-skip-tls-verify: anyone on the network could read the token. Set certificate-authority instead',
     );
   if (optionalText(fields, 'proxy-url') !== undefined)
     throw new KubeconfigError(
@@ -103,15 +96,15 @@ async function serverOf({ fields, folder }: Entry): Promise<Server> {
   return { url, ca, serverName: optionalText(fields, 'tls-server-name') };
 }
 
-/** What stands in the kubeconfig itself goes before the file that it names. */
-async function contentOf(member: string, { fields, folder }: Entry): Promise<string | undefined> {
+/** Inline data has precedence over a file. */
+async function contentOf(member: string, { fields, folder }: FoundEntry): Promise<string | undefined> {
   const data = optionalText(fields, `${member}-data`);
   if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8') || undefined;
   const file = optionalText(fields, member);
   return file === undefined ? undefined : (await readNamed(member, file, folder)) || undefined;
 }
 
-async function userOf(entry: Entry): Promise<KubeUser> {
+async function userOf(entry: FoundEntry): Promise<KubeUser> {
   const [cert, key, proof] = await Promise.all([
     contentOf('client-certificate', entry),
     contentOf('client-key', entry),
@@ -127,7 +120,7 @@ async function userOf(entry: Entry): Promise<KubeUser> {
   return { certificate, proof };
 }
 
-async function proofOf({ fields, folder }: Entry): Promise<UserProof | undefined> {
+async function proofOf({ fields, folder }: FoundEntry): Promise<UserProof | undefined> {
   const file = optionalText(fields, 'tokenFile');
   if (file !== undefined) return { kind: 'token', token: await readToken(file, folder) };
   const token = optionalText(fields, 'token');
@@ -135,7 +128,7 @@ async function proofOf({ fields, folder }: Entry): Promise<UserProof | undefined
   const userName = optionalText(fields, 'username');
   if (userName !== undefined)
     return { kind: 'password', userName, password: optionalText(fields, 'password') ?? '' };
-  if (isFields(fields.exec)) return { kind: 'exec', plugin: readExecPlugin(fields.exec, folder) };
+  if (isJSONObject(fields.exec)) return { kind: 'exec', plugin: readExecPlugin(fields.exec, folder) };
   return undefined;
 }
 
@@ -153,32 +146,25 @@ async function readNamed(member: string, file: string, folder: string): Promise<
   }
 }
 
-// FROM src/cli/kubeconfig/exec-plugin.ts
-/*!
- * Runs a user's credential plugin as kubectl does: no shell, its words on standard error, one ExecCredential on
- * standard output. Nothing is kept: the plugin has a cache of its own.
- * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
- */
-
 export interface ExecPlugin {
   readonly apiVersion: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Whether it may ask the person something. */
+  /** Whether the plugin may ask the user. */
   readonly mayAsk: boolean;
   readonly installHint: string | undefined;
 }
 
-/** What is wrong with the plugin, in a sentence for the person; never what it printed. */
+/** Why the plugin failed, in a sentence for the user; never contains its output. */
 export class ExecPluginError extends Error {}
 
-/** @param folder of the kubeconfig, from which a command with a slash is named */
-function readExecPlugin(exec: Fields, folder: string): ExecPlugin {
+/** @param folder of the kubeconfig, the base of a command with a slash */
+function readExecPlugin(exec: JSONObject, folder: string): ExecPlugin {
   const command = optionalText(exec, 'command');
   if (command === undefined) throw new ExecPluginError('the exec of the user names no command');
   const env = listOf(exec, 'env').flatMap((each) => {
-    const { name, value } = isFields(each) ? each : {};
+    const { name, value } = isJSONObject(each) ? each : {};
     return typeof name === 'string' && typeof value === 'string' ? [[name, value] as const] : [];
   });
   return {
@@ -228,7 +214,7 @@ function tokenOf(stdout: string, { command, apiVersion }: ExecPlugin): string {
     // The parser's own message quotes what it read, which may be the token.
     throw new ExecPluginError(`${command} printed no JSON`);
   }
-  if (!isFields(answer) || answer.kind !== 'ExecCredential' || answer.apiVersion !== apiVersion)
+  if (!isJSONObject(answer) || answer.kind !== 'ExecCredential' || answer.apiVersion !== apiVersion)
     throw new ExecPluginError(`${command} printed no ExecCredential of ${apiVersion}`);
   const token = optionalText(fieldsOf(answer, 'status'), 'token');
   if (token === undefined) throw new ExecPluginError(`${command} gave no token`);

@@ -1,24 +1,23 @@
 /**
- * `clouds.yaml`, where OpenStack's users keep their logins, and `secure.yaml`, which is merged over it so that secrets
- * may lie elsewhere. The first file found counts, as for the `openstack` command. Every value is read as the text
- * that stands there: a project id of digits is no number.
+ * Reads `clouds.yaml`, and `secure.yaml`, which is merged over it. As in the `openstack` command the first
+ * file found counts. All values are read as strings: a project id of digits is not a number.
  * https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html
  */
+
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { LineCounter, parseDocument, visit } from 'yaml';
+import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { reasonOf } from '../../lib/unreadable.ts';
 import { UNUSABLE_ALIASES, yamlMistake } from '../../lib/yaml-mistake.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
-
 export interface CloudsOptions {
   readonly env: Terminal['env'];
-  /** Where relative names begin. */
+  /** The base of relative names. */
   readonly folder: string;
-  /** Absolute; for tests. */
+  /** Absolute paths; for tests. */
   readonly siteFolders?: readonly string[];
 }
 
@@ -26,11 +25,11 @@ const SUFFIXES = ['yaml', 'yml', 'json'];
 const SITE_FOLDERS = ['/etc/xdg/openstack', '/etc/openstack'];
 
 /**
- * What stands under the cloud's name, `auth` and all, in one level; an underscore for each hyphen.
+ * The settings of a cloud with those of `auth`, in one level; hyphens become underscores.
  *
- * @param name without it the only cloud there is, if there is only one
- * @returns undefined where no cloud is named and there is no file
- * @throws LoginError where the cloud is not there or a file cannot be understood; quotes nothing of it
+ * @param name default: the only cloud, if there is exactly one
+ * @returns undefined if no cloud is named and there is no file
+ * @throws LoginError if the cloud does not exist or a file is invalid; never quotes its content
  */
 export async function readCloud(
   name: string | undefined,
@@ -51,23 +50,23 @@ export async function readCloud(
 
 interface Clouds {
   /** By their names. */
-  readonly clouds: Fields;
-  /** Whether there is a file of them. */
+  readonly clouds: JSONObject;
+  /** Whether a file was found. */
   readonly found: boolean;
-  /** The file, or where one was looked for; in words. */
+  /** The file, or the folders that were searched, for messages. */
   readonly place: string;
-  /** Where files lie that may be combined with it. */
+  /** Folders whose files may be combined with it. */
   readonly siblings: readonly string[];
 }
 
-/** @throws LoginError where a file cannot be understood; quotes nothing of it */
+/** @throws LoginError if a file is invalid; never quotes its content */
 export async function readClouds(options: CloudsOptions): Promise<Clouds> {
   const { env, folder } = options;
   const own = ownFolders(options);
-  // kubectl runs this in whatever folder a person stands in: what lies there may be a stranger's.
+  // kubectl runs the plugin in the user's working directory, whose files may belong to another user.
   const folders = env.KUBERNETES_EXEC_INFO === undefined ? [folder, ...own] : own;
   const file = await readFirst('clouds', env.OS_CLIENT_CONFIG_FILE, folder, folders);
-  // Secrets of one place never go to an address that another place names, nor the other way round.
+  // Secrets of one place are never sent to an address from another place.
   const siblings =
     file !== undefined && dirname(file.path) === folder && !env.OS_CLIENT_CONFIG_FILE ? [folder] : own;
   const secure = await readFirst('secure', env.OS_CLIENT_SECURE_FILE, folder, siblings);
@@ -79,8 +78,8 @@ export async function readClouds(options: CloudsOptions): Promise<Clouds> {
   };
 }
 
-/** What a provider publishes about its cloud, for many people's files to build on. */
-async function profileOf(cloud: Fields, folder: string, folders: readonly string[]): Promise<Fields> {
+/** The profile that a provider publishes for its cloud. */
+async function profileOf(cloud: JSONObject, folder: string, folders: readonly string[]): Promise<JSONObject> {
   const { profile = cloud.cloud } = cloud;
   if (typeof profile !== 'string' || profile === '') return {};
   const file = await readFirst('clouds-public', undefined, folder, folders);
@@ -101,7 +100,7 @@ async function readFirst(
   return undefined;
 }
 
-/** Of the person and of the site. */
+/** The folders of the user and of the site. */
 function ownFolders({ env, siteFolders = SITE_FOLDERS }: CloudsOptions): string[] {
   const home = env.HOME || homedir();
   const configured = env.XDG_CONFIG_HOME ?? '';
@@ -109,7 +108,7 @@ function ownFolders({ env, siteFolders = SITE_FOLDERS }: CloudsOptions): string[
   return [...new Set(own.map((each) => join(each, 'openstack'))), ...siteFolders];
 }
 
-/** One that may not be read is passed over, as one that is not there. */
+/** A file without read permission counts as missing. */
 async function readIfPossible(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -120,7 +119,7 @@ async function readIfPossible(path: string): Promise<string | undefined> {
   }
 }
 
-/** Only the place of a mistake is said: the parser's own words may quote a password. */
+/** Errors name only the line: the parser's message may quote a password. */
 function parse(path: string, text: string): unknown {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -146,28 +145,24 @@ function parse(path: string, text: string): unknown {
   }
 }
 
-function merge(under: Fields, over: Fields): Fields {
+function merge(under: JSONObject, over: JSONObject): JSONObject {
   const merged = new Map(Object.entries(under));
   for (const [key, value] of Object.entries(over)) {
     const before = merged.get(key);
-    merged.set(key, isFields(before) && isFields(value) ? merge(before, value) : value);
+    merged.set(key, isJSONObject(before) && isJSONObject(value) ? merge(before, value) : value);
   }
   return Object.fromEntries(merged);
 }
 
-function flatten({ auth, ...cloud }: Fields): Readonly<Record<string, string>> {
-  const all = [...Object.entries(cloud), ...Object.entries(isFields(auth) ? auth : {})];
+function flatten({ auth, ...cloud }: JSONObject): Readonly<Record<string, string>> {
+  const all = [...Object.entries(cloud), ...Object.entries(isJSONObject(auth) ? auth : {})];
   return Object.fromEntries(
     all.flatMap(([key, value]) => (typeof value === 'string' ? [[key.replaceAll('-', '_'), value]] : [])),
   );
 }
 
-function section(value: unknown, name: string): Fields {
-  if (!isFields(value) || !Object.hasOwn(value, name)) return {};
+function section(value: unknown, name: string): JSONObject {
+  if (!isJSONObject(value) || !Object.hasOwn(value, name)) return {};
   const found = value[name];
-  return isFields(found) ? found : {};
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJSONObject(found) ? found : {};
 }

@@ -1,29 +1,29 @@
 /**
- * A credential for kubectl: from the cache where it is good for a while, else by one login for all that ask at once.
- * Those who waited for a login that failed fail with it, and so does the kubectl whose it was when it asks again, as it
- * does four times at once: ten wrong passwords within a second lock an account.
+ * Obtains a credential for kubectl: from the cache, else by one login for all concurrent processes. If that
+ * login fails, it fails for all of them and for retries of the same kubectl (four at once), because repeated
+ * wrong passwords lock accounts.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { type CredentialSource, LoginError, type Terminal } from './credential-source.ts';
 import { lock } from './lock.ts';
 import { type CachedCredential, renewAt, type TokenCache } from './token-cache.ts';
 
-/** Milliseconds between two tries to renew a token that still serves. */
+/** Milliseconds between two attempts to renew a token that is still valid. */
 const RENEW_PAUSE = 30_000;
-/** Milliseconds for which a failure holds for the same kubectl; a program that stays may try again then. */
+/** Milliseconds for which the same kubectl gets the same error; long-lived programs may retry afterwards. */
 const CALLER_PAUSE = 30_000;
 
 export interface CredentialOptions {
   readonly source: CredentialSource;
   readonly cache: TokenCache;
   readonly terminal: Terminal;
-  /** Logs in though there is a good one, as after a change of roles or a revoked token. */
+  /** Logs in despite a valid token, for example after a change of roles. */
   readonly force: boolean;
-  /** The kubectl that asks, as against another one; undefined where a person runs the command by hand. */
+  /** Identifies the calling kubectl process; undefined if a user runs the command directly. */
   readonly caller?: string | undefined;
 }
 
-/** @throws LoginError with a sentence for the person */
+/** @throws LoginError with a sentence for the user */
 export async function obtainCredential(options: CredentialOptions): Promise<CachedCredential> {
   const { cache, terminal, force } = options;
   const asked = terminal.clock.now();
@@ -54,14 +54,14 @@ async function logInLocked(options: CredentialOptions, asked: number): Promise<C
     if (earlier !== undefined) throw earlier;
     const obtained = { ...(await source.obtain(terminal, previous)), obtainedAt: terminal.clock.now() };
     await cache.write(obtained);
-    await failures.forget();
+    await failures.clear();
     return obtained;
   } catch (error) {
     if (!(error instanceof LoginError) || terminal.signal.aborted) throw error;
-    if (error !== earlier) await failures.remember(error);
+    if (error !== earlier) await failures.record(error);
     if (serving === undefined) throw error;
     const end = new Date(serving.expiresAt).toISOString();
-    terminal.say(`cannot log in anew: ${error.message}; the token so far serves until ${end}`);
+    terminal.say(`cannot log in again: ${error.message}; the current token is valid until ${end}`);
     return serving;
   }
 }
@@ -71,13 +71,13 @@ function failuresOf({ cache, terminal, caller = '' }: CredentialOptions) {
   const record = `${cache.file}.failure`;
   const { clock, interactive } = terminal;
   return {
-    forget: () => rm(record, { force: true }),
-    remember: ({ message }: LoginError) =>
+    clear: () => rm(record, { force: true }),
+    record: ({ message }: LoginError) =>
       writeFile(record, [clock.now(), interactive, caller, message].join('\n'), { mode: 0o600 }),
-    /** Where somebody can be asked, a login that failed for want of that says nothing. */
+    /** A failure of a login that could not ask the user is ignored if the user can be asked now. */
     async since(begin: number): Promise<LoginError | undefined> {
       const failure = await readFailure(record);
-      // One of a time to come is of a clock that was wrong.
+      // A future time stamp comes from a wrong clock.
       if (failure === undefined || !(failure.at <= clock.now())) return undefined;
       const again = caller !== '' && caller === failure.caller && clock.now() < failure.at + CALLER_PAUSE;
       if (failure.at < begin && !again) return undefined;
@@ -86,14 +86,14 @@ function failuresOf({ cache, terminal, caller = '' }: CredentialOptions) {
   };
 }
 
-interface Failure {
+interface RecordedFailure {
   readonly at: number;
   readonly interactive: boolean;
   readonly caller: string;
   readonly message: string;
 }
 
-async function readFailure(file: string): Promise<Failure | undefined> {
+async function readFailure(file: string): Promise<RecordedFailure | undefined> {
   let text: string;
   try {
     text = await readFile(file, 'utf8');

@@ -1,6 +1,6 @@
 /**
- * The conversation with kubectl: it says in `KUBERNETES_EXEC_INFO` which version it speaks and whether the person may
- * be asked, and reads one ExecCredential from standard output. Without that variable somebody runs the command by hand.
+ * kubectl's protocol for credential plugins: `KUBERNETES_EXEC_INFO` has the version and whether the user may
+ * be asked; standard output gets one ExecCredential. Without the variable a user runs the command directly.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
  */
 
@@ -14,13 +14,13 @@ import { LoginError, type ObtainedCredential } from './credential-source.ts';
 
 export interface ExecRequest {
   readonly apiVersion: ExecCredentialVersion;
-  /** False where kubectl forbids to ask the person: their standard input belongs to something else. */
+  /** False if kubectl forbids questions because standard input is used otherwise. */
   readonly mayAsk: boolean;
 }
 
 /**
- * @param info of `KUBERNETES_EXEC_INFO`
- * @throws LoginError where it is no ExecCredential, or in a version unknown here
+ * @param info the value of `KUBERNETES_EXEC_INFO`
+ * @throws LoginError if it is not an ExecCredential of a supported version
  */
 export function readExecInfo(info: string | undefined): ExecRequest {
   if (info === undefined || info === '') return { apiVersion: EXEC_CREDENTIAL_VERSIONS[0], mayAsk: true };
@@ -38,7 +38,7 @@ export function readExecInfo(info: string | undefined): ExecRequest {
   return { apiVersion, mayAsk: !(isJSONObject(spec) && spec.interactive === false) };
 }
 
-/** The whole of standard output. */
+/** The complete standard output. */
 export function writeExecCredential(
   apiVersion: ExecCredentialVersion,
   { token, expiresAt }: ObtainedCredential,

@@ -1,6 +1,6 @@
 /**
- * The one exchange with Keystone of a person's login, and its refusals in words. Imported only where there is no good
- * token: kubectl does not wait for the packages that speak HTTP.
+ * The login request to Keystone, and its errors in words. It is imported only without a valid cached token,
+ * because loading the HTTP packages would delay every kubectl call.
  */
 import { createKeystoneHTTP } from '../../clients/keystone-http.ts';
 import {
@@ -23,9 +23,9 @@ import { INSTEAD, type KeystonePlan, type PlannedProof } from './keystone-settin
 const TIMEOUT = 30_000;
 
 /**
- * Asks the person for a secret that is missing, where there is a person.
+ * Asks the user for a missing secret if there is a terminal.
  *
- * @throws LoginError with a sentence for the person
+ * @throws LoginError with a sentence for the user
  */
 export async function logInAtKeystone(plan: KeystonePlan, terminal: Terminal): Promise<ObtainedCredential> {
   const { url, caFile, scope } = plan;
@@ -74,12 +74,12 @@ async function askSecret(
   const what = `the ${word.replaceAll('_', ' ')} of ${describe(proof)}`;
   if (terminal.interactive) return terminal.askHidden(`${capital(what)} at ${url}: `);
   throw new LoginError(
-    `${what} is missing, and without a terminal nobody can be asked for it: ` +
+    `${what} is missing, and there is no terminal to ask for it: ` +
       `give ${word} in secure.yaml or OS_${word.toUpperCase()}`,
   );
 }
 
-/** Keystone does not say what was wrong, so that nobody can find out which users there are. */
+/** Keystone does not report the reason, so that clients cannot find out which users exist. */
 function refusalOf(proof: PlannedProof, { refused, secondFactors }: RefusedLogin): string {
   if (secondFactors !== undefined) {
     const rules = secondFactors.map((rule) => rule.join(' with ')).join(', or ');
@@ -111,7 +111,7 @@ function describe(proof: PlannedProof): string {
   }
 }
 
-/** The clients keep what went wrong in their causes; none of them quotes what Keystone said. */
+/** The reasons are in the chain of causes; none of them quotes Keystone's response. */
 function unreachable(url: string, error: StatusError): string {
   const reasons: string[] = [];
   let certificate = false;

@@ -1,7 +1,7 @@
 /**
- * OpenStack's words for a login (`auth_url`, `project_name`, …) from a cloud, `OS_*` variables and flags, one over the
- * other, into what Keystone is asked. Who names a project by its name over an id beneath means the name: words
- * for the same thing replace each other.
+ * Merges OpenStack's login settings (`auth_url`, `project_name`, …) from a cloud, `OS_*` variables and
+ * flags, and turns them into a login request. A setting of a higher layer also replaces lower settings for
+ * the same thing, such as an id by a name.
  * https://docs.openstack.org/keystoneauth/latest/authentication-plugins.html
  */
 import type { DomainName, KeystoneLoginScope, ReferenceInDomain } from '../../clients/keystone-login.ts';
@@ -10,9 +10,9 @@ import { LoginError } from './credential-source.ts';
 
 export type Settings = Readonly<Record<string, string>>;
 
-/** A login to which at most its secret is missing. */
+/** A login request, complete except for a secret that may be missing. */
 export interface KeystonePlan {
-  /** Of the identity API. */
+  /** The URL of the identity API. */
   readonly url: string;
   readonly caFile?: string;
   readonly proof: PlannedProof;
@@ -39,7 +39,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   default_domain: 'default_domain_id',
 };
 
-/** Words that exclude each other: one of a higher layer takes away all of its row beneath. */
+/** Settings that exclude each other: one in a higher layer removes all of its row in lower layers. */
 const SAME_THING = [
   ['user_id', 'username'],
   ['user_domain_id', 'user_domain_name'],
@@ -49,7 +49,7 @@ const SAME_THING = [
   ['cacert', 'insecure', 'verify'],
 ];
 
-/** @param layers the lowest first; empty values count as absent */
+/** @param layers lowest first; empty values count as absent */
 export function overlay(layers: readonly Settings[]): Settings {
   const merged = new Map<string, string>();
   for (const layer of layers) {
@@ -64,13 +64,13 @@ export function overlay(layers: readonly Settings[]): Settings {
   return Object.fromEntries(merged);
 }
 
-/** @throws LoginError with what is missing, or cannot be done */
+/** @throws LoginError if a setting is missing or not supported */
 export function planLogin(settings: Settings): KeystonePlan {
   assertUsable(settings);
   if (isTrue(settings.insecure) || settings.verify?.toLowerCase() === 'false') {
     throw new LoginError(
       'the certificate of Keystone is not to be verified, says the configuration (insecure, verify: false): ' +
-        'anybody could read the password then. Give its authority with cacert, OS_CACERT or --os-cacert instead',
+        'anyone on the network could read the password. Give its CA with cacert, OS_CACERT or --os-cacert instead',
     );
   }
   const scope = scopeOf(settings);
@@ -83,7 +83,7 @@ export function planLogin(settings: Settings): KeystonePlan {
 }
 
 /**
- * Refuses what no other word, whether of a cloud or of a variable, could make good.
+ * Refuses settings that no other layer could make valid.
  *
  * @throws LoginError
  */
@@ -106,7 +106,7 @@ function urlOf({ auth_url: given }: Settings): string {
   }
   if (url.protocol === 'http:' && !isLoopback(url)) {
     throw new LoginError(
-      `${url.origin} is not https: anybody on the way could read the password. http is only for loopback`,
+      `${url.origin} is not https: anyone on the network could read the password. http is accepted only for loopback`,
     );
   }
   if (/\/v2\.0\/*$/.test(url.pathname)) {
@@ -128,7 +128,7 @@ function proofOf(settings: Settings): PlannedProof {
   }
 }
 
-/** As `auth_type` says, or else by what is there. */
+/** From `auth_type`, else from the settings present. */
 function methodOf(settings: Settings): PlannedProof['method'] {
   const type = settings.auth_type?.replace(/^v3/, '');
   if (type === 'applicationcredential') return 'application_credential';
@@ -152,7 +152,7 @@ function userOf(settings: Settings): ReferenceInDomain {
   return { name, domain: domainOf(settings, 'user_domain') };
 }
 
-/** Absent: Keystone takes the user's default project. An application credential has its scope in itself. */
+/** Undefined: Keystone uses the user's default project. An application credential contains its scope. */
 function scopeOf(settings: Settings): KeystoneLoginScope | undefined {
   const { project_id, project_name, trust_id, system_scope, domain_id, domain_name } = settings;
   if (methodOf(settings) === 'application_credential') return undefined;
@@ -169,7 +169,10 @@ function scopeOf(settings: Settings): KeystoneLoginScope | undefined {
   return isTrue(settings.unscoped) ? 'unscoped' : undefined;
 }
 
-/** Beside a project `domain_name` is no scope, but the domain of both; the last resort is Keystone's own default. */
+/**
+ * With a project, `domain_name` is not a scope but the domain of user and project. Default: Keystone's
+ * `default`.
+ */
 function domainOf(settings: Settings, whose: 'user_domain' | 'project_domain'): DomainName {
   const scoped = settings.project_id ?? settings.project_name;
   for (const prefix of [whose, ...(scoped === undefined ? [] : ['domain']), 'default_domain']) {
@@ -188,13 +191,7 @@ function missing(what: string, word: string): LoginError {
   return new LoginError(`${what} is missing: give ${word} in clouds.yaml or OS_${word.toUpperCase()}`);
 }
 
-// FROM src/cli/login/auth-types.ts
-/*!
- * The authentication types of OpenStack that `stonegate login --keystone` does not do itself, and what a person with
- * such a cloud does instead.
- */
-
-const DONE: ReadonlySet<string> = new Set([
+const SUPPORTED: ReadonlySet<string> = new Set([
   'password',
   'token',
   'v3password',
@@ -202,22 +199,22 @@ const DONE: ReadonlySet<string> = new Set([
   'v3applicationcredential',
 ]);
 
-/** Through somebody else's login page or service. */
+/** Logins through another provider. */
 const FEDERATED = /^v3(?:oidc|websso|saml|adfs|fedkerb|kerberos|tokenless)/;
 const SECOND_FACTOR = /^v3(?:multifactor|totp)$/;
 
-/** What a person can always do who can log in with the `openstack` command. */
+/** The alternative for every user who can log in with the `openstack` command. */
 export const INSTEAD =
   'Make an application credential once (openstack application credential create kubectl) and put it into clouds.yaml ' +
   'with auth_type v3applicationcredential, or hand over a token for as long as it lives: ' +
   'OS_AUTH_TYPE=token OS_TOKEN="$(openstack token issue -f value -c id)"';
 
-/** @returns why not, and what to do; undefined where the type is supported, or absent */
+/** @returns why the type is not supported and what to do; undefined if it is supported or absent */
 function unsupportedType(type: string | undefined): string | undefined {
-  if (type === undefined || DONE.has(type)) return undefined;
+  if (type === undefined || SUPPORTED.has(type)) return undefined;
   if (FEDERATED.test(type)) {
     return (
-      `the cloud logs people in by federation (${type}), which stonegate login --keystone does not do. ${INSTEAD}. ` +
+      `the cloud logs users in by federation (${type}), which stonegate login --keystone does not do. ${INSTEAD}. ` +
       'Where Stonegate knows the provider too, log in to it directly: stonegate login --oidc'
     );
   }
@@ -225,5 +222,5 @@ function unsupportedType(type: string | undefined): string | undefined {
     return `the cloud wants a second factor (${type}), which stonegate login does not ask for. ${INSTEAD}`;
   }
   if (type.startsWith('v2')) return `${type} is of the identity API 2.0, which is gone: use v3password`;
-  return `stonegate login does not know the auth_type ${JSON.stringify(type)}, only ${[...DONE].join(', ')}`;
+  return `stonegate login does not know the auth_type ${JSON.stringify(type)}, only ${[...SUPPORTED].join(', ')}`;
 }

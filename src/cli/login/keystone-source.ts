@@ -1,6 +1,6 @@
 /**
- * Logs in at Keystone with what OpenStack's users have already: a cloud of `clouds.yaml`, `OS_*` variables, flags.
- * Secrets come from files, variables or the person, never from the command line.
+ * Logs in to Keystone with the settings that OpenStack users have: a cloud of `clouds.yaml`, `OS_*`
+ * variables, flags. Secrets come from files, variables or the terminal, never from the command line.
  */
 import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
@@ -30,10 +30,10 @@ const FLAGS = [
   'application-credential-name',
 ] as const;
 
-/** Flags that are refused with a reason: everybody on the machine can read a command line. */
+/** Flags that are refused: every user of the machine can read a command line. */
 const SECRETS = ['password', 'token', 'application-credential-secret'] as const;
 
-/** Other spellings of a word too, as long as people have them in their `openrc`. */
+/** Also older spellings that are still in use in `openrc` files. */
 const VARIABLES = [
   ...FLAGS,
   ...SECRETS,
@@ -59,15 +59,15 @@ export const KEYSTONE_USAGE = `  --os-cloud NAME            a cloud of clouds.ya
 `;
 
 export interface KeystoneSourceOptions {
-  /** Of the command line, by the names of `keystoneFlags`. */
+  /** Parsed flags, by the names of `keystoneFlags`. */
   readonly values: Readonly<Record<string, string | boolean | undefined>>;
   readonly env: Terminal['env'];
-  /** Where relative names begin. */
+  /** The base of relative names. */
   readonly folder: string;
 }
 
 /**
- * @throws LoginError where the login cannot even be tried
+ * @throws LoginError if the settings are incomplete or invalid
  * @throws UsageError for a secret on the command line
  */
 export async function createKeystoneSource(options: KeystoneSourceOptions): Promise<CredentialSource> {
@@ -82,9 +82,9 @@ export async function createKeystoneSource(options: KeystoneSourceOptions): Prom
 }
 
 /**
- * What the login will ask of which Keystone, without asking it.
+ * The login request, without sending it.
  *
- * @throws LoginError where the login cannot even be tried
+ * @throws LoginError if the settings are incomplete or invalid
  * @throws UsageError for a secret on the command line
  */
 export async function planKeystoneLogin(options: KeystoneSourceOptions): Promise<KeystonePlan> {
@@ -92,7 +92,7 @@ export async function planKeystoneLogin(options: KeystoneSourceOptions): Promise
   const secret = SECRETS.find((word) => values[`os-${word}`] !== undefined);
   if (secret !== undefined) {
     throw new UsageError(
-      `--os-${secret} is not taken, since everybody here can read a command line: use ${variableOf(secret)}`,
+      `--os-${secret} is not accepted, because every user of this machine can read a command line: use ${variableOf(secret)}`,
     );
   }
   const plan = planLogin(await gather(options));
@@ -101,7 +101,7 @@ export async function planKeystoneLogin(options: KeystoneSourceOptions): Promise
 }
 
 /**
- * Refuses flags that no cloud and no variable could make good; those may be another machine's.
+ * Refuses flags that no cloud and no variable could make valid; the login may run on another machine.
  *
  * @param values of `keystoneFlags`
  * @throws LoginError
@@ -110,7 +110,7 @@ export function assertFlagsUsable(values: KeystoneSourceOptions['values']): void
   assertUsable(overlay([settingsOf(values)]));
 }
 
-/** The cloud that is named, else the variables, else the only cloud there is; flags over all. */
+/** The named cloud, else the variables, else the only cloud; flags override all. */
 async function gather(options: KeystoneSourceOptions): Promise<Settings> {
   const { values, env } = options;
   const variables = pick(VARIABLES, (word) => env[variableOf(word)]);
@@ -145,7 +145,7 @@ function pick(
   );
 }
 
-/** A token is its own identity; its digest is no secret. */
+/** A token is identified by its digest, which is not secret. */
 function identityOf({ url, proof, scope }: KeystonePlan): string[] {
   const { secret, ...who } = proof;
   const digest = proof.method === 'token' ? createHash('sha256').update(proof.secret).digest('hex') : '';

@@ -1,12 +1,8 @@
 /**
- * One login at a time for an identity, though ten kubectl start at once: numbered files, of which each can be created
- * only once. Who creates the next number has the lock, and may do so when the owner of the last one has given it back or
- * is gone. The last one is never deleted, so that no number comes again and nobody can take a lock that was taken over
- * in between.
- *
- * Whose process is gone has lost the lock. Its number alone would not tell, since numbers of processes do come again;
- * so the time of its start stands beside it. Packages for this keep a lock alive by touching it, so that after a crash
- * everybody waits, and a laptop's sleep breaks it.
+ * A lock so that concurrent kubectl processes log in once: numbered files, each of which can be created only
+ * once. The process that creates the next number holds the lock; it may do so if the holder of the last
+ * number has released it or has ended (process id and start time). The last file is never deleted, so no
+ * number is reused.
  */
 import { randomBytes } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -15,43 +11,43 @@ import { basename, dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LoginError } from './credential-source.ts';
 
-/** Milliseconds between two looks. */
-const LOOK_AGAIN = 50;
-/** Looks after which the person is told why nothing happens. */
-const PATIENT_LOOKS = 40;
+/** Milliseconds between two attempts. */
+const RETRY_INTERVAL = 50;
+/** Attempts after which the user is told why the command waits. */
+const QUIET_ATTEMPTS = 40;
 
-const GIVEN_BACK = '{}';
+const RELEASED = '{}';
 
 export interface LockOptions {
-  /** Without its number. */
+  /** The path, without the number. */
   readonly file: string;
   readonly signal: AbortSignal;
-  /** Called once, when it takes long: `owner` says in words who has it. */
+  /** Called once if waiting takes long; `owner` describes the process that holds the lock. */
   readonly onWait: (owner: string) => void;
 }
 
 /**
- * Waits for as long as the owner lives.
+ * Waits while the owner runs.
  *
- * @returns gives it back
- * @throws LoginError where no file can be made; the signal's reason where it is aborted
+ * @returns releases the lock
+ * @throws LoginError if no file can be created; the signal's reason if it is aborted
  */
 export async function lock({ file, signal, onWait }: LockOptions): Promise<() => Promise<void>> {
   const own = JSON.stringify({ host: hostname(), pid: process.pid, started: await startOf(process.pid) });
-  for (let looks = 1; ; looks += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     signal.throwIfAborted();
     const numbers = await numbersOf(file);
     const last = Math.max(0, ...numbers);
-    const content = last === 0 ? GIVEN_BACK : await readIfThere(`${file}.${last}`);
+    const content = last === 0 ? RELEASED : await readIfThere(`${file}.${last}`);
     if (content === undefined) continue;
     const owner = await ownerOf(content);
     if (owner !== undefined) {
-      if (looks === PATIENT_LOOKS) onWait(owner);
-      await pause(LOOK_AGAIN, undefined, { signal });
+      if (attempt === QUIET_ATTEMPTS) onWait(owner);
+      await pause(RETRY_INTERVAL, undefined, { signal });
     } else if (await place(own, `${file}.${last + 1}`, link)) {
       for (const number of numbers) await rm(`${file}.${number}`, { force: true });
       return async () => {
-        await place(GIVEN_BACK, `${file}.${last + 1}`, rename);
+        await place(RELEASED, `${file}.${last + 1}`, rename);
       };
     }
   }
@@ -66,10 +62,10 @@ async function numbersOf(file: string): Promise<number[]> {
 }
 
 /**
- * Written aside and then put there, so that nobody reads half of it.
+ * Writes a draft first, so that no process reads a partial file.
  *
- * @param put `link` leaves what is there, `rename` replaces it
- * @returns false where there is one
+ * @param put `link` fails if the file exists, `rename` replaces it
+ * @returns false if the file exists
  */
 async function place(content: string, file: string, put: typeof link): Promise<boolean> {
   const draft = `${file}.${randomBytes(6).toString('hex')}.draft`;
@@ -91,7 +87,10 @@ function cannotLock(file: string): (error: unknown) => never {
   };
 }
 
-/** @returns undefined where it is gone, or was given back. On another host that shares the folder nobody can tell: it is waited for. */
+/**
+ * @returns undefined if the owner has ended or released the lock. An owner on another host is assumed to
+ * run.
+ */
 async function ownerOf(content: string): Promise<string | undefined> {
   const { host, pid, started } = parse(content);
   if (typeof pid !== 'number') return undefined;
@@ -109,11 +108,14 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** In ticks since the machine's start, as Linux tells; undefined elsewhere. proc(5), `/proc/pid/stat`, field 22. */
+/**
+ * Start time in ticks since boot, because process ids are reused; Linux only. proc(5), `/proc/pid/stat`,
+ * field 22.
+ */
 async function startOf(pid: number): Promise<string | undefined> {
   if (process.platform !== 'linux') return undefined;
   const stat = await readIfThere(`/proc/${pid}/stat`);
-  // The second field is a name, with whatever in it.
+  // The second field is a name, which may contain any character.
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
 }
 

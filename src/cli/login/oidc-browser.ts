@@ -1,12 +1,14 @@
 /**
- * Opens a page in the person's browser with what their system offers for it: started directly, never through a shell,
- * which would read the `&` of an address as its own. The browser gets none of our streams, since standard output
- * belongs to kubectl, and a group of its own, so that Ctrl-C ends the login and not the browser.
+ * Opens a page in the user's browser. The opener is started without a shell (which would interpret `&` in
+ * the URL), without our standard streams (standard output belongs to kubectl) and in its own process group
+ * (Ctrl-C ends only the login).
  */
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 
-/** Milliseconds after which an opener that still runs has opened a browser: some stay for as long as it does. */
+/**
+ * Milliseconds after which an opener that still runs counts as successful: some run as long as the browser.
+ */
 const GRACE = 3_000;
 
 export interface Opener {
@@ -23,9 +25,9 @@ export interface BrowserOptions {
 }
 
 /**
- * @param address of http or https
- * @returns false where there is no browser, or it would not open
- * @throws Error where the address is of another kind
+ * @param address an http or https URL
+ * @returns false if there is no browser or it failed to open
+ * @throws Error for another scheme
  */
 export async function openBrowser(address: string, options: BrowserOptions): Promise<boolean> {
   const { env, platform = process.platform, clock = systemClock, start = spawn } = options;
@@ -49,13 +51,13 @@ export async function openBrowser(address: string, options: BrowserOptions): Pro
   });
 }
 
-/** Without a screen `xdg-open` would start a browser for terminals, which nobody would see. */
+/** Without a display `xdg-open` would start a text browser, which is not visible. */
 function openerOf(
   platform: NodeJS.Platform,
   env: Readonly<Record<string, string | undefined>>,
 ): readonly [string, ...string[]] | undefined {
   if (platform === 'darwin') return ['open'];
-  // `start` is a word of the shell's; this is what it ends in.
+  // `start` is a shell built-in; this is what it runs.
   if (platform === 'win32') return ['rundll32.exe', 'url.dll,FileProtocolHandler'];
   const screen = env.DISPLAY || env.WAYLAND_DISPLAY || env.BROWSER;
   return screen ? ['xdg-open'] : undefined;

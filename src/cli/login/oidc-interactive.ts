@@ -1,10 +1,10 @@
 /**
- * The login in the browser, as the person sees it: it opens, they log in, and it says that they can go back.
+ * The interactive logins of `stonegate login --oidc`: in the browser, or with a device code.
  */
 import type { OidcLogin } from '../../clients/oidc-login.ts';
 import type { OidcTokens } from '../../clients/oidc-provider.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
-import { type RedirectAnswer, type RedirectListener, startRedirectListener } from './oidc-redirect.ts';
+import { type Redirect, type RedirectListener, startRedirectListener } from './oidc-redirect.ts';
 
 export interface BrowserLoginOptions {
   /** Whether to open a browser. */
@@ -14,11 +14,11 @@ export interface BrowserLoginOptions {
   readonly ports: readonly number[];
 }
 
-/** Milliseconds that a person has in the browser, second factor included. */
+/** Milliseconds for the login in the browser, second factor included. */
 const TIME_TO_LOG_IN = 5 * 60_000;
 
 /**
- * @returns undefined where there is no browser, and the provider offers the login by device code instead
+ * @returns undefined if there is no browser and the provider offers device codes
  * @throws LoginError, OidcLoginError
  */
 export async function logInWithBrowser(
@@ -29,12 +29,14 @@ export async function logInWithBrowser(
   const listener = await startRedirectListener(options.redirectURI, options.ports);
   try {
     const login = await provider.beginCode(listener.redirectURI);
-    listener.expect(login.state, () => terminal.say('Refused an answer that is not of this login.'));
+    listener.expect(login.state, () =>
+      terminal.say('Refused a redirect that does not belong to this login.'),
+    );
     if (options.browser && (await terminal.openBrowser(login.url))) {
       terminal.say('Log in in the browser that has been opened.');
     } else {
       if (options.browser && provider.offersDeviceCode && terminal.interactive) return undefined;
-      if (options.browser && !terminal.interactive) throw nobodyThere(terminal);
+      if (options.browser && !terminal.interactive) throw noTerminal(terminal);
       terminal.say(`To log in, open this page in a browser on this computer: ${login.url}`);
     }
     const answer = await inTime(listener, terminal);
@@ -51,10 +53,10 @@ export async function logInWithBrowser(
   }
 }
 
-async function inTime(listener: RedirectListener, terminal: Terminal): Promise<RedirectAnswer> {
+async function inTime(listener: RedirectListener, terminal: Terminal): Promise<Redirect> {
   const deadline = new AbortController();
   const limit = terminal.clock.after(TIME_TO_LOG_IN, () => {
-    deadline.abort(new LoginError('nobody logged in within five minutes'));
+    deadline.abort(new LoginError('no login within five minutes'));
   });
   try {
     return await listener.answer(AbortSignal.any([terminal.signal, deadline.signal]));
@@ -63,18 +65,13 @@ async function inTime(listener: RedirectListener, terminal: Terminal): Promise<R
   }
 }
 
-function nobodyThere({ command }: Terminal): LoginError {
+function noTerminal({ command }: Terminal): LoginError {
   return new LoginError(
-    `no browser can be opened, and nobody can be asked here: run this in a terminal first, then kubectl again: ${command}`,
+    `no browser can be opened, and there is no terminal: run this in a terminal first, then kubectl again: ${command}`,
   );
 }
 
-// FROM src/cli/login/oidc-device-code.ts
-/*!
- * The login by device code, as the person sees it.
- */
-
-/** @throws OidcLoginError where the provider offers none, or the person does not confirm it */
+/** @throws OidcLoginError if the provider offers no device codes or the user does not confirm the code */
 export async function logInWithDeviceCode(provider: OidcLogin, terminal: Terminal): Promise<OidcTokens> {
   const login = await provider.beginDevice();
   terminal.say(`To log in, open this page on any device: ${login.verificationURI}`);

@@ -1,38 +1,37 @@
 /**
- * Where the browser comes back to after a login: a listener on this very machine for one answer. Any page in any
- * browser can send requests to loopback, so only what is addressed to it by its own name, at the one path and with
- * the state of this login counts; everything else is refused and changes nothing.
- * RFC 8252 §7.3 and §8.3; RFC 6749 §10.12.
+ * The loopback listener for the redirect after a login. Any page in a browser can send requests to loopback,
+ * so a request counts only with the right `Host`, path and state. RFC 8252 §7.3 and §8.3; RFC 6749
+ * §10.12.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { LoginError } from './credential-source.ts';
 
-export interface RedirectAnswer {
-  /** Where the browser came to, with the provider's parameters. */
+export interface Redirect {
+  /** The requested URL, with the provider's parameters. */
   readonly url: URL;
-  /** Shows the person how it went on. */
+  /** Shows the result in the browser. */
   show(title: string, text: string): Promise<void>;
 }
 
 export interface RedirectListener {
-  /** With the port that was free. */
+  /** With the port in use. */
   readonly redirectURI: string;
   /**
-   * Begins to take answers: the first one with this state counts.
+   * Accepts the first redirect with this state.
    *
-   * @param onStrange told of each answer with another one
+   * @param onOtherState called for each redirect with another state
    */
-  expect(state: string, onStrange: () => void): void;
-  /** @throws the signal's reason where it is aborted before the answer is there */
-  answer(signal: AbortSignal): Promise<RedirectAnswer>;
+  expect(state: string, onOtherState: () => void): void;
+  /** @throws the signal's reason if it is aborted first */
+  answer(signal: AbortSignal): Promise<Redirect>;
   close(): Promise<void>;
 }
 
 /**
  * @param redirectURI `http://127.0.0.1/…`, `http://[::1]/…` or `http://localhost/…`, without a port
  * @param ports tried in order; 0 is any
- * @throws LoginError where none is free
+ * @throws LoginError if no port is free
  */
 export async function startRedirectListener(
   redirectURI: URL,
@@ -41,18 +40,18 @@ export async function startRedirectListener(
   const server = createServer({ requestTimeout: 10_000 });
   const uri = new URL(redirectURI);
   uri.port = String(await listen(server, uri.hostname, ports));
-  const arrived = Promise.withResolvers<RedirectAnswer>();
+  const arrived = Promise.withResolvers<Redirect>();
   let over = false;
 
   return {
     redirectURI: uri.href,
-    expect(state, onStrange) {
+    expect(state, onOtherState) {
       server.on('request', (request, response) => {
         const url = addressed(request, uri);
         if (url === undefined) return refuse(response, 404, 'There is nothing here.');
         if (url.searchParams.get('state') !== state) {
-          onStrange();
-          return refuse(response, 400, 'This answer is not of the login that is under way.');
+          onOtherState();
+          return refuse(response, 400, 'This redirect does not belong to the current login.');
         }
         if (over) return refuse(response, 410, 'This login is over. Start it again in the terminal.');
         over = true;
@@ -78,7 +77,7 @@ export async function startRedirectListener(
   };
 }
 
-/** `localhost` is listened for as IPv4, which every browser tries. */
+/** `localhost` is bound as IPv4, which every browser tries. */
 async function listen(server: Server, hostname: string, ports: readonly number[]): Promise<number> {
   const host = hostname === '[::1]' ? '::1' : '127.0.0.1';
   const reasons: string[] = [];
@@ -87,7 +86,7 @@ async function listen(server: Server, hostname: string, ports: readonly number[]
     if (failure === undefined) return portOf(server.address());
     reasons.push(failure.message);
   }
-  throw new LoginError(`cannot listen for the browser's answer: ${reasons.join('; ')}`);
+  throw new LoginError(`cannot listen for the browser's redirect: ${reasons.join('; ')}`);
 }
 
 function tryPort(server: Server, host: string, port: number): Promise<Error | undefined> {
@@ -106,7 +105,7 @@ function portOf(address: AddressInfo | string | null): number {
   return address.port;
 }
 
-/** The `Host` is compared, since a stranger's name may have been made to point here (DNS rebinding). */
+/** `Host` is compared because another host name may resolve to loopback (DNS rebinding). */
 function addressed(request: IncomingMessage, uri: URL): URL | undefined {
   if (request.method !== 'GET' || request.headers.host !== uri.host) return undefined;
   const target = `${uri.origin}${request.url ?? ''}`;
@@ -118,7 +117,7 @@ function refuse(response: ServerResponse, status: number, text: string): void {
   void page(response, status, 'Not logged in', text);
 }
 
-/** Resolves when all of it is sent, or nobody is left to read it. */
+/** Resolves when the page is sent or the connection is closed. */
 function page(response: ServerResponse, status: number, title: string, text: string): Promise<void> {
   return new Promise((resolve) => {
     response.once('close', resolve);

@@ -1,8 +1,7 @@
 /**
- * `stonegate login --oidc`: a login at an OpenID provider. The refresh token of the last login comes first, since it
- * asks nobody; then the browser; where there is none, a code to confirm on another device.
- *
- * What speaks with the provider is imported when it is needed: with a cached token kubectl must not wait for it.
+ * `stonegate login --oidc`: a login at an OpenID provider, by the refresh token of the last login, else in
+ * the browser, else with a device code. Modules that call the provider are imported on demand, so that a
+ * cached token is not delayed.
  */
 
 import { join } from 'node:path';
@@ -20,7 +19,7 @@ import {
 
 /**
  * @param values of `oidcFlags`
- * @throws UsageError where an option is missing or cannot be used
+ * @throws UsageError if an option is missing or invalid
  */
 export function createOidcSource(
   values: OidcValues,
@@ -54,13 +53,13 @@ export function createOidcSource(
   };
 }
 
-/** The parameters belong to it: a provider may be told by them whom to log in. */
+/** Includes the extra parameters, which may select the user. */
 function identityOf({ issuer, clientID, scopes, extraParameters }: OidcSettings): readonly string[] {
   const parameters = Object.entries(extraParameters).map(([name, value]) => `${name}=${value}`);
   return ['oidc', issuer, clientID, [...scopes].sort().join(' '), ...parameters.sort()];
 }
 
-/** @returns undefined where the person has to log in anew */
+/** @returns undefined if the user must log in again */
 async function renewed(
   provider: OidcLogin,
   terminal: Terminal,
@@ -72,7 +71,7 @@ async function renewed(
     return await provider.refresh(previous.refreshToken, previous.token);
   } catch (error) {
     if (!(error instanceof OidcLoginError) || terminal.signal.aborted) throw error;
-    // The person could do nothing about these in a browser either.
+    // The user could not fix these in a browser either.
     if (error.kind === 'unavailable' || error.code === 'invalid_client') throw error;
     terminal.say(`The last login has ended (${error.message}). Logging in again.`);
     return undefined;
@@ -101,12 +100,6 @@ async function readIfNamed(option: string, file: string | undefined): Promise<st
   return file === undefined ? undefined : readGivenForLogin({ option, file });
 }
 
-// FROM src/cli/login/oidc-flags.ts
-/*!
- * The options of `stonegate login --oidc`, and what they mean once they are read. A kubeconfig hands them over as they
- * stand, without a shell in between, so that `~/` is ours to understand.
- */
-
 export const oidcFlags = {
   'issuer-url': { type: 'string' },
   'client-id': { type: 'string' },
@@ -133,7 +126,7 @@ export const OIDC_USAGE = `  --issuer-url URL           the provider's issuer, a
                              http://localhost/ or http://[::1]/, with the path registered at the provider
 `;
 
-/** As `parseArgs` reads them. */
+/** The result of `parseArgs`. */
 export type OidcValues = {
   readonly [Name in keyof typeof oidcFlags]?:
     | ((typeof oidcFlags)[Name] extends { multiple: true }
@@ -154,12 +147,12 @@ export interface OidcSettings {
   readonly deviceCode: boolean;
   readonly browser: boolean;
   readonly redirectURI: URL;
-  /** 0 is any. */
+  /** 0 means any. */
   readonly ports: readonly number[];
 }
 
-/** Each login's own: a fixed one would take away what it protects from. */
-const OURS = new Set([
+/** Set by each login itself; fixed values would disable the protection that they give. */
+const RESERVED_PARAMETERS = new Set([
   'client_id',
   'client_secret',
   'code_challenge',
@@ -174,7 +167,7 @@ const OURS = new Set([
   'state',
 ]);
 
-/** @throws UsageError where an option is missing or cannot be used */
+/** @throws UsageError if an option is missing or invalid */
 export function readOidcFlags(
   values: OidcValues,
   env: Readonly<Record<string, string | undefined>>,
@@ -233,10 +226,11 @@ function readParameter(text: string): [string, string] {
   const split = text.indexOf('=');
   if (split < 1) throw new UsageError(`--extra-param must be NAME=VALUE, not ${JSON.stringify(text)}`);
   const name = text.slice(0, split);
-  if (OURS.has(name)) throw new UsageError(`--extra-param cannot set ${name}`);
+  if (RESERVED_PARAMETERS.has(name)) throw new UsageError(`--extra-param cannot set ${name}`);
   return [name, text.slice(split + 1)];
 }
 
+/** kubectl passes arguments without a shell, so `~/` is expanded here. */
 function atHome(
   file: string | undefined,
   env: Readonly<Record<string, string | undefined>>,

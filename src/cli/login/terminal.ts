@@ -1,7 +1,6 @@
 /**
- * The person at the terminal. Questions and notes go to standard error, since kubectl reads standard output; what is
- * typed in answer to a hidden question is never shown. Where kubectl or a script runs the command without a terminal
- * nobody is asked: a question without an answer would hang.
+ * The user's terminal. Questions and messages go to standard error, because kubectl reads standard output.
+ * Without a terminal the user is never asked, because the question would block.
  */
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
@@ -11,7 +10,7 @@ import { LoginError, type Terminal } from './credential-source.ts';
 export interface TerminalOptions {
   readonly stdin: NodeJS.ReadStream;
   readonly stderr: NodeJS.WriteStream;
-  /** Whether kubectl lets the person be asked. */
+  /** Whether kubectl allows questions. */
   readonly mayAsk: boolean;
   readonly command: Terminal['command'];
   readonly env: Terminal['env'];
@@ -24,7 +23,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   const interactive = options.mayAsk && stdin.isTTY === true && stderr.isTTY === true;
 
   async function askHidden(question: string): Promise<string> {
-    if (!interactive) throw new LoginError(`${question.trim()} nobody can be asked without a terminal`);
+    if (!interactive) throw new LoginError(`${question.trim()} there is no terminal to ask`);
     signal.throwIfAborted();
     const output = silence();
     const lines = createInterface({ input: stdin, output, terminal: true, historySize: 0 });
@@ -32,7 +31,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     lines.once('SIGINT', () => given.abort(new LoginError('interrupted')));
     lines.once('close', () => given.abort(new LoginError('nothing was entered')));
     const ended = AbortSignal.any([signal, given.signal]);
-    // Only now: what is typed before the terminal's own echo is off would be seen.
+    // After readline has turned the terminal's echo off.
     stderr.write(question);
     try {
       return await lines.question('', { signal: ended });
@@ -40,7 +39,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       throw ended.aborted ? ended.reason : error;
     } finally {
       lines.close();
-      // The person's own Enter was hidden too.
+      // The user's Enter was not echoed.
       stderr.write('\n');
     }
   }
@@ -60,22 +59,15 @@ export function createTerminal(options: TerminalOptions): Terminal {
   };
 }
 
-/** Where readline's echo goes when it is not to be seen. */
+/** Discards readline's echo. */
 function silence(): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => done() });
 }
 
-// FROM src/cli/login/typed.ts
-/*!
- * A command line as a person can type it. A kubeconfig hands its words over as they are, a shell would take some of them
- * apart.
- * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02 (quoting)
- */
-
 /**
- * The token that it prints is for kubectl, not for a screen.
+ * The command line for a terminal. Output goes to /dev/null, because the token must not be shown.
  *
- * @param argv of `stonegate login`, without secrets: it refuses those in options
+ * @param argv of `stonegate login`, which accepts no secrets in options
  */
 export function typed(argv: readonly string[]): string {
   return ['stonegate', 'login', ...argv.map(quoted), '>/dev/null'].join(' ');

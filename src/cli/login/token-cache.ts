@@ -1,8 +1,7 @@
 /**
- * Tokens between one kubectl call and the next: a file for each identity, readable by its owner alone. A file that
- * others could read or have written is refused, not mended: its token may be known or not ours. So is what is no file,
- * such as a pipe, at which kubectl would wait for ever. A new one is written beside the old and renamed over it, so that
- * nobody ever reads half of it.
+ * Caches tokens between kubectl calls, one file per identity, readable by its owner only. A file that others
+ * can read or write is refused and not repaired, because its token may be known or forged; so is anything
+ * but a regular file. Files are replaced by rename.
  * https://specifications.freedesktop.org/basedir-spec/latest/
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -12,11 +11,14 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { LoginError, type ObtainedCredential } from './credential-source.ts';
 
-/** Milliseconds before its end at which a token is renewed, and the part of a short one's life. */
+/**
+ * Milliseconds before expiry at which a token is renewed; for short-lived tokens, the fraction of their
+ * lifetime.
+ */
 const RENEW_AHEAD = 5 * 60_000;
 const RENEW_FRACTION = 0.1;
 
-/** Neither through a link nor waiting for the other end of a pipe; Windows knows neither. */
+/** Follows no link and does not block on a pipe, on which kubectl would hang; Windows has neither flag. */
 const READ_DIRECTLY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 const OTHERS_MAY_WRITE = 0o022;
@@ -28,36 +30,36 @@ export interface CachedCredential extends ObtainedCredential {
 }
 
 export interface TokenCache {
-  /** Of this identity. What else belongs to it lies beside it, with more after the name. */
+  /** The identity's file. Related files have the same name with a suffix. */
   readonly file: string;
   /**
-   * @returns undefined where there is none, or nothing that can be understood
-   * @throws LoginError where the file is not the person's alone, or is no regular file
+   * @returns undefined if there is no file, or its content is invalid
+   * @throws LoginError if others can access the file, or it is not a regular file
    */
   read(): Promise<CachedCredential | undefined>;
   write(credential: CachedCredential): Promise<void>;
 }
 
-/** When to log in again: ahead of the end, so that no request begins with a token that ends under it. */
+/** When to renew: before expiry, so that a token does not expire during a request. */
 export function renewAt({ obtainedAt, expiresAt }: CachedCredential): number {
   return expiresAt - Math.min(RENEW_AHEAD, (expiresAt - obtainedAt) * RENEW_FRACTION);
 }
 
-/** @param given of `--cache-dir` */
+/** @param given the value of `--cache-dir` */
 export function cacheFolder(
   given: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
 ): string {
-  // A kubeconfig hands it over without a shell in between.
+  // kubectl passes it without a shell, so `~/` is expanded here.
   if (given !== undefined) return resolve(given.replace(/^~(?=\/)/, env.HOME || homedir()));
   const base = env.XDG_CACHE_HOME ?? '';
-  // A relative one is to be ignored, says the specification.
+  // The specification requires to ignore relative paths.
   return join(isAbsolute(base) ? base : join(homedir(), '.cache'), 'stonegate');
 }
 
 /**
- * @param identity what tells one token from another, and no secret
- * @throws LoginError where the folder cannot be used, or others may write to it
+ * @param identity identifies the token; contains no secret
+ * @throws LoginError if the folder cannot be used, or others can write to it
  */
 export async function openTokenCache(folder: string, identity: readonly string[]): Promise<TokenCache> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch(failed(`cannot make the folder ${folder}`));
@@ -105,11 +107,11 @@ async function readOwn(file: string): Promise<string | undefined> {
   }
 }
 
-/** @returns why; undefined where it can be trusted, and on Windows, which has other means */
+/** @returns why the file is not trusted; undefined if it is, and on Windows */
 function distrust(stats: Stats, forbidden: number): string | undefined {
   const own = process.getuid?.();
   if (own === undefined) return undefined;
-  if (stats.uid !== own) return 'belongs to somebody else';
+  if (stats.uid !== own) return 'belongs to another user';
   if ((stats.mode & forbidden) === 0) return undefined;
   return `is open to others (mode ${(stats.mode & 0o777).toString(8)})`;
 }
@@ -119,7 +121,7 @@ function understand(text: string, identity: readonly string[]): CachedCredential
   try {
     value = JSON.parse(text);
   } catch {
-    // Of another version, or of a disk that was full: as good as none.
+    // Written by another version, or on a full disk.
     return undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
@@ -147,7 +149,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ELOOP: 'a link leads there',
 };
 
-/** What else the system says is told by its code: its own words repeat the name. */
+/** Other errors are reported by code, because the system's message repeats the file name. */
 function failure(what: string, error: unknown): LoginError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
   return new LoginError(`${what}: ${REASONS[code] ?? code}`);

@@ -1,6 +1,6 @@
 /**
- * Reads a policy of k8s-keystone-auth. What it would have passed over at request time, or fallen over, is a problem here,
- * with its place: a key nobody reads may be a restriction that somebody mistyped.
+ * Parses a policy file of k8s-keystone-auth. Content that k8s-keystone-auth would ignore or fail on at
+ * request time is a problem here: an unknown key may be a mistyped restriction.
  */
 import { z } from 'zod';
 import type {
@@ -12,8 +12,8 @@ import type {
 import { readJSON } from '../documents.ts';
 import { formatPath, formatProblem, problemsOfIssue } from '../problem.ts';
 
-/** `problems`: each with its place in the document. */
-export type Read<T> =
+/** Each problem names its path in the document. */
+export type ParseResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly string[] };
 
@@ -44,7 +44,7 @@ const resourcePermissions = z.record(z.string(), verbs).transform((permissions, 
   const seen = new Set<string>();
   return Object.entries(permissions).flatMap(([key, allowed]): ResourcePermission[] => {
     const read = readResourceKey(key);
-    // Requests are matched with it in lower case.
+    // Requests are compared in lower case.
     const isRepeated = seen.has(key.toLowerCase());
     seen.add(key.toLowerCase());
     if (!('problem' in read) && !isRepeated) return [{ ...read, verbs: allowed }];
@@ -76,14 +76,14 @@ const entry = z
     }),
   );
 
-export function readPolicy(content: string): Read<KeystonePolicy> {
+export function readPolicy(content: string): ParseResult<KeystonePolicy> {
   const document = readJSON(content);
   if (!document.ok) return document;
   return checked(z.array(entry), document.data);
 }
 
-/** @returns every problem of it, with its place */
-export function checked<T>(schema: z.ZodType<T>, document: unknown): Read<T> {
+/** @returns the value, or every problem with its path */
+export function checked<T>(schema: z.ZodType<T>, document: unknown): ParseResult<T> {
   const result = schema.safeParse(document, { reportInput: true });
   if (result.success) return { ok: true, value: result.data };
   const findings = result.error.issues.flatMap(problemsOfIssue);
@@ -95,20 +95,18 @@ export function checked<T>(schema: z.ZodType<T>, document: unknown): Read<T> {
   };
 }
 
-// FROM src/config/keystone-auth/resource-key.ts
-/*!
- * The keys of `resource_permissions` in a policy of k8s-keystone-auth: `namespace/resource`, each a name, `*`, `!name`,
- * `['a','b']` or `!['a','b']`. A further `/` names a subresource: `default/pods/exec`, `default/['pods','pods/log']`.
- */
-
 export type ResourceKey =
   | { readonly namespaces: NamePattern; readonly resources: NamePattern }
-  /** What was expected. */
+  /** The expectation. */
   | { readonly problem: string };
 
 const NAMESPACE = /^(\*|[a-z0-9]([a-z0-9.-]*[a-z0-9])?)$/;
 const RESOURCE = /^(\*|[a-z0-9][a-z0-9.-]*(\/(\*|[a-z0-9][a-z0-9.-]*))?)$/;
 
+/**
+ * A key of `resource_permissions`: `namespace/resource`, each a name, `*`, `!name`, `['a','b']` or
+ * `!['a','b']`. A further `/` names a subresource: `default/pods/exec`, `default/['pods','pods/log']`.
+ */
 function readResourceKey(key: string): ResourceKey {
   const slash = key.indexOf('/');
   if (slash === -1) return { problem: 'NAMESPACE/RESOURCE' };
@@ -125,7 +123,7 @@ function readResourceKey(key: string): ResourceKey {
   return { namespaces, resources };
 }
 
-/** @returns undefined for what is no pattern of such names */
+/** @returns undefined if the text is not a pattern */
 function readPattern(text: string, name: RegExp): NamePattern | undefined {
   const definition = text.trim().toLowerCase();
   if (definition === '*') return { kind: 'every' };
@@ -136,7 +134,7 @@ function readPattern(text: string, name: RegExp): NamePattern | undefined {
   return { kind, names: new Set(names) };
 }
 
-/** A list in JSON, but for its quotes. */
+/** A JSON list with single quotes. */
 function readList(text: string): readonly string[] | undefined {
   try {
     const list: unknown = JSON.parse(text.replaceAll("'", '"'));

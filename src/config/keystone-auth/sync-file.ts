@@ -1,7 +1,6 @@
 /**
- * Reads a synchronisation file of k8s-keystone-auth. The namespace format must be one that makes names Kubernetes takes:
- * upper case, `_` and `.` would be found out by whoever logs in first. Names that the cluster keeps for itself are never
- * mapped to, however they are written down.
+ * Parses a synchronization file of k8s-keystone-auth and checks the files that `webhook` names. The
+ * namespace format must produce valid names, and reserved names are never mapped to.
  */
 import { z } from 'zod';
 import type { StonegateConfiguration, WebhookSource } from '../../api/config-v1alpha1.ts';
@@ -9,7 +8,7 @@ import type { KeystoneSync, RoleMapping } from '../../api/keystone-auth.ts';
 import { readYAML } from '../documents.ts';
 import { text } from '../fields.ts';
 import { type Finding, formatProblem } from '../problem.ts';
-import { checked, type Read, readPolicy } from './policy-file.ts';
+import { checked, type ParseResult, readPolicy } from './policy-file.ts';
 
 const FORMAT =
   'a format with %i in it that makes DNS-1123 labels: %i, %n and %d, lower-case letters, digits and "-", which stands neither first nor last';
@@ -53,7 +52,7 @@ const sync = z
     };
   });
 
-export function readSync(content: string): Read<KeystoneSync> {
+export function readSync(content: string): ParseResult<KeystoneSync> {
   const document = readYAML(content);
   if (!document.ok) return { ok: false, problems: document.problems.map(formatProblem) };
   return checked(sync, document.data ?? {});
@@ -63,42 +62,37 @@ function isFormat(format: string): boolean {
   return format.includes('%i') && LABEL.test(format.replaceAll(/%[ind]/g, 'x'));
 }
 
-// FROM src/config/keystone-auth/webhook-files.ts
-/*!
- * What the files that `webhook` names hold: their problems are problems of the configuration.
- */
+type FileContent = (file: string) => Buffer | undefined;
 
-type Content = (file: string) => Buffer | undefined;
-
-export function checkWebhookFiles(configuration: StonegateConfiguration, content: Content): Finding[] {
+export function checkWebhookFiles(configuration: StonegateConfiguration, content: FileContent): Finding[] {
   const { policy, sync } = configuration.webhook ?? {};
   return [
     ...problemsOf(['webhook', 'policy', 'file'], policy, content, readPolicy),
     ...problemsOf(['webhook', 'sync', 'file'], sync, content, readSync),
-    ...impossibleIn(configuration, sync, content),
+    ...unsupportedIn(configuration, sync, content),
   ];
 }
 
-/** Reads synchronisation rules that this configuration can carry out. */
+/** Parses synchronization rules and checks that this configuration supports them. */
 export function syncReader(
   configuration: Pick<StonegateConfiguration, 'bindings' | 'tenancy'>,
-): (content: string) => Read<KeystoneSync> {
+): (content: string) => ParseResult<KeystoneSync> {
   return (content) => {
     const read = readSync(content);
     if (!read.ok) return read;
-    const problems = impossible(read.value, configuration);
+    const problems = unsupported(read.value, configuration);
     return problems.length === 0 ? read : { ok: false, problems };
   };
 }
 
-function impossible(
+function unsupported(
   { projects, roleAssignments, roleMappings }: KeystoneSync,
   { bindings, tenancy }: Pick<StonegateConfiguration, 'bindings' | 'tenancy'>,
 ): string[] {
   const problems: string[] = [];
   if ((projects || roleAssignments) && bindings.credential === undefined) {
     problems.push(
-      'data-types-to-sync: needs bindings.credential, by which Stonegate makes namespaces and rolebindings',
+      'data-types-to-sync: needs bindings.credential, with which Stonegate creates namespaces and role bindings',
     );
   }
   if (tenancy.mode === 'arktos' && roleMappings.some(({ username }) => username !== undefined)) {
@@ -109,16 +103,16 @@ function impossible(
   return problems;
 }
 
-/** Of a file that can be read; the rest of the configuration decides. */
-function impossibleIn(
+/** Rules of a valid file that the rest of the configuration does not support. */
+function unsupportedIn(
   configuration: StonegateConfiguration,
   source: WebhookSource | undefined,
-  content: Content,
+  content: FileContent,
 ): Finding[] {
   const found = source !== undefined && 'file' in source ? content(source.file) : undefined;
   const read = found && readSync(found.toString('utf8'));
   if (!read?.ok) return [];
-  return impossible(read.value, configuration).map((message) => ({
+  return unsupported(read.value, configuration).map((message) => ({
     path: ['webhook', 'sync', 'file'],
     message,
     because: [
@@ -131,8 +125,8 @@ function impossibleIn(
 function problemsOf(
   path: readonly string[],
   source: WebhookSource | undefined,
-  content: Content,
-  read: (content: string) => Read<unknown>,
+  content: FileContent,
+  read: (content: string) => ParseResult<unknown>,
 ): Finding[] {
   if (source === undefined || !('file' in source)) return [];
   const found = content(source.file);

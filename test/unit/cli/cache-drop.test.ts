@@ -36,7 +36,8 @@ function setUp(t: { testdir(files: Record<string, string>): string }) {
   const run = (...argv: string[]) =>
     cacheDrop(argv, io, {
       async drop(_loaded, target) {
-        if ('user' in target && target.user === 'nobody') throw new Error('Redis did not take the drop: OOM');
+        if ('user' in target && target.user === 'unknown')
+          throw new Error('Redis did not take the drop: OOM');
         dropped.push(target);
       },
     });
@@ -62,7 +63,7 @@ t.test('a tenant is dropped', async (t) => {
 
 t.test('a drop that Redis does not take is a 1 that says why', async (t) => {
   const { run, printed, file } = setUp(t);
-  t.equal(await run('drop', '--user', 'nobody', '--config', file('shared.yaml')), 1);
+  t.equal(await run('drop', '--user', 'unknown', '--config', file('shared.yaml')), 1);
   t.same(printed, { stdout: '', stderr: 'Redis did not take the drop: OOM\n' });
 });
 

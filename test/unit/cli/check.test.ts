@@ -103,7 +103,7 @@ t.test('one mistake of each class, and all are told in one run', async (t) => {
     ['a missing variable', /^cache\.redis\.url\.fromEnv \(line 12\): .*NO_SUCH_VARIABLE_HERE/m],
     ['what a file holds', /^cache\.sealingKeys\[0\]\.fromFile \(line 12\): expected 32 bytes/m],
     ['two files that do not go together', /^server\.tls\.keyFile \(line 3\): .*found another's/m],
-    ['a line of a file of people', /^authentication\.tokenFile\.file \(line 11\): line 1: /m],
+    ['a line of a token file', /^authentication\.tokenFile\.file \(line 11\): line 1: /m],
     ['a rule of the webhook', /^webhook\.policy\.file \(line 23\): /m],
     ['a field of the other file', /^authentication\.yaml: jwt\[0\]\.issuer\.size \(line 4\): /m],
     ['an expression of the other file', /^authentication\.yaml: jwt\[0\]\.claimMappings\.uid\.expression /m],

@@ -1,4 +1,4 @@
-/** What a person is told who typed an option that is not there. */
+/** Messages for unknown options, and output formats. */
 import t from 'tap';
 import { columns, outputFormat, print, runCommand } from '../../../src/cli/command.ts';
 import { printedIO } from '../../support/printed-io.ts';
@@ -42,11 +42,11 @@ t.test('columns line up, the last one ends where it ends', async (t) => {
   );
 });
 
-t.test('what a stranger wrote cannot steer the terminal', async (t) => {
+t.test('untrusted text cannot control the terminal', async (t) => {
   t.equal(columns([['a\u001b[31m\u202eb\n']]), 'a\ufffd[31m\ufffdb\ufffd\n');
 });
 
-t.test('programs get JSON or YAML, people a table', async (t) => {
+t.test('output is a table, JSON or YAML', async (t) => {
   const printed: string[] = [];
   for (const format of [undefined, 'table', 'json', 'yaml'])
     await print(

@@ -1,4 +1,4 @@
-/** A token that is read from a file: what is in the file otherwise is nobody's business. */
+/** A token read from a file; other content of the file is never shown. */
 import { join } from 'node:path';
 import t from 'tap';
 import { readGivenToken } from '../../../src/cli/given-file.ts';

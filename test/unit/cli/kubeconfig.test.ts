@@ -128,7 +128,7 @@ t.test('once more with other words replaces what is ours', async (t) => {
   t.equal(contexts[0].context.namespace, 'web');
 });
 
-t.test('a context of somebody else is not replaced, unless with --force', async (t) => {
+t.test('a context that Stonegate did not create is not replaced, unless with --force', async (t) => {
   const folder = t.testdir({ config: THEIRS });
   const file = join(folder, 'config');
   const words = [...SERVER, '--name', 'old', '--kubeconfig', file];
@@ -167,7 +167,7 @@ t.test('a link stays a link', async (t) => {
   t.match(readFileSync(join(folder, 'real'), 'utf8'), /name: new/);
 });
 
-t.test('while somebody else changes the file nothing is written', async (t) => {
+t.test('while another process changes the file nothing is written', async (t) => {
   const folder = t.testdir({ config: THEIRS, 'config.lock': '' });
   const file = join(folder, 'config');
   const { code, stderr } = await run(folder, [...SERVER, '--kubeconfig', file, ...LOGIN]);
@@ -351,7 +351,7 @@ t.test('a cloud that clouds.yaml has is taken without a word', async (t) => {
 });
 
 t.test(
-  'without any clouds.yaml the kubeconfig is written, and it is said that nobody has looked',
+  'without any clouds.yaml the kubeconfig is written, with a note that the cloud is not checked',
   async (t) => {
     const folder = t.testdir({ 'clouds.yaml': 'clouds: { acme: {} }' });
     const { code, stderr } = await run(folder, withCloud());

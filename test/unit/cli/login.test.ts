@@ -22,7 +22,7 @@ t.test('--help shows both ways, and each way its own', async (t) => {
   t.match(await run('--keystone', '--help'), { code: 0, stdout: /--os-cloud/ });
 });
 
-t.test('which way is for the person to say', async (t) => {
+t.test('the user must choose the login method', async (t) => {
   const required = { code: 2, stdout: '', stderr: /one of --keystone and --oidc is required/ };
   t.match(await run(), required);
   t.match(await run('--keystone', '--oidc'), required);

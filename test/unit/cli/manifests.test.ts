@@ -162,7 +162,7 @@ t.test(
     t.same(subjects, userSubject('stonegate'));
     t.match(
       stderr,
-      /^cannot read .*own\.crt: .* the binding is for the user "stonegate", else give --user NAME\n$/,
+      /^upstream\.credential\.certFile: found no such file: .*own\.crt; the binding is for the user "stonegate": issue the certificate with this common name, or give --user NAME\n$/,
     );
   },
 );
@@ -227,7 +227,7 @@ jwt:
 t.test('a configuration that is not there is a 1', async (t) => {
   t.match(await run('rbac', '--config', '/none/such.yaml'), {
     code: 1,
-    stderr: /^cannot read \/none\/such\.yaml/,
+    stderr: /^cannot read \/none\/such\.yaml: found no such file\n$/,
   });
 });
 

@@ -63,11 +63,11 @@ t.test('it deletes neither namespaces nor tenants nor roles, and changes no name
   t.notOk(verbsOn(rules, 'clusterroles').includes('delete'));
 });
 
-t.test('in an ordinary cluster it binds nobody in all of it', async (t) => {
+t.test('in an ordinary cluster it creates no cluster role bindings', async (t) => {
   t.same(verbsOn(provisionerRules(shared), 'clusterrolebindings'), []);
 });
 
-t.test('roles of somebody else are bound by name alone', async (t) => {
+t.test('roles that Stonegate does not create may be bound by name only', async (t) => {
   const targets = [{ clusterRole: 'view' }, { clusterRole: 'stonegate:edit' }, { role: 'operators' }];
   const bound = provisionerRules({ ...shared, targets }).filter(({ verbs }) => verbs.includes('bind'));
   t.match(bound, [

@@ -361,14 +361,14 @@ t.test('refused, with the file and the path:', async (t) => {
       "found one that does not compile: undeclared reference to 'user'",
     ],
     [
-      'an e-mail address nobody asks the verification of',
+      'an e-mail address whose verification is not read',
       { own: ofA, text: byExpression('claims.email') },
       `${USERNAME}.expression: expected claims.email_verified to be looked at beside claims.email`,
     ],
     [
       'conditions of what is not enabled',
       { own: ofA, text: file([issuer(A)], { anonymous: { conditions: [{ path: '/livez' }] } }) },
-      'auth.yaml: anonymous.conditions: expected no conditions where anonymous requests are not enabled',
+      'auth.yaml: anonymous.conditions: expected no conditions unless anonymous requests are enabled',
     ],
     [
       'an issuer without a tenant',

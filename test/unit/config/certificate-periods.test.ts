@@ -1,7 +1,13 @@
-/** Certificates that have expired, or are not valid yet: an operator is told of each, by the field that names its file. */
+/**
+ * Certificates that have expired, or are not valid yet: an operator is told of each, by the field that names
+ * its file.
+ */
 import t from 'tap';
 import { stringify } from 'yaml';
-import { certificatesOutOfPeriod } from '../../../src/config/certificate-periods.ts';
+import {
+  certificatesOfOtherTenants,
+  certificatesOutOfPeriod,
+} from '../../../src/config/certificate-periods.ts';
 import { loadConfiguration } from '../../../src/config/load.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
@@ -42,7 +48,7 @@ async function said(now: number, { certificates = server.cert, sections = {} } =
   return certificatesOutOfPeriod(result.loaded, now).map(formatProblem);
 }
 
-const refused = 'whoever checks it refuses the connection';
+const refused = 'peers that verify it refuse the connection';
 
 t.test('of a certificate within its period nothing is said, to its last second', async (t) => {
   t.same(await said(FROM.getTime()), []);
@@ -96,3 +102,56 @@ t.test(
     ]);
   },
 );
+
+/**
+ * @returns the warnings for a client certificate with these organizations as both of Stonegate's credentials
+ */
+async function saidOfOrganizations(organizations: readonly string[], tenancy: object): Promise<string[]> {
+  const { cert, key } = await authority.client('stonegate', [...organizations]);
+  const other = await authority.client('stonegate-provisioner', [...organizations]);
+  const files: Readonly<Record<string, string>> = {
+    'stonegate.yaml': stringify({
+      apiVersion: 'stonegate.dev/v1alpha1',
+      kind: 'StonegateConfiguration',
+      server: { tls },
+      upstream: { server: 'https://10.0.0.1:6443', credential: { certFile: 'a.crt', keyFile: 'a.key' } },
+      bindings: { credential: { certFile: 'b.crt', keyFile: 'b.key' } },
+      tenancy,
+      authentication: { keystone: { url: 'https://keystone:5000/v3' } },
+    }),
+    ...{ 'tls.crt': server.cert, 'tls.key': server.key },
+    ...{ 'a.crt': cert, 'a.key': key, 'b.crt': other.cert, 'b.key': other.key },
+  };
+  const result = await loadConfiguration('/etc/stonegate/stonegate.yaml', {
+    env: {},
+    readFile: async (name) => Buffer.from(files[name.replace('/etc/stonegate/', '')] ?? ''),
+  });
+  if (!result.ok) throw new Error(result.problems.map(formatProblem).join('\n'));
+  return certificatesOfOtherTenants(result.loaded).map(formatProblem);
+}
+
+t.test('arktos: a client certificate of Stonegate itself must be of the system tenant', async (t) => {
+  const arktos = { mode: 'arktos' };
+  const warnings = (found: string) =>
+    ['upstream', 'bindings'].map(
+      (section) =>
+        new RegExp(
+          `^${section}\\.credential\\.certFile: expected exactly one organization, O=tenant:system, found ${found}: `,
+        ),
+    );
+  t.same(await saidOfOrganizations(['tenant:system'], arktos), []);
+  t.match(await saidOfOrganizations([], arktos), warnings('none'));
+  t.match(await saidOfOrganizations(['tenant:acme'], arktos), warnings('"tenant:acme"'));
+  t.match(
+    await saidOfOrganizations(['tenant:system', 'system:masters'], arktos),
+    warnings('"tenant:system", "system:masters"'),
+  );
+});
+
+t.test('arktos: another system tenant is expected in the certificate', async (t) => {
+  t.same(await saidOfOrganizations(['tenant:root'], { mode: 'arktos', systemTenant: 'root' }), []);
+});
+
+t.test('in an ordinary cluster the organization of Stonegate’s certificate does not matter', async (t) => {
+  t.same(await saidOfOrganizations(['anything'], { mode: 'shared' }), []);
+});

@@ -19,7 +19,7 @@ async function load(given: object, { ca = company.cert, tls = {}, keystone = fal
     upstream: { server: 'https://10.0.0.1:6443', credential: { tokenFile: 'token' } },
     tenancy: { mode, ...(keystone && mode === 'shared' && { domains: { x509: 'certified' } }) },
     authentication: {
-      clientCertificates: { caFile: 'people-ca.crt', ...given },
+      clientCertificates: { caFile: 'clients-ca.crt', ...given },
       ...(keystone && { keystone: { url: 'https://keystone:5000/v3' } }),
     },
   });
@@ -28,7 +28,7 @@ async function load(given: object, { ca = company.cert, tls = {}, keystone = fal
     'tls.crt': server.cert,
     'tls.key': server.key,
     token: 'abc',
-    'people-ca.crt': ca,
+    'clients-ca.crt': ca,
   };
   const result = await loadConfiguration('/etc/stonegate/stonegate.yaml', {
     env: {},
@@ -37,7 +37,7 @@ async function load(given: object, { ca = company.cert, tls = {}, keystone = fal
   return {
     problems: result.ok ? [] : result.problems.map(formatProblem),
     settings: result.ok ? result.loaded.configuration.authentication.clientCertificates : undefined,
-    ca: result.ok ? result.loaded.file('/etc/stonegate/people-ca.crt').toString() : undefined,
+    ca: result.ok ? result.loaded.file('/etc/stonegate/clients-ca.crt').toString() : undefined,
   };
 }
 
@@ -45,7 +45,7 @@ t.test('certificates alone are enough to log in; defaults', async (t) => {
   t.match(await load({}), {
     problems: [],
     settings: {
-      caFile: '/etc/stonegate/people-ca.crt',
+      caFile: '/etc/stonegate/clients-ca.crt',
       usernamePrefix: 'x509:',
       groupsPrefix: 'x509:',
       allowSystemTenant: false,
@@ -60,7 +60,7 @@ t.test('every field that is set is seen; a dash is no prefix', async (t) => {
 });
 
 t.test('not together with a certificate that every client must show', async (t) => {
-  const { problems } = await load({}, { tls: { clientCAFile: 'people-ca.crt' } });
+  const { problems } = await load({}, { tls: { clientCAFile: 'clients-ca.crt' } });
   t.match(problems, [
     /^authentication\.clientCertificates \(line \d+\): expected either this or server\.tls\.clientCAFile/,
   ]);
@@ -78,7 +78,7 @@ t.test('prefixes by which a second source could make the same name', async (t) =
   ]);
 });
 
-t.test('authorities that could vouch for nobody', async (t) => {
+t.test('CAs that cannot verify any client certificate', async (t) => {
   const told = async (ca: string) => (await load({}, { ca })).problems;
   t.match(await told(''), [/caFile .*expected certificates in PEM, found none/]);
   t.match(await told(branch.cert), [/caFile .*expected the certificate of a root authority among them/]);

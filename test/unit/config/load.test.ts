@@ -76,9 +76,9 @@ t.test('a good configuration comes with the content of every file and secret it 
 });
 
 for (const [digest, what, change, differs] of [
-  ['identityDigest', 'who somebody is', CONFIGURATION.replace('arktos', 'shared'), true],
+  ['identityDigest', 'the identity of users', CONFIGURATION.replace('arktos', 'shared'), true],
   ['identityDigest', 'the log', `${CONFIGURATION}log: { level: debug }\n`, false],
-  ['digest', 'who somebody is', CONFIGURATION.replace('arktos', 'shared'), true],
+  ['digest', 'the identity of users', CONFIGURATION.replace('arktos', 'shared'), true],
   ['digest', 'the log', `${CONFIGURATION}log: { level: debug }\n`, true],
 ] as const) {
   t.test(`${digest} is ${differs ? 'another' : 'the same'} after a change of ${what}`, async (t) => {

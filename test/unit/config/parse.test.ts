@@ -476,11 +476,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     MINIMAL.replace('certFile: tls.crt', 'certFile: "-----BEGIN\\n"'),
     "server.tls.certFile (line 3): expected a file's name, not its contents",
   ],
-  [
-    'nobody who may log in',
-    withKey('authentication', '{}'),
-    'authentication (line 6): names nobody who may log in',
-  ],
+  ['no source of users', withKey('authentication', '{}'), 'authentication (line 6): accepts no credential'],
   [
     'token reviews in shared mode without a tenant',
     MINIMAL.replace('mode: arktos', 'mode: shared').replace(
@@ -676,7 +672,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'authentication.keystone.serviceCredential (line 6): expected exactly one of applicationCredential and password',
   ],
   [
-    'a look-up of roles that nobody may ask for',
+    'a look-up of roles without a service credential',
     MINIMAL.replace('/v3" }', '/v3", roleAssignments: {} }'),
     'authentication.keystone.serviceCredential (line 6): is required with roleAssignments',
   ],
@@ -694,7 +690,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
       'authentication',
       '{ keystone: { url: "https://keystone:5000/v3" }, anonymous: { paths: [/version] } }',
     ),
-    'expected no paths where anonymous requests are not enabled',
+    'expected no paths unless anonymous requests are enabled',
   ],
 ];
 
@@ -745,7 +741,7 @@ t.test('C063 entries of an AuthenticationConfiguration v1 and v1beta1 are accept
 });
 
 t.test(
-  'extra keys of reserved domains, or that would arrive as others, are nobody’s to impersonate',
+  'extra keys of reserved domains, or that would arrive as others, cannot be impersonated',
   async (t) => {
     for (const key of ['stonegate.dev/tenant', 'a.k8s.io', 'kubernetes.io/x', 'Scopes', 'a b']) {
       const text = withKey(

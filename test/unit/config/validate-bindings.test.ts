@@ -79,7 +79,7 @@ t.test('workers that cannot agree on who provisions are refused', async (t) => {
     t.match(withServer(workers, periodic), [/cache\.redis.*could not agree on who provisions/]);
   t.same(withServer('2', periodic, redis), []);
   t.same(withServer('1', periodic), []);
-  t.same(withServer('2', onRequest), [], 'on request nobody has to agree');
+  t.same(withServer('2', onRequest), [], 'on request workers need not agree');
 });
 
 t.test('what impersonates does not provision', async (t) => {

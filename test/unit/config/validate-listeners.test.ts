@@ -148,7 +148,7 @@ t.test('kubectl comes back to an address of its own on loopback, without a port'
     t.match(problemsWith(bad), [/portal\.oidc\[0\]\.kubectlRedirectURI.*loopback/], bad);
 });
 
-t.test('a portal that nobody could sign in at is refused', async (t) => {
+t.test('a portal without a sign-in method is refused', async (t) => {
   t.match(problemsOf({ keystone: { enabled: false } }), [/portal\.oidc.*no way to sign in/]);
   t.same(problemsOf({ keystone: { enabled: false }, oidc: [OIDC] }), []);
 });

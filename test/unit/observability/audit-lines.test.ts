@@ -1,8 +1,8 @@
 import t from 'tap';
-import { PendingLines } from '../../../src/observability/audit-lines.ts';
+import { UnwrittenLines } from '../../../src/observability/audit-lines.ts';
 
-function pendingOf(...chunks: string[]): PendingLines {
-  const pending = new PendingLines();
+function pendingOf(...chunks: string[]): UnwrittenLines {
+  const pending = new UnwrittenLines();
   for (const chunk of chunks) pending.add(Buffer.from(chunk));
   return pending;
 }
@@ -19,32 +19,32 @@ t.test('a line counts as lost until its last byte is written', async (t) => {
     [14, 0],
   ] as const) {
     const pending = pendingOf(...chunks);
-    pending.wrote(written);
+    pending.confirmWritten(written);
     t.equal(pending.giveUp(), lost, `${written} bytes`);
   }
 });
 
 t.test('bytes are counted however they come', async (t) => {
   const pending = pendingOf('one\n', 'two\n', 'three\n');
-  for (const bytes of [1, 5, 0, 3]) pending.wrote(bytes);
+  for (const bytes of [1, 5, 0, 3]) pending.confirmWritten(bytes);
   t.equal(pending.giveUp(), 1);
 });
 
 t.test('what was refused is taken back, and what was given up is not pending any more', async (t) => {
   const pending = pendingOf('one\n', 'two\nthree\n');
-  t.equal(pending.takeBack(), 2);
+  t.equal(pending.removeLast(), 2);
   t.equal(pending.giveUp(), 1);
   t.equal(pending.giveUp(), 0);
-  t.equal(pending.takeBack(), 0);
+  t.equal(pending.removeLast(), 0);
   pending.add(Buffer.from('four\n'));
-  pending.wrote(5);
+  pending.confirmWritten(5);
   t.equal(pending.giveUp(), 0);
 });
 
 t.test('what was given up and is written after all leaves those behind it whole', async (t) => {
   const pending = pendingOf('one\n');
   pending.giveUp();
-  pending.wrote(4);
+  pending.confirmWritten(4);
   pending.add(Buffer.from('two\n'));
   t.equal(pending.giveUp(), 1);
 });

@@ -66,7 +66,7 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   for (const name of names) t.match(text, new RegExp(`^${name}(_count)?(\\{[^}]*\\})? [0-9]`, 'm'), name);
 });
 
-t.test('C252 strangers cannot grow the number of series', async (t) => {
+t.test('C252 clients cannot grow the number of series', async (t) => {
   const metrics = createMetrics(() => 2_000);
   for (let i = 0; i < 500; i++) {
     const request: ObservedRequest = {
@@ -134,7 +134,7 @@ t.test('of a host with several addresses each failure is told', async (t) => {
   t.equal(last().error, 'Keystone is away: connect ECONNREFUSED ::1, connect ENETUNREACH 10.0.0.1');
 });
 
-t.test('what nobody expected keeps its stack, an invariant that was broken too', async (t) => {
+t.test('an unexpected error keeps its stack, a broken invariant too', async (t) => {
   const { logger, last } = captured();
   logger.error({ error: new TypeError('no function') }, 'x');
   t.match(last().error, /^TypeError: no function\n +at /);
@@ -327,7 +327,7 @@ t.test(
   },
 );
 
-/** An audit log to a pipe that nobody reads but the test. */
+/** An audit log to a pipe that only the test reads. */
 async function auditToPipe(t: Test) {
   const { logger, lines } = captured();
   const pipe = `${t.testdir({})}/audit`;
@@ -343,7 +343,7 @@ async function auditToPipe(t: Test) {
 }
 
 t.test(
-  'audit events that nobody takes at the end are counted and said, and nobody waits for ever',
+  'audit events that cannot be written at the end are counted and logged, and closing ends',
   async (t) => {
     const { audit, clock, lines, reader, lost } = await auditToPipe(t);
     // Each is written for itself, and the pipe has room for less.
@@ -431,32 +431,29 @@ t.test('audit events that are lost are counted one by one, and said once', async
   t.equal(lines.filter((line) => /audit events are lost/.test(JSON.stringify(line))).length, 1);
 });
 
-t.test(
-  'audit lines that wait for somebody who does not read hold no more memory than they are long',
-  async (t) => {
-    const pipe = `${t.testdir({})}/audit`;
-    execFileSync('mkfifo', [pipe]);
-    const reader = await open(pipe, 'r+');
-    const clock = createFakeClock();
-    const audit = await createAuditFile({
-      file: pipe,
-      clock,
-      logger: silentLogger,
-      lost: () => t.fail('lost'),
-    });
-    const before = process.memoryUsage().arrayBuffers;
-    const line = 'x'.repeat(700);
-    for (let written = 0; written < 2_000; written += 1) {
-      audit.write(line);
-      clock.advance(1_000);
-    }
-    t.ok(process.memoryUsage().arrayBuffers - before < 16_000_000);
-    const closed = audit.close();
-    for (let left = 2_000 * 701; left > 0; ) left -= (await reader.read(Buffer.alloc(65_536))).bytesRead;
-    await closed;
-    await reader.close();
-  },
-);
+t.test('audit lines that wait for a slow reader use no more memory than their length', async (t) => {
+  const pipe = `${t.testdir({})}/audit`;
+  execFileSync('mkfifo', [pipe]);
+  const reader = await open(pipe, 'r+');
+  const clock = createFakeClock();
+  const audit = await createAuditFile({
+    file: pipe,
+    clock,
+    logger: silentLogger,
+    lost: () => t.fail('lost'),
+  });
+  const before = process.memoryUsage().arrayBuffers;
+  const line = 'x'.repeat(700);
+  for (let written = 0; written < 2_000; written += 1) {
+    audit.write(line);
+    clock.advance(1_000);
+  }
+  t.ok(process.memoryUsage().arrayBuffers - before < 16_000_000);
+  const closed = audit.close();
+  for (let left = 2_000 * 701; left > 0; ) left -= (await reader.read(Buffer.alloc(65_536))).bytesRead;
+  await closed;
+  await reader.close();
+});
 
 t.test('audit lines keep their words and their order however slowly they are read', async (t) => {
   const pipe = `${t.testdir({})}/audit`;

@@ -87,7 +87,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ['without a server', config({ token: 't' }, { server: '' }), /has no server/],
   ['insecure', config({ token: 't' }, { 'insecure-skip-tls-verify': true }), /insecure-skip-tls-verify/],
   ['with a proxy', config({ token: 't' }, { 'proxy-url': 'http://p' }), /proxy-url/],
-  ['with nobody', config({}), /has no token, tokenFile, exec, client-certificate or username/],
+  ['without a user', config({}), /has no token, tokenFile, exec, client-certificate or username/],
   ['with a certificate without its key', config({ 'client-certificate-data': 'eA==' }), /go together/],
   ['with an empty token file', config({ tokenFile: 'token' }), /is empty/],
   ['with a missing token file', config({ tokenFile: 'none' }), /^tokenFile: no such file: none$/],

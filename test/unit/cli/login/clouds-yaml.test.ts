@@ -32,10 +32,16 @@ t.test('the first of the usual places counts', async (t) => {
 const address = (url: string) => `clouds: { acme: { auth: { auth_url: ${url} } } }`;
 const password = 'clouds: { acme: { auth: { password: mine } } }';
 
-t.test('started by kubectl, the working folder is not looked into: it may be a stranger’s', async (t) => {
-  const tree = { work: { 'clouds.yaml': cloud('stranger') }, ...inHome({ 'clouds.yaml': cloud('in-home') }) };
-  t.same(await read(t, tree, 'acme', { KUBERNETES_EXEC_INFO: '{}' }), { username: 'in-home' });
-});
+t.test(
+  'if kubectl runs the plugin, the working folder is not read: its files may belong to another user',
+  async (t) => {
+    const tree = {
+      work: { 'clouds.yaml': cloud('other-user') },
+      ...inHome({ 'clouds.yaml': cloud('in-home') }),
+    };
+    t.same(await read(t, tree, 'acme', { KUBERNETES_EXEC_INFO: '{}' }), { username: 'in-home' });
+  },
+);
 
 t.test('a password of one place never goes to an address of another', async (t) => {
   const strange = { work: { 'clouds.yaml': address('https://a') }, ...inHome({ 'secure.yaml': password }) };
@@ -70,7 +76,7 @@ t.test('clouds.json is read too', async (t) => {
   t.same(await read(t, { work: { 'clouds.json': json } }, 'acme'), { username: 'alice', verify: 'false' });
 });
 
-t.test('secure.yaml is merged over it, wherever of a person’s own places it lies', async (t) => {
+t.test('secure.yaml is merged over it from any of the user’s own folders', async (t) => {
   const tree = {
     ...inHome({ 'clouds.yaml': 'clouds: { acme: { auth: { username: alice, password: old } } }' }),
     etc: { 'secure.yaml': 'clouds: { acme: { auth: { password: sesame } } }' },
@@ -83,7 +89,7 @@ t.test('a profile of clouds-public.yaml lies beneath', async (t) => {
     work: {
       'clouds.yaml': 'clouds: { acme: { profile: vendor, auth: { username: alice } } }',
       'clouds-public.yaml':
-        'public-clouds: { vendor: { auth: { auth_url: https://keystone, username: nobody } } }',
+        'public-clouds: { vendor: { auth: { auth_url: https://keystone, username: vendor } } }',
     },
   };
   t.match(await read(t, tree, 'acme'), { auth_url: 'https://keystone', username: 'alice' });
@@ -110,7 +116,7 @@ t.test('what looks like a number stays as it is written', async (t) => {
   });
 });
 
-t.test('anchors and merge keys work, as people use them', async (t) => {
+t.test('anchors and merge keys work', async (t) => {
   const text = `base: &base { auth_url: https://keystone, username: alice }
 clouds:
   acme:
@@ -127,7 +133,7 @@ t.test('without a name the only cloud is it', async (t) => {
   t.same(await read(t, { work: { 'clouds.yaml': cloud('alice') } }), { username: 'alice' });
 });
 
-t.test('without a name and with two clouds the person is asked for one', async (t) => {
+t.test('without a name and with two clouds the error asks for one', async (t) => {
   const text = 'clouds: { acme: {}, globex: {} }';
   await t.rejects(read(t, { work: { 'clouds.yaml': text } }), {
     message: /which cloud\? .*clouds\.yaml has acme, globex: name one with --os-cloud/,

@@ -15,10 +15,10 @@ interface Given {
 
 async function setUp(t: Test, { interactive = false, obtain }: Given = {}) {
   const terminal = createFakeTerminal({ interactive });
-  const cache = await openTokenCache(t.testdir(), ['somebody']);
+  const cache = await openTokenCache(t.testdir(), ['alice']);
   const seen: (string | undefined)[] = [];
   const source = {
-    identity: ['somebody'],
+    identity: ['alice'],
     async obtain(_terminal: unknown, previous: ObtainedCredential | undefined) {
       seen.push(previous?.token);
       if (obtain !== undefined) return obtain(seen.length);
@@ -32,7 +32,7 @@ async function setUp(t: Test, { interactive = false, obtain }: Given = {}) {
   return { terminal, cache, ask, seen };
 }
 
-/** Whoever is asked waits for the test. */
+/** A login that waits until the test continues it. */
 function held() {
   let answer: (() => void) | undefined;
   const until = new Promise<void>((resolve) => {
@@ -113,17 +113,17 @@ t.test('who asks after a refusal tries again', async (t) => {
 
 t.test('who can be asked does not fail with those who could not', async (t) => {
   const { until, answer } = held();
-  const person = createFakeTerminal({ interactive: true });
+  const user = createFakeTerminal({ interactive: true });
   const { ask, seen } = await setUp(t, {
     async obtain(count) {
-      if (count > 1) return { token: 'entered', expiresAt: person.clock.now() + HOUR };
+      if (count > 1) return { token: 'entered', expiresAt: user.clock.now() + HOUR };
       await until;
-      throw new LoginError('nobody can be asked');
+      throw new LoginError('the user cannot be asked');
     },
   });
-  const script = t.rejects(ask(), { message: 'nobody can be asked' });
+  const script = t.rejects(ask(), { message: 'the user cannot be asked' });
   await eventually(() => seen.length > 0);
-  const token = ask({ terminal: person });
+  const token = ask({ terminal: user });
   answer();
   await script;
   t.equal(await token, 'entered');
@@ -139,7 +139,7 @@ t.test('a token that cannot be renewed yet serves to its end', async (t) => {
   await ask();
   terminal.clock.advance(HOUR - 60_000);
   t.equal(await ask(), 'old');
-  t.match(terminal.said, [/^cannot log in anew: Keystone is down; the token so far serves until /]);
+  t.match(terminal.said, [/^cannot log in again: Keystone is down; the current token is valid until /]);
   t.equal(await ask(), 'old');
   t.equal(seen.length, 2, 'not tried again at once');
   terminal.clock.advance(30_001);
@@ -201,10 +201,10 @@ t.test('Ctrl-C while another logs in ends the wait', async (t) => {
 /** A source that refuses every login. */
 async function setUpFailing(t: Test) {
   const terminal = createFakeTerminal();
-  const cache = await openTokenCache(t.testdir(), ['somebody']);
+  const cache = await openTokenCache(t.testdir(), ['alice']);
   let logins = 0;
   const source = {
-    identity: ['somebody'],
+    identity: ['alice'],
     async obtain(): Promise<never> {
       logins += 1;
       throw new LoginError(`wrong password\nnumber ${logins}`);

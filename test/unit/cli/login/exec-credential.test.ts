@@ -5,7 +5,7 @@ const V1 = 'client.authentication.k8s.io/v1';
 const V1BETA1 = 'client.authentication.k8s.io/v1beta1';
 const info = (fields: object) => JSON.stringify({ kind: 'ExecCredential', apiVersion: V1, ...fields });
 
-t.test('without a word of kubectl it is v1, and the person may be asked', async (t) => {
+t.test('without KUBERNETES_EXEC_INFO the version is v1, and the user may be asked', async (t) => {
   t.same(readExecInfo(undefined), { apiVersion: V1, mayAsk: true });
   t.same(readExecInfo(''), { apiVersion: V1, mayAsk: true });
 });

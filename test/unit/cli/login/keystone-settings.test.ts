@@ -142,7 +142,7 @@ for (const type of ['v3multifactor', 'v3totp']) {
   });
 }
 
-t.test('an identity API of old, and a type nobody knows', async (t) => {
+t.test('an old identity API, and an unknown type', async (t) => {
   t.throws(() => plan({ ...ALICE, auth_type: 'v2password' }), { message: /2\.0, which is gone/ });
   t.throws(() => plan({ ...ALICE, auth_type: 'magic' }), { message: /does not know the auth_type "magic"/ });
 });

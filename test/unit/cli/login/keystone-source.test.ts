@@ -62,7 +62,7 @@ t.test('--unscoped goes over the project of the variables', async (t) => {
 });
 
 t.test(
-  'C210 an application credential is whoever Keystone says, whatever the user name beside it',
+  'C210 an application credential is the user that Keystone reports, whatever the user name in the settings',
   async (t) => {
     const { id, secret } = directory.applicationCredential(alice, web);
     const credential = { OS_APPLICATION_CREDENTIAL_ID: id, OS_APPLICATION_CREDENTIAL_SECRET: secret };
@@ -185,7 +185,9 @@ t.test('its own authority is believed, by a path from here or from home', async 
 
 t.test('secrets are no flags', async (t) => {
   for (const word of ['password', 'token', 'application-credential-secret']) {
-    await t.rejects(sourceOf(ALICE, { [`os-${word}`]: 'sesame' }), { message: /everybody here can read/ });
+    await t.rejects(sourceOf(ALICE, { [`os-${word}`]: 'sesame' }), {
+      message: /every user of this machine can read/,
+    });
   }
 });
 

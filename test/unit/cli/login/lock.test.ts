@@ -67,7 +67,7 @@ t.test(
   },
 );
 
-t.test('a lock that cannot be understood is nobody’s', async (t) => {
+t.test('a lock with invalid content has no owner', async (t) => {
   for (const content of ['', '{', '7', '{"pid":"x"}']) {
     const file = join(t.testdir(), 'lock');
     writeFileSync(`${file}.1`, content);
@@ -78,7 +78,7 @@ t.test('a lock that cannot be understood is nobody’s', async (t) => {
   }
 });
 
-t.test('of another host it is waited for, and the person is told whose it is', async (t) => {
+t.test('a lock of another host is waited for, and the user is told its owner', async (t) => {
   const file = join(t.testdir(), 'lock');
   writeFileSync(`${file}.1`, JSON.stringify({ host: 'elsewhere', pid: 1 }));
   const interrupted = new AbortController();

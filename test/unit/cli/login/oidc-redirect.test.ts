@@ -32,7 +32,7 @@ function visit(url: string, options: { method?: string; host?: string } = {}): P
   });
 }
 
-/** A port that somebody else listens on. */
+/** A port in use. */
 async function takenPort(t: Test): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -86,7 +86,7 @@ t.test('what is not the answer is refused, and changes nothing', async (t) => {
   for (const [name, [status, path, options]] of Object.entries(refused)) {
     t.match(await visit(`${origin}${path}`, options), { status }, name);
   }
-  t.equal(strange, 2, 'the person is told of wrong states');
+  t.equal(strange, 2, 'the user is told of wrong states');
   const page = visit(`${listener.redirectURI}${query}`);
   await (await listener.answer(never)).show('Logged in', '');
   t.match(await page, { status: 200 }, 'the right one still counts');
@@ -121,7 +121,7 @@ t.test('waiting ends when it is called off', async (t) => {
   await t.rejects(listener.answer(controller.signal), { message: 'enough' }, 'nor does it begin again');
 });
 
-t.test('closed, nobody is listened to', async (t) => {
+t.test('after close no connection is accepted', async (t) => {
   const listener = await start(t);
   await listener.close();
   await t.rejects(visit(listener.redirectURI), { code: 'ECONNREFUSED' });
@@ -135,7 +135,7 @@ t.test('the first free port is taken', async (t) => {
 t.test('no port is free', async (t) => {
   const port = await takenPort(t);
   await t.rejects(start(t, 'http://127.0.0.1/', [port]), {
-    message: new RegExp(`^cannot listen for the browser's answer: .*EADDRINUSE.*${port}`),
+    message: new RegExp(`^cannot listen for the browser's redirect: .*EADDRINUSE.*${port}`),
   });
 });
 

@@ -98,7 +98,11 @@ t.test('whose token it is', async (t) => {
   const plain = identity();
   t.same(plain, ['oidc', 'https://login.example.com', 'kubernetes', '']);
   t.same(identity('--scope', 'b', '--scope', 'a'), identity('--scope', 'a', '--scope', 'b'));
-  t.not(identity('--extra-param', 'login_hint=carol').join(), plain.join(), 'a hint at the person counts');
+  t.not(
+    identity('--extra-param', 'login_hint=carol').join(),
+    plain.join(),
+    'a login hint belongs to the identity',
+  );
   const shown = ['--no-browser', '--device-code', '--listen-port', '1', '--client-secret-file', '/secret'];
   t.same(identity(...shown), plain, 'how it is logged in does not');
 });
@@ -112,12 +116,11 @@ t.test('files that cannot be read', async (t) => {
   }
 });
 
-t.test('no browser, and nobody to ask: a clear error, and nothing waits', async (t) => {
+t.test('without browser and terminal there is a clear error, and the command does not wait', async (t) => {
   const terminal = createFakeTerminal({ interactive: false });
   const login = sourceOf(await startProvider(t)).obtain(terminal, undefined);
   await t.rejects(login, {
-    message:
-      /^no browser can be opened, and nobody can be asked here: .*: stonegate login --oidc >\/dev\/null$/,
+    message: /^no browser can be opened, and there is no terminal: .*: stonegate login --oidc >\/dev\/null$/,
   });
   t.same(terminal.said, []);
 });
@@ -138,7 +141,7 @@ t.test('--no-browser prints the address, device codes or not', async (t) => {
   t.match(terminal.said, [/^To log in, open this page in a browser/]);
 });
 
-t.test('an answer that is not of this login is refused, and the person told', async (t) => {
+t.test('a redirect of another login is refused, and the user is told', async (t) => {
   const provider = await startProvider(t);
   const terminal = createFakeTerminal({
     browser: async (url) => {
@@ -152,7 +155,7 @@ t.test('an answer that is not of this login is refused, and the person told', as
     },
   });
   t.match(await sourceOf(provider).obtain(terminal, undefined), { token: /^ey/ });
-  t.ok(terminal.said.includes('Refused an answer that is not of this login.'));
+  t.ok(terminal.said.includes('Refused a redirect that does not belong to this login.'));
 });
 
 t.test('a client that is not accepted any more is no reason to open a browser', async (t) => {
@@ -167,6 +170,6 @@ t.test('a token without refresh token is not renewed, but obtained anew', async 
   const provider = await startProvider(t);
   const terminal = createFakeTerminal({ interactive: false });
   const login = sourceOf(provider).obtain(terminal, { token: provider.idToken(), expiresAt: 0 });
-  await t.rejects(login, { message: /nobody can be asked/ });
+  await t.rejects(login, { message: /there is no terminal/ });
   t.same(provider.asked, []);
 });

@@ -10,7 +10,7 @@ const CREDENTIAL = { token: 'the-token', expiresAt: 2, obtainedAt: 1 };
 const IDENTITY = ['keystone', 'alice'];
 const modeOf = (file: string) => statSync(file).mode & 0o777;
 
-t.test('what was written is read, in a folder and a file that are the person’s alone', async (t) => {
+t.test('what was written is read, in a folder and a file that only the user can access', async (t) => {
   const folder = join(t.testdir(), 'deep', 'stonegate');
   const cache = await openTokenCache(folder, IDENTITY);
   await cache.write({ ...CREDENTIAL, refreshToken: 'again' });
@@ -28,7 +28,7 @@ t.test('each identity has its own file, and no name in it', async (t) => {
   t.ok(files.every((file) => /^[0-9a-f]{32}\.json$/.test(file)));
 });
 
-t.test('a file of somebody else’s identity is none', async (t) => {
+t.test('a file of another identity is ignored', async (t) => {
   const folder = t.testdir();
   const cache = await openTokenCache(folder, IDENTITY);
   writeFileSync(cache.file, JSON.stringify({ identity: ['other'], ...CREDENTIAL }), { mode: 0o600 });
@@ -48,7 +48,7 @@ for (const [what, text] of Object.entries({
   });
 }
 
-t.test('a file that others may read is refused, and left for the person to judge', async (t) => {
+t.test('a file that others may read is refused, and not deleted', async (t) => {
   const cache = await openTokenCache(t.testdir(), IDENTITY);
   await cache.write(CREDENTIAL);
   for (const mode of [0o640, 0o604, 0o620]) {
@@ -61,7 +61,7 @@ t.test('a file of another user is refused', { skip: process.getuid?.() !== 0 && 
   const cache = await openTokenCache(t.testdir(), IDENTITY);
   await cache.write(CREDENTIAL);
   chownSync(cache.file, 65_534, 65_534);
-  await t.rejects(cache.read(), { message: /belongs to somebody else/ });
+  await t.rejects(cache.read(), { message: /belongs to another user/ });
 });
 
 t.test('a link is refused: it may lead to anybody’s file', async (t) => {
@@ -70,7 +70,7 @@ t.test('a link is refused: it may lead to anybody’s file', async (t) => {
   await t.rejects(cache.read(), { message: /^cannot read the cached token / });
 });
 
-t.test('a pipe or a folder in the place of the file is refused, and nobody waits for it', async (t) => {
+t.test('a pipe or a folder in the place of the file is refused, and does not block', async (t) => {
   const pipe = await openTokenCache(t.testdir(), IDENTITY);
   execFileSync('mkfifo', ['-m', '600', pipe.file]);
   await t.rejects(pipe.read(), { constructor: LoginError, message: /is no regular file: delete it$/ });

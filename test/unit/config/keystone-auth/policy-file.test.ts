@@ -33,7 +33,7 @@ t.test('C226 a resource without version or namespace is a problem with its place
   ]);
 });
 
-t.test('what nobody would read is a problem: it may be a restriction, mistyped', async (t) => {
+t.test('unknown keys are problems: they may be mistyped restrictions', async (t) => {
   t.same(problemsOf([{ user: { roles: ['admin'] }, resource_permissions: { '*/*': ['*'] } }]), [
     '[0].user: is no known key',
   ]);

@@ -56,7 +56,7 @@ t.test('other data types, unknown keys and bad YAML are problems with their plac
   t.match(readSync('a: [').ok, false);
 });
 
-t.test('nobody is mapped to what the cluster keeps for itself', async (t) => {
+t.test('no user is mapped to a reserved name', async (t) => {
   const mapping = { 'keystone-role': 'admin', groups: ['system:masters'], username: 'system:admin' };
   t.match(problemsOf({ 'role-mappings': [mapping] }), [/username.*reserved/s, /groups\[0\].*reserved/s]);
 });
@@ -110,7 +110,7 @@ t.test('a sync file that asks for objects needs a credential to make them with',
   t.same(filesProblems(sync, 'namespace-format: "%i"'), []);
 });
 
-t.test('in arktos mode nobody is mapped to a bare name, which holds no tenant', async (t) => {
+t.test('in arktos mode no user is mapped to a bare name, which contains no tenant', async (t) => {
   const { configuration } = parsed('sync: { file: s }');
   if (configuration === undefined) throw new Error('no configuration');
   const arktos = { ...configuration, tenancy: { ...configuration.tenancy, mode: 'arktos' } } as const;

@@ -1,0 +1,27 @@
+import t from 'tap';
+import { reasonOf } from '../../../src/errors/status-error.ts';
+import { toStatusError } from '../../../src/upstream/failure.ts';
+
+function tlsError(message: string, code: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+t.test(
+  'a certificate that caFile does not trust is named for the operator, and not for the client',
+  async (t) => {
+    for (const code of ['SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE']) {
+      const failure = toStatusError(tlsError('no trust', code));
+      t.equal(failure.code, 'UpstreamUnavailable');
+      t.equal(failure.message, 'the API server cannot be reached at the moment');
+      t.match(reasonOf(failure), "the API server's certificate is not trusted by upstream.caFile");
+      t.match(reasonOf(failure), /: no trust$/);
+    }
+  },
+);
+
+t.test('another failure keeps its own cause', async (t) => {
+  const refused = tlsError('connect ECONNREFUSED', 'ECONNREFUSED');
+  t.equal(toStatusError(refused).cause, refused);
+  const expired = tlsError('certificate has expired', 'CERT_HAS_EXPIRED');
+  t.equal(toStatusError(expired).cause, expired);
+});
