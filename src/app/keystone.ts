@@ -1,5 +1,6 @@
 /**
- * Keystone: its client, what is cached of its tokens and role assignments, and the follower of its revocation events.
+ * Keystone: its client, what is cached of its tokens and role assignments, and the follower of its
+ * revocation events.
  */
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
@@ -36,7 +37,10 @@ import type { Build, RuntimeDependencies } from './build.ts';
 import { createShared, longestLife } from './cache.ts';
 import { ComponentType } from './component.ts';
 
-/** Entries of a user with more projects are dropped with any project: each tag is one more key to read in Redis. */
+/**
+ * Entries of a user with more projects are dropped with any project: each tag is one more key to read in
+ * Redis.
+ */
 const MAX_PROJECT_TAGS = 64;
 
 export interface Keystone {
@@ -249,7 +253,10 @@ function clearRoles({ assignments, disabled }: RoleCaches): void {
   disabled.clear();
 }
 
-/** A user's entry can be dropped by Keystone's id, by the name at the API server, by project, domain or tenant. */
+/**
+ * A user's entry can be dropped by Keystone's id, by the name at the API server, by project, domain or
+ * tenant.
+ */
 function tagsOfRoles(
   identity: Identity,
   assignments: readonly RoleAssignment[],

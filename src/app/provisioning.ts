@@ -1,6 +1,6 @@
 /**
- * Provisioning from Keystone's directory into the API server, with the provisioning credential and the names of the
- * tenancy mode: for `stonegate sync`, periodically, or on a user's request.
+ * Provisioning from Keystone's directory into the API server, with the provisioning credential and the
+ * names of the tenancy mode: for `stonegate sync`, periodically, or on a user's request.
  */
 
 import type { Identity } from '../api/identity.ts';
@@ -68,7 +68,10 @@ const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that prov
   dispose: (upstream) => upstream.destroy(),
 });
 
-/** Periodic provisioning is stopped at the swap, and the next one starts when it has ended: two never run at once. */
+/**
+ * Periodic provisioning is stopped at the swap, and the next one starts when it has ended: two never run at
+ * once.
+ */
 const PERIODIC = new ComponentType<PeriodicProvisioning>('periodic provisioning', {
   start: (periodic) => periodic.start(),
   stop: (periodic) => periodic.stop(),
@@ -82,8 +85,9 @@ const ON_REQUEST = new ComponentType<RequestProvisioning>('provisioning on reque
 const SINGLE_REPLICA: Lease = { hold: async () => true, release: async () => {} };
 
 /**
- * The bindings of one user are a large share of the few bindings of one project, so the configured share would hold back
- * changes that are right. Only the removal of all bindings is held back: a user who sends requests has at least one.
+ * The bindings of one user are a large share of the few bindings of one project, so the configured share
+ * would hold back changes that are right. Only the removal of all bindings is held back: a user who sends
+ * requests has at least one.
  */
 const WHOLE_PROJECT = 1;
 

@@ -1,6 +1,6 @@
 /**
- * The webhook of a configuration. Rules that were read from a ConfigMap outlive a reload: until the ConfigMap has been
- * read again, the last valid rules stay in force.
+ * The webhook of a configuration. Rules that were read from a ConfigMap outlive a reload: until the
+ * ConfigMap has been read again, the last valid rules stay in force.
  */
 import type { KeystoneConfiguration, WebhookConfiguration, WebhookSource } from '../api/config-v1alpha1.ts';
 import type { KeystonePolicy, KeystoneSync } from '../api/keystone-auth.ts';
@@ -40,7 +40,10 @@ export interface ConfiguredWebhook {
   readonly syncRules: Live<KeystoneSync> | undefined;
 }
 
-/** What components ask of the generation that is in force at that moment, since they outlive the one that built them. */
+/**
+ * What components ask of the generation that is in force at that moment, since they outlive the one that
+ * built them.
+ */
 export interface InForce {
   readonly upstream: UpstreamFetcher;
   readonly syncRules: Live<KeystoneSync> | undefined;
@@ -148,8 +151,9 @@ function createRules<T>(
 }
 
 /**
- * Accepts Keystone tokens alone: no other token belongs to a user here, and none of them reaches Keystone. One API server
- * sends the reviews of all users, so a limit per address would be one for all; the limit of concurrent validations stays.
+ * Accepts Keystone tokens alone: no other token belongs to a user here, and none of them reaches Keystone.
+ * One API server sends the reviews of all users, so a limit per address would be one for all; the limit of
+ * concurrent validations stays.
  */
 function createIdentities(
   build: Build,
@@ -177,7 +181,10 @@ function createIdentities(
   };
 }
 
-/** Without a provisioning credential nothing is synchronised: loading has checked that the rules ask for nothing. */
+/**
+ * Without a provisioning credential nothing is synchronised: loading has checked that the rules ask for
+ * nothing.
+ */
 function createSync(
   build: Build,
   rules: Live<KeystoneSync> | undefined,

@@ -1,6 +1,7 @@
 /**
- * The components of `stonegate explain --config`: the pipeline of the configuration, for one explanation. It sends requests
- * to Keystone, issuers and the API server, and does not use Redis, so that the explanation is not from a cache.
+ * The components of `stonegate explain --config`: the pipeline of the configuration, for one explanation.
+ * It sends requests to Keystone, issuers and the API server, and does not use Redis, so that the
+ * explanation is not from a cache.
  */
 import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
 import type { CommandIO } from '../../cli/command.ts';

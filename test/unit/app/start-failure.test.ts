@@ -43,6 +43,6 @@ t.test('a worker that gave up points at what it said itself', async (t) => {
   );
 });
 
-t.test('what nobody expected keeps its stack', async (t) => {
+t.test('an unexpected error keeps its stack', async (t) => {
   t.equal(said(new Error('anything')), undefined);
 });
