@@ -3,8 +3,7 @@
  * unreachable network share, or a pipe without a reader, neither succeeds nor fails. The log names the
  * step, which a liveness probe would not.
  */
-import type { Clock, Timer } from '../lib/clock.ts';
-import { afterPendingIO } from '../lib/clock.ts';
+import { afterPendingIO, type Clock, type Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**

@@ -1,7 +1,7 @@
 /**
  * What a credential cache is made of, and what whoever made it can do with it.
  */
-import type { ForgettingCredentialCache } from '../authentication/credential-cache.ts';
+import type { ForgettingCredentialCache } from '../authentication/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';

@@ -3,7 +3,7 @@
  * holds it, until its time is over or they give it back. Who cannot ask does not hold it.
  * https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/
  */
-import type { Lease } from '../bindings/lease.ts';
+import type { Lease } from '../bindings/ports.ts';
 import type { Random } from '../lib/random.ts';
 import type { LeaseStore } from './shared-store.ts';
 

@@ -5,8 +5,7 @@
  * https://redis.io/docs/latest/develop/reference/protocol-spec/
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { Clock } from '../lib/clock.ts';
-import { afterPendingIO } from '../lib/clock.ts';
+import { afterPendingIO, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { createCircuit } from './circuit.ts';

@@ -3,7 +3,7 @@
  * are the backend's facts, never the credential: the key is a digest of it. Bad credentials are remembered for
  * seconds, in memory only, so that nobody can fill Redis with them.
  */
-import type { Validated } from '../authentication/credential-cache.ts';
+import type { Validated } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { digestOf } from '../lib/credential-digest.ts';
 import { SingleFlight } from '../lib/single-flight.ts';

@@ -3,7 +3,7 @@
  * the validations under way, and a short, fair line for those who have to wait. A Keystone answers some 35
  * validations a second, so without this one stranger could take the log-in from everybody.
  */
-import type { UnknownCredentialGate } from '../authentication/unknown-credential-gate.ts';
+import type { UnknownCredentialGate } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { sourceKey } from '../lib/source-key.ts';
