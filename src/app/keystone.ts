@@ -5,16 +5,18 @@
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
 import type { KeystoneToken } from '../api/keystone-v3.ts';
-import { keystoneTokenCodec } from '../authentication/keystone-codec.ts';
+import { keystoneTokenCodec, tagsOfEvent, tagsOfToken } from '../authentication/keystone-cache.ts';
 import { identityOf } from '../authentication/keystone-mapping.ts';
-import { tagsOfEvent, tagsOfToken } from '../authentication/revocation.ts';
-import { assignmentsCodec, disabledScopesCodec } from '../bindings/assignment-codec.ts';
-import type { DisabledScopes } from '../bindings/assignment-source.ts';
-import type { RoleAssignment } from '../bindings/keystone-directory.ts';
 import { namespaceOf } from '../bindings/namespace-name.ts';
-import { createRoleLookup, type RoleLookup } from '../bindings/role-lookup.ts';
+import type { DisabledScopes, RoleAssignment } from '../bindings/ports.ts';
+import {
+  assignmentsCodec,
+  createRoleLookup,
+  disabledScopesCodec,
+  type RoleLookup,
+} from '../bindings/role-lookup.ts';
 import { type ClearableCredentialCache, createCredentialCache } from '../cache/tiered.ts';
-import { createFirstContact, type FirstContact } from '../clients/first-contact.ts';
+import { createStartupProbe, type StartupProbe } from '../clients/first-contact.ts';
 import { createKeystoneClient, type KeystoneClient } from '../clients/keystone.ts';
 import { createRevocations, type Revocations } from '../clients/keystone-revocations.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
@@ -42,7 +44,7 @@ const MAX_PROJECT_TAGS = 64;
 
 export interface Keystone {
   readonly client: KeystoneClient;
-  readonly contact: FirstContact;
+  readonly contact: StartupProbe;
 }
 
 const KEYSTONE = new ComponentType<Keystone>('Keystone', {
@@ -65,7 +67,7 @@ export function createKeystone(build: Build, configuration: KeystoneConfiguratio
     fingerprint: [configuration, caOf(loaded, configuration), serviceSecret(loaded, configuration)],
     create() {
       const client = createConfiguredKeystoneClient(loaded, configuration, runtime);
-      const contact = createFirstContact({ ...runtime, name: 'keystone', contact: () => client.probe() });
+      const contact = createStartupProbe({ ...runtime, name: 'keystone', contact: () => client.probe() });
       return { client, contact };
     },
   });

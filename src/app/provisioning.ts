@@ -7,14 +7,12 @@ import type { Identity } from '../api/identity.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { type ApplyOptions, type ApplyResult, applyPlan } from '../bindings/apply.ts';
-import type { TenancyFacts } from '../bindings/desired.ts';
-import type { KeystoneDirectory } from '../bindings/keystone-directory.ts';
-import type { Lease } from '../bindings/lease.ts';
-import { makePlan } from '../bindings/make-plan.ts';
+import type { TenancyFacts } from '../bindings/desired-state.ts';
+import { makePlan, makeProjectPlan, type ProvisioningScope } from '../bindings/make-plan.ts';
 import { createRequestProvisioning, type RequestProvisioning } from '../bindings/on-request.ts';
 import { createPeriodicProvisioning, LEASE_TTL, type PeriodicProvisioning } from '../bindings/periodic.ts';
 import type { Plan } from '../bindings/plan.ts';
-import { type Claim, makeProjectPlan } from '../bindings/project-plan.ts';
+import type { KeystoneDirectory, Lease } from '../bindings/ports.ts';
 import type { Provisioning } from '../bindings/run.ts';
 import { createRedisLease } from '../cache/shared-store.ts';
 import { createClusterObjects } from '../clients/cluster-objects.ts';
@@ -37,7 +35,7 @@ type ProvisioningApplyOptions = Pick<ApplyOptions, 'force' | 'onProgress' | 'sig
 /** Of the whole cluster. */
 export interface ClusterProvisioning extends Provisioning {
   /** For one project or domain alone. */
-  planFor(claim: Claim, signal: AbortSignal): Promise<Plan>;
+  planFor(claim: ProvisioningScope, signal: AbortSignal): Promise<Plan>;
   apply(plan: Plan, options: ProvisioningApplyOptions): Promise<ApplyResult>;
 }
 

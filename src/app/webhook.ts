@@ -7,10 +7,10 @@ import type { KeystonePolicy, KeystoneSync } from '../api/keystone-auth.ts';
 import { runAuthenticators } from '../authentication/authenticator.ts';
 import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
 import { createKeystonePolicy } from '../authorization/keystone-policy/keystone-policy.ts';
-import { createProjectSync, type ProjectSync } from '../bindings/keystone-sync/project-sync.ts';
+import { createProjectSynchronizer, type ProjectSynchronizer } from '../bindings/project-sync.ts';
 import { createClusterObjects } from '../clients/cluster-objects.ts';
 import { type ConfigMapRules, createConfigMapRules } from '../clients/config-map.ts';
-import { createKeystoneGroupNames, type KeystoneGroupNames } from '../clients/keystone-group-names.ts';
+import { createKeystoneGroupNames, type KeystoneGroupNames } from '../clients/keystone-login.ts';
 import { type ParseResult, readPolicy } from '../config/keystone-auth/policy-file.ts';
 import { syncReader } from '../config/keystone-auth/sync-file.ts';
 import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
@@ -56,7 +56,7 @@ interface Rules<T> {
 }
 
 interface RunningSync {
-  readonly sync: ProjectSync;
+  readonly sync: ProjectSynchronizer;
   readonly upstream: Upstream;
 }
 
@@ -198,7 +198,7 @@ function createSync(
     fingerprint: [loaded.configuration.upstream, options, mode.name],
     create() {
       const upstream = createUpstream({ ...runtime, ...options });
-      const projectSync = createProjectSync({
+      const projectSync = createProjectSynchronizer({
         ...runtime,
         objects: createClusterObjects(upstream),
         rules: () => inForce().syncRules?.current,

@@ -3,7 +3,7 @@
  * stores the backend's facts, never the credential: the key is a digest of it. Invalid credentials are cached
  * for seconds, and only in memory, so that no client can fill Redis with them.
  */
-import type { ForgettingCredentialCache, Validated } from '../authentication/credential-cache.ts';
+import type { ForgettingCredentialCache, Validated } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { digestOf } from '../lib/credential-digest.ts';

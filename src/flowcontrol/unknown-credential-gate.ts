@@ -4,7 +4,7 @@
  * validates about 35 tokens per second, so without these limits one client could take the log-in from all
  * users.
  */
-import type { UnknownCredentialGate } from '../authentication/unknown-credential-gate.ts';
+import type { UnknownCredentialGate } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';

@@ -1,4 +1,7 @@
-/** What the portal gives browsers to keep, and what it keeps of a session, with a fixed secret, clock and random source. */
+/**
+ * What the portal gives browsers to keep, and what it keeps of a session, with a fixed secret, clock and
+ * random source.
+ */
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { createPortalSealer, createSharedSessions } from '../../src/cache/portal-storage.ts';

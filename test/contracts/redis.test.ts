@@ -1,6 +1,6 @@
 /**
- * What is in Redis, which replicas of two versions share during an upgrade: names, sealed values, epochs and messages,
- * with a fixed secret, clock and random source.
+ * What is in Redis, which replicas of two versions share during an upgrade: names, sealed values, epochs and
+ * messages, with a fixed secret, clock and random source.
  */
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';

@@ -6,7 +6,7 @@
 
 import { join } from 'node:path';
 import type { OidcLogin } from '../../clients/oidc-login.ts';
-import type { OidcTokens } from '../../clients/oidc-tokens.ts';
+import type { OidcTokens } from '../../clients/oidc-provider.ts';
 import { isLoopback } from '../../lib/transport-security.ts';
 import { UsageError } from '../command.ts';
 import {
