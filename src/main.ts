@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The `stonegate` command: finds the command asked for and runs it. Each is imported when it is needed: what kubectl
- * runs on every call must not pay for the server's packages.
+ * The `stonegate` command: runs the named command. Each command is imported when it is needed, as kubectl
+ * runs `stonegate login` on every call and should not load the server's packages.
  */
 import type { CommandIO } from './cli/command.ts';
 import { nodeProblem, version } from './cli/version.ts';

@@ -1,6 +1,6 @@
 /**
- * One serving process: its start, its reloads and its end. What a configuration describes is built in `serving.ts`; what
- * outlives all configurations is created here.
+ * One serving process: its start, its reloads and its end. What a configuration describes is built in
+ * `serving.ts`; what outlives all configurations is created here.
  */
 import type { AddressInfo } from 'node:net';
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
@@ -114,7 +114,10 @@ export async function createApp(options: AppOptions): Promise<App> {
   const probe = createApiServerProbe({ ...runtime, fetcher, interval: PROBE_INTERVAL });
   probe.start();
 
-  /** Everything that can fail comes before everything that has an effect. It is synchronous: no request is served between. */
+  /**
+   * Everything that can fail comes before everything that has an effect. It is synchronous: no request is
+   * served between.
+   */
   function apply(next: LoadedConfiguration): void {
     const setTLS = listeners.prepareTLS(next);
     replaceGeneration(next);

@@ -7,19 +7,24 @@ import type {
   KeystoneConfiguration,
   TokenReviewConfiguration,
 } from '../api/config-v1alpha1.ts';
-import type { Authenticator } from '../authentication/authenticator.ts';
-import { createBasicAuthFileAuthenticator, MAX_HASHES } from '../authentication/basic-auth-file.ts';
+import { type Authenticator, createAuthenticationReadiness } from '../authentication/authenticator.ts';
 import { createJWTAuthenticator } from '../authentication/jwt.ts';
 import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
-import { createAuthenticationReadiness } from '../authentication/readiness.ts';
-import { createTokenFileAuthenticator } from '../authentication/token-file.ts';
-import { createTokenReviewAuthenticator } from '../authentication/token-review.ts';
-import { tenantOfVouched, type VouchedUser, vouchedUserCodec } from '../authentication/vouched-user.ts';
+import {
+  createBasicAuthFileAuthenticator,
+  createTokenFileAuthenticator,
+  MAX_HASHES,
+} from '../authentication/static-files.ts';
+import {
+  createTokenReviewAuthenticator,
+  type ReviewedUser,
+  reviewedUserCodec,
+  tenantOfReviewed,
+} from '../authentication/token-review.ts';
 import { createX509Authenticator } from '../authentication/x509.ts';
-import type { ClearableCredentialCache } from '../cache/credential-cache-parts.ts';
-import { createCredentialCache } from '../cache/tiered.ts';
-import { createIssuerKeys, type DiscoveredIssuerKeys } from '../clients/oidc.ts';
-import { createTokenReviewer } from '../clients/token-reviewer.ts';
+import { type ClearableCredentialCache, createCredentialCache } from '../cache/tiered.ts';
+import { createIssuerKeys, type DiscoveredIssuerKeys } from '../clients/oidc-issuer-keys.ts';
+import { createTokenReviewClient } from '../clients/token-reviewer.ts';
 import { staticUsersOf } from '../config/static-users.ts';
 import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
 import { tenantTag, userTag } from '../lib/drop-tags.ts';
@@ -120,7 +125,7 @@ function x509Authenticator(
   return createX509Authenticator({ ...clientCertificates, tenantInNames, systemTenant, clock });
 }
 
-const REVIEWED_USERS = new ComponentType<ClearableCredentialCache<VouchedUser>>('cache of reviewed users', {
+const REVIEWED_USERS = new ComponentType<ClearableCredentialCache<ReviewedUser>>('cache of reviewed users', {
   dispose: (cache) => cache.clear(),
 });
 
@@ -128,7 +133,7 @@ const REVIEWED_USERS = new ComponentType<ClearableCredentialCache<VouchedUser>>(
 function createReviewedUserCache(
   build: Build,
   { cacheTTL, negativeCacheTTL }: TokenReviewConfiguration,
-): ClearableCredentialCache<VouchedUser> {
+): ClearableCredentialCache<ReviewedUser> {
   const { generation, loaded, runtime } = build;
   const { maxEntries } = loaded.configuration.cache;
   const shared = createShared(build);
@@ -145,7 +150,7 @@ function createReviewedUserCache(
         maxEntries,
         configurationDigest: loaded.digest,
         shared: shared.cache,
-        codec: vouchedUserCodec,
+        codec: reviewedUserCodec,
       }),
   });
 }
@@ -153,7 +158,7 @@ function createReviewedUserCache(
 function tokenReviewAuthenticator(
   build: Build,
   tokenReview: TokenReviewConfiguration,
-  cache: ClearableCredentialCache<VouchedUser>,
+  cache: ClearableCredentialCache<ReviewedUser>,
 ): Authenticator {
   const { clock, telemetry } = build.runtime;
   const { limits, tenancy } = build.loaded.configuration;
@@ -162,14 +167,14 @@ function tokenReviewAuthenticator(
     isOrdinaryTenant: tenancy.mode === 'arktos' ? ordinaryTenants(tenancy.systemTenant) : undefined,
   };
   return createTokenReviewAuthenticator({
-    reviewer: createTokenReviewer({ ...tokenReview, fetcher: createOwnUpstream(build), clock }),
+    reviewer: createTokenReviewClient({ ...tokenReview, fetcher: createOwnUpstream(build), clock }),
     cache,
     gate: createUnknownCredentialGate({ ...limits.unknownCredentials, clock, telemetry }),
     rules,
     clock,
     tagsOf(vouched) {
       const { username, uid } = vouched.user;
-      const tenant = tenantOfVouched(vouched, rules);
+      const tenant = tenantOfReviewed(vouched, rules);
       return [
         userTag(username),
         ...(uid === '' ? [] : [userTag(uid)]),

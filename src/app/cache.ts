@@ -2,7 +2,7 @@
  * The cache that replicas share in Redis, or that stands in for it in one process.
  */
 import type { CacheConfiguration } from '../api/config-v1alpha1.ts';
-import { createDrops } from '../cache/drop-watch.ts';
+import { createDrops } from '../cache/drops.ts';
 import { createProcessCache } from '../cache/process-cache.ts';
 import { createRedisStore } from '../cache/redis.ts';
 import { createSharedCache, type SharedCache } from '../cache/shared-cache.ts';
@@ -51,7 +51,7 @@ export function createRedisCache(
   return createSharedCache({
     ...runtime,
     store,
-    turns: store,
+    leases: store,
     sealingKeys: sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64')),
     keyPrefix,
     longestLife: longestLife(loaded),

@@ -1,15 +1,17 @@
 /**
- * A component: something built from the configuration that has a life of its own (connections, caches, timers). It lives as
- * long as a generation uses it. See docs/decisions/0008-generations.md.
+ * A component: something built from the configuration that has a life of its own (connections, caches,
+ * timers). It lives as long as a generation uses it. See docs/decisions/0008-generations.md.
  */
 
-/** What a type of component does in its life. An error that a hook throws is logged and stops nothing else. */
+/**
+ * What a type of component does in its life. An error that a hook throws is logged and stops nothing else.
+ */
 export interface ComponentHooks<T> {
   /** Called after the swap that brings the component into force. */
   start?(component: T): void;
   /**
-   * Called at the swap that takes the component out of force, if it was started. The next component of the same type
-   * starts when this has resolved, so that no two of them run at once.
+   * Called at the swap that takes the component out of force, if it was started. The next component of the
+   * same type starts when this has resolved, so that no two of them run at once.
    */
   stop?(component: T): void | Promise<void>;
   /** Called once, when no generation uses the component and every component that uses it is disposed. */

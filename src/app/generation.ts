@@ -1,6 +1,7 @@
 /**
- * A generation is all that is built from one configuration. A reload builds the next generation beside the one in force, reuses
- * components with equal fingerprints, and swaps one reference. See docs/decisions/0008-generations.md.
+ * A generation is all that is built from one configuration. A reload builds the next generation beside the
+ * one in force, reuses components with equal fingerprints, and swaps one reference. See
+ * docs/decisions/0008-generations.md.
  */
 import { createHash } from 'node:crypto';
 import { InFlightCounter } from '../lib/in-flight.ts';
@@ -9,13 +10,16 @@ import { Component, type ComponentType } from './component.ts';
 
 export interface ComponentOptions<T> {
   /**
-   * All that `create` reads of the configuration and its files: values that JSON can represent. A component with an equal
-   * fingerprint that uses the same components is reused. Without a fingerprint it is never reused.
+   * All that `create` reads of the configuration and its files: values that JSON can represent. A component
+   * with an equal fingerprint that uses the same components is reused. Without a fingerprint it is never
+   * reused.
    */
   readonly fingerprint?: readonly unknown[];
   /** Components of this generation that the new one calls. They are disposed after it. */
   readonly uses?: readonly object[];
-  /** @param previous components of this type in the previous generation, whose knowledge may be carried over */
+  /**
+   * @param previous components of this type in the previous generation, whose knowledge may be carried over
+   */
   readonly create: (previous: readonly T[]) => T;
 }
 
@@ -24,7 +28,8 @@ export interface GenerationBuilder {
   /** Counts the requests that are not forwarded yet. What they use is not disposed. */
   readonly inFlight: InFlightCounter;
   /**
-   * Returns the component that was built from the same, in this generation or in the previous one, else a new one.
+   * Returns the component that was built from the same, in this generation or in the previous one, else a
+   * new one.
    *
    * @throws Error if `uses` names a component of another generation; and what `create` throws
    */
@@ -136,10 +141,11 @@ export class Generations<V> {
   }
 
   /**
-   * Builds the next generation and brings it into force at once. The previous one is disposed when its requests in flight
-   * are released.
+   * Builds the next generation and brings it into force at once. The previous one is disposed when its
+   * requests in flight are released.
    *
-   * @throws what `build` throws; then its new components are disposed, and all that is in force stays as it was
+   * @throws what `build` throws; then its new components are disposed, and all that is in force stays as it
+   * was
    */
   replace(build: (generation: GenerationBuilder) => V): void {
     if (this.#isClosed) throw new Error('the generations are closed');

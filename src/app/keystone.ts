@@ -1,20 +1,22 @@
 /**
- * Keystone: its client, what is cached of its tokens and role assignments, and the follower of its revocation events.
+ * Keystone: its client, what is cached of its tokens and role assignments, and the follower of its
+ * revocation events.
  */
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
 import type { KeystoneToken } from '../api/keystone-v3.ts';
-import { keystoneTokenCodec } from '../authentication/keystone-codec.ts';
+import { keystoneTokenCodec, tagsOfEvent, tagsOfToken } from '../authentication/keystone-cache.ts';
 import { identityOf } from '../authentication/keystone-mapping.ts';
-import { tagsOfEvent, tagsOfToken } from '../authentication/revocation.ts';
-import { assignmentsCodec, disabledScopesCodec } from '../bindings/assignment-codec.ts';
-import type { DisabledScopes } from '../bindings/assignment-source.ts';
-import type { RoleAssignment } from '../bindings/keystone-directory.ts';
 import { namespaceOf } from '../bindings/namespace-name.ts';
-import { createRoleLookup, type RoleLookup } from '../bindings/role-lookup.ts';
-import type { ClearableCredentialCache } from '../cache/credential-cache-parts.ts';
-import { createCredentialCache } from '../cache/tiered.ts';
-import { createFirstContact, type FirstContact } from '../clients/first-contact.ts';
+import type { DisabledScopes, RoleAssignment } from '../bindings/ports.ts';
+import {
+  assignmentsCodec,
+  createRoleLookup,
+  disabledScopesCodec,
+  type RoleLookup,
+} from '../bindings/role-lookup.ts';
+import { type ClearableCredentialCache, createCredentialCache } from '../cache/tiered.ts';
+import { createStartupProbe, type StartupProbe } from '../clients/first-contact.ts';
 import { createKeystoneClient, type KeystoneClient } from '../clients/keystone.ts';
 import { createRevocations, type Revocations } from '../clients/keystone-revocations.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
@@ -34,12 +36,15 @@ import type { Build, RuntimeDependencies } from './build.ts';
 import { createShared, longestLife } from './cache.ts';
 import { ComponentType } from './component.ts';
 
-/** Entries of a user with more projects are dropped with any project: each tag is one more key to read in Redis. */
+/**
+ * Entries of a user with more projects are dropped with any project: each tag is one more key to read in
+ * Redis.
+ */
 const MAX_PROJECT_TAGS = 64;
 
 export interface Keystone {
   readonly client: KeystoneClient;
-  readonly contact: FirstContact;
+  readonly contact: StartupProbe;
 }
 
 const KEYSTONE = new ComponentType<Keystone>('Keystone', {
@@ -62,7 +67,7 @@ export function createKeystone(build: Build, configuration: KeystoneConfiguratio
     fingerprint: [configuration, caOf(loaded, configuration), serviceSecret(loaded, configuration)],
     create() {
       const client = createConfiguredKeystoneClient(loaded, configuration, runtime);
-      const contact = createFirstContact({ ...runtime, name: 'keystone', contact: () => client.probe() });
+      const contact = createStartupProbe({ ...runtime, name: 'keystone', contact: () => client.probe() });
       return { client, contact };
     },
   });
@@ -247,7 +252,10 @@ function clearRoles({ assignments, disabled }: RoleCaches): void {
   disabled.clear();
 }
 
-/** A user's entry can be dropped by Keystone's id, by the name at the API server, by project, domain or tenant. */
+/**
+ * A user's entry can be dropped by Keystone's id, by the name at the API server, by project, domain or
+ * tenant.
+ */
 function tagsOfRoles(
   identity: Identity,
   assignments: readonly RoleAssignment[],

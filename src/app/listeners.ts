@@ -1,6 +1,7 @@
 /**
- * The listeners of one process: the API's, and those of the portal and the webhook at addresses of their own. Their addresses
- * stay as they were at the start; certificates and what they serve follow the configuration in force.
+ * The listeners of one process: the API's, and those of the portal and the webhook at addresses of their
+ * own. Their addresses stay as they were at the start; certificates and what they serve follow the
+ * configuration in force.
  */
 import type { AddressInfo } from 'node:net';
 import type { LoadedConfiguration } from '../config/load.ts';

@@ -1,6 +1,6 @@
 /**
- * The pipeline that a configuration describes: its stages, in the order that `pipeline/serve-request.ts` gives them,
- * with the adapters behind their ports.
+ * The pipeline of a configuration: the stages of `pipeline/serve-request.ts` with the adapters behind their
+ * ports.
  */
 
 import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
@@ -26,10 +26,10 @@ import type { RequestProvisioning } from '../bindings/on-request.ts';
 import { createDocumentCache } from '../cache/document-cache.ts';
 import { DocumentChanges } from '../cache/document-changes.ts';
 import { createAccessReviewer } from '../clients/kube-apiserver.ts';
-import { createBodyMemory } from '../flowcontrol/body-memory.ts';
 import type { StreamCredential } from '../flowcontrol/open-stream.ts';
+import { createTenantRateLimit } from '../flowcontrol/rate-limits.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
-import { createTenantLimit } from '../flowcontrol/tenant-limit.ts';
+import { ByteBudget } from '../lib/byte-budget.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import { createDiscoveryAnswerer, createDiscoveryDocuments } from '../pipeline/answer-discovery.ts';
 import { createExplanationAnswerer, selfIdentityAnswerer } from '../pipeline/answer-own-api.ts';
@@ -67,22 +67,22 @@ export interface ConfiguredPipeline {
   clear(): void;
 }
 
-/** What all tenants' discovery documents may take together. */
+/** Memory for the discovery documents of all tenants. */
 const DISCOVERY_BYTES = 64 * 1024 * 1024;
-/** And one tenant's: a few forms of OpenAPI's larger document beside all the small ones. */
+/** Memory for those of one tenant: a few forms of the large OpenAPI document beside all small documents. */
 const TENANT_DISCOVERY_BYTES = 16 * 1024 * 1024;
 /**
- * How long the system tenant's documents are kept after a change that concerns every tenant: each tenant asks for them
- * then.
+ * Milliseconds for which the system tenant's documents are cached after a change that concerns every
+ * tenant.
  */
 const SYSTEM_RECENT_TTL = 1_000;
-/** A kubectl without a cache asks for all groups at once. */
+/** A kubectl without a cache requests all groups at once. */
 const TENANT_FETCHES = { running: 8, waiting: 256 };
 /** The longest body of a self review. */
 const REVIEW_BYTES = 64 * 1024;
-/** What the bodies under inspection may take, of all tenants together and of each. */
-const INSPECTED_BYTES = { totalBytes: 128 * 1024 * 1024, tenantBytes: 16 * 1024 * 1024 };
-/** The longest request to explain one, a token of some 16 kB in it. */
+/** Memory for bodies under inspection: in all, and of each tenant. */
+const INSPECTED_BYTES = { total: 128 * 1024 * 1024, perKey: 16 * 1024 * 1024 };
+/** The longest request for an explanation; it may contain a token of 16 kB. */
 const EXPLANATION_BYTES = 256 * 1024;
 
 export interface PipelineOptions {
@@ -90,7 +90,10 @@ export interface PipelineOptions {
   readonly observer: RequestObserver;
   /** Of the process. */
   readonly streams: StreamRegistry;
-  /** Creates what a user's project lacks before the request is forwarded; undefined if that is not configured. */
+  /**
+   * Creates what a user's project lacks before the request is forwarded; undefined if that is not
+   * configured.
+   */
   readonly provisioning?: RequestProvisioning | undefined;
 }
 
@@ -104,8 +107,8 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const credentials = createAuthentication(build, mode);
   const roles = createRoles(build, mode);
-  const tenantLimit = limits.perTenant && createTenantLimit({ ...limits.perTenant, clock });
-  // One for both caches: what one of them told would be news to the other.
+  const tenantLimit = limits.perTenant && createTenantRateLimit({ ...limits.perTenant, clock });
+  // One for both caches: a change that one cache publishes would else be new to the other.
   const changes = new DocumentChanges({
     shared: createShared(build).cache,
     period: tenancy.discoveryTTL,
@@ -117,7 +120,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     ownerBytes: TENANT_DISCOVERY_BYTES,
     fetches: TENANT_FETCHES,
     sizeOf: ({ body }: UpstreamResponse) => body.length,
-    keep: ({ status }: UpstreamResponse) => status === 200,
+    isCacheable: ({ status }: UpstreamResponse) => status === 200,
     changes,
     ...runtime,
   };
@@ -126,7 +129,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     ...documentCache,
     ownerBytes: DISCOVERY_BYTES,
     recentTTL: SYSTEM_RECENT_TTL,
-    keep: ({ status }: UpstreamResponse) => status === 200 || status === 404,
+    isCacheable: ({ status }: UpstreamResponse) => status === 200 || status === 404,
   });
   const system = createSystemDiscovery({
     ...runtime,
@@ -190,7 +193,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     ],
     bodies: createBodyInspection({
       admissions: bodyAdmissions(mode, reviewer),
-      memory: createBodyMemory(INSPECTED_BYTES),
+      memory: new ByteBudget(INSPECTED_BYTES),
       fetcher: upstream,
       clock,
       bodyTimeout,
@@ -248,8 +251,8 @@ function bodyAdmissions(mode: TenancyMode, reviewer: AccessReviewer): BodyAdmiss
   ];
 }
 
-/** Where a review about that tenant is posted. */
+/** The path to which a review about the tenant is posted. */
 export function accessReviewPath(tenant: TenantName | undefined, resource: string): string {
-  const place = tenant === undefined ? '' : `tenants/${tenant}/`;
-  return `/apis/authorization.k8s.io/v1/${place}${resource}`;
+  const prefix = tenant === undefined ? '' : `tenants/${tenant}/`;
+  return `/apis/authorization.k8s.io/v1/${prefix}${resource}`;
 }

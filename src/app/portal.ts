@@ -1,5 +1,6 @@
 /**
- * The portal of a configuration. Sessions in memory and the key of this process belong to the process and outlive reloads.
+ * The portal of a configuration. Sessions in memory and the key of this process belong to the process and
+ * outlive reloads.
  */
 import type {
   KeystoneConfiguration,
@@ -7,16 +8,15 @@ import type {
   PortalOIDCConfiguration,
 } from '../api/config-v1alpha1.ts';
 import { runAuthenticators } from '../authentication/authenticator.ts';
-import { createPortalSealer } from '../cache/portal-sealer.ts';
-import { createMemorySessions, createSharedSessions } from '../cache/portal-sessions.ts';
+import { createMemorySessions, createPortalSealer, createSharedSessions } from '../cache/portal-storage.ts';
 import { createOidcPortalLogin, type OidcPortalLogin } from '../clients/oidc-portal.ts';
 import { createPortalPasswordLogin, type PortalPasswordLogin } from '../clients/portal-password-login.ts';
-import { createSignInLimit } from '../flowcontrol/sign-in-limit.ts';
+import { createSignInRateLimit } from '../flowcontrol/rate-limits.ts';
 import type { Exchange } from '../pipeline/ports.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import type { KeystoneSignIn } from '../portal/context.ts';
 import { createPortal } from '../portal/portal.ts';
-import type { IdentitySource, Provider, Sealer, SessionStore, SignInLimit } from '../portal/ports.ts';
+import type { IdentitySource, Provider, Sealer, SessionStore, SignInRateLimit } from '../portal/ports.ts';
 import type { Build, RuntimeDependencies } from './build.ts';
 import { createShared, sealingSecrets } from './cache.ts';
 import { ComponentType } from './component.ts';
@@ -40,7 +40,7 @@ export function createPortalState({ clock, random }: RuntimeDependencies): Porta
   };
 }
 
-const SIGN_IN_LIMIT = new ComponentType<SignInLimit>('limit of sign-ins', {});
+const SIGN_IN_LIMIT = new ComponentType<SignInRateLimit>('limit of sign-ins', {});
 const PASSWORD_LOGIN = new ComponentType<PortalPasswordLogin>('password login', {
   dispose: (login) => login.close(),
 });
@@ -76,7 +76,7 @@ export function createConfiguredPortal(
     sessions: createSessions(build, state),
     limit: generation.component(SIGN_IN_LIMIT, {
       fingerprint: [signInLimits],
-      create: () => createSignInLimit({ ...signInLimits, clock: runtime.clock }),
+      create: () => createSignInRateLimit({ ...signInLimits, clock: runtime.clock }),
     }),
     sealer: createSealer(build, state),
     sessionLifetime: portal.sessionLifetime,

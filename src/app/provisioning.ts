@@ -1,22 +1,20 @@
 /**
- * Provisioning from Keystone's directory into the API server, with the provisioning credential and the names of the
- * tenancy mode: for `stonegate sync`, periodically, or on a user's request.
+ * Provisioning from Keystone's directory into the API server, with the provisioning credential and the
+ * names of the tenancy mode: for `stonegate sync`, periodically, or on a user's request.
  */
 
 import type { Identity } from '../api/identity.ts';
 import type { DomainReference } from '../api/keystone-v3.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { type ApplyOptions, type ApplyResult, applyPlan } from '../bindings/apply.ts';
-import type { TenancyFacts } from '../bindings/desired.ts';
-import type { KeystoneDirectory } from '../bindings/keystone-directory.ts';
-import type { Lease } from '../bindings/lease.ts';
-import { makePlan } from '../bindings/make-plan.ts';
+import type { TenancyFacts } from '../bindings/desired-state.ts';
+import { makePlan, makeProjectPlan, type ProvisioningScope } from '../bindings/make-plan.ts';
 import { createRequestProvisioning, type RequestProvisioning } from '../bindings/on-request.ts';
 import { createPeriodicProvisioning, LEASE_TTL, type PeriodicProvisioning } from '../bindings/periodic.ts';
 import type { Plan } from '../bindings/plan.ts';
-import { type Claim, makeProjectPlan } from '../bindings/project-plan.ts';
+import type { KeystoneDirectory, Lease } from '../bindings/ports.ts';
 import type { Provisioning } from '../bindings/run.ts';
-import { createRedisLease } from '../cache/redis-lease.ts';
+import { createRedisLease } from '../cache/shared-store.ts';
 import { createClusterObjects } from '../clients/cluster-objects.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -37,7 +35,7 @@ type ProvisioningApplyOptions = Pick<ApplyOptions, 'force' | 'onProgress' | 'sig
 /** Of the whole cluster. */
 export interface ClusterProvisioning extends Provisioning {
   /** For one project or domain alone. */
-  planFor(claim: Claim, signal: AbortSignal): Promise<Plan>;
+  planFor(claim: ProvisioningScope, signal: AbortSignal): Promise<Plan>;
   apply(plan: Plan, options: ProvisioningApplyOptions): Promise<ApplyResult>;
 }
 
@@ -70,7 +68,10 @@ const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that prov
   dispose: (upstream) => upstream.destroy(),
 });
 
-/** Periodic provisioning is stopped at the swap, and the next one starts when it has ended: two never run at once. */
+/**
+ * Periodic provisioning is stopped at the swap, and the next one starts when it has ended: two never run at
+ * once.
+ */
 const PERIODIC = new ComponentType<PeriodicProvisioning>('periodic provisioning', {
   start: (periodic) => periodic.start(),
   stop: (periodic) => periodic.stop(),
@@ -84,8 +85,9 @@ const ON_REQUEST = new ComponentType<RequestProvisioning>('provisioning on reque
 const SINGLE_REPLICA: Lease = { hold: async () => true, release: async () => {} };
 
 /**
- * The bindings of one user are a large share of the few bindings of one project, so the configured share would hold back
- * changes that are right. Only the removal of all bindings is held back: a user who sends requests has at least one.
+ * The bindings of one user are a large share of the few bindings of one project, so the configured share
+ * would hold back changes that are right. Only the removal of all bindings is held back: a user who sends
+ * requests has at least one.
  */
 const WHOLE_PROJECT = 1;
 

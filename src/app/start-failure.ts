@@ -1,13 +1,13 @@
 /**
- * Why Stonegate did not start, for whoever wrote its configuration: a setting and what is wrong with it. For that no
- * stack is needed; for all else it is, since nobody expected it.
+ * Says which setting of the configuration prevents the start. Unexpected errors are logged with their stack
+ * instead.
  */
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import { FileNotOpened } from '../lib/not-opened.ts';
+import { FileNotOpened } from '../lib/file-errors.ts';
 import { AddressError } from '../server/listen.ts';
 import { WorkerStartError } from '../server/worker-pool.ts';
 
-/** @returns a sentence; undefined for what nobody expected */
+/** @returns a sentence for the operator; undefined for an unexpected error */
 export function startFailure(error: unknown, configuration: StonegateConfiguration): string | undefined {
   if (error instanceof WorkerStartError) return `${error.message}; its own line in the log says why`;
   if (error instanceof FileNotOpened) return `audit.file ${error.message}`;

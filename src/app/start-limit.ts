@@ -1,21 +1,21 @@
 /**
- * Ends a start that hangs, so that whoever started the process starts it anew: a file on a network share that is gone, or a
- * pipe that nobody reads, never opens and never fails either. It says at which step, which a probe that ends it would not.
+ * Ends a start that hangs, so that Kubernetes or systemd restarts the process: opening a file on an
+ * unreachable network share, or a pipe without a reader, neither succeeds nor fails. The log names the
+ * step, which a liveness probe would not.
  */
-import type { Clock, Timer } from '../lib/clock.ts';
-import { afterPendingIO } from '../lib/clock.ts';
+import { afterPendingIO, type Clock, type Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * Milliseconds for each step. Less than the liveness probe of Kubernetes waits by its defaults: that would end a process whose
- * configuration cannot be read without a word.
+ * Milliseconds for each step. It is less than the default time of a liveness probe, which would end the
+ * process without a message.
  */
 const LIMIT = 15_000;
 
 export interface StartLimitOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Ends the process whatever it is at, as `exitAtOnce` does. */
+  /** Ends the process even if a thread hangs, as `exitAtOnce` does. */
   readonly exit: () => void;
 }
 
@@ -28,12 +28,12 @@ export class StartLimit {
     this.#options = options;
   }
 
-  /** What is waited for, in words such as `opening audit.file -`. */
+  /** The current step, such as `opening audit.file -`. */
   get step(): string {
     return this.#step;
   }
 
-  /** The step before has ended. */
+  /** Begins a step, which ends the one before. */
   begin(step: string): void {
     const { clock, logger, exit } = this.#options;
     this.end();
@@ -44,19 +44,20 @@ export class StartLimit {
     });
   }
 
-  /** Nothing is waited for any more. */
+  /** The start has ended. */
   end(): void {
     this.#timer?.cancel();
   }
 }
 
 /**
- * Ends this process with exit code 1. `process.exit` waits for the thread that hangs, and to the first process of a container
- * its own signals do nothing: but it can become a program that ends by itself, which no other thread outlives.
+ * Ends this process with exit code 1. `process.exit` would wait for the thread that hangs, and signals that
+ * the first process of a container sends to itself have no effect. So the process is replaced by a program
+ * that ends at once: execve ends all other threads.
  * https://man7.org/linux/man-pages/man2/execve.2.html
  */
 export function exitAtOnce(): void {
   process.execve?.(process.execPath, [process.execPath, '--eval', 'process.exit(1)'], {});
-  // Where a system has no such call.
+  // For systems without execve.
   process.exit(1);
 }

@@ -58,7 +58,10 @@ export function provisioningUpstreamOptions(loaded: LoadedConfiguration) {
 
 interface OwnRights {
   readonly rights: AskedUpstreamRights;
-  /** Equal for the same API server, the same files of the credential, whatever they contain, and the same questions. */
+  /**
+   * Equal for the same API server, the same files of the credential, whatever they contain, and the same
+   * questions.
+   */
   readonly subject: string;
 }
 

@@ -1,16 +1,16 @@
 /**
- * The webhook of a configuration. Rules that were read from a ConfigMap outlive a reload: until the ConfigMap has been
- * read again, the last valid rules stay in force.
+ * The webhook of a configuration. Rules that were read from a ConfigMap outlive a reload: until the
+ * ConfigMap has been read again, the last valid rules stay in force.
  */
 import type { KeystoneConfiguration, WebhookConfiguration, WebhookSource } from '../api/config-v1alpha1.ts';
 import type { KeystonePolicy, KeystoneSync } from '../api/keystone-auth.ts';
 import { runAuthenticators } from '../authentication/authenticator.ts';
 import { createKeystoneAuthenticator } from '../authentication/keystone.ts';
 import { createKeystonePolicy } from '../authorization/keystone-policy/keystone-policy.ts';
-import { createProjectSync, type ProjectSync } from '../bindings/keystone-sync/project-sync.ts';
+import { createProjectSynchronizer, type ProjectSynchronizer } from '../bindings/project-sync.ts';
 import { createClusterObjects } from '../clients/cluster-objects.ts';
 import { type ConfigMapRules, createConfigMapRules } from '../clients/config-map.ts';
-import { createKeystoneGroupNames, type KeystoneGroupNames } from '../clients/keystone-group-names.ts';
+import { createKeystoneGroupNames, type KeystoneGroupNames } from '../clients/keystone-login.ts';
 import { type ParseResult, readPolicy } from '../config/keystone-auth/policy-file.ts';
 import { syncReader } from '../config/keystone-auth/sync-file.ts';
 import { createUnknownCredentialGate } from '../flowcontrol/unknown-credential-gate.ts';
@@ -40,7 +40,10 @@ export interface ConfiguredWebhook {
   readonly syncRules: Live<KeystoneSync> | undefined;
 }
 
-/** What components ask of the generation that is in force at that moment, since they outlive the one that built them. */
+/**
+ * What components ask of the generation that is in force at that moment, since they outlive the one that
+ * built them.
+ */
 export interface InForce {
   readonly upstream: UpstreamFetcher;
   readonly syncRules: Live<KeystoneSync> | undefined;
@@ -53,7 +56,7 @@ interface Rules<T> {
 }
 
 interface RunningSync {
-  readonly sync: ProjectSync;
+  readonly sync: ProjectSynchronizer;
   readonly upstream: Upstream;
 }
 
@@ -148,8 +151,9 @@ function createRules<T>(
 }
 
 /**
- * Accepts Keystone tokens alone: no other token belongs to a user here, and none of them reaches Keystone. One API server
- * sends the reviews of all users, so a limit per address would be one for all; the limit of concurrent validations stays.
+ * Accepts Keystone tokens alone: no other token belongs to a user here, and none of them reaches Keystone.
+ * One API server sends the reviews of all users, so a limit per address would be one for all; the limit of
+ * concurrent validations stays.
  */
 function createIdentities(
   build: Build,
@@ -177,7 +181,10 @@ function createIdentities(
   };
 }
 
-/** Without a provisioning credential nothing is synchronised: loading has checked that the rules ask for nothing. */
+/**
+ * Without a provisioning credential nothing is synchronised: loading has checked that the rules ask for
+ * nothing.
+ */
 function createSync(
   build: Build,
   rules: Live<KeystoneSync> | undefined,
@@ -191,7 +198,7 @@ function createSync(
     fingerprint: [loaded.configuration.upstream, options, mode.name],
     create() {
       const upstream = createUpstream({ ...runtime, ...options });
-      const projectSync = createProjectSync({
+      const projectSync = createProjectSynchronizer({
         ...runtime,
         objects: createClusterObjects(upstream),
         rules: () => inForce().syncRules?.current,

@@ -9,7 +9,7 @@ import type { RequestInfo } from '../api/request-info.ts';
 import { RESERVED_EXTRA_KEY } from '../api/reserved-names.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../lib/redact.ts';
+import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../lib/untrusted-text.ts';
 
 /** What the event is made of; the pipeline's record has this shape. */
 export interface AuditedRequest {

@@ -1,15 +1,15 @@
 /**
- * Requests without any credential, where an operator lets them in: to all paths or to the listed ones. Never what a
- * refused credential falls back to.
+ * Admits requests without a credential to all paths or to the configured ones. A refused credential never
+ * becomes anonymous.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#anonymous-authenticator-configuration
  */
 import type { AnonymousConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
 
-/** @returns the identity of nobody where a request to the path needs no credential */
+/** @returns the anonymous identity if a request to the path needs no credential */
 export type AnonymousAccess = (path: string) => Identity | undefined;
 
-const NOBODY: Identity = {
+const ANONYMOUS: Identity = {
   authenticator: 'anonymous',
   subject: { kind: 'anonymous' },
   tenantOrigin: { from: 'nowhere' },
@@ -22,7 +22,7 @@ const NOBODY: Identity = {
 
 export function createAnonymousAccess({ enabled, paths }: AnonymousConfiguration): AnonymousAccess {
   if (!enabled) return () => undefined;
-  if (paths.length === 0) return () => NOBODY;
+  if (paths.length === 0) return () => ANONYMOUS;
   const allowed = new Set(paths);
-  return (path) => (allowed.has(path) ? NOBODY : undefined);
+  return (path) => (allowed.has(path) ? ANONYMOUS : undefined);
 }

@@ -1,43 +1,51 @@
 /**
- * What an authenticator is: Kubernetes' own contract. It returns an identity; or `undefined`, which says "not my
- * kind of credential, ask the next"; or throws: mine and bad (401), or my backend is down (503). A throw ends
- * the chain, and nothing ever falls through to anonymous.
+ * The authenticator contract is Kubernetes' own. An authenticator returns an identity, or `undefined` if the
+ * credential is not of its kind, or throws: 401 for a bad credential, 503 if its backend is down. A throw
+ * ends the chain, and no request falls through to anonymous.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/authentication/authenticator
  */
 import type { Identity } from '../api/identity.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { Credential } from './credential.ts';
 
 export interface AuthenticationContext {
-  /** The client's address, by which floods of unknown credentials are slowed. */
+  /** The client's address. The gate for unknown credentials counts by it. */
   readonly source: string;
-  /** The credential of an open stream, which was good when the stream began: it is no unknown one. */
+  /**
+   * Set if the credential of an open stream is validated again: it was valid when the stream began, so it
+   * skips the gate.
+   */
   readonly revalidates?: boolean;
 }
 
 export interface Authenticator {
   readonly name: string;
-  /** The kind of credential it decides on, for explanations: `Keystone tokens`. */
+  /** The kind of credential it decides on, shown by `stonegate explain`: `Keystone tokens`. */
   readonly takes?: string;
-  /** No promise where it knows at once: of most credentials it does. */
+  /** Returns no promise if the result is known without I/O, which is the usual case. */
   authenticate(
     credential: Credential,
     context: AuthenticationContext,
   ): Promise<Identity | undefined> | Identity | undefined;
-  /** The API server has refused a token that this authenticator let through: what is remembered of it counts no more. */
+  /**
+   * Called if the API server has refused a token that this authenticator accepted: removes its cached
+   * result.
+   */
   forget?(token: string): void;
 }
 
-/** One that always answers later. */
+/** An authenticator that always returns a promise. */
 export interface AsyncAuthenticator extends Authenticator {
   authenticate(credential: Credential, context: AuthenticationContext): Promise<Identity | undefined>;
 }
 
 /**
- * Asks the authenticators in order; the first that knows the kind of credential decides.
+ * Runs the authenticators in order. The first that knows the kind of credential decides.
  *
- * @param from the first that has not been asked yet
- * @throws StatusError CredentialMissing without a credential, CredentialInvalid where nobody knows it
+ * @param from index of the first authenticator to run
+ * @throws StatusError CredentialMissing without a credential; CredentialInvalid if no authenticator knows
+ *   its kind
  */
 export function runAuthenticators(
   authenticators: readonly Authenticator[],
@@ -58,4 +66,29 @@ export function runAuthenticators(
     if (identity !== undefined) return identity;
   }
   throw unauthorized('no authenticator is responsible for this kind of credential');
+}
+
+/**
+ * Ready as soon as one source of identities (or each of them, if the operator requires that) has been
+ * reached once. A source that is lost later does not make the process unready, since cached identities and
+ * fetched keys stay valid.
+ *
+ * @param sources each gives the reason why it has not been reached yet
+ * @param requireAll ready only if every source was reached, instead of any
+ */
+export function createAuthenticationReadiness(
+  sources: readonly ReadinessCheck[],
+  requireAll: boolean,
+): ReadinessCheck {
+  return {
+    name: 'authentication',
+    notReadyBecause() {
+      const missing = sources.flatMap((source) => {
+        const reason = source.notReadyBecause();
+        return reason === undefined ? [] : [`${source.name}: ${reason}`];
+      });
+      const enough = missing.length === 0 || (!requireAll && missing.length < sources.length);
+      return enough ? undefined : missing.join('; ');
+    },
+  };
 }

@@ -1,15 +1,13 @@
 /**
- * The one credential a request carries. `Authorization: Bearer` as kube-apiserver reads it (the scheme in any
- * case, the second word is the token), `Authorization: Basic` as RFC 7617 has it, Keystone's own `X-Auth-Token`, the
- * WebSocket subprotocol by which browsers carry a bearer token, or the certificate that its connection was opened
- * with, believed or not. Two of them are a 401: which one a request is judged by must never be a matter of order.
+ * Reads the one credential of a request: a bearer token as kube-apiserver reads it, a password (RFC 7617),
+ * Keystone's `X-Auth-Token`, a token in a WebSocket subprotocol, or the connection's client certificate. Two
+ * credentials are a 401, so that their order never decides who the user is.
  * RFC 6750 §2.1; https://pkg.go.dev/k8s.io/apiserver/pkg/authentication/request/bearertoken and …/websocket
  */
 import { isUtf8 } from 'node:buffer';
 import type { ClientCertificate } from '../api/credentials.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import { type HeaderList, headerValue, headerValues, isNamed } from '../lib/header-list.ts';
-import { heldToken, holdToken, type TokenCredential, type TokenField } from './token-credential.ts';
 
 export type Credential =
   | TokenCredential
@@ -21,10 +19,10 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
- * @param certificate what the client has shown, where the listener asks for one as a credential
- * @param connection by which a token that it carried before is the same object again
- * @throws StatusError CredentialInvalid for an Authorization field that is no bearer token or a subprotocol that
- *   carries none, CredentialAmbiguous for more than one credential
+ * @param certificate of the connection, if the listener requests certificates as credentials
+ * @param connection key under which the connection's last token is memoized
+ * @throws StatusError CredentialInvalid for an Authorization field that is neither a bearer token nor a
+ *   password, or a subprotocol without a token; CredentialAmbiguous for more than one credential
  */
 export function credentialOf(
   headers: HeaderList,
@@ -49,7 +47,10 @@ export function credentialOf(
   return { kind: 'bearer', token: subprotocolToken(carrier) };
 }
 
-/** The WebSocket subprotocols a client offers without the one that carries its token: that one goes nowhere. */
+/**
+ * The WebSocket subprotocols that a client offers, without the one that carries its token, which is never
+ * forwarded.
+ */
 export function withoutTokenSubprotocol(value: string): string {
   return splitList(value)
     .filter((subprotocol) => !carriesToken(subprotocol))
@@ -60,7 +61,7 @@ function ambiguous(): StatusError {
   return new StatusError('CredentialAmbiguous', 'Unauthorized: the request carries more than one credential');
 }
 
-/** @throws StatusError CredentialAmbiguous where the field is there twice */
+/** @throws StatusError CredentialAmbiguous if the field occurs twice */
 function soleValue(headers: HeaderList, name: string): string | undefined {
   let sole: string | undefined;
   for (const field of headers) {
@@ -82,11 +83,11 @@ function soleCarrier(subprotocols: readonly string[]): string | undefined {
 }
 
 function fieldCredential(field: TokenField, value: string, connection: object | undefined): Credential {
-  const held = connection && heldToken(connection, field, value);
-  if (held !== undefined) return held;
+  const cached = connection && cachedToken(connection, field, value);
+  if (cached !== undefined) return cached;
   const credential = field === 'authorization' ? authorizationCredential(value) : xAuthToken(value);
   if (connection !== undefined && (credential.kind === 'bearer' || credential.kind === 'x-auth-token'))
-    holdToken(connection, field, value, credential);
+    cacheToken(connection, field, value, credential);
   return credential;
 }
 
@@ -142,4 +143,35 @@ function carriesToken(subprotocol: string): boolean {
 function nonEmpty(token: string): string {
   if (token === '') throw unauthorized('the credential is empty');
   return token;
+}
+
+export interface TokenCredential {
+  readonly kind: 'bearer' | 'x-auth-token';
+  readonly token: string;
+}
+
+/** The header field that carries the token. */
+export type TokenField = 'authorization' | 'x-auth-token';
+
+/**
+ * The last token of each connection. A connection usually sends the same token with every request, and gets
+ * the same object, so that what is derived from the token (its digest, its kind) is memoized by reference.
+ * Whether it is valid is not.
+ */
+const lastTokens = new WeakMap<
+  object,
+  { readonly field: TokenField; readonly value: string; readonly credential: TokenCredential }
+>();
+
+/**
+ * @param value the whole field; it must equal the memoized one exactly
+ * @returns undefined if the connection's last token was another one
+ */
+function cachedToken(connection: object, field: TokenField, value: string): TokenCredential | undefined {
+  const last = lastTokens.get(connection);
+  return last !== undefined && last.field === field && last.value === value ? last.credential : undefined;
+}
+
+function cacheToken(connection: object, field: TokenField, value: string, credential: TokenCredential): void {
+  lastTokens.set(connection, { field, value, credential });
 }

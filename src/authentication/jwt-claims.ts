@@ -1,14 +1,17 @@
 /**
- * Reads single claims of a verified token as kube-apiserver does, and holds what becomes of them to what may be a
- * Kubernetes name. A claim that is not of the expected type is refused, never converted; null is an empty text.
+ * Reads single claims of a verified token as kube-apiserver does. A claim of an unexpected type is refused,
+ * never converted; null is an empty string.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#openid-connect-tokens
  */
 import type { JWTStrictness } from '../api/config-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { JSONObject } from '../lib/json-object.ts';
-import { requirePrintableText, requireUnreservedName } from './given-name.ts';
+import { requirePrintableText, requireUnreservedName } from './name-validation.ts';
 
-/** The claims make no user, for kube-apiserver either. The message repeats nothing of the token but names of claims. */
+/**
+ * kube-apiserver would refuse these claims too. The message contains names of claims only, nothing else of
+ * the token.
+ */
 export class UnusableClaims extends Error {}
 
 const MISSING = 'username claim not available: ';
@@ -16,8 +19,8 @@ const UNVERIFIED =
   'claim "email" not available: the issuer has not verified it ("email_verified" is not true)';
 
 /**
- * @param before begins the message
- * @throws UnusableClaims if the claim is anything but a string
+ * @param before prefix of the message
+ * @throws UnusableClaims if the claim is not a string
  */
 export function stringClaim(claims: JSONObject, name: string, before = ''): string | undefined {
   const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
@@ -27,7 +30,7 @@ export function stringClaim(claims: JSONObject, name: string, before = ''): stri
   return value.toWellFormed();
 }
 
-/** @throws UnusableClaims if there is none, or it is anything but a string */
+/** @throws UnusableClaims if the claim is missing or not a string */
 export function requiredClaim(claims: JSONObject, name: string): string {
   const value = stringClaim(claims, name);
   if (value === undefined) throw new UnusableClaims(`claim ${quoted(name)} is missing`);
@@ -48,10 +51,10 @@ export function stringsClaim(claims: JSONObject, name: string): readonly string[
 }
 
 /**
- * The claim that names the user. An e-mail address is refused if the issuer says that it is not verified, and, with
- * `strict.verifiedEmail`, unless the issuer says that it is.
+ * The claim that names the user. An e-mail address is refused if `email_verified` is not true, and with
+ * `strict.verifiedEmail` also if that claim is missing.
  *
- * @throws UnusableClaims if there is none to be had
+ * @throws UnusableClaims if there is no usable value
  */
 export function usernameClaim(claims: JSONObject, name: string, strict: JWTStrictness): string {
   const value = stringClaim(claims, name, MISSING);
@@ -61,7 +64,7 @@ export function usernameClaim(claims: JSONObject, name: string, strict: JWTStric
   return value;
 }
 
-/** @throws UnusableClaims for an e-mail address that the issuer did not verify: any user may have entered it */
+/** @throws UnusableClaims for an unverified e-mail address, which the user may have entered themselves */
 export function requireVerified(claims: JSONObject, name: string): void {
   const verified = Object.hasOwn(claims, 'email_verified') && claims.email_verified === true;
   if (name === 'email' && Object.hasOwn(claims, name) && !verified) throw new UnusableClaims(UNVERIFIED);
@@ -70,12 +73,15 @@ export function requireVerified(claims: JSONObject, name: string): void {
 function requireVerifiedEmail(claims: JSONObject, email: string, strict: JWTStrictness): void {
   const stated = Object.hasOwn(claims, 'email_verified');
   if (stated ? claims.email_verified !== true : strict.verifiedEmail) throw new UnusableClaims(UNVERIFIED);
-  // Two at signs: which of them the domain follows is read differently by different programs.
+  // With two at signs, programs disagree about which one the domain follows.
   if (strict.verifiedEmail && email.split('@').length !== 2)
     throw new UnusableClaims(`${MISSING}the token's "email" is no plain e-mail address`);
 }
 
-/** @throws StatusError IdentityUnusable for half a character, also in a name: replaced, two texts would become one */
+/**
+ * @throws StatusError IdentityUnusable for a lone surrogate in a name or value: replacing it would make two
+ *   different texts equal
+ */
 export function requireWholeCharacters(claims: JSONObject): void {
   const rest: unknown[] = [claims];
   while (rest.length > 0) {
@@ -87,7 +93,7 @@ export function requireWholeCharacters(claims: JSONObject): void {
   }
 }
 
-/** @throws StatusError IdentityUnusable for an empty value, one with control characters, or with blanks at its ends */
+/** @throws StatusError IdentityUnusable for an empty value, control characters, or blanks at either end */
 export function requirePrintable(value: string, claim: string): string {
   return requirePrintableText(value, `claim ${quoted(claim)}`);
 }
@@ -101,7 +107,7 @@ export function quoted(name: string): string {
   return JSON.stringify(name);
 }
 
-/** What has no equivalent at kube-apiserver. */
+/** A refusal that kube-apiserver does not have. */
 export function unusable(message: string): StatusError {
   return new StatusError('IdentityUnusable', message);
 }

@@ -1,6 +1,6 @@
 /**
- * What may come of the CEL expressions of an issuer's configuration, as kube-apiserver has it: a result of another type
- * is refused, never converted, and a message repeats nothing of the token.
+ * Evaluates the CEL expressions of an issuer's configuration, as kube-apiserver does. A result of another
+ * type is refused, never converted, and messages repeat nothing of the token.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
@@ -17,8 +17,9 @@ import type { JSONObject } from '../lib/json-object.ts';
 import { quoted, UnusableClaims } from './jwt-claims.ts';
 
 /**
- * @returns throws StatusError CredentialInvalid unless the rule is exactly true; its message is for the log
- * @throws ExpressionError if it does not compile, which was reported when the configuration was loaded
+ * @returns a check that throws StatusError CredentialInvalid unless the rule evaluates to true; its message
+ *   is for the log
+ * @throws ExpressionError if it does not compile, which loading the configuration has already reported
  */
 export function claimRule(rule: ExpressionRule, exact: boolean): (claims: JSONObject) => void {
   const expression = compileClaimsExpression(rule.expression);
@@ -28,7 +29,7 @@ export function claimRule(rule: ExpressionRule, exact: boolean): (claims: JSONOb
   };
 }
 
-/** The same, about the user that the claims make. */
+/** The same for a rule about the user that the claims make. */
 export function userRule(rule: ExpressionRule): (user: UserInfo) => void {
   const expression = compileUserExpression(rule.expression);
   return (user) => requireTrue(expression, user, rule);
@@ -52,11 +53,11 @@ export interface ReaderOptions {
   readonly source: string;
   /** The field, for the message: `the username`. */
   readonly what: string;
-  /** Whether numbers that are not exact are refused in the claims it reads. */
+  /** Whether claims with numbers beyond the safe integers are refused. */
   readonly exact: boolean;
 }
 
-/** @returns throws UnusableClaims if the expression gives anything but a string */
+/** @returns a reader that throws UnusableClaims if the expression gives anything but a string */
 export function stringReader(options: ReaderOptions): (claims: JSONObject) => string {
   const { what } = options;
   const evaluate = evaluator(options);
@@ -68,10 +69,10 @@ export function stringReader(options: ReaderOptions): (claims: JSONObject) => st
 }
 
 /**
- * A string, a list of strings, or null for none; empty ones are nothing.
+ * Reads a string, a list of strings, or null for none; empty strings are left out.
  *
- * @param options.asKubernetes whether what `split` gives is refused, as kube-apiserver does
- * @returns throws UnusableClaims if the expression gives anything else
+ * @param options.asKubernetes whether results of `split` are refused, as kube-apiserver does
+ * @returns a reader that throws UnusableClaims if the expression gives anything else
  */
 export function stringsReader(
   options: ReaderOptions & { readonly asKubernetes: boolean },
@@ -101,7 +102,7 @@ function evaluator({ source, exact, what }: ReaderOptions): (claims: JSONObject)
   };
 }
 
-/** Of two large numbers in JSON that differ in the last digit alone, one number is made: two users would be one. */
+/** JSON numbers beyond the safe integers lose digits: two user ids could become one. */
 function refuseInexact({ claims: names }: Expression<object>, claims: JSONObject): void {
   const visit = (value: unknown): boolean => {
     if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER;

@@ -1,19 +1,18 @@
 /**
- * Groups that a token does not hold, but says where to find. kube-apiserver asks there, with an access token of the
- * token; Stonegate sends no request to an address that a token names, and refuses the token. To treat it as a token
- * without groups would take rights away at random, since Entra ID leaves groups out of a token that would grow too
- * large.
+ * Refuses tokens whose groups are elsewhere (distributed claims, Entra ID's group overage). Stonegate sends
+ * no request to an address that a token names, and to treat such a token as one without groups would remove
+ * rights at random.
  * OpenID Connect Core 1.0 §5.6.2;
  * https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference#groups-overage-claim
  */
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import { quoted } from './jwt-claims.ts';
-import { stringMember } from './jwt-parts.ts';
-import type { VerifiedJWT } from './jwt-verify.ts';
+import { stringMember } from './jwt-parser.ts';
+import type { VerifiedJWT } from './jwt-verifier.ts';
 
 /**
- * @param strict whether any hint counts, also if the token holds groups or names no address
+ * @param strict whether any hint counts, even if the token also holds groups or names no address
  * @throws StatusError GroupsOverflow
  */
 export function groupsElsewhere({ claims, elsewhere }: VerifiedJWT, claim: string, strict: boolean): void {

@@ -1,17 +1,16 @@
 /**
- * Verified claims → identity, as the issuer's configuration says: kube-apiserver's claim mappings, and ours for the
- * tenant. Pure. Claim names are literal members of the payload, so a dot in one is a dot.
+ * Maps verified claims to an identity: kube-apiserver's claim mappings, and Stonegate's own mapping to a
+ * tenant. Pure. Claim names are literal members of the payload, so a dot in a name is a dot.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
-import type { JWTConfiguration, JWTStrictness } from '../api/config-v1alpha1.ts';
+import type { JWTConfiguration, JWTStrictness, JWTTenant } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
 import { CREDENTIAL_ID_KEY, RESERVED_EXTRA_KEY, SENDABLE_EXTRA_KEY } from '../api/reserved-names.ts';
 import { refusedName, StatusError, unauthorized } from '../errors/status-error.ts';
 import { compileClaimsExpression } from '../lib/cel.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import { requirePrintableText, requireUnreservedName } from './given-name.ts';
 import {
   quoted,
   requiredClaim,
@@ -27,9 +26,9 @@ import {
 } from './jwt-claims.ts';
 import { claimRule, stringReader, stringsReader, userRule } from './jwt-expressions.ts';
 import { groupsElsewhere } from './jwt-groups.ts';
-import { stringMember } from './jwt-parts.ts';
-import { tenantOfClaims } from './jwt-tenant.ts';
-import type { VerifiedJWT } from './jwt-verify.ts';
+import { stringMember } from './jwt-parser.ts';
+import type { VerifiedJWT } from './jwt-verifier.ts';
+import { requirePrintableText, requireUnreservedName } from './name-validation.ts';
 
 type ClaimMappings = JWTConfiguration['claimMappings'];
 type Read<T> = (verified: VerifiedJWT) => T;
@@ -37,9 +36,9 @@ type Read<T> = (verified: VerifiedJWT) => T;
 const AUTHENTICATED = 'system:authenticated';
 
 /**
- * @throws StatusError CredentialInvalid if a required claim is missing or has another value, or a validation rule is
- *   not true; IdentityUnusable, IdentityReserved, GroupsOverflow or TenantUnknown if the token is genuine but makes
- *   no user Stonegate could vouch for
+ * @throws StatusError CredentialInvalid if a required claim is missing or has another value, or a validation
+ *   rule is not true; IdentityUnusable, IdentityReserved, GroupsOverflow or TenantUnknown if the token is
+ *   valid but gives no usable identity
  */
 export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfiguration): Identity {
   const { claims, expiresAt } = verified;
@@ -56,7 +55,7 @@ export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfig
   };
 }
 
-/** Of a token whose issuer is proven, whether its claims make a user or not. */
+/** Audit annotations of a verified token, whether or not its claims give an identity. */
 export function annotationsOf({ claims }: VerifiedJWT, { issuer }: JWTConfiguration): Record<string, string> {
   const jti = stringMember(claims, 'jti');
   return {
@@ -65,7 +64,9 @@ export function annotationsOf({ claims }: VerifiedJWT, { issuer }: JWTConfigurat
   };
 }
 
-/** What kube-apiserver refuses is a 401 if the issuer is of its file, else a 403 that says why. */
+/**
+ * Unusable claims are a 401 for an issuer of kube-apiserver's own file format, else a 403 with the reason.
+ */
 function userOf(verified: VerifiedJWT, configuration: JWTConfiguration): UserInfo {
   try {
     return userReader(configuration)(verified);
@@ -75,7 +76,7 @@ function userOf(verified: VerifiedJWT, configuration: JWTConfiguration): UserInf
   }
 }
 
-/** Made once for a configuration, since compiling is dear. */
+/** Memoized for each configuration, since compiling expressions is expensive. */
 const userReader = memoizeByReference((configuration: JWTConfiguration): Read<UserInfo> => {
   const { exactNumbers, wholeCharacters } = configuration.strict;
   const claimRules = configuration.claimValidationRules.map((rule) =>
@@ -105,7 +106,7 @@ const userReader = memoizeByReference((configuration: JWTConfiguration): Read<Us
   };
 });
 
-/** As kube-apiserver has it, for its rules too: a `jti` that is no text is none. */
+/** As in kube-apiserver, validation rules see it too. A `jti` that is not a string is ignored. */
 function credentialID({ claims }: VerifiedJWT): Extra {
   const jti = stringMember(claims, 'jti');
   return jti === undefined || jti === ''
@@ -135,7 +136,7 @@ function usernameReader({ claimMappings, strict, usernamePrefix = '' }: JWTConfi
     const { claim, prefix } = mapping;
     return ({ claims }) => {
       const value = usernameClaim(claims, claim, strict);
-      // A blank behind a prefix is at no end of the name, but would be one of the value.
+      // A leading blank in the value would be hidden behind the prefix.
       if (value !== '') requirePrintable(value, claim);
       return requireUnreserved(requirePrintable(prefix + value, claim), claim);
     };
@@ -190,7 +191,7 @@ function groupsReader(configuration: JWTConfiguration): Read<readonly string[]> 
   };
 }
 
-/** A name made by an expression has no prefix of ours before it: it brings the one that is declared. */
+/** An expression must produce the declared prefix itself: none is added. */
 function requirePrefix(name: string, prefix: string, { namedUsers }: JWTStrictness): string {
   if (name.startsWith(prefix) && !(namedUsers && name === prefix)) return name;
   throw refusedName(
@@ -224,4 +225,52 @@ function valuesReader(
   const source = mapping.valueExpression;
   const read = stringsReader({ source, exact: strict.exactNumbers, what, asKubernetes });
   return ({ claims }) => read(claims).map((value) => requirePrintableText(value, what));
+}
+
+const CLUSTER = new Set(['system', 'all']);
+
+/**
+ * The tenant of a JWT's user: fixed in the configuration, or chosen by a claim among those that the
+ * configuration lists. `system` and `all` are only given by `tenant.map`, in which the operator writes both
+ * sides.
+ *
+ * @throws StatusError TenantUnknown if the token chooses no tenant, or one that is not listed
+ */
+export function tenantOfClaims(claims: JSONObject, tenant: JWTTenant): string {
+  if ('value' in tenant) return requireOrdinary(tenant.value);
+  const chosen = choice(claims, tenant.claim);
+  const claim = `the token's claim ${quoted(tenant.claim)}`;
+  if (chosen === undefined || chosen === '') {
+    throw unknown(
+      `${claim}, which chooses the tenant, is missing: log in with an account of your organization`,
+    );
+  }
+  if ('map' in tenant) {
+    const mapped = Object.hasOwn(tenant.map, chosen) ? tenant.map[chosen] : undefined;
+    if (mapped !== undefined) return mapped;
+  } else if (tenant.allow.includes(chosen)) {
+    return requireOrdinary(chosen);
+  }
+  throw unknown(
+    `no tenant is configured for the value of ${claim}: ask the operator of this cluster to add it`,
+  );
+}
+
+/** An unverified e-mail address must not choose a tenant. */
+function choice(claims: JSONObject, claim: string): string | undefined {
+  try {
+    requireVerified(claims, claim);
+    return stringClaim(claims, claim);
+  } catch (error) {
+    throw error instanceof UnusableClaims ? unusable(error.message) : error;
+  }
+}
+
+function requireOrdinary(tenant: string): string {
+  if (!CLUSTER.has(tenant)) return tenant;
+  throw unknown(`the tenant "${tenant}" is given only by an entry of the issuer's tenant.map`);
+}
+
+function unknown(message: string): StatusError {
+  return new StatusError('TenantUnknown', message);
 }

@@ -1,22 +1,22 @@
 /**
- * The authenticator for JWTs of configured issuers. Whose a token is, is decided by its `iss` before anything is
- * verified: a token of nobody configured here is somebody else's business, one of ours is judged here alone. Only
- * as a bearer token: `X-Auth-Token` is Keystone's. RFC 7519; RFC 6750.
+ * The authenticator for JWTs of configured issuers. The `iss` claim decides before verification: a token of
+ * an unconfigured issuer is passed on, a token of a configured issuer is decided here. Only bearer tokens
+ * are read, since `X-Auth-Token` is Keystone's. RFC 7519; RFC 6750.
  */
 import type { JWTConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import { type Digestible, digestOf } from '../lib/credential-digest.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
-import type { IssuerKeys, KeySet } from './issuer-keys.ts';
-import { createVerifiedTokens } from './jwt-cache.ts';
+import type { TokenCredential } from './credential.ts';
 import { annotationsOf, identityOfClaims } from './jwt-mapping.ts';
-import { type JWTParts, readJWT, stringMember } from './jwt-parts.ts';
-import { createJWTVerifier, issuerOf, type VerifiedJWT, type VerifyJWT } from './jwt-verify.ts';
-import type { TokenCredential } from './token-credential.ts';
+import { type JWTParts, readJWT, stringMember } from './jwt-parser.ts';
+import { createJWTVerifier, issuerOf, type VerifiedJWT, type VerifyJWT } from './jwt-verifier.ts';
+import type { IssuerKeys, KeySet } from './ports.ts';
 
-/** Of some kilobytes each. */
+/** Each is some kilobytes large. */
 const MAX_REMEMBERED = 2_000;
 
 export interface JWTAuthenticatorOptions {
@@ -31,7 +31,9 @@ interface Issuer {
   readonly verify: VerifyJWT;
 }
 
-/** A verdict counts for as long as the issuer's keys are the ones it was reached with. */
+/**
+ * The result of a verification. It is valid as long as the issuer's keys are the ones it was verified with.
+ */
 interface Verdict {
   readonly issuer: Issuer;
   readonly verified: VerifiedJWT;
@@ -39,7 +41,7 @@ interface Verdict {
   readonly kid: string | undefined;
 }
 
-/** @throws Error where an issuer is configured twice, or with no algorithm that may be used */
+/** @throws Error if an issuer is configured twice, or with no permitted algorithm */
 export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncAuthenticator {
   const { clock } = options;
   const verdicts = createVerifiedTokens<Verdict>({ maxEntries: MAX_REMEMBERED, clock });
@@ -59,7 +61,7 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
 
   async function verify(credential: TokenCredential, parts: JWTParts, issuer: Issuer): Promise<Verdict> {
     const kid = stringMember(parts.header, 'kid');
-    // An empty one asks for no key in particular.
+    // An empty `kid` selects no key.
     const keys = await issuer.keys.keys(kid === '' ? undefined : kid);
     const verified = issuer.verify(parts, keys);
     const verdict = { issuer, verified, keys, kid };
@@ -84,7 +86,7 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncA
   };
 }
 
-/** What claims come to is remembered also where they make nobody: whoever is refused may ask again and again. */
+/** A refusal is memoized too: a refused client may repeat its request. */
 function outcomeOfClaims({
   verified,
   issuer,
@@ -96,4 +98,39 @@ function outcomeOfClaims({
       return { refusal: refusal.annotated(annotationsOf(verified, issuer.configuration)) };
     throw refusal;
   }
+}
+
+const MAX_AGE = 60_000;
+
+export interface VerifiedTokens<V> {
+  get(token: Digestible): V | undefined;
+  /** @param expiresAt `exp` of the token, in milliseconds since the epoch */
+  set(token: Digestible, value: V, expiresAt: number): void;
+}
+
+export function createVerifiedTokens<V>(options: {
+  readonly maxEntries: number;
+  readonly clock: Clock;
+}): VerifiedTokens<V> {
+  const { maxEntries, clock } = options;
+  const entries = new Map<string, { readonly value: V; readonly until: number }>();
+  return {
+    get(token) {
+      const key = digestOf(token);
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entries.delete(key);
+      if (entry.until <= clock.now()) return undefined;
+      entries.set(key, entry);
+      return entry.value;
+    },
+    set(token, value, expiresAt) {
+      entries.set(digestOf(token), {
+        value,
+        until: Math.min(clock.now() + MAX_AGE, expiresAt),
+      });
+      const [eldest] = entries.keys();
+      if (entries.size > maxEntries && eldest !== undefined) entries.delete(eldest);
+    },
+  };
 }

@@ -1,9 +1,7 @@
 /**
- * Who a Keystone token makes somebody.
- *
- * `admin` and a system scope mean nothing beyond their group here: only a binding of the cluster gives them rights.
- * A delegated token (application credential, trust) has the groups of its own scope and roles only, not those of its
- * user's federation: it must not inherit what was not delegated.
+ * Maps a Keystone token to an identity. `admin` and a system scope give no rights here beyond their group. A
+ * delegated token (application credential, trust) has only the groups of its scope and roles, not those of
+ * its user's federation, which were not delegated.
  * https://docs.openstack.org/api-ref/identity/v3/; https://github.com/kubernetes/cloud-provider-openstack
  */
 import type { Extra } from '../api/authentication-v1.ts';
@@ -21,14 +19,14 @@ import { StatusError } from '../errors/status-error.ts';
 
 const ANNOTATION = 'keystone.stonegate.dev';
 /**
- * By these a credential that was delegated shows even where a rescoped token has lost the mark of its delegation, as
- * older Keystones allowed.
+ * Methods of delegated credentials. Older Keystone versions drop the delegation from a rescoped token, but
+ * not the method.
  */
 const DELEGATED_METHODS: ReadonlySet<string> = new Set(['application_credential']);
 
 /**
- * @param token as Keystone vouched for it
- * @throws StatusError IdentityUnusable where a name or an id cannot be part of a Kubernetes identity
+ * @param token as validated by Keystone
+ * @throws StatusError IdentityUnusable if a name or an id cannot be part of a Kubernetes identity
  */
 export function identityOf(token: KeystoneToken): Identity {
   const scopeDomain = domainOf(token);
@@ -60,7 +58,10 @@ function domainOf({ scope, user }: KeystoneToken): DomainReference {
   return scope.kind === 'domain' ? scope.domain : user.domain;
 }
 
-/** Neither its scope nor a delegation bounds what such a token is good for. */
+/**
+ * Whether neither a scope nor a delegation limits the token, so that all of the user's role assignments
+ * count.
+ */
 function isWholePerson({ scope, delegation, methods }: KeystoneToken): boolean {
   return (
     scope.kind === 'unscoped' &&
@@ -93,7 +94,7 @@ function annotationsOf({ auditIDs, scope, delegation }: KeystoneToken): Record<s
     }),
     ...(delegation?.kind === 'trust' && {
       [`${ANNOTATION}/trust`]: delegation.id,
-      // Under an impersonating trust the user is the trustor, but it is the trustee who acts.
+      // Under an impersonating trust the user is the trustor, but the trustee acts.
       [`${ANNOTATION}/trustee`]: delegation.trusteeUserID,
       [`${ANNOTATION}/trust-impersonation`]: String(delegation.impersonation),
     }),
@@ -102,7 +103,7 @@ function annotationsOf({ auditIDs, scope, delegation }: KeystoneToken): Record<s
 
 function refuseUnusableNames({ user, scope, roles }: KeystoneToken, scopeDomain: DomainReference): void {
   refuseUnusable(user.name, "the user's name");
-  // No part of any name: under some directories it is free text too.
+  // Not part of any name, but free text with some directories.
   refuseUnusable(user.id, "the user's id");
   refuseUnusable(user.domain.name, "the name of the user's domain");
   refuseUnusable(scopeDomain.name, "the name of the scope's domain");

@@ -1,46 +1,46 @@
 /**
- * Authenticates by Keystone tokens, given as bearer token or as `X-Auth-Token`. What is cached is the token as
- * Keystone described it; who that makes somebody is derived from it here, once for each answer of Keystone's. Only a
- * token that no cache knows passes the gate: people who are already known are never slowed by a flood of strangers.
+ * The authenticator for Keystone tokens, sent as a bearer token or as `X-Auth-Token`. The cache holds the
+ * token as Keystone described it; the identity is derived from it with the current configuration. Only
+ * tokens that no cache knows pass the gate, so that a flood of unknown tokens does not slow known users.
  */
+
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { KeystoneConfiguration } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
-import { type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
+import { FERNET_START, type KeystoneToken, TOKEN_SPELLING } from '../api/keystone-v3.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { AuthenticationContext, Authenticator } from './authenticator.ts';
-import type { CredentialCache, Validated } from './credential-cache.ts';
-import { classifyCredential } from './keystone-credential.ts';
-import type { KeystoneIdentity } from './keystone-identity.ts';
+import type { TokenCredential } from './credential.ts';
 import { identityOf } from './keystone-mapping.ts';
-import type { TokenCredential } from './token-credential.ts';
-import type { UnknownCredentialGate } from './unknown-credential-gate.ts';
+import type { CredentialCache, KeystoneTokenValidator, UnknownCredentialGate, Validated } from './ports.ts';
 
 export interface KeystoneAuthenticatorOptions {
-  readonly identity: KeystoneIdentity;
+  readonly identity: KeystoneTokenValidator;
   readonly cache: CredentialCache<KeystoneToken>;
   readonly gate: UnknownCredentialGate;
   readonly tokenProvider: KeystoneConfiguration['tokenProvider'];
   readonly clock: Clock;
-  /** By what an operator may drop a token's entry. */
+  /** Tags by which an operator or a revocation event drops a token's entry. */
   readonly tagsOf: (token: KeystoneToken) => readonly string[];
 }
 
 /**
- * The authenticator throws StatusError CredentialInvalid for a token Keystone does not vouch for, KeystoneUnavailable
- * where it cannot be asked, CredentialRateExceeded from the gate, IdentityUnusable for names that fit nowhere.
+ * The authenticator throws StatusError CredentialInvalid for a token that Keystone refuses,
+ * KeystoneUnavailable if Keystone cannot be reached, CredentialRateExceeded from the gate, IdentityUnusable
+ * for unusable names.
  */
 export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOptions): Authenticator {
   const { identity, cache, gate, tokenProvider, clock, tagsOf } = options;
   const identityOfToken = memoizeByReference(identityOf);
-  /** Once for a credential that comes with every request of a connection. */
+  /** Memoized: a connection sends the same credential object with every request. */
   const judge = memoizeByReference((credential: TokenCredential) => {
     const kind = classifyCredential(credential, tokenProvider);
     return kind === 'keystone' && !TOKEN_SPELLING.test(credential.token) ? 'misspelt' : kind;
   });
 
-  // Without the client's signal: others may wait for the same answer.
+  // Not cancelled with the client's request: other requests may wait for the same response.
   async function validate(credential: string): Promise<Validated<KeystoneToken>> {
     const token = await identity.validate(credential);
     return token && { value: token, expiresAt: token.expiresAt, tags: tagsOf(token) };
@@ -81,4 +81,42 @@ export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOption
       }
     },
   };
+}
+
+const JWT = /^[^.]+\.[^.]+\.[^.]*$/;
+
+/**
+ * Which authenticator decides on a token. Fernet tokens start with `gAAAAA`. A token of Keystone's JWS
+ * provider is recognized only if the configuration names that provider, and if it has Keystone's claims and
+ * no `iss`. So a service account token or an ID token is never sent to Keystone.
+ * https://docs.openstack.org/keystone/latest/admin/tokens-overview.html; RFC 7519 §4.1.1
+ *
+ * @returns `keystone`: Keystone validates it; `refused`: sent as Keystone's, but not of a kind that it
+ *   issues; `foreign`: another authenticator decides
+ */
+function classifyCredential(
+  { kind, token }: TokenCredential,
+  tokenProvider: KeystoneConfiguration['tokenProvider'],
+): 'keystone' | 'refused' | 'foreign' {
+  if (token.startsWith(FERNET_START)) return 'keystone';
+  if (JWT.test(token)) {
+    if (tokenProvider === 'jws' && isKeystoneJWS(token)) return 'keystone';
+    return kind === 'x-auth-token' ? 'refused' : 'foreign';
+  }
+  return kind === 'x-auth-token' ? 'keystone' : 'foreign';
+}
+
+function isKeystoneJWS(token: string): boolean {
+  try {
+    const claims = decodeJwt(token);
+    return (
+      decodeProtectedHeader(token).alg === 'ES256' &&
+      !Object.hasOwn(claims, 'iss') &&
+      Array.isArray(claims.openstack_methods) &&
+      Array.isArray(claims.openstack_audit_ids)
+    );
+  } catch {
+    // Not a JWT, so not a Keystone token.
+    return false;
+  }
 }

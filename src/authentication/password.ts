@@ -1,14 +1,14 @@
 /**
- * Whether a password is the one that was stored. In constant time: what differs is never where two texts differ.
+ * Compares a password with the stored one, in constant time.
  * RFC 7914 (scrypt); https://www.usenix.org/legacy/events/usenix99/provos.html (bcrypt)
  */
 import { hash, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { compare } from '@node-rs/bcrypt';
 import type { StoredPassword } from '../api/credentials.ts';
 
-/** bcrypt reads no further: what follows would count for nothing. */
+/** bcrypt ignores further bytes, so a longer password is refused. */
 const BCRYPT_BYTES = 72;
-/** Of a longer one only the hashing would be felt. */
+/** Bounds the cost of hashing. */
 const MAX_BYTES = 1_024;
 
 export async function passwordMatches(given: string, stored: StoredPassword): Promise<boolean> {

@@ -1,60 +1,66 @@
 /**
- * The authenticator for every bearer token that nobody else takes: the API server is asked whose it is. It comes last,
- * so that a token of Keystone's or of a configured issuer is judged there alone. Whom the API server knows keeps the
- * name it knows them by and goes through with that very token (`pipeline/pass-through.ts`).
+ * The authenticator for all other bearer tokens: the API server validates them by TokenReview. It is the
+ * last in the chain, so that tokens of Keystone and of configured issuers are decided by their own
+ * authenticators. The user keeps the API server's name, and the request is forwarded with its own token.
  * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
  */
+
+import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity } from '../api/identity.ts';
 import { unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { Authenticator } from './authenticator.ts';
-import type { ForgettingCredentialCache, Validated } from './credential-cache.ts';
-import type { TokenCredential } from './token-credential.ts';
-import type { TokenReviewer } from './token-reviewer.ts';
-import type { UnknownCredentialGate } from './unknown-credential-gate.ts';
-import { tenantOfVouched, type VouchedTenantRules, type VouchedUser, vouchedUser } from './vouched-user.ts';
+import type { TokenCredential } from './credential.ts';
+import { type JWTParts, readJWT } from './jwt-parser.ts';
+import type {
+  ForgettingCredentialCache,
+  TokenReviewClient,
+  UnknownCredentialGate,
+  Validated,
+} from './ports.ts';
 
 export interface TokenReviewAuthenticatorOptions {
-  readonly reviewer: TokenReviewer;
-  readonly cache: ForgettingCredentialCache<VouchedUser>;
+  readonly reviewer: TokenReviewClient;
+  readonly cache: ForgettingCredentialCache<ReviewedUser>;
   readonly gate: UnknownCredentialGate;
-  readonly rules: VouchedTenantRules;
+  readonly rules: ReviewedTenantRules;
   readonly clock: Clock;
-  /** By what an operator may drop a token's entry. */
-  readonly tagsOf: (vouched: VouchedUser) => readonly string[];
+  /** Tags by which an operator drops a token's entry. */
+  readonly tagsOf: (reviewed: ReviewedUser) => readonly string[];
 }
 
-/** RFC 6750 §2.1. It goes on in a header as it is, so that nothing else may ever be in it. */
+/** RFC 6750 §2.1. The token is forwarded in a header as it is, so no other characters are accepted. */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
-/** Of service accounts they are some 1 kB; an API server takes no header beyond its limit either. */
+/** Service account tokens are about 1 kB; an API server limits its headers too. */
 const MAX_LENGTH = 16 * 1024;
 
 /**
- * The authenticator throws StatusError CredentialInvalid for a token the API server does not vouch for or that is of no
- * tenant, UpstreamUnavailable where it cannot be asked, UpstreamRefusedCredential where Stonegate may not ask,
- * CredentialRateExceeded from the gate.
+ * The authenticator throws StatusError CredentialInvalid for a token that the API server refuses or that has
+ * no tenant, UpstreamUnavailable if the API server cannot be reached, UpstreamRefusedCredential if Stonegate
+ * may not create TokenReviews, CredentialRateExceeded from the gate.
  */
 export function createTokenReviewAuthenticator(options: TokenReviewAuthenticatorOptions): Authenticator {
   const { reviewer, cache, gate, rules, clock, tagsOf } = options;
-  const identityOfUser = memoizeByReference((vouched: VouchedUser) => identityOf(vouched, rules));
+  const identityOfUser = memoizeByReference((reviewed: ReviewedUser) => identityOf(reviewed, rules));
 
-  // Without the client's signal: others may wait for the same answer.
-  async function validate(token: string, source: string): Promise<Validated<VouchedUser>> {
+  // Not cancelled with the client's request: other requests may wait for the same response.
+  async function validate(token: string, source: string): Promise<Validated<ReviewedUser>> {
     const user = await reviewer.review(token, source);
-    const vouched = user && vouchedUser(token, user);
-    return vouched && { value: vouched, expiresAt: endOf(vouched), tags: tagsOf(vouched) };
+    const reviewed = user && reviewedUser(token, user);
+    return reviewed && { value: reviewed, expiresAt: endOf(reviewed), tags: tagsOf(reviewed) };
   }
 
-  /** Once for a credential that comes with every request of a connection. */
+  /** Memoized: a connection sends the same credential object with every request. */
   const isSpelt = memoizeByReference(
     ({ token }: TokenCredential) => token.length <= MAX_LENGTH && TOKEN.test(token),
   );
 
-  function identityOfVouched(vouched: VouchedUser | undefined): Identity {
-    if (vouched === undefined) throw unauthorized('the API server does not vouch for the token');
-    if (endOf(vouched) <= clock.now()) throw unauthorized('the token has expired');
-    return identityOfUser(vouched);
+  function identityOfVouched(reviewed: ReviewedUser | undefined): Identity {
+    if (reviewed === undefined) throw unauthorized('the API server does not vouch for the token');
+    if (endOf(reviewed) <= clock.now()) throw unauthorized('the token has expired');
+    return identityOfUser(reviewed);
   }
 
   return {
@@ -65,21 +71,21 @@ export function createTokenReviewAuthenticator(options: TokenReviewAuthenticator
       if (!isSpelt(credential))
         throw unauthorized('the bearer token is too long, or has characters that none has');
       const { token } = credential;
-      const vouched = cache.lookup(credential, (reason) =>
+      const reviewed = cache.lookup(credential, (reason) =>
         reason === 'refresh' || revalidates
           ? validate(token, source)
           : gate.enter(source, () => validate(token, source)),
       );
-      return vouched instanceof Promise ? vouched.then(identityOfVouched) : identityOfVouched(vouched);
+      return reviewed instanceof Promise ? reviewed.then(identityOfVouched) : identityOfVouched(reviewed);
     },
     forget: (token) => cache.forget(token),
   };
 }
 
 /** @throws StatusError CredentialInvalid for a user of no tenant */
-function identityOf(vouched: VouchedUser, rules: VouchedTenantRules): Identity {
-  const { user, expiresAt = Number.POSITIVE_INFINITY } = vouched;
-  const tenant = tenantOfVouched(vouched, rules);
+function identityOf(reviewed: ReviewedUser, rules: ReviewedTenantRules): Identity {
+  const { user, expiresAt = Number.POSITIVE_INFINITY } = reviewed;
+  const tenant = tenantOfReviewed(reviewed, rules);
   if (tenant === undefined) throw unauthorized('nothing says which tenant the token is of');
   return {
     authenticator: 'token-review',
@@ -93,7 +99,101 @@ function identityOf(vouched: VouchedUser, rules: VouchedTenantRules): Identity {
   };
 }
 
-/** A shared cache keeps finite instants only. */
-function endOf({ expiresAt = Number.MAX_SAFE_INTEGER }: VouchedUser): number {
+/** The shared cache stores finite times only. */
+function endOf({ expiresAt = Number.MAX_SAFE_INTEGER }: ReviewedUser): number {
   return Math.min(expiresAt, Number.MAX_SAFE_INTEGER);
+}
+
+/** What is cached for a token: nothing in it depends on the configuration. */
+export interface ReviewedUser {
+  readonly user: UserInfo;
+  /** `exp` of the token in milliseconds since the epoch; absent if the token has none. */
+  readonly expiresAt?: number;
+  /** The tenant claim of the token; empty if it is not a string. */
+  readonly tenantClaim?: string;
+}
+
+export interface ReviewedTenantRules {
+  /** For users whose credential names no tenant. */
+  readonly tenant?: string | undefined;
+  /** Set if credentials name tenants: whether a word is a tenant name other than `system` and `all`. */
+  readonly isOrdinaryTenant?: ((word: string) => boolean) | undefined;
+}
+
+const TENANT_CLAIM = 'kubernetes.io/serviceaccount/tenant';
+const SERVICE_ACCOUNT = /^system:serviceaccount:[^:]+:[^:]+$/;
+
+/**
+ * @param token authenticated by the API server, as `user`
+ * @returns undefined for a token with duplicate members, which two parsers could read differently
+ */
+export function reviewedUser(token: string, user: UserInfo): ReviewedUser | undefined {
+  const parts = readJWT(token);
+  if (parts === undefined) return { user };
+  if (!parts.unambiguous) return undefined;
+  return { user, ...expiryOf(parts), ...tenantClaimOf(parts) };
+}
+
+function expiryOf({ payload: { exp } }: JWTParts): Pick<ReviewedUser, 'expiresAt'> {
+  return typeof exp === 'number' && Number.isFinite(exp) ? { expiresAt: exp * 1_000 } : {};
+}
+
+function tenantClaimOf({ payload }: JWTParts): Pick<ReviewedUser, 'tenantClaim'> {
+  if (!Object.hasOwn(payload, TENANT_CLAIM)) return {};
+  const claim = payload[TENANT_CLAIM];
+  return { tenantClaim: typeof claim === 'string' ? claim : '' };
+}
+
+/**
+ * A TokenReview of Arktos omits the tenant. For a service account it is a claim of the reviewed token, never
+ * the `system` with which its name begins. For any other user it is the text before the first colon of the
+ * name, as for every user of Arktos; that never gives `system` or `all`.
+ *
+ * @returns undefined if nothing names a tenant
+ */
+export function tenantOfReviewed(
+  { user, tenantClaim }: ReviewedUser,
+  { tenant, isOrdinaryTenant }: ReviewedTenantRules,
+): string | undefined {
+  if (isOrdinaryTenant === undefined) return tenant;
+  if (SERVICE_ACCOUNT.test(user.username)) return tenantClaim ?? tenant;
+  const colon = user.username.indexOf(':');
+  const word = user.username.slice(0, Math.max(colon, 0));
+  return isOrdinaryTenant(word) ? word : tenant;
+}
+
+/** Serializes a `ReviewedUser` for the shared cache, in which another version may have written the entry. */
+export const reviewedUserCodec = {
+  encode: (reviewed: ReviewedUser): string => JSON.stringify(reviewed),
+
+  /** @returns undefined if the value does not have the shape of a user */
+  decode(text: string): ReviewedUser | undefined {
+    const reviewed: unknown = JSON.parse(text);
+    return isVouchedUser(reviewed) ? reviewed : undefined;
+  },
+};
+
+function isVouchedUser(value: unknown): value is ReviewedUser {
+  return (
+    isJSONObject(value) &&
+    isUser(value.user) &&
+    (value.expiresAt === undefined || Number.isFinite(value.expiresAt)) &&
+    (value.tenantClaim === undefined || typeof value.tenantClaim === 'string')
+  );
+}
+
+function isUser(value: unknown): value is UserInfo {
+  return (
+    isJSONObject(value) &&
+    typeof value.username === 'string' &&
+    value.username !== '' &&
+    typeof value.uid === 'string' &&
+    isTexts(value.groups) &&
+    isJSONObject(value.extra) &&
+    Object.values(value.extra).every(isTexts)
+  );
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((member) => typeof member === 'string');
 }

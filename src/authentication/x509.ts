@@ -1,8 +1,9 @@
 /**
- * The authenticator for client certificates, in the two forms that Arktos reads: `O=tenant:T` with the groups as `OU`,
- * or `CN=T:name` with the groups as `O`. Whether a certificate is to be believed the listener has decided; what is not
- * to be is refused here, and never taken for none. A certificate that could be read in two ways is nobody's.
- * RFC 5280 §4.1.2.6; https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
+ * The authenticator for client certificates in the two forms that Arktos reads: `O=tenant:T` with groups as
+ * `OU`, or `CN=T:name` with groups as `O`. The listener verifies the certificate; an unverified one is
+ * refused here and never ignored. A certificate that fits both forms is refused.
+ * RFC 5280 §4.1.2.6;
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
  */
 import type { VerifiedCertificate } from '../api/credentials.ts';
 import type { Identity } from '../api/identity.ts';
@@ -10,24 +11,24 @@ import { StatusError, unauthorized } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { AsyncAuthenticator } from './authenticator.ts';
-import { requirePrintableText, requireUnreservedName } from './given-name.ts';
+import { requirePrintableText, requireUnreservedName } from './name-validation.ts';
 
 export interface X509AuthenticatorOptions {
-  /** Put before names and groups, so that no other source gives the same; may be empty. */
+  /** Prefixes of names and groups, so that no other source gives the same names; may be empty. */
   readonly usernamePrefix: string;
   readonly groupsPrefix: string;
   /**
-   * Whether names and groups are to carry the tenant: one authority calls people alike in two tenants, and not every
-   * tenancy mode keeps tenants apart by itself.
+   * Whether names and groups include the tenant: one authority may issue the same name in two tenants, and
+   * not every tenancy mode separates tenants by itself.
    */
   readonly tenantInNames: boolean;
   readonly systemTenant: string;
-  /** Whether a certificate may be of the system tenant. */
+  /** Whether certificates of the system tenant are accepted. */
   readonly allowSystemTenant: boolean;
   readonly clock: Clock;
 }
 
-/** Whom a subject names. */
+/** The user that a certificate's subject names. */
 interface Holder {
   readonly tenant: string;
   readonly name: string;
@@ -35,10 +36,10 @@ interface Holder {
 }
 
 const TENANT = 'tenant:';
-/** To Arktos this is the union of all tenants. */
+/** Arktos reads this as all tenants. */
 const EVERY_TENANT = 'all';
 
-/** Made once for each certificate: the listener gives the same one for all requests of a connection. */
+/** Memoized for each certificate object: the listener gives one object for all requests of a connection. */
 export function createX509Authenticator(options: X509AuthenticatorOptions): AsyncAuthenticator {
   const { clock } = options;
   const identityOf = memoizeByReference((certificate: VerifiedCertificate) =>
@@ -83,7 +84,7 @@ function identityOfCertificate(
   };
 }
 
-/** @throws StatusError CredentialInvalid where neither form, or both, could be meant */
+/** @throws StatusError CredentialInvalid if the subject fits neither form, or both */
 function holderOf({ commonNames, organizations, organizationalUnits }: VerifiedCertificate): Holder {
   const [commonName] = commonNames;
   if (commonName === undefined || commonNames.length > 1)

@@ -1,12 +1,14 @@
 /**
- * Many bindings gone at once is more often a mistake than a wish: a Keystone that answers for another installation, a
- * mapping mistyped. Such deletions are held back until an operator says that they are meant; all else is done.
+ * Holds back deletions if they exceed a share of the existing bindings: the cause is more often a mistake
+ * (another Keystone, a wrong mapping) than intent. The operator confirms them with `stonegate sync --force`;
+ * other changes are applied.
  */
-import type { Place } from './cluster-objects.ts';
+
 import { objectKey, placeKey } from './difference.ts';
 import type { Change, Plan } from './plan.ts';
+import type { Place } from './ports.ts';
 
-/** What takes something away from somebody; not what is made anew at once. */
+/** Deletions that remove rights; without objects that are recreated. */
 export function deletionsOf({ changes }: Plan): readonly Change[] {
   const made = new Set(
     changes.filter(({ action }) => action === 'create').map(({ object, place }) => objectKey(object, place)),
@@ -16,19 +18,19 @@ export function deletionsOf({ changes }: Plan): readonly Change[] {
   );
 }
 
-/** The bindings of ours that are there. */
+/** Number of existing managed bindings. */
 export function existingBindings({ existingByPlace }: Plan): number {
   return sum([...existingByPlace.values()]);
 }
 
-/** What one namespace or tenant loses, of how many bindings. */
+/** What one namespace or tenant loses: `going` of `there` bindings. */
 export interface Loss {
   readonly place: Place;
   readonly going: number;
   readonly there: number;
 }
 
-/** @returns for each namespace or tenant that these deletions concern, the largest loss first */
+/** @returns one for each namespace or tenant with deletions, the largest first */
 export function lossesOf(deletions: readonly Change[], { existingByPlace }: Plan): readonly Loss[] {
   const losses = [...Map.groupBy(deletions, ({ place }) => placeKey(place))].flatMap(
     ([key, [first, ...others]]) =>
@@ -40,8 +42,8 @@ export function lossesOf(deletions: readonly Change[], { existingByPlace }: Plan
 }
 
 /**
- * @param maxDeletedShare of the bindings that are there, 0 to 1
- * @returns the deletions that need to be confirmed
+ * @param maxDeletedShare of the existing bindings, 0 to 1
+ * @returns the deletions that the operator must confirm
  */
 export function heldBack(plan: Plan, maxDeletedShare: number): readonly Change[] {
   const deletions = deletionsOf(plan);
@@ -51,11 +53,12 @@ export function heldBack(plan: Plan, maxDeletedShare: number): readonly Change[]
 }
 
 /**
- * Where they are too many in all, a namespace that loses no more than the share of its own is not held up by the others:
- * who may write rolebindings in one namespace can make any number that look like Stonegate's and have to go, and must not
- * keep in force what is taken from people elsewhere. Unless the others are too many by themselves.
+ * If the total is too large, a namespace that loses no more than its own share is still applied: a user who
+ * may write rolebindings in one namespace could create any number that look like Stonegate's, and must not
+ * keep revoked rights in force elsewhere. If the remaining deletions are too many by themselves, all are
+ * held back.
  *
- * @param existing bindings, in all
+ * @param existing number of all bindings
  */
 export function heldLosses(
   losses: readonly Loss[],
@@ -72,12 +75,12 @@ export function heldLosses(
   return others.going >= others.there || isTooMuch(others, maxDeletedShare) ? losses : heavy;
 }
 
-/** Those of places that lose too much of their own. */
+/** Losses that exceed the share of their own namespace or tenant. */
 export function heavyLosses(losses: readonly Loss[], maxDeletedShare: number): readonly Loss[] {
   return losses.filter((loss) => isTooMuch(loss, maxDeletedShare));
 }
 
-/** One binding is never too much; all of several always are. */
+/** One binding is never too many; all of several always are. */
 function isTooMuch({ going, there }: Pick<Loss, 'going' | 'there'>, maxDeletedShare: number): boolean {
   return going > 1 && (going > there * maxDeletedShare || going >= there);
 }

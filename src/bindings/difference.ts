@@ -1,41 +1,44 @@
 /**
- * What lies between the cluster as it ought to be and as it is. Pure. What has drifted is put right; a binding nobody
- * asks for any more goes. Namespaces, tenants and roles are never deleted, and namespaces and tenants never changed
- * either: people's work is in them. What Stonegate did not make is left alone.
+ * Computes the plan: the difference between desired and existing objects. Pure. Changed objects are restored
+ * and managed bindings that are no longer desired are deleted. Namespaces, tenants and roles are never
+ * deleted, nor namespaces and tenants changed; objects that Stonegate did not create stay as they are.
  */
 
 import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
 import type { Binding, KubernetesObject } from '../api/kubernetes-object.ts';
-import type { Place } from './cluster-objects.ts';
-import type { ClusterState } from './cluster-state.ts';
-import type { Desired } from './desired.ts';
-import { isOurs, labelValue, ownerLabels } from './managed-object.ts';
-import type { Change, Plan, Refusal } from './plan.ts';
-import { replaces, withDrift } from './same-object.ts';
-import { settle } from './settle.ts';
-import { type Wish, type WishRules, wishesOf } from './wishes.ts';
+import {
+  type DesiredObject,
+  type DesiredObjectRules,
+  desiredObjects,
+  resolveNamespaces,
+} from './desired-objects.ts';
+import type { DesiredState } from './desired-state.ts';
+import { isManaged, labelValue, ownerLabels, replaces, withDrift } from './managed-object.ts';
+import type { Change, Plan, ProvisioningRefusal } from './plan.ts';
+import type { Place } from './ports.ts';
+import type { ClusterState } from './read-state.ts';
 
-export function differenceOf(desired: Desired, cluster: ClusterState, rules: WishRules): Plan {
-  const settled = settle(desired, cluster);
-  const wishes = wishesOf(settled, rules);
+export function computePlan(desired: DesiredState, cluster: ClusterState, rules: DesiredObjectRules): Plan {
+  const resolved = resolveNamespaces(desired, cluster);
+  const wanted = desiredObjects(resolved, rules);
   const existing = existingObjects(cluster);
-  const refusals: Refusal[] = [...desired.refusals, ...settled.refusals];
-  const wanted = new Set<string>();
+  const refusals: ProvisioningRefusal[] = [...desired.refusals, ...resolved.refusals];
+  const wantedKeys = new Set<string>();
   const changes: Change[] = [];
   let unchanged = 0;
-  for (const wish of wishes) {
-    const key = objectKey(wish.object, wish.place);
-    wanted.add(key);
-    const found = compare(wish, existing.get(key)?.object);
-    if ('refused' in found) refusals.push({ subject: titleOf(wish), reason: found.refused });
+  for (const item of wanted) {
+    const key = objectKey(item.object, item.place);
+    wantedKeys.add(key);
+    const found = compare(item, existing.get(key)?.object);
+    if ('refused' in found) refusals.push({ subject: titleOf(item), reason: found.refused });
     else if (found.changes.length === 0) unchanged += 1;
     else changes.push(...found.changes);
   }
   const ours = [...existing].flatMap(([key, { object, place }]) =>
-    isBinding(object) && isOurs(object) ? [{ key, object, place }] : [],
+    isBinding(object) && isManaged(object) ? [{ key, object, place }] : [],
   );
   const isUntouched = untouchedBy(desired, rules);
-  const stale = ours.filter(({ key, object }) => !wanted.has(key) && !isUntouched(object));
+  const stale = ours.filter(({ key, object }) => !wantedKeys.has(key) && !isUntouched(object));
   const deletions = stale.map(
     ({ object, place }): Change => ({
       action: 'delete',
@@ -44,7 +47,7 @@ export function differenceOf(desired: Desired, cluster: ClusterState, rules: Wis
       reason: staleReason(object),
     }),
   );
-  // What everybody of a tenant has always stays: it must not make the loss of all else look like a part.
+  // The basic-user binding always stays; counting it would understate the share of deletions.
   const counted = ours.filter(({ object }) => object.roleRef.name !== BASIC_USER_ROLE);
   const byPlace = Map.groupBy(counted, ({ place }) => placeKey(place));
   return {
@@ -55,19 +58,22 @@ export function differenceOf(desired: Desired, cluster: ClusterState, rules: Wis
   };
 }
 
-/** By what the binding gives, not by its marks, which whoever may write rolebindings there may have changed. */
+/**
+ * Describes the binding by its role and subjects: a user who may write rolebindings there may have changed
+ * its annotations.
+ */
 function staleReason({ roleRef, subjects }: Binding): string {
   const [first = 'nobody', ...others] = subjects.map(({ name }) => name);
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
   return `nothing asks any more for ${roleRef.name} of ${first}${more}`;
 }
 
-/** Equal for one namespace, or one tenant, alone. */
+/** Identifies a namespace or a tenant. */
 export function placeKey({ tenant, namespace }: Place): string {
   return `${tenant ?? ''}/${namespace ?? ''}`;
 }
 
-/** Equal for one object alone. */
+/** Identifies an object. */
 export function objectKey({ kind, metadata }: KubernetesObject, { tenant, namespace }: Place): string {
   return [kind, tenant ?? '', namespace ?? '', metadata.name].join('/');
 }
@@ -91,11 +97,11 @@ function namespaceOf({ kind, metadata: { namespace } }: KubernetesObject): Place
 
 type Compared = { readonly changes: readonly Change[] } | { readonly refused: string };
 
-function compare({ object, place, reason }: Wish, existing: KubernetesObject | undefined): Compared {
+function compare({ object, place, reason }: DesiredObject, existing: KubernetesObject | undefined): Compared {
   if (existing === undefined) return { changes: [{ action: 'create', object, place, reason }] };
-  // Whose they are has been settled; they stay as they are.
+  // Their owner is already resolved; they are not changed.
   if (object.kind === 'Namespace' || object.kind === 'Tenant') return { changes: [] };
-  if (!isOurs(existing))
+  if (!isManaged(existing))
     return { refused: 'it is there, but Stonegate did not make it: it is left as it is' };
   if (replaces(object, existing)) {
     return {
@@ -114,7 +120,10 @@ function compare({ object, place, reason }: Wish, existing: KubernetesObject | u
   return { changes: drifted === undefined ? [] : [{ action: 'update', object: drifted, place, reason }] };
 }
 
-function untouchedBy({ untouched }: Desired, { createRoles }: WishRules): (binding: Binding) => boolean {
+function untouchedBy(
+  { untouched }: DesiredState,
+  { createRoles }: DesiredObjectRules,
+): (binding: Binding) => boolean {
   const projects = new Set([...untouched.projectIDs].map(labelValue));
   const domains = new Set([...untouched.domainIDs].map(labelValue));
   return ({ metadata, roleRef }) => {
@@ -130,7 +139,7 @@ function isBinding(object: KubernetesObject): object is Binding {
   return object.kind === 'RoleBinding' || object.kind === 'ClusterRoleBinding';
 }
 
-function titleOf({ object, place }: Wish): string {
+function titleOf({ object, place }: DesiredObject): string {
   const { tenant, namespace } = place;
   const where = [tenant, namespace].filter((part) => part !== undefined).join('/');
   return `${object.kind} ${object.metadata.name}${where === '' ? '' : ` in ${where}`}`;

@@ -1,58 +1,61 @@
 /**
- * Who gets which role on one project or one domain. As groups, the token decides who is in them: nobody's binding
- * outlives an assignment, and a narrower or delegated token has no more than it says. As users, each is named, as
- * k8s-keystone-auth does it: whoever proves to be that user has the role, whatever their token was scoped to.
+ * Which role bindings a project or a domain gets. With `subjects: groups`, a binding names a group, and the
+ * token decides who is a member, so that no binding outlives an assignment. With `subjects: users`, a
+ * binding names one user, as k8s-keystone-auth does, whatever scope the user's token has.
  */
-import type { RoleTarget } from '../api/config-v1alpha1.ts';
+
+import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
+import type { BindingsConfiguration, RoleTarget } from '../api/config-v1alpha1.ts';
 import { domainRoleGroup, projectRoleGroup } from '../api/keystone-groups.ts';
 import type { DomainReference, UserReference } from '../api/keystone-v3.ts';
-import type { RBACSubject } from '../api/kubernetes-object.ts';
-import type { AssignmentScope, RoleAssignment } from './keystone-directory.ts';
-import type { Refusal } from './plan.ts';
-import { type RoleRules, targetOf } from './role-mapping.ts';
+import type { Binding, RBACSubject, RoleRef } from '../api/kubernetes-object.ts';
+import { ownValue } from '../lib/json-object.ts';
+import { bindingMeta } from './managed-object.ts';
+import type { ProvisioningRefusal } from './plan.ts';
+import type { AssignmentScope, KeystoneDomain, KeystoneProject, RoleAssignment } from './ports.ts';
 
-/** What decides whom a binding names. */
+/** Keystone's facts about the holders of roles, by the kind of subject. */
 export type Holders =
   | { readonly kind: 'groups'; readonly roleNames: readonly string[] }
   | {
       readonly kind: 'users';
       readonly assignments: readonly RoleAssignment[];
-      /** Of whom an assignment does not say that they may not log in. */
+      /** Disabled users; their assignments are still listed. */
       readonly disabledUserIDs: ReadonlySet<string>;
     };
 
-/** What an operator of `subjects: users` has to know. */
+/** Warning for an operator who configures `subjects: users`. */
 export const USERS_WARNING =
   'bindings.subjects is users: what a person holds on a project counts for every token of theirs, also for one of another project, and is taken away by the next run only';
 
 export interface Grant {
-  /** Equal for no two grants. */
+  /** Unique for each grant. */
   readonly purpose: string;
   readonly place: GrantPlace;
   readonly roleName: string;
   readonly target: RoleTarget;
   readonly subject: RBACSubject;
-  /** Of the person, where there is one. */
+  /** Name of the user in Keystone, if the subject is a user. */
   readonly userName?: string;
 }
 
-/** Where the grants count. */
+/** The Keystone project or domain of a grant. */
 export type GrantPlace =
   | { readonly kind: 'project'; readonly id: string; readonly domain: DomainReference }
   | { readonly kind: 'domain'; readonly domain: DomainReference };
 
 export interface Grants {
   readonly grants: readonly Grant[];
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly ProvisioningRefusal[];
 }
 
-/** The user's name in the cluster, or why there is none. */
+/** The user's name in the cluster, or the reason why there is none. */
 export type UserNaming = (
   user: UserReference,
   scopeDomain: DomainReference,
 ) => { readonly name: string } | { readonly refused: string };
 
-/** @returns tells what is granted in a place; the assignments are gone through once */
+/** @returns a function from a project or domain to its grants; the assignments are indexed once */
 export function createGrants(
   holders: Holders,
   rules: RoleRules,
@@ -83,7 +86,7 @@ export function createGrants(
   const byPlace = Map.groupBy(holders.assignments, ({ scope }) => keyOf(scope));
   return (place) => {
     const grants = new Map<string, Grant>();
-    const refusals = new Map<string, Refusal>();
+    const refusals = new Map<string, ProvisioningRefusal>();
     for (const { user, role } of byPlace.get(keyOfPlace(place)) ?? []) {
       if (disabledUserIDs.has(user.id) || rules.ignore.users.includes(user.id)) continue;
       const target = ruleFor(role.name, place);
@@ -118,4 +121,99 @@ function keyOf(scope: AssignmentScope): string {
 
 function keyOfPlace(place: GrantPlace): string {
   return place.kind === 'project' ? `project/${place.id}` : `domain/${place.domain.id}`;
+}
+
+export type RoleRules = Pick<BindingsConfiguration, 'roles' | 'projects' | 'domains' | 'ignore'>;
+
+/** Where a role is assigned: on a project of a domain, or on the domain. */
+export interface RolePlace {
+  readonly projectID?: string;
+  readonly domainID: string;
+}
+
+/**
+ * The Kubernetes role of a Keystone role, with the exceptions for one project or domain. A role that is not
+ * listed becomes nothing; its name means nothing by itself (`admin` of a project has no rights outside of
+ * it).
+ *
+ * @returns undefined for a role that is not mapped
+ */
+function targetOf(roleName: string, place: RolePlace, rules: RoleRules): RoleTarget | undefined {
+  if (rules.ignore.roles.includes(roleName)) return undefined;
+  const { projectID, domainID } = place;
+  const ofProject = projectID === undefined ? undefined : ownValue(rules.projects, projectID)?.roles;
+  const ofDomain = ownValue(rules.domains, domainID)?.roles;
+  return (
+    ownValue(ofProject ?? {}, roleName) ??
+    ownValue(ofDomain ?? {}, roleName) ??
+    ownValue(rules.roles, roleName)
+  );
+}
+
+const GROUP = 'rbac.authorization.k8s.io';
+
+/** A binding and, for the operator, the reason for it. */
+export interface DesiredBinding {
+  readonly object: Binding;
+  readonly reason: string;
+}
+
+interface Place {
+  readonly domain: Pick<KeystoneDomain, 'id' | 'name'>;
+  /** The project that owns the namespace. */
+  readonly project?: KeystoneProject;
+}
+
+/** @returns the binding; a RoleBinding still lacks its namespace */
+export function bindingOf(kind: Binding['kind'], grant: Grant, { domain, project }: Place): DesiredBinding {
+  const { purpose, place, roleName, target, subject, userName } = grant;
+  const person = userName === undefined ? '' : ` of the user ${userName}`;
+  const where =
+    place.kind === 'project' && project !== undefined
+      ? titleOf('project', project)
+      : titleOf('domain', domain);
+  return {
+    object: {
+      apiVersion: `${GROUP}/v1`,
+      kind,
+      metadata: bindingMeta(
+        purpose,
+        { domainID: domain.id, ...(project && { projectID: project.id }) },
+        {
+          role: roleName,
+          'domain-name': domain.name,
+          ...(project && { 'project-name': project.name }),
+          ...(userName !== undefined && { 'user-name': userName }),
+        },
+      ),
+      roleRef: roleRefOf(target),
+      subjects: [subject],
+    },
+    reason: `role ${roleName}${person} on ${where}`,
+  };
+}
+
+/** Lets all users of a tenant create self access reviews. */
+export function basicUserBinding(domainID: string): DesiredBinding {
+  return {
+    object: {
+      apiVersion: `${GROUP}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: bindingMeta('basic-user', { domainID }, {}),
+      roleRef: roleRefOf({ clusterRole: BASIC_USER_ROLE }),
+      subjects: [{ apiGroup: GROUP, kind: 'Group', name: 'system:authenticated' }],
+    },
+    reason: 'people may ask what they may do',
+  };
+}
+
+function roleRefOf(target: RoleTarget): RoleRef {
+  return 'clusterRole' in target
+    ? { apiGroup: GROUP, kind: 'ClusterRole', name: target.clusterRole }
+    : { apiGroup: GROUP, kind: 'Role', name: target.role };
+}
+
+/** `project web (3f…)`. */
+export function titleOf(kind: 'project' | 'domain', { name, id }: { name: string; id: string }): string {
+  return `${kind} ${name} (${id})`;
 }

@@ -1,11 +1,11 @@
 /**
- * The marks on what Stonegate makes, by which it knows its own again. A binding is named by a digest of what it is for,
- * so that the same purpose is the same object for every replica and every run, whatever Keystone's names hold; labels
- * say whose an object is. What has neither was made by somebody else.
+ * Labels, names and comparison of the objects that Stonegate manages. A binding's name is a digest of its
+ * purpose, so that every replica and every run computes the same object; labels name the owner. An object
+ * with neither was not created by Stonegate.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
 import { createHash } from 'node:crypto';
-import type { KubernetesObject, NamedObjectMeta } from '../api/kubernetes-object.ts';
+import type { KubernetesObject, NamedObjectMeta, PolicyRule, RBACSubject } from '../api/kubernetes-object.ts';
 
 const MANAGED_BY = 'stonegate.dev/managed-by';
 const PROJECT_ID = 'stonegate.dev/project-id';
@@ -15,14 +15,14 @@ const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
 const DIGEST = 'sha256.';
 const BINDING_NAME = /^stonegate-[0-9a-f]{40}$/;
 
-/** For whom something is made. */
+/** The project and domain that an object belongs to. */
 export interface Ownership {
   readonly projectID?: string;
   readonly domainID?: string;
 }
 
-/** @param readable names for whoever looks at the object: `{ 'project-name': 'web' }` */
-export function marksOf(
+/** @param readable names for the operator, as annotations: `{ 'project-name': 'web' }` */
+export function managedLabels(
   { projectID, domainID }: Ownership,
   readable: Readonly<Record<string, string>> = {},
 ): Required<Pick<NamedObjectMeta, 'labels' | 'annotations'>> {
@@ -33,24 +33,24 @@ export function marksOf(
     labels: { [MANAGED_BY]: 'stonegate', ...Object.fromEntries(ids.map(({ key, value }) => [key, value])) },
     annotations: Object.fromEntries([
       ...ids.filter(({ id, value }) => id !== value).map(({ key, id }) => [key, id]),
-      // A lone surrogate arrives as another character, and would look changed ever after.
+      // JSON replaces a lone surrogate: the object would always look changed.
       ...Object.entries(readable).map(([key, text]) => [`stonegate.dev/${key}`, text.toWellFormed()]),
     ]),
   };
 }
 
-/** @param purpose what the binding is for; equal for no two */
+/** @param purpose of the binding; unique */
 export function bindingMeta(
   purpose: string,
   owner: Ownership,
   readable: Readonly<Record<string, string>>,
 ): NamedObjectMeta {
-  const { labels, annotations } = marksOf(owner, readable);
+  const { labels, annotations } = managedLabels(owner, readable);
   return { name: bindingName(purpose), labels, annotations: { ...annotations, [PURPOSE]: purpose } };
 }
 
-/** Whether Stonegate made it. A copy of a binding under another name is its maker's. */
-export function isOurs({ kind, metadata }: KubernetesObject): boolean {
+/** Whether Stonegate created it. A copy of a binding under another name is not managed. */
+export function isManaged({ kind, metadata }: KubernetesObject): boolean {
   const labelled = metadata.labels?.[MANAGED_BY] === 'stonegate';
   if (kind !== 'RoleBinding' && kind !== 'ClusterRoleBinding') return labelled;
   const purpose = metadata.annotations?.[PURPOSE];
@@ -58,27 +58,27 @@ export function isOurs({ kind, metadata }: KubernetesObject): boolean {
   return recognised || (labelled && BINDING_NAME.test(metadata.name));
 }
 
-/** Whether Stonegate made it for that very project or domain. */
-export function isMadeFor(object: KubernetesObject, owner: Ownership): boolean {
-  return isOurs(object) && Object.entries(owner).every(([kind, id]) => isOf(object.metadata, kind, id));
+/** Whether Stonegate created it for this project or domain. */
+export function isManagedFor(object: KubernetesObject, owner: Ownership): boolean {
+  return isManaged(object) && Object.entries(owner).every(([kind, id]) => isOf(object.metadata, kind, id));
 }
 
-/** As a label selector: what Stonegate made for that project or domain. */
+/** Label selector for the objects that Stonegate created for this project or domain. */
 export function ownerSelector(owner: Ownership): string {
-  const { labels } = marksOf(owner);
+  const { labels } = managedLabels(owner);
   return Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
 }
 
-/** For what is compared with another object's marks, such as a namespace with its bindings. */
+/** The owner's label values, to compare two objects. */
 export function ownerLabels({ labels }: NamedObjectMeta): { projectID?: string; domainID?: string } {
   const projectID = labels?.[PROJECT_ID];
   const domainID = labels?.[DOMAIN_ID];
   return { ...(projectID !== undefined && { projectID }), ...(domainID !== undefined && { domainID }) };
 }
 
-/** An id as a label carries it: as it is where it can be, else by its digest. */
+/** An id as a label value: unchanged if it is a valid one, else a digest. */
 export function labelValue(id: string): string {
   if (LABEL_VALUE.test(id) && !id.startsWith(DIGEST)) return id;
   return `${DIGEST}${digest(id).slice(0, 56)}`;
@@ -94,4 +94,61 @@ function bindingName(purpose: string): string {
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
+}
+
+const RBAC = 'rbac.authorization.k8s.io';
+
+/** Whether the object must be recreated: `roleRef` is immutable. */
+export function replaces(wanted: KubernetesObject, existing: KubernetesObject): boolean {
+  if (!('roleRef' in wanted) || !('roleRef' in existing)) return false;
+  const { kind, name } = existing.roleRef;
+  return kind !== wanted.roleRef.kind || name !== wanted.roleRef.name;
+}
+
+/**
+ * Labels and annotations of others are kept; subjects and rules must equal the desired ones exactly.
+ *
+ * @returns the object to write; undefined if nothing differs
+ */
+export function withDrift(
+  wanted: KubernetesObject,
+  existing: KubernetesObject,
+): KubernetesObject | undefined {
+  const { labels = {}, annotations = {} } = wanted.metadata;
+  const asWanted =
+    holds(existing.metadata.labels, labels) &&
+    holds(existing.metadata.annotations, annotations) &&
+    bodyOf(wanted) === bodyOf(existing);
+  if (asWanted) return undefined;
+  const metadata = {
+    ...existing.metadata,
+    labels: { ...existing.metadata.labels, ...labels },
+    annotations: { ...existing.metadata.annotations, ...annotations },
+  };
+  return { ...wanted, metadata };
+}
+
+function holds(
+  actual: Readonly<Record<string, string>> = {},
+  wanted: Readonly<Record<string, string>>,
+): boolean {
+  return Object.entries(wanted).every(([key, value]) => actual[key] === value);
+}
+
+/** Equal for objects that mean the same, regardless of the API server's defaults. */
+function bodyOf(object: KubernetesObject): string {
+  if ('rules' in object) {
+    // An aggregation rule would add rules of other roles later.
+    return JSON.stringify([object.rules.map(ruleOf), 'aggregationRule' in object]);
+  }
+  return 'subjects' in object ? JSON.stringify(object.subjects.map(subjectOf)) : '';
+}
+
+function ruleOf(rule: PolicyRule) {
+  const { apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [], verbs } = rule;
+  return [apiGroups, resources, resourceNames, nonResourceURLs, verbs];
+}
+
+function subjectOf({ kind, name, namespace = '', apiGroup }: RBACSubject) {
+  return [kind, name, namespace, apiGroup ?? (kind === 'ServiceAccount' ? '' : RBAC)];
 }

@@ -1,32 +1,38 @@
 /**
- * Makes what a project's people need when the first of them comes: their request waits for it, a few seconds at most, and
- * goes on whatever came of it, since the API server decides. It is done once for a project, and again beside the answer
- * when the interval is over. Failures are remembered for seconds, so that a project that cannot be provisioned slows
- * nobody twice. Nothing here lets anybody in.
+ * Provisions a user's project on the first request of one of its users. That request waits a few seconds at
+ * most and continues whatever the result, since the API server authorizes it; later runs are in the
+ * background. Failures are cached for seconds, so that a project that cannot be provisioned delays few
+ * requests.
  */
 import type { Identity } from '../api/identity.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { Claim } from './project-plan.ts';
-import { numbersOf, type Provisioning, type RunOutcome, runOnce } from './run.ts';
-import { createRunLog, type RunLog } from './run-log.ts';
+import type { ProvisioningScope } from './make-plan.ts';
+import {
+  createRunLog,
+  numbersOf,
+  type Provisioning,
+  type RunLog,
+  type RunOutcome,
+  runProvisioning,
+} from './run.ts';
 
-/** How long requests wait for a project, from when it was begun, in milliseconds. */
-const PATIENCE = 3_000;
-/** How long a failure is remembered, in milliseconds. */
+/** Milliseconds that requests wait, from the start of the run. */
+const WAIT_TIMEOUT = 3_000;
+/** Milliseconds for which a failure is cached. */
 const FAILURE_MEMORY = 10_000;
 const RUNNING = 4;
-/** Beyond these, projects are not provisioned until somebody comes again. */
+/** If more runs are queued, a project is provisioned at a later request. */
 const MAX_WAITING = 1_000;
-/** Projects beyond these are forgotten, the longest known first. */
+/** More projects are evicted, the least recently used first. */
 const MAX_KNOWN = 10_000;
 
 export interface RequestProvisioningOptions {
-  readonly provisioningFor: (claim: Claim) => Provisioning;
-  /** Whom bindings name: with `users`, each of a project's people is looked after for themselves. */
+  readonly provisioningFor: (scope: ProvisioningScope) => Provisioning;
+  /** The subjects of bindings: with `users`, each user of a project is provisioned separately. */
   readonly subjects: 'groups' | 'users';
-  /** Milliseconds until a project is looked at again. */
+  /** Milliseconds until a project is checked again. */
   readonly interval: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -37,58 +43,58 @@ export interface RequestProvisioning {
   /**
    * Never rejects.
    *
-   * @param signal aborted when the request is over
-   * @returns undefined where there is nothing to wait for
+   * @param signal aborted when the request ends
+   * @returns undefined if there is nothing to wait for
    */
   ensure(identity: Identity, signal: AbortSignal): Promise<void> | undefined;
-  /** Begins nothing any more, and ends what is under way before its next change. */
+  /** Starts no further run, and cancels running ones before their next change. */
   close(): Promise<void>;
 }
 
-interface Known {
-  readonly claim: Claim;
-  /** When it has to be looked at again, in milliseconds since the epoch. */
+interface KnownProject {
+  readonly scope: ProvisioningScope;
+  /** When it is checked again, in milliseconds since the epoch. */
   until: number;
-  /** Whether it was ever looked at with success: then nobody waits any more. */
+  /** Whether a run has succeeded: then no request waits any more. */
   provisioned: boolean;
   work: Promise<void> | undefined;
   begunAt: number;
-  /** Of this project: what stays as it was is said once. */
+  /** The log of this project's runs; an unchanged state is logged once. */
   readonly log: RunLog;
 }
 
 export function createRequestProvisioning(options: RequestProvisioningOptions): RequestProvisioning {
   const { provisioningFor, subjects, interval, clock, logger, telemetry } = options;
   const log = createRunLog(logger);
-  const known = new Map<string, Known>();
-  const line: (() => void)[] = [];
+  const known = new Map<string, KnownProject>();
+  const queue: (() => void)[] = [];
   const underWay = new Set<Promise<void>>();
   const ending = new AbortController();
   let running = 0;
 
-  /** A place among those that run; undefined where the line is full. */
-  function turn(): Promise<void> | undefined {
+  /** Resolves when a run may start; undefined if the queue is full. */
+  function acquire(): Promise<void> | undefined {
     if (running < RUNNING) {
       running += 1;
       return Promise.resolve();
     }
-    if (line.length >= MAX_WAITING) return undefined;
-    return new Promise((resolve) => line.push(resolve));
+    if (queue.length >= MAX_WAITING) return undefined;
+    return new Promise((resolve) => queue.push(resolve));
   }
 
-  function leave(): void {
-    const next = line.shift();
+  function release(): void {
+    const next = queue.shift();
     if (next === undefined) running -= 1;
     else next();
   }
 
-  function begin(one: Known): void {
-    const place = turn();
+  function begin(one: KnownProject): void {
+    const place = acquire();
     if (place === undefined) return;
     const work = place
       .then(() => run(one))
       .finally(() => {
-        leave();
+        release();
         one.work = undefined;
         underWay.delete(work);
       });
@@ -97,19 +103,19 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
     underWay.add(work);
   }
 
-  async function run(one: Known): Promise<void> {
+  async function run(one: KnownProject): Promise<void> {
     if (ending.signal.aborted) return;
     let outcome: RunOutcome | undefined;
     let failure: unknown;
     try {
-      outcome = await runOnce(provisioningFor(one.claim), ending.signal);
+      outcome = await runProvisioning(provisioningFor(one.scope), ending.signal);
     } catch (error) {
       failure = error;
     }
     const result = ending.signal.aborted ? 'broken-off' : (outcome?.result ?? 'error');
     if (outcome !== undefined) {
       log.planned();
-      one.log.ended(outcome, fieldsOf(one.claim));
+      one.log.ended(outcome, fieldsOf(one.scope));
     } else if (!ending.signal.aborted) log.failed(failure);
     telemetry.provisioned({ trigger: 'request', result, ...(outcome && numbersOf(outcome)) });
     const failed = outcome === undefined || result === 'incomplete';
@@ -117,9 +123,9 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
     one.until = clock.now() + (failed ? FAILURE_MEMORY : interval);
   }
 
-  function remember(key: string, claim: Claim): Known {
-    const one = known.get(key) ?? unknown(claim);
-    // Behind all others: who was not here for the longest time is the first.
+  function remember(key: string, scope: ProvisioningScope): KnownProject {
+    const one = known.get(key) ?? unknown(scope);
+    // Moves it to the end: the map is ordered by last use.
     known.delete(key);
     known.set(key, one);
     for (const oldest of known.keys()) {
@@ -129,20 +135,20 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
     return one;
   }
 
-  function unknown(claim: Claim): Known {
-    return { claim, until: 0, provisioned: false, work: undefined, begunAt: 0, log: createRunLog(logger) };
+  function unknown(scope: ProvisioningScope): KnownProject {
+    return { scope, until: 0, provisioned: false, work: undefined, begunAt: 0, log: createRunLog(logger) };
   }
 
-  function untilDone({ work, begunAt }: Known, signal: AbortSignal): Promise<void> | undefined {
-    const patience = begunAt + PATIENCE - clock.now();
-    if (work === undefined || patience <= 0) return undefined;
+  function untilDone({ work, begunAt }: KnownProject, signal: AbortSignal): Promise<void> | undefined {
+    const timeout = begunAt + WAIT_TIMEOUT - clock.now();
+    if (work === undefined || timeout <= 0) return undefined;
     return new Promise((resolve) => {
       const done = (): void => {
         timer.cancel();
         signal.removeEventListener('abort', done);
         resolve();
       };
-      const timer = clock.after(patience, done);
+      const timer = clock.after(timeout, done);
       signal.addEventListener('abort', done, { once: true });
       void work.then(done);
     });
@@ -150,9 +156,9 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
 
   return {
     ensure(identity, signal) {
-      const claim = claimOf(identity);
-      if (claim === undefined || ending.signal.aborted) return undefined;
-      const one = remember(keyOf(claim, identity, subjects), claim);
+      const scope = scopeOf(identity);
+      if (scope === undefined || ending.signal.aborted) return undefined;
+      const one = remember(keyOf(scope, identity, subjects), scope);
       if (one.work === undefined && clock.now() >= one.until) begin(one);
       return one.provisioned ? undefined : untilDone(one, signal);
     },
@@ -163,8 +169,8 @@ export function createRequestProvisioning(options: RequestProvisioningOptions): 
   };
 }
 
-/** @returns undefined for whom Keystone gives no project and no domain */
-function claimOf({ scope, tenantOrigin }: Identity): Claim | undefined {
+/** @returns undefined if the identity has no project and no domain of Keystone */
+function scopeOf({ scope, tenantOrigin }: Identity): ProvisioningScope | undefined {
   if (scope?.id === undefined || tenantOrigin.from !== 'domain') return undefined;
   const { domain } = tenantOrigin;
   const { kind, id, name = '' } = scope;
@@ -172,12 +178,16 @@ function claimOf({ scope, tenantOrigin }: Identity): Claim | undefined {
   return kind === 'project' ? { domain, project: { id, name } } : undefined;
 }
 
-/** As users, people are bound by what they hold: who holds something new is looked at anew. */
-function keyOf({ domain, project }: Claim, { uid, scope }: Identity, subjects: 'groups' | 'users'): string {
+/** With `users`, bindings depend on the user's roles: other roles are another key. */
+function keyOf(
+  { domain, project }: ProvisioningScope,
+  { uid, scope }: Identity,
+  subjects: 'groups' | 'users',
+): string {
   const place = project === undefined ? `domain ${domain.id}` : `project ${project.id}`;
   return subjects === 'groups' ? place : JSON.stringify([place, uid, ...(scope?.roles ?? []).toSorted()]);
 }
 
-function fieldsOf({ domain, project }: Claim): object {
+function fieldsOf({ domain, project }: ProvisioningScope): object {
   return project === undefined ? { domain: domain.id } : { project: project.id };
 }

@@ -1,24 +1,22 @@
 /**
- * Brings the whole cluster up to Keystone again and again, also for those who never come: who has lost a role loses what
- * was bound for it by the next run. Of several replicas the one with the lease does it. The lease is held between the
- * runs too, else each replica would take its turn right after the other; when it is lost in a run's midst, the run ends
- * before its next change. Changes carry what they were decided on, so that the one that is on its way then harms nobody.
+ * Provisions the whole cluster periodically, so that a lost role is also removed for users who send no
+ * request. The replica that holds the lease does it and keeps the lease between runs; if it loses the lease
+ * during a run, the run ends before its next change.
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { ProvisioningResult, Telemetry } from '../lib/telemetry.ts';
-import type { Lease } from './lease.ts';
-import { numbersOf, type Provisioning, type RunOutcome, runOnce } from './run.ts';
-import { createRunLog } from './run-log.ts';
+import type { Lease } from './ports.ts';
+import { createRunLog, numbersOf, type Provisioning, type RunOutcome, runProvisioning } from './run.ts';
 
-/** How long a lease lasts that is not prolonged, in milliseconds: so long nobody provisions when its holder has crashed. */
+/** Lease duration in milliseconds: if the holder crashes, no replica provisions for so long. */
 export const LEASE_TTL = 30_000;
-/** Milliseconds after which the holder prolongs the lease: twice it may fail. */
+/** Milliseconds between renewals by the holder; two may fail. */
 const HEARTBEAT = 10_000;
-/** And after which everybody else looks whether it is free. */
+/** Milliseconds between attempts of the other replicas. */
 const STANDBY = 2_000;
-/** After a run that failed, in milliseconds; each further failure doubles it, up to the interval. */
+/** Milliseconds after a failed run; doubled with each further failure, up to the interval. */
 const FIRST_RETRY = 10_000;
 const LONGEST_RETRY = 60_000;
 const MAX_DOUBLINGS = 10;
@@ -26,7 +24,7 @@ const MAX_DOUBLINGS = 10;
 export interface PeriodicProvisioningOptions {
   readonly provisioning: Provisioning;
   readonly lease: Lease;
-  /** From the end of one run to the beginning of the next, in milliseconds, about. */
+  /** Approximate milliseconds from the end of one run to the start of the next. */
   readonly interval: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -36,7 +34,7 @@ export interface PeriodicProvisioningOptions {
 
 export interface PeriodicProvisioning {
   start(): void;
-  /** Ends a run that is under way before its next change, and gives the lease back. */
+  /** Cancels a run before its next change, and releases the lease. */
   stop(): Promise<void>;
 }
 
@@ -80,7 +78,7 @@ export function createPeriodicProvisioning(options: PeriodicProvisioningOptions)
     const ended = run(ending.signal).then((result) => {
       running = undefined;
       failures = result === 'error' || result === 'incomplete' ? failures + 1 : 0;
-      // Replicas that were started together must not ask Keystone together.
+      // Jitter: replicas that start together must not request Keystone together.
       dueAt = clock.now() + pauseAfter(failures) * (0.9 + 0.2 * random.fraction());
       if (!stopped) wait();
     });
@@ -91,7 +89,7 @@ export function createPeriodicProvisioning(options: PeriodicProvisioningOptions)
     let outcome: RunOutcome | undefined;
     let failure: unknown;
     try {
-      outcome = await runOnce(provisioning, signal);
+      outcome = await runProvisioning(provisioning, signal);
     } catch (error) {
       failure = error;
     }

@@ -1,32 +1,32 @@
 /**
- * What has to change in the cluster for it to say what Keystone says. Made by a pure comparison (`difference.ts`),
- * shown by `stonegate sync --dry-run`, carried out by `apply.ts`.
+ * The changes that make the cluster match Keystone. `difference.ts` computes a plan, `stonegate sync
+ * --dry-run` shows it, `apply.ts` carries it out.
  */
 import type { KubernetesObject } from '../api/kubernetes-object.ts';
-import type { Place } from './cluster-objects.ts';
+import type { Place } from './ports.ts';
 
 export interface Change {
   readonly action: 'create' | 'update' | 'delete';
-  /** As it shall be; for `delete` as it is. */
+  /** The desired object; for `delete` the existing one. */
   readonly object: KubernetesObject;
   readonly place: Place;
-  /** For whoever reads the plan: `the role member of the project web (3f…)`. */
+  /** Shown to the operator: `the role member of the project web (3f…)`. */
   readonly reason: string;
 }
 
-/** Something Keystone has and the cluster cannot: reported, never worked around. */
-export interface Refusal {
+/** Something of Keystone that cannot be provisioned: it is reported, never worked around. */
+export interface ProvisioningRefusal {
   /** `project web (3f…)`. */
   readonly subject: string;
   readonly reason: string;
 }
 
 export interface Plan {
-  /** In the order in which they can be carried out: tenants, namespaces, roles, bindings; deletions last. */
+  /** In the order of execution: tenants, namespaces, roles, bindings; deletions last. */
   readonly changes: readonly Change[];
-  readonly refusals: readonly Refusal[];
-  /** How many bindings of ours are in each namespace or tenant, by `placeKey`: too many must not go at once. */
+  readonly refusals: readonly ProvisioningRefusal[];
+  /** Number of managed bindings in each namespace or tenant, by `placeKey`, for the deletion guard. */
   readonly existingByPlace: ReadonlyMap<string, number>;
-  /** Objects that are as they should be. */
+  /** Number of objects that match already. */
   readonly unchanged: number;
 }

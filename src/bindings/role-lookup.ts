@@ -1,26 +1,23 @@
 /**
- * Finds out, for a person whose token names no scope, which of their roles count for a request. What is kept is one
- * entry per person with all their assignments, not one per person and project: so Keystone is asked as often as there
- * are people, however many projects they work in. Which projects and domains are switched off is one entry for all.
- *
- * Roles that cannot be learned are no roles that a person lacks: such a request ends with a 503, and is never served
- * with fewer rights in silence.
+ * Looks up which roles of a user count for a request, if the user's token has no scope. One cache entry per
+ * user holds all assignments, and one entry holds all disabled projects and domains. If roles cannot be
+ * looked up, the request fails with 503 and never continues with fewer rights.
  */
 import type { Identity } from '../api/identity.ts';
+import { identityScope, isSafeID, isUsableName, scopeExtra, scopeGroups } from '../api/keystone-groups.ts';
+import type { RoleReference } from '../api/keystone-v3.ts';
 import { StatusError } from '../errors/status-error.ts';
+import { isJSONObject } from '../lib/json-object.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import type { AssignmentSource, DisabledScopes } from './assignment-source.ts';
-import { withRoles } from './identity-with-roles.ts';
-import type { RoleAssignment } from './keystone-directory.ts';
+import type { AssignmentScope, AssignmentSource, DisabledScopes, RoleAssignment } from './ports.ts';
 import {
-  type HeldRoles,
   type NamespaceOf,
   type RoleScope,
   rolesInScope,
+  type ScopedRoles,
   scopeKey,
 } from './roles-in-scope.ts';
 
-/** The port to what is remembered for a while, refreshed ahead of its end. Implemented in `cache/`. */
 export interface AssignmentCache<V> {
   lookup(
     key: string,
@@ -37,23 +34,23 @@ export interface RoleLookupOptions {
   readonly assignments: AssignmentCache<readonly RoleAssignment[]>;
   readonly disabled: AssignmentCache<DisabledScopes>;
   readonly namespaceOf: NamespaceOf;
-  /** By what a person's entry may be dropped. */
+  /** Tags by which a user's entry is dropped. */
   readonly tagsOf: (identity: Identity, assignments: readonly RoleAssignment[]) => readonly string[];
-  /** By what the entry of all may be. */
+  /** Tags by which the entry of disabled scopes is dropped. */
   readonly disabledTags: readonly string[];
 }
 
 export interface RoleLookup {
   /**
-   * The same object for the same person and scopes, as long as their assignments are not learned anew.
+   * The result is the same object for the same user and scopes until the assignments are loaded again.
    *
-   * @param identity of whom `assignmentsOf` says that their assignments count
+   * @param identity with `assignmentsOf`, the user whose assignments count
    * @throws StatusError KeystoneUnavailable, IdentityUnusable
    */
   inScope(identity: Identity, roleScope: RoleScope): Promise<Identity>;
 }
 
-/** What Keystone says of people has no end of its own: the cache's times alone bound it. */
+/** Assignments have no expiry: only the cache's times bound them. */
 const NO_END = Number.MAX_SAFE_INTEGER;
 const ALL = 'disabled';
 
@@ -84,7 +81,7 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
   function remembered(
     identity: Identity,
     assignments: readonly RoleAssignment[],
-    held: readonly HeldRoles[],
+    held: readonly ScopedRoles[],
   ): Identity {
     const ofPerson = made(identity)(assignments);
     const key = held.map(({ scope }) => scopeKey(scope)).join(' ');
@@ -110,4 +107,107 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
       );
     },
   };
+}
+
+/** The scopes and roles that were looked up, for the audit log: `project 3f…: member, reader; domain …`. */
+export const ROLES_ANNOTATION = 'keystone.stonegate.dev/roles';
+
+/** Role names that are unambiguous in that list; others are quoted. */
+const PLAIN = /^[\p{L}\p{N}_.-]+$/u;
+
+/**
+ * Adds the groups that tokens with these scopes would have. Extra fields and the shown scope can hold one
+ * scope: the narrowest, so that project and roles in them belong together.
+ *
+ * @param held the narrowest scope first
+ * @returns the identity itself if no roles count
+ * @throws StatusError IdentityUnusable if a name or an id cannot be part of a Kubernetes identity
+ */
+export function withRoles(identity: Identity, held: readonly ScopedRoles[]): Identity {
+  const [narrowest] = held;
+  if (narrowest === undefined) return identity;
+  for (const one of held) refuseUnusable(one);
+  return {
+    ...identity,
+    groups: [...identity.groups, ...held.flatMap(({ scope, roles }) => scopeGroups(scope, roles))],
+    extra: { ...identity.extra, ...scopeExtra(narrowest.scope, narrowest.roles) },
+    scope: identityScope(narrowest.scope, narrowest.roles),
+    auditAnnotations: {
+      ...identity.auditAnnotations,
+      [ROLES_ANNOTATION]: held.map(inWords).join('; '),
+    },
+  };
+}
+
+function inWords({ scope, roles }: ScopedRoles): string {
+  const names = roles.map(({ name }) => (PLAIN.test(name) ? name : JSON.stringify(name)));
+  return `${scopeKey(scope)}: ${names.join(', ')}`;
+}
+
+function refuseUnusable({ scope, roles }: ScopedRoles): void {
+  const ids =
+    scope.kind === 'project' ? [scope.project.id] : scope.kind === 'domain' ? [scope.domain.id] : [];
+  const names = [...roles.map(({ name }) => name), ...(scope.kind === 'project' ? [scope.project.name] : [])];
+  if (ids.every(isSafeID) && names.every(isUsableName)) return;
+  throw new StatusError(
+    'IdentityUnusable',
+    'Forbidden: a role, or the project it is held on, has a name or an id in Keystone that fits into no group',
+  );
+}
+
+/**
+ * Serializes cache entries. Another version of Stonegate may have written them, so a value of any other
+ * shape counts as not found.
+ */
+
+export const assignmentsCodec = {
+  encode: (assignments: readonly RoleAssignment[]): string => JSON.stringify(assignments),
+
+  /** @returns undefined if the value does not have the shape of assignments */
+  decode(text: string): readonly RoleAssignment[] | undefined {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.every(isAssignment) ? value : undefined;
+  },
+};
+
+export const disabledScopesCodec = {
+  encode: ({ projectIDs, domainIDs }: DisabledScopes): string =>
+    JSON.stringify({ projectIDs: [...projectIDs], domainIDs: [...domainIDs] }),
+
+  /** @returns undefined if the value does not have that shape */
+  decode(text: string): DisabledScopes | undefined {
+    const value: unknown = JSON.parse(text);
+    if (!isJSONObject(value)) return undefined;
+    const { projectIDs, domainIDs } = value;
+    if (!isTexts(projectIDs) || !isTexts(domainIDs)) return undefined;
+    return { projectIDs: new Set(projectIDs), domainIDs: new Set(domainIDs) };
+  },
+};
+
+function isAssignment(value: unknown): value is RoleAssignment {
+  return isJSONObject(value) && isInDomain(value.user) && isReference(value.role) && isScope(value.scope);
+}
+
+function isScope(value: unknown): value is AssignmentScope {
+  if (!isJSONObject(value)) return false;
+  switch (value.kind) {
+    case 'project':
+      return isInDomain(value.project);
+    case 'domain':
+      return isReference(value.domain);
+    default:
+      return value.kind === 'system';
+  }
+}
+
+function isInDomain(value: unknown): boolean {
+  return isJSONObject(value) && isReference(value) && isReference(value.domain);
+}
+
+function isReference(value: unknown): value is RoleReference {
+  return isJSONObject(value) && typeof value.id === 'string' && typeof value.name === 'string';
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((member) => typeof member === 'string');
 }

@@ -1,50 +1,46 @@
 /**
- * Which of a person's roles count for a request, where their token names no scope: those on what the request concerns,
- * and no others. Pure. A namespace concerns the project whose namespace it is and the domain of the tenant; everything
- * else of a tenant concerns its domain; what is the whole cluster's concerns Keystone's system. Another domain's
- * projects never count: whoever works there needs a token scoped to it, and acts as a member of that tenant then.
- *
- * Where a project or a domain is switched off, nobody holds a role, whatever the assignments say.
+ * Selects the roles that count for a request, if the user's token has no scope. Pure. A namespace counts for
+ * its project and the tenant's domain, other objects of a tenant for its domain, cluster-wide objects for
+ * Keystone's system. Projects of another domain never count: they need a token with that scope.
  */
 import type { RoleReference } from '../api/keystone-v3.ts';
-import type { DisabledScopes } from './assignment-source.ts';
-import type { AssignmentScope, RoleAssignment } from './keystone-directory.ts';
+import type { AssignmentScope, DisabledScopes, RoleAssignment } from './ports.ts';
 
-/** What a request concerns, in Keystone's terms. */
+/** The scope of a request in Keystone's terms. */
 export interface RoleScope {
-  /** The domain that is the tenant's; undefined where the request is about another tenant. */
+  /** The tenant's domain; undefined if the request is for another tenant. */
   readonly domainID: string | undefined;
-  /** Empty where it is about none. */
+  /** Empty if the request has none. */
   readonly namespace: string;
-  /** Whether it is about the whole cluster. */
+  /** Whether the request is cluster-wide. */
   readonly cluster: boolean;
 }
 
 /** The roles held on one scope; at least one. */
-export interface HeldRoles {
+export interface ScopedRoles {
   readonly scope: AssignmentScope;
   readonly roles: readonly RoleReference[];
 }
 
 export interface ScopeRules {
   readonly disabled: DisabledScopes;
-  /** The namespace of a project; undefined where it has none. */
+  /** The namespace of a project; undefined if it has none. */
   readonly namespaceOf: NamespaceOf;
 }
 
-/** As the assignments tell of a project. */
+/** From the facts that a role assignment contains. */
 export type NamespaceOf = (project: {
   readonly id: string;
   readonly name: string;
   readonly domainID: string;
 }) => string | undefined;
 
-/** @returns the narrowest scope first; none where no role counts */
+/** @returns the narrowest scope first; empty if no role counts */
 export function rolesInScope(
   assignments: readonly RoleAssignment[],
   roleScope: RoleScope,
   rules: ScopeRules,
-): readonly HeldRoles[] {
+): readonly ScopedRoles[] {
   const scopes = new Map<string, { scope: AssignmentScope; roles: Map<string, RoleReference> }>();
   for (const { scope, role } of assignments) {
     if (!counts(scope, roleScope, rules)) continue;
@@ -58,7 +54,7 @@ export function rolesInScope(
     .sort((one, other) => ORDER[one.scope.kind] - ORDER[other.scope.kind]);
 }
 
-/** Names a scope; two of the same name are the same. */
+/** Identifies a scope. */
 export function scopeKey(scope: AssignmentScope): string {
   switch (scope.kind) {
     case 'project':

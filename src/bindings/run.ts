@@ -1,11 +1,14 @@
 /**
- * One run of provisioning, whoever asked for it: both sides are read, and what lies between them is done. Never with
- * force: what the deletion guard holds back is for a person to decide.
+ * One provisioning run: plan, apply without `force` (held-back deletions are the operator's decision), and
+ * the summary in the log. A state that does not change from run to run is logged once.
  */
+
+import type { Logger } from '../lib/logger.ts';
 import type { ApplyResult } from './apply.ts';
+import { lossesOf } from './deletion-guard.ts';
 import type { Change, Plan } from './plan.ts';
 
-/** What a run is made of, for the whole cluster or for one project. */
+/** Plans and applies, for the whole cluster or for one project. */
 export interface Provisioning {
   /** @throws StatusError where either side cannot be read whole */
   plan(signal: AbortSignal): Promise<Plan>;
@@ -13,20 +16,20 @@ export interface Provisioning {
 }
 
 export interface RunOutcome {
-  /** `incomplete`: something failed. `held-back`: deletions wait for a person. */
+  /** `incomplete`: a change failed. `held-back`: deletions wait for the operator. */
   readonly result: 'ok' | 'incomplete' | 'held-back';
   readonly plan: Plan;
   readonly applied: ApplyResult;
-  /** How many were done. */
+  /** Number of applied changes. */
   readonly changes: Readonly<Record<Change['action'], number>>;
 }
 
 /**
- * @param signal ends the run before its next change
- * @throws StatusError where either side cannot be read whole
- * @throws the signal's reason where it was ended before it changed anything
+ * @param signal cancels the run before its next change
+ * @throws StatusError if either side cannot be read completely
+ * @throws the signal's reason if it was cancelled before the first change
  */
-export async function runOnce(provisioning: Provisioning, signal: AbortSignal): Promise<RunOutcome> {
+export async function runProvisioning(provisioning: Provisioning, signal: AbortSignal): Promise<RunOutcome> {
   const plan = await unlessAborted(provisioning.plan(signal), signal);
   const applied = await provisioning.apply(plan, { force: false, signal });
   const { failures, heldBack } = applied;
@@ -43,12 +46,12 @@ export async function runOnce(provisioning: Provisioning, signal: AbortSignal): 
   };
 }
 
-/** For metrics. */
+/** Numbers for metrics. */
 export function numbersOf({ changes, plan, applied }: RunOutcome) {
   return { changes, refusals: plan.refusals.length, heldBack: applied.heldBack.length };
 }
 
-/** What is only read may be left to itself. */
+/** Reading may continue in the background: it has no effect. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => aborted.reject(signal.reason);
@@ -59,4 +62,78 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
+}
+
+export interface RunLog {
+  leaseChanged(held: boolean): void;
+  /** @param about fields of the project, if the run was for one */
+  ended(outcome: RunOutcome, about?: object): void;
+  brokenOff(reason: unknown): void;
+  /** A plan could be computed. */
+  planned(): void;
+  /** No plan could be computed. */
+  failed(error: unknown): void;
+}
+
+/** At most so many are logged; `stonegate sync --dry-run` shows all. */
+const SHOWN = 20;
+
+export function createRunLog(logger: Logger): RunLog {
+  const said = new Map<string, string>();
+
+  /** Whether the text differs from the last one of this kind. */
+  function isNew(what: string, text: string): boolean {
+    const before = said.get(what) ?? '';
+    said.set(what, text);
+    return text !== before;
+  }
+
+  function tell(what: string, all: readonly object[], about: object, message: string): void {
+    if (!isNew(what, JSON.stringify(all))) return;
+    if (all.length > 0) logger.warn({ ...about, count: all.length, [what]: all.slice(0, SHOWN) }, message);
+  }
+
+  return {
+    leaseChanged(held) {
+      logger.info({}, held ? 'this process provisions' : 'this process does not provision: no lease');
+    },
+    brokenOff: (reason) => logger.info({ reason }, 'a run of provisioning was broken off'),
+    ended({ result, plan, applied, changes }, about = {}) {
+      const { create, update, delete: deleted } = changes;
+      const level = create + update + deleted > 0 ? 'info' : 'debug';
+      logger[level]({ ...about, result, changes, unchanged: plan.unchanged }, 'provisioning run');
+      tell('refusals', plan.refusals, about, 'some of Keystone cannot be provisioned');
+      const failures = applied.failures.map(({ change: { action, object, place }, reason }) => ({
+        change: `${action} ${object.kind} ${object.metadata.name}`,
+        ...place,
+        reason,
+      }));
+      tell('failures', failures, about, 'some objects could not be provisioned');
+      const losses = lossesOf(applied.heldBack, plan).map(({ place, going, there }) => ({
+        ...place,
+        going,
+        there,
+      }));
+      if (isNew('heldBack', JSON.stringify(losses)) && losses.length > 0)
+        logger.warn(
+          {
+            ...about,
+            heldBack: applied.heldBack.length,
+            places: losses.length,
+            losses: losses.slice(0, SHOWN),
+          },
+          'more bindings would be removed than bindings.maxDeletedShare allows: these are not, until somebody runs stonegate sync --force',
+        );
+    },
+    planned() {
+      if (isNew('error', '')) logger.info({}, 'provisioning works again');
+    },
+    failed(error) {
+      // Requests run concurrently, so the first error may vary: only changes are logged as errors.
+      const level = isNew('error', error instanceof Error ? error.message : String(error))
+        ? 'error'
+        : 'debug';
+      logger[level]({ error }, 'provisioning failed; it is tried again');
+    },
+  };
 }

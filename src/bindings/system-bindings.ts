@@ -1,11 +1,11 @@
 /**
- * Role bindings in namespaces of Arktos' system tenant: for a user of the system tenant each counts in the namespace of
- * the same name of every tenant. Few operators intend that, so they are warned.
+ * Warns about role bindings in Arktos' system tenant: for a user of the system tenant, each applies in the
+ * namespace of the same name of every tenant, which few operators intend.
  */
 import type { Binding } from '../api/kubernetes-object.ts';
-import type { ClusterObjects } from './cluster-objects.ts';
+import type { ClusterObjects } from './ports.ts';
 
-/** Prefix of the users that Stonegate sends for users of the system tenant. */
+/** Prefix of the user names that Stonegate sends for users of the system tenant. */
 const PEOPLE = /^[^:]+:stonegate:/;
 const EVERYONE: ReadonlySet<string> = new Set(['system:authenticated', 'system:unauthenticated']);
 
@@ -24,7 +24,7 @@ export async function systemBindingWarnings(
   });
 }
 
-/** Users and groups of the API server's own components are left out: they have such bindings in every cluster. */
+/** Subjects of the API server's own components are left out: every cluster has such bindings. */
 function namesPeople({ subjects }: Pick<Binding, 'subjects'>): boolean {
   return subjects.some(
     ({ kind, name }) =>

@@ -1,20 +1,22 @@
 /**
- * One change at the API server, which may have moved on since the plan was made: who changed an object meanwhile is
- * read and taken into account, a few times; what turns out to be somebody else's is left alone.
+ * Applies one change to the API server, which may have changed since the plan was computed. On a conflict
+ * the object is read and compared again, a few times. An object that Stonegate did not create is left as it
+ * is.
  */
-import type { KubernetesObject } from '../api/kubernetes-object.ts';
-import type { ClusterObjects, ObjectReference, Place } from './cluster-objects.ts';
-import { isOurs, ownerLabels } from './managed-object.ts';
-import type { Change } from './plan.ts';
-import { replaces, withDrift } from './same-object.ts';
 
-/** Somebody else's object stands where ours should, or nothing holds still. */
-export class NotOurs extends Error {}
+import { BASIC_USER_ROLE } from '../api/cluster-roles.ts';
+import type { KubernetesObject, Namespace, Tenant } from '../api/kubernetes-object.ts';
+import { isManaged, ownerLabels, replaces, withDrift } from './managed-object.ts';
+import type { Change } from './plan.ts';
+import type { ClusterObjects, KubernetesObjectReference, Place } from './ports.ts';
+
+/** The existing object is not Stonegate's, or keeps changing. */
+export class OwnershipConflict extends Error {}
 
 const ATTEMPTS = 3;
 
 /**
- * @throws NotOurs
+ * @throws OwnershipConflict
  * @throws StatusError as `ClusterObjects` does
  */
 export async function writeObject(
@@ -30,13 +32,13 @@ export async function writeObject(
       : await objects.update(object, place, signal);
   if (outcome === 'created' || outcome === 'updated') return;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if (await bring(objects, object, place, signal)) return;
+    if (await reconcile(objects, object, place, signal)) return;
   }
-  throw new NotOurs('somebody else changes it all the time');
+  throw new OwnershipConflict('somebody else changes it all the time');
 }
 
-/** @returns whether it is now as it should be */
-async function bring(
+/** @returns whether the object now matches */
+async function reconcile(
   objects: ClusterObjects,
   wanted: KubernetesObject,
   place: Place,
@@ -44,10 +46,10 @@ async function bring(
 ): Promise<boolean> {
   const existing = await objects.get(referenceTo(wanted, place), signal);
   if (existing === undefined) return (await objects.create(asNew(wanted), place, signal)) === 'created';
-  if (!isOurs(existing)) throw new NotOurs('somebody else has made it meanwhile');
+  if (!isManaged(existing)) throw new OwnershipConflict('somebody else has made it meanwhile');
   if (existing.kind === 'Namespace' || existing.kind === 'Tenant') {
     if (sameOwner(existing, wanted)) return true;
-    throw new NotOurs('it has been made for another project or domain meanwhile');
+    throw new OwnershipConflict('it has been made for another project or domain meanwhile');
   }
   if (replaces(wanted, existing)) {
     await objects.delete(existing, place, signal);
@@ -57,14 +59,14 @@ async function bring(
   return drifted === undefined || (await objects.update(drifted, place, signal)) === 'updated';
 }
 
-/** Takes back what was written, if it is still there and still ours. */
-export async function takeBack(
+/** Deletes a written object, if it still exists and is still managed. */
+export async function revert(
   objects: ClusterObjects,
   { object, place }: Change,
   signal: AbortSignal,
 ): Promise<void> {
   const current = await objects.get(referenceTo(object, place), signal);
-  if (current !== undefined && isOurs(current)) await remove(objects, current, place, signal);
+  if (current !== undefined && isManaged(current)) await remove(objects, current, place, signal);
 }
 
 async function remove(
@@ -75,11 +77,11 @@ async function remove(
 ): Promise<void> {
   let current: KubernetesObject | undefined = object;
   for (let attempt = 0; attempt < ATTEMPTS && current !== undefined; attempt += 1) {
-    if (!isOurs(current)) throw new NotOurs('somebody else has taken it over meanwhile');
+    if (!isManaged(current)) throw new OwnershipConflict('somebody else has taken it over meanwhile');
     if ((await objects.delete(current, place, signal)) !== 'conflict') return;
     current = await objects.get(referenceTo(object, place), signal);
   }
-  if (current !== undefined) throw new NotOurs('somebody else changes it all the time');
+  if (current !== undefined) throw new OwnershipConflict('somebody else changes it all the time');
 }
 
 function sameOwner(existing: KubernetesObject, wanted: KubernetesObject): boolean {
@@ -87,12 +89,59 @@ function sameOwner(existing: KubernetesObject, wanted: KubernetesObject): boolea
   return one.projectID === other.projectID && one.domainID === other.domainID;
 }
 
-function referenceTo({ kind, metadata }: KubernetesObject, place: Place): ObjectReference {
+function referenceTo({ kind, metadata }: KubernetesObject, place: Place): KubernetesObjectReference {
   return { kind, name: metadata.name, ...place };
 }
 
-/** Without what the API server gave to one that is gone. */
+/** Without the metadata of the deleted object. */
 function asNew(object: KubernetesObject): KubernetesObject {
   const { uid: _uid, resourceVersion: _version, ...metadata } = object.metadata;
   return { ...object, metadata };
+}
+
+/** What a binding applies to: a namespace, or a whole tenant. */
+export type BindingTarget = Namespace | Tenant;
+
+/** @returns undefined where there is none */
+export async function getBindingTarget(
+  objects: ClusterObjects,
+  { tenant, namespace }: Place,
+  signal: AbortSignal,
+): Promise<BindingTarget | undefined> {
+  const found =
+    namespace === undefined
+      ? tenant === undefined
+        ? undefined
+        : await objects.get({ kind: 'Tenant', name: tenant }, signal)
+      : await objects.get(
+          { kind: 'Namespace', name: namespace, ...(tenant !== undefined && { tenant }) },
+          signal,
+        );
+  return found?.kind === 'Namespace' || found?.kind === 'Tenant' ? found : undefined;
+}
+
+/**
+ * Checks that the target is still the one that Stonegate created for this project or domain.
+ *
+ * @returns why the binding must not be written; undefined if it may be
+ */
+export function bindingTargetProblem(
+  target: BindingTarget | undefined,
+  binding: KubernetesObject,
+): string | undefined {
+  if (target === undefined) return 'there is nothing that Stonegate made to bind it in';
+  const { metadata, kind } = target;
+  if (metadata.deletionTimestamp !== undefined) return `${nameOf(target)} is being deleted`;
+  // All users of every tenant may create self access reviews.
+  if (kind === 'Tenant' && 'roleRef' in binding && binding.roleRef.name === BASIC_USER_ROLE) return undefined;
+  const [its, wanted] = [ownerLabels(metadata), ownerLabels(binding.metadata)];
+  const same =
+    kind === 'Namespace'
+      ? its.projectID !== undefined && its.projectID === wanted.projectID
+      : its.domainID !== undefined && its.domainID === wanted.domainID;
+  return isManaged(target) && same ? undefined : `${nameOf(target)} was not made by Stonegate for it`;
+}
+
+function nameOf({ kind, metadata }: BindingTarget): string {
+  return `the ${kind.toLowerCase()} ${metadata.name}`;
 }

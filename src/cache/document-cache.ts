@@ -1,62 +1,90 @@
 /**
- * Documents kept for seconds. Bounded in bytes and in fetches under way, and each owner has a share of both, so that
- * whatever one owner asks for, the others' documents stay where they are and are fetched as fast.
+ * Caches documents for seconds. Bounded in bytes and in concurrent fetches; each owner has its own share of
+ * both, so that no owner's requests evict or delay another owner's documents.
  */
+import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { DocumentCache, DocumentRequest } from '../lib/document-cache.ts';
+import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
+import { UNBOUNDED } from '../lib/semaphore.ts';
+import { CancellableSingleFlight } from '../lib/single-flight.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import type { DocumentChanges } from './document-changes.ts';
-import { SharedFlight } from './shared-flight.ts';
-import { Turns, type TurnsOptions } from './turns.ts';
 
 export interface DocumentCacheOptions<T> {
-  /** Milliseconds; zero keeps nothing. */
+  /** Milliseconds; 0 disables the cache. */
   readonly ttl: number;
-  /** The same for documents that have changed within `ttl`; zero, which is without it, keeps none of them. */
+  /** The same for documents that have changed within `ttl`; 0, the default, caches none of them. */
   readonly recentTTL?: number;
-  /** What all documents may take together; where that is full, no more are kept until some have expired. */
+  /** Of all documents; if that is full, no more are cached until some have expired. */
   readonly maxBytes: number;
-  /** What one owner's may take; the owner's oldest give way. A document larger than that is not kept. */
+  /** Of one owner's documents; the owner's oldest are evicted. A larger document is not cached. */
   readonly ownerBytes: number;
-  /** Fetches of one owner. */
-  readonly fetches: TurnsOptions;
+  /** Of one owner: fetches at once, and how many more may wait. */
+  readonly fetches: { readonly running: number; readonly waiting: number };
   /** A document's own size in bytes. */
   readonly sizeOf: (document: T) => number;
-  /** Whether a document is fit to be kept: an answer other than 200 is not. */
-  readonly keep: (document: T) => boolean;
-  /** Of the owners; caches of the same documents have them in common. Its `period` must be `ttl` at least. */
+  /** Whether a document may be cached: a response other than 200 may not. */
+  readonly isCacheable: (document: T) => boolean;
+  /** Of the owners, shared by all caches of the same documents. Its `period` must be at least `ttl`. */
   readonly changes: Pick<DocumentChanges, 'isRecent'>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
 
-interface Kept<T> {
+interface CachedDocument<T> {
   readonly document: T;
   readonly version: string;
   readonly size: number;
-  /** When it was requested: later changes are not in it. */
+  /** The time of its request: later changes are not in it. */
   readonly askedAt: number;
 }
 
 interface Share<T> {
   bytes: number;
-  /** The oldest first. */
-  readonly documents: Map<string, Kept<T>>;
+  /** Oldest first. */
+  readonly documents: Map<string, CachedDocument<T>>;
 }
 
-/** What an entry takes beside its document, roughly. */
+/** Of an entry beside its document, roughly. */
 const ENTRY_BYTES = 256;
 
 export function createDocumentCache<T>(options: DocumentCacheOptions<T>): DocumentCache<T> {
   const { changes, clock, telemetry, recentTTL = 0 } = options;
-  const kept = new KeptDocuments<T>(options);
-  const flight = new SharedFlight<T>();
-  const turns = new Turns(options.fetches);
+  const cached = new DocumentStore<T>(options);
+  const flight = new CancellableSingleFlight<T>(cancelled);
+  const { running, waiting } = options.fetches;
+  const fetches = new KeyedSemaphore({
+    clock,
+    permits: Number.POSITIVE_INFINITY,
+    permitsPerKey: running,
+    queue: UNBOUNDED,
+    queuePerKey: { ...UNBOUNDED, requests: waiting },
+    refusal: () =>
+      new StatusError(
+        'TenantRateExceeded',
+        'Too many requests, please try again later: too many documents are being fetched for this tenant',
+      ),
+  });
+
+  /**
+   * @throws StatusError TenantRateExceeded if the owner's queue is full, UpstreamUnavailable if the signal is
+   *   aborted
+   */
+  async function limited(owner: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const semaphore = fetches.of(owner);
+    if (!(await semaphore.acquire(0, signal))) throw cancelled(signal);
+    try {
+      return await work();
+    } finally {
+      semaphore.release();
+    }
+  }
 
   async function fetch(request: DocumentRequest, load: () => Promise<T>): Promise<T> {
     const askedAt = clock.now();
     const document = await load();
-    if (options.keep(document)) kept.set(request, document, askedAt);
+    if (options.isCacheable(document)) cached.set(request, document, askedAt);
     return document;
   }
 
@@ -66,21 +94,21 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
       const asked = changes.isRecent(owner);
       const recent = asked instanceof Promise ? await asked : asked;
       const ttl = recent ? Math.min(recentTTL, options.ttl) : options.ttl;
-      if (!reusable || (recent && ttl === 0)) return turns.run(owner, signal, () => load(signal));
-      const found = kept.get(request, ttl);
+      if (!reusable || (recent && ttl === 0)) return limited(owner, signal, () => load(signal));
+      const found = cached.get(request, ttl);
       if (found !== undefined) {
         telemetry.cacheLookup('discovery', 'hit');
         return found;
       }
       telemetry.cacheLookup('discovery', 'miss');
       return flight.do(JSON.stringify([owner, key, version]), signal, (wanted) =>
-        turns.run(owner, wanted, () => fetch(request, () => load(wanted))),
+        limited(owner, wanted, () => fetch(request, () => load(wanted))),
       );
     },
   };
 }
 
-class KeptDocuments<T> {
+class DocumentStore<T> {
   readonly #options: DocumentCacheOptions<T>;
   readonly #shares = new Map<string, Share<T>>();
   #bytes = 0;
@@ -89,7 +117,7 @@ class KeptDocuments<T> {
     this.#options = options;
   }
 
-  /** @param ttl how old it may be */
+  /** @param ttl the greatest age, in milliseconds */
   get({ owner, key, version = '' }: DocumentRequest, ttl: number): T | undefined {
     const found = this.#shares.get(owner)?.documents.get(key);
     if (found === undefined || found.version !== version) return undefined;
@@ -101,7 +129,7 @@ class KeptDocuments<T> {
     const size = sizeOf(document) + 2 * (key.length + version.length) + ENTRY_BYTES;
     if (size > ownerBytes) return;
     this.#dropExpired();
-    const share = this.#shares.get(owner) ?? { bytes: 0, documents: new Map<string, Kept<T>>() };
+    const share = this.#shares.get(owner) ?? { bytes: 0, documents: new Map<string, CachedDocument<T>>() };
     this.#drop(share, key);
     for (const oldest of share.documents.keys()) {
       if (share.bytes + size <= ownerBytes) break;
@@ -129,4 +157,9 @@ class KeptDocuments<T> {
     share.bytes -= dropped.size;
     this.#bytes -= dropped.size;
   }
+}
+
+/** The error's text is for the log: its client has left. */
+function cancelled({ reason }: AbortSignal): StatusError {
+  return new StatusError('UpstreamUnavailable', 'the client has cancelled the request', { cause: reason });
 }

@@ -1,7 +1,7 @@
 /**
- * Which owners' documents changed a moment ago, here or through another replica. A custom resource is served only some
- * time after its definition was written, so for a while after a change nothing may be cached: dropping once is not
- * enough.
+ * Knows whose documents have changed recently, through this or another replica. A custom resource is served
+ * only some time after its definition was written, so nothing is cached for a while after a change: dropping
+ * once is not enough.
  */
 import type { Clock } from '../lib/clock.ts';
 import { ALL_DOCUMENTS_TAG, documentsTag } from '../lib/drop-tags.ts';
@@ -11,7 +11,7 @@ import type { SharedCache } from './shared-cache.ts';
 
 export interface DocumentChangesOptions {
   readonly shared: Pick<SharedCache, 'mark' | 'stamp' | 'confirm' | 'drop'>;
-  /** Milliseconds for which a change counts as recent: at least as long as documents are kept. */
+  /** Milliseconds for which a change is recent: at least the time for which documents are cached. */
   readonly period: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -19,19 +19,19 @@ export interface DocumentChangesOptions {
 
 interface Seen {
   readonly stamp: Stamp | undefined;
-  /** When the last change was noticed here; clocks of other replicas do not matter. */
+  /** When this process noticed the last change; the clocks of other replicas do not matter. */
   readonly changedAt: number;
 }
 
 const MAX_TAGS = 10_000;
-/** Milliseconds between two messages to other replicas about one tag: a flood of writes causes no flood of messages. */
+/** Milliseconds between two messages to other replicas about one tag, however many writes there are. */
 const TELL_INTERVAL = 1_000;
 const NEVER = Number.NEGATIVE_INFINITY;
 
 export class DocumentChanges {
   readonly #options: DocumentChangesOptions;
   readonly #seen = new Map<string, Seen>();
-  /** What the other replicas were told less than an interval ago, and whether it has changed again since. */
+  /** Tags about which a message was sent within the interval, and whether they have changed again since. */
   readonly #told = new Map<string, { again: boolean }>();
 
   constructor(options: DocumentChangesOptions) {
@@ -39,9 +39,9 @@ export class DocumentChanges {
   }
 
   /**
-   * The owner's documents may have changed. For as long as documents are kept, they are fetched anew each time: a change
-   * may take effect some time after it was made. Counts at once in this process; other replicas are told within a second,
-   * and if that fails they may serve what they have for as long as they keep it.
+   * The owner's documents may have changed. For `period` they are fetched at each request, since a change may
+   * take effect with a delay. This process knows it at once, other replicas within a second; if the message
+   * fails, they serve their documents until these expire.
    *
    * @param owner undefined if it concerns all owners
    */
@@ -63,9 +63,10 @@ export class DocumentChanges {
     });
     const changedAt = this.#seen.get(tag)?.changedAt ?? clock.now();
     shared.drop([tag]).then(
-      // Stamped again, so that this process's own drop does not count as a later change.
+      // A new stamp, so that this process's own drop is no later change.
       () => this.#note(tag, changedAt),
-      (error: unknown) => logger.warn({ error }, 'other replicas could not be told that discovery changed'),
+      (error: unknown) =>
+        logger.warn({ error }, 'the message to other replicas that discovery has changed has failed'),
     );
   }
 
@@ -89,7 +90,7 @@ export class DocumentChanges {
     return this.#options.clock.now() < changedAt + this.#options.period;
   }
 
-  /** The time of a change before this process first checked is not known: it counts as one of now. */
+  /** The time of a change before the first check is unknown: it counts as a change now. */
   #firstSeen(tag: string): Seen {
     const seen = this.#note(tag, NEVER);
     const changed = seen.stamp === undefined || seen.stamp.tags.some(({ epoch }) => epoch > 0);

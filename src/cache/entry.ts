@@ -1,8 +1,9 @@
 /**
- * The ages of an entry: fresh until `expiresAt`, refreshed ahead of it from `refreshAt` on, and kept until
- * `discardAt` for the time its backend is down. None of them lies beyond the credential's own end, and a
- * credential is dead at that very millisecond.
+ * An entry's lifetime and its sealed form. An entry is fresh until `expiresAt`, refreshed ahead of it from
+ * `refreshAt` on, and stored until `discardAt` for the time in which its backend is down. None of these is
+ * after the credential's own expiry.
  */
+import { isJSONObject } from '../lib/json-object.ts';
 
 export interface Lifetimes {
   /** How long facts are fresh, in milliseconds. */
@@ -39,4 +40,40 @@ export function entryTimes(
     expiresAt: Math.min(fresh, credentialExpiresAt),
     discardAt: Math.min(fresh + staleIfUnavailable, credentialExpiresAt),
   };
+}
+
+export interface SealedEntry {
+  /** The facts, as the cache's codec wrote them. */
+  readonly value: string;
+  /** When the backend vouched for them. All times in milliseconds since the epoch. */
+  readonly storedAt: number;
+  /** The credential's own end. */
+  readonly credentialExpiresAt: number;
+  /** When the entry is dead, whatever happens; never later than the credential. */
+  readonly discardAt: number;
+  /** Each tag's epoch before the backend was asked. */
+  readonly epochs: Readonly<Record<string, number>>;
+}
+
+/** @param text what was opened */
+export function parseSealedEntry(text: string): SealedEntry | undefined {
+  let entry: unknown;
+  try {
+    entry = JSON.parse(text);
+  } catch {
+    // Not ours, then: the shape decides.
+    return undefined;
+  }
+  return isSealedEntry(entry) ? entry : undefined;
+}
+
+function isSealedEntry(entry: unknown): entry is SealedEntry {
+  if (!isJSONObject(entry) || typeof entry.value !== 'string' || !isJSONObject(entry.epochs)) return false;
+  const numbers = [
+    entry.storedAt,
+    entry.credentialExpiresAt,
+    entry.discardAt,
+    ...Object.values(entry.epochs),
+  ];
+  return numbers.every((number) => typeof number === 'number' && Number.isFinite(number));
 }

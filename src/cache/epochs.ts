@@ -1,22 +1,21 @@
 /**
- * Epochs: how entries are dropped. Each tag (a user, a tenant) has an epoch, the time of its last drop or zero; an
- * entry carries the epochs that its tags had before its backend was asked, and is invalid once one of them has risen.
- * Epochs only rise: their records in Redis are authenticated with the sealing key, outlive every entry from before the
- * drop, and are written back by each replica that knows a newer one (SECURITY.md has what remains).
+ * Epochs invalidate entries. Each tag (a user, a tenant) has an epoch, the time of its last drop or zero; an
+ * entry carries its tags' epochs from before the backend was asked, and is invalid as soon as one of them has
+ * increased. Epochs never decrease: their records in Redis are authenticated, outlive every entry from before
+ * the drop, and are repaired by replicas with a newer one (SECURITY.md).
  */
 import type { Clock } from '../lib/clock.ts';
 import { documentsTag, isDocumentsTag } from '../lib/drop-tags.ts';
-import { type Epoch, formatEpoch, MAX_RECORD_BYTES, parseEpoch } from './epoch-record.ts';
-import { createKnownEpochs, type StampedEpochs } from './known-epochs.ts';
+import { createKnownEpochs, type Epoch, type StampedEpochs } from './known-epochs.ts';
 import type { SealingKey } from './sealing-key.ts';
 import type { SharedStore } from './shared-store.ts';
 
-/** Covers clocks of replicas that do not agree. */
+/** Covers differences between the replicas' clocks. */
 const CLOCK_SLACK = 3_600_000;
 const MAX_MESSAGE_LENGTH = 4096;
 const MAX_TAGS = 100_000;
 
-/** A moment before a backend is asked. */
+/** A point in time before a backend is asked. */
 export interface Mark {
   readonly learned: number;
   readonly gaps: number;
@@ -32,48 +31,48 @@ export interface StampedTag {
 /** The epochs of an entry's tags at its mark. */
 export interface Stamp extends StampedEpochs {
   readonly tags: readonly StampedTag[];
-  /** How many gaps in the messages there had been when its epochs were last read. */
+  /** The number of gaps in the messages when its epochs were last read. */
   gaps: number;
 }
 
 export interface Epochs {
   mark(): Mark;
   /**
-   * @param mark taken before the facts were asked for
-   * @returns undefined where one of the tags was dropped since: the facts may be older than the drop
+   * @param mark from before the backend was asked
+   * @returns undefined if one of the tags was dropped since: the facts may be older than the drop
    */
   stamp(tags: readonly string[], mark: Mark): Stamp | undefined;
   /**
-   * The stamp of an entry that some replica sealed, held against what Redis knows now.
+   * The stamp of an entry that a replica sealed, checked against the epochs in Redis.
    *
    * @param epochs each tag's epoch as sealed into the entry
-   * @returns undefined where one of the tags was dropped since, or Redis does not answer
+   * @returns undefined if one of the tags was dropped since, or Redis does not respond
    */
   restamp(epochs: Readonly<Record<string, number>>): Promise<Stamp | undefined>;
-  /** Whether nothing was dropped; asks Redis where messages may have been lost since it was last asked, and only then is a promise. */
+  /** Whether nothing was dropped. A promise only if messages may have been lost since Redis was last read. */
   confirm(stamp: Stamp): Promise<boolean> | boolean;
   /** Whether nothing was dropped, as far as this process knows. */
   isCurrent(stamp: Stamp): boolean;
-  /** Whether nothing was dropped; always asks Redis. False where Redis does not answer. */
+  /** Whether nothing was dropped; always reads Redis. False if Redis does not respond. */
   reconfirm(stamp: Stamp): Promise<boolean>;
   /**
-   * Raises the tags' epochs, here and for all replicas. Here it holds even where Redis does not take it.
+   * Raises the tags' epochs in all replicas; in this process even if Redis does not store it.
    *
-   * @throws Error where Redis does not take it
+   * @throws Error if Redis does not store it
    */
   raise(tags: readonly string[]): Promise<void>;
-  /** Grows with each epoch learned of anything but documents. */
+  /** Increases with each epoch that is learned, except those of documents. */
   readonly revocations: number;
-  /** Whether any replica has raised it, as far as that is remembered. Where Redis does not answer: whether this one knows. */
+  /** Whether a replica has raised it; if Redis does not respond, whether this process knows that. */
   wasRaised(tag: string): Promise<boolean>;
 }
 
 export interface EpochsOptions {
   readonly store: SharedStore;
   readonly keys: readonly SealingKey[];
-  /** Before each record's name in Redis. */
+  /** Prefix of each record's name in Redis. */
   readonly keyPrefix: string;
-  /** The longest life of an entry, in milliseconds. */
+  /** The longest lifetime of an entry, in milliseconds. */
   readonly longestLife: number;
   readonly clock: Clock;
 }
@@ -83,7 +82,7 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
   const life = longestLife + CLOCK_SLACK;
   let gaps = 0;
 
-  /** Those of documents are told apart by all replicas; whose they are is not. */
+  /** All replicas can recognize tags of documents, but not whose documents they are. */
   const idsOf = (tag: string): string[] =>
     keys.map((key) => {
       const name = key.mac('tag', [tag]);
@@ -101,7 +100,7 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
     );
   }
 
-  /** Writes back what Redis has lost, was robbed of, or was given an older copy of. */
+  /** Writes a record back that Redis has lost, or that an attacker deleted or replaced by an older one. */
   async function heal(key: SealingKey, id: string, found: Epoch | undefined): Promise<void> {
     const epoch = known.get(id);
     if (epoch === undefined || epoch.value <= (found?.value ?? 0)) return;
@@ -129,7 +128,7 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
     return isCurrent(stamp);
   }
 
-  /** @returns the lines that tell the other replicas */
+  /** @returns the lines of the message to the other replicas */
   async function raiseOne({ ids }: StampedTag): Promise<string[]> {
     const now = clock.now();
     const epoch = { value: Math.max(now, known.newest(ids) + 1), until: now + life };
@@ -170,7 +169,7 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
       const tags = Object.entries(epochs).map(([tag, epoch]) => ({ tag, ids: idsOf(tag), epoch }));
       const stamp = { tags, generation: known.generation, gaps };
       if (!(await reconfirm(stamp))) return undefined;
-      // The entry knows of a drop that Redis has forgotten.
+      // The entry contains a drop that Redis has lost.
       const until = clock.now() + life;
       for (const { ids, epoch } of tags) for (const id of ids) known.learn(id, { value: epoch, until });
       return stamp;
@@ -178,7 +177,7 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
     confirm(stamp) {
       if (!isCurrent(stamp)) return false;
       if (stamp.gaps === gaps) return true;
-      // Without an answer the entry lives on: Redis being gone must not end what is in memory.
+      // Without a response the entry stays valid: an outage of Redis does not invalidate entries in memory.
       return reconfirm(stamp).then(() => isCurrent(stamp));
     },
     isCurrent,
@@ -204,4 +203,22 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
 
 function refused(store: SharedStore): Error {
   return new Error(`Redis did not take the drop: ${store.problem() ?? 'it gave no answer'}`);
+}
+
+/** A record is authenticated for its tag, so that it can neither be forged nor moved to another tag. */
+const MAX_RECORD_BYTES = 160;
+const RECORD = /^(\d{1,15})\.(\d{1,15})\.([\w-]{43})$/;
+
+/** @param id the tag's name by `key` */
+function formatEpoch(key: SealingKey, id: string, { value, until }: Epoch): string {
+  return `${value}.${until}.${key.mac('epoch', [id, String(value), String(until)])}`;
+}
+
+/** @returns undefined if none of the keys authenticates it */
+function parseEpoch(keys: readonly SealingKey[], id: string, record: string): Epoch | undefined {
+  const match = RECORD.exec(record);
+  if (match === null) return undefined;
+  const [, value = '', until = '', mac = ''] = match;
+  if (!keys.some((key) => key.verify(mac, 'epoch', [id, value, until]))) return undefined;
+  return { value: Number(value), until: Number(until) };
 }

@@ -1,38 +1,44 @@
 /**
- * The epochs this process knows. They only go forward, whatever Redis says later. Bounded: too many to remember
- * means that all entries are dropped rather than that one drop is forgotten.
+ * The epochs that this process knows. They only increase, whatever Redis returns later. Their number is
+ * bounded: beyond it all entries are invalidated, so that no drop is lost.
  */
 import type { Clock } from '../lib/clock.ts';
 import { isDocumentsTag } from '../lib/drop-tags.ts';
-import type { Epoch } from './epoch-record.ts';
 
-/** The epochs that an entry was made under. */
+export interface Epoch {
+  /** When the tag was dropped, in milliseconds since the epoch. */
+  readonly value: number;
+  /** When every entry from before the drop is dead. */
+  readonly until: number;
+}
+
+/** The epochs under which an entry was created. */
 export interface StampedEpochs {
   readonly tags: readonly { readonly ids: readonly string[]; readonly epoch: number }[];
   readonly generation: number;
-  /** As `learned` stood when it was last found current. */
+  /** The value of `learned` at which it was last found current. */
   currentAt?: number;
 }
 
 export interface KnownEpochs {
   get(id: string): Epoch | undefined;
-  /** The newest of them; zero where none was ever dropped. */
+  /** The newest of them; 0 if none was dropped. */
   newest(ids: readonly string[]): number;
   /**
-   * Takes an epoch that is newer than the one known.
+   * Stores an epoch that is newer than the known one.
    *
    * @param id of documents if `isDocumentsTag` says so
    */
   learn(id: string, epoch: Epoch): void;
-  /** Grows with each epoch learned. */
+  /** Increases with each epoch that is learned. */
   readonly learned: number;
-  /** The same without those of documents: any tenant may change its own, as often as it likes. */
+  /** The same without those of documents, which a tenant can change at any rate. */
   readonly revocations: number;
-  /** Whether any of them was learned after `learned` stood at this. */
+  /** Whether one of them was learned after `learned` had this value. */
   changedSince(ids: readonly string[], learned: number): boolean;
-  /** Whether nothing of an entry was dropped, as far as is known here. */
+  /** Whether no tag of an entry was dropped, as far as this process knows. */
   isCurrent(stamp: StampedEpochs): boolean;
-  /** Changes when all entries made so far are worth nothing. */
+  /** Changes if all existing entries are invalidated. */
   readonly generation: number;
 }
 
@@ -61,7 +67,7 @@ export function createKnownEpochs(clock: Clock, maxTags: number): KnownEpochs {
     newest,
     isCurrent(stamp) {
       if (stamp.generation !== generation) return false;
-      // An epoch rises by being learned, and in no other way.
+      // Epochs change by `learn` alone.
       if (stamp.currentAt === learned) return true;
       if (stamp.tags.some(({ ids, epoch }) => newest(ids) > epoch)) return false;
       stamp.currentAt = learned;

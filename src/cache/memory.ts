@@ -1,14 +1,14 @@
 /**
- * The in-process tier: the least recently used entries go first, and none is handed out at or after its end.
- * Time is asked at each look, so that no timer runs while nothing happens.
+ * The in-process tier, an LRU cache with expiry. The time is read at each access, so that no timer runs while
+ * it is idle.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 
 export interface MemoryTier<T> {
-  /** @param now milliseconds since the epoch, where whoever asks has it already */
+  /** @param now milliseconds since the epoch, if the caller has it already */
   get(key: string, now?: number): T | undefined;
-  /** @param until milliseconds since the epoch; an end that has passed stores nothing */
+  /** @param until milliseconds since the epoch; if it has passed, nothing is stored */
   set(key: string, value: T, until: number): void;
   delete(key: string): void;
   clear(): void;

@@ -1,6 +1,6 @@
 /**
- * In place of Redis where none is configured: nothing is shared with other processes, but what is in this one's memory
- * can be dropped by its tags all the same.
+ * Replaces the shared cache if no Redis is configured: nothing is shared with other processes, but the
+ * entries in this process's memory can be dropped by their tags.
  */
 import type { Clock } from '../lib/clock.ts';
 import { createKnownEpochs } from './known-epochs.ts';
@@ -8,7 +8,7 @@ import type { SharedCache } from './shared-cache.ts';
 
 const MAX_TAGS = 100_000;
 
-/** @param longestLife of an entry in any cache, in milliseconds: so long a drop is remembered */
+/** @param longestLife of an entry in any cache, in milliseconds: a drop is known for as long */
 export function createProcessCache({
   clock,
   longestLife,
@@ -28,7 +28,7 @@ export function createProcessCache({
     isCurrent: known.isCurrent,
     find: async () => undefined,
     save: async () => false,
-    takeTurn: async () => 'none',
+    acquireFlightLease: async () => 'unavailable',
     remove: async () => true,
     async drop(tags) {
       const now = clock.now();

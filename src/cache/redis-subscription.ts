@@ -1,6 +1,6 @@
 /**
- * Listening to drops. Redis keeps no message for who was not there, so every break is told: what is held in memory
- * must then be asked for again. A connection that died without a word is found by a ping.
+ * Subscribes to drops. Redis stores no message for a client that is disconnected, so each interruption is
+ * reported: entries in memory must then be confirmed. A ping detects a dead connection.
  * https://redis.io/docs/latest/develop/pubsub/
  */
 import type { Clock, Timer } from '../lib/clock.ts';
@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../lib/clock.ts';
 /** Milliseconds. */
 const PING_INTERVAL = 10_000;
 
-/** The part of a Redis connection that is needed here. */
+/** The part of a Redis connection that is used here. */
 export interface SubscriberConnection {
   on(event: 'ready' | 'close', listener: () => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -28,7 +28,7 @@ export interface RedisSubscriptionOptions {
   readonly connection: SubscriberConnection;
   readonly channel: string;
   readonly clock: Clock;
-  /** Told once per kind of problem, until it listens again. */
+  /** Called once per kind of problem, until the subscription works again. */
   onProblem(problem: string): void;
 }
 

@@ -1,45 +1,44 @@
 /**
- * The shared store on Redis 6.2 or newer, alone, behind Sentinels or as a Cluster. Two connections: one asks, one
- * listens. Nothing is queued while Redis is away, and each round trip has a fixed time, after which the request
- * goes on without it.
+ * The shared store on Redis 6.2 or newer: a single server, Sentinel or Cluster. One connection sends
+ * commands, one subscribes. Without a connection no command is queued, and each round trip has a timeout,
+ * after which the request continues without Redis.
  * https://redis.io/docs/latest/develop/reference/protocol-spec/
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { Clock } from '../lib/clock.ts';
-import { afterPendingIO } from '../lib/clock.ts';
+import { afterPendingIO, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import { createCircuit } from './circuit.ts';
-import { parseRedisURL } from './redis-address.ts';
+import { createCircuitBreaker } from './circuit-breaker.ts';
 import { createRedisSubscription } from './redis-subscription.ts';
+import { parseRedisURL } from './redis-url.ts';
 import type { LeaseStore, SharedStore } from './shared-store.ts';
 
 /** Milliseconds. */
 const CIRCUIT_PAUSE = 1_000;
 const CONNECT_TIMEOUT = 2_000;
 const SILENCE_TIMEOUT = 2_000;
-/** For the last words of a connection; ioredis holds the process for as long, even where there is none. */
+/** To close a connection; ioredis keeps the process alive for as long, even without a connection. */
 const DISCONNECT_TIMEOUT = 50;
 const FIRST_RETRY = 100;
 const LAST_RETRY = 2_000;
-/** Redis answers, but with nothing that could be used. */
+/** Replies of a Redis that cannot serve now. */
 const AWAY = /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|READONLY|UNBLOCKED|TRYAGAIN)\b/;
 const CREDENTIAL_REFUSED = /^(?:NOAUTH|WRONGPASS|NOPERM)\b/;
-/** In one step each, so that between looking and writing nobody else can take it. */
-const TAKE_LEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+/** Atomic: no other replica can acquire the lease between the read and the write. */
+const ACQUIRE_LEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX') and 1 or 0`;
-const GIVE_BACK_LEASE = `return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0`;
+const RELEASE_LEASE = `return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0`;
 
 export interface RedisStoreOptions {
   readonly url: string;
   /** PEM, for `rediss:`. */
   readonly ca?: string | Buffer;
-  /** What one lookup, of two round trips, may take, in milliseconds. */
+  /** Milliseconds for one lookup, which takes two round trips. */
   readonly timeout: number;
-  /** Before the name of the channel. */
+  /** Prefix of the channel's name. */
   readonly keyPrefix: string;
   readonly sentinels: readonly { readonly host: string; readonly port: number }[];
-  /** The name by which the Sentinels know the master. */
+  /** The master's name in Sentinel. */
   readonly sentinelName?: string;
   readonly cluster: boolean;
   readonly clock: Clock;
@@ -47,26 +46,26 @@ export interface RedisStoreOptions {
   readonly telemetry: Telemetry;
 }
 
-/** RESP2 shapes for replies, whichever protocol the server speaks. */
+/** Replies have the shapes of RESP2, also over RESP3. */
 type Connection = RedisOptions & { replyMapping: 'legacy' };
 
-/** @throws RangeError for a URL that is none of Redis */
+/** @throws RangeError if the URL is not one of Redis */
 export function createRedisStore(options: RedisStoreOptions): SharedStore & LeaseStore {
   const { clock, logger, telemetry } = options;
   const roundTrip = options.timeout / 2;
   const channel = `${options.keyPrefix}drops`;
   const connection = connectionOptions(options);
   const client = connect(options, connection);
-  // A message published anywhere in a Cluster reaches every node: a plain connection to one of them will do.
+  // A message that is published in a Cluster reaches every node: a connection to one of them is enough.
   const subscription = createRedisSubscription({
     connection: new Redis(connection),
     channel,
     clock,
-    onProblem: (problem) => logger.warn({ problem }, 'Redis does not tell of drops'),
+    onProblem: (problem) => logger.warn({ problem }, 'Redis: the subscription to drops has failed'),
   });
   let refusal: string | undefined;
 
-  const circuit = createCircuit({
+  const circuit = createCircuitBreaker({
     pause: CIRCUIT_PAUSE,
     clock,
     onOpen: (problem) => logger.warn({ problem }, 'Redis does not answer; going on without it'),
@@ -75,7 +74,7 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore & Leas
   client.on('ready', () => circuit.succeeded());
   client.on('error', (error: Error) => circuit.failed(error.message));
 
-  /** Redis answered, and refused: a full memory, a missing right. It is not away. */
+  /** Redis responds with an error, such as full memory or a missing permission. The circuit stays closed. */
   function refused(message: string): void {
     if (message !== refusal) logger.warn({ problem: message }, 'Redis refuses a command');
     refusal = message;
@@ -114,7 +113,8 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore & Leas
       ask(() =>
         Promise.all(
           names.map(async (name) => {
-            // What is no string, or not ours to read, is as good as absent; the others still count.
+            // A value that is not a string, or that may not be read, counts as absent; the others are still
+            // returned.
             const value = await client.getrangeBuffer(name, 0, maxBytes - 1).catch(absentIfWrongType);
             return value.length === 0 ? undefined : value;
           }),
@@ -125,14 +125,14 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore & Leas
       if (done !== undefined) refusal = undefined;
       return done !== undefined;
     },
-    // One name at a time: the names of a Cluster lie on several nodes.
+    // One name per command: in a Cluster the names are on several nodes.
     delete: async (names) =>
       (await ask(() => Promise.all(names.map((name) => client.del(name))))) !== undefined,
     publish: async (message) => (await ask(() => client.publish(channel, message))) !== undefined,
-    takeLease: async (name, owner, ttl) =>
-      (await ask(() => client.eval(TAKE_LEASE, 1, name, owner, Math.max(1, Math.floor(ttl))))) === 1,
-    async giveBackLease(name, owner) {
-      await ask(() => client.eval(GIVE_BACK_LEASE, 1, name, owner));
+    acquireLease: async (name, owner, ttl) =>
+      (await ask(() => client.eval(ACQUIRE_LEASE, 1, name, owner, Math.max(1, Math.floor(ttl))))) === 1,
+    async releaseLease(name, owner) {
+      await ask(() => client.eval(RELEASE_LEASE, 1, name, owner));
     },
     onMessage: subscription.onMessage,
     onGap: subscription.onGap,
@@ -165,7 +165,7 @@ function connectionOptions(options: RedisStoreOptions): Connection {
     disconnectTimeout: DISCONNECT_TIMEOUT,
     retryStrategy: delay,
     sentinelRetryStrategy: delay,
-    // A master that was demoted.
+    // The master was demoted.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   };
 }
@@ -185,7 +185,7 @@ function connect(options: RedisStoreOptions, connection: Connection): Redis | Cl
     enableOfflineQueue: false,
     clusterRetryStrategy: delay,
     slotsRefreshTimeout: CONNECT_TIMEOUT,
-    // Certificates name hosts: an address in their place would not verify.
+    // Certificates contain host names: an address would not verify.
     ...(connection.tls === undefined ? {} : { dnsLookup: (host, done) => done(null, host) }),
   });
 }
@@ -197,7 +197,10 @@ function delay(times: number): number {
 
 class TimeoutError extends Error {}
 
-/** A rush of handshakes would else pass for a Redis that is away, and each replica ask Keystone itself. */
+/**
+ * Otherwise a burst of handshakes would look like a Redis that is down, and each replica would ask Keystone
+ * itself.
+ */
 function within<T>(answer: Promise<T>, milliseconds: number, clock: Clock): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = afterPendingIO(clock, milliseconds, () =>

@@ -1,9 +1,8 @@
 /**
- * What one sealing key does: it names, vouches and seals. Redis is not trusted, neither with secrets nor with the
- * truth: names are HMACs, so that they tell nothing and cannot be foreseen, and values are sealed, so that they
- * can neither be read nor made up, nor moved to another name.
- * HKDF (RFC 5869) derives a key for each purpose; HMAC-SHA256 (RFC 2104); AES-256-GCM with a random nonce
- * (NIST SP 800-38D §8.2.2: at most 2^32 seals per key, a hundred years at one a second).
+ * A sealing key computes names and MACs, and seals values. Redis is not trusted: names are HMACs, which
+ * reveal nothing and cannot be predicted; values can neither be read, forged, nor moved to another name. HKDF
+ * (RFC 5869) derives a key for each purpose; HMAC-SHA256 (RFC 2104); AES-256-GCM with a random nonce (NIST SP
+ * 800-38D §8.2.2: at most 2^32 seals per key, 100 years at one per second).
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Random } from '../lib/random.ts';
@@ -14,22 +13,22 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
 
-/** What a name or a seal is for, so that nothing made for one purpose serves another. */
+/** Domain separation: a name or MAC for one purpose is invalid for another. */
 export type Purpose = 'entry' | 'turn' | 'tag' | 'epoch' | 'portal';
 
 export interface SealingKey {
-  /** A name or proof for `parts`, base64url. */
+  /** A name or MAC of `parts`, in base64url. */
   mac(purpose: Purpose, parts: readonly string[]): string;
   verify(mac: string, purpose: Purpose, parts: readonly string[]): boolean;
-  /** @param context what the sealed text belongs to; it opens only under the same */
+  /** @param context the additional authenticated data; the text opens only under the same */
   seal(text: string, context: readonly string[]): Buffer;
-  /** @returns undefined for whatever this key did not seal under this context */
+  /** @returns undefined if this key did not seal it under this context */
   open(sealed: Buffer, context: readonly string[]): string | undefined;
 }
 
 /**
  * @param secret 32 random bytes
- * @throws RangeError for a secret of another length
+ * @throws RangeError if the secret has another length
  */
 export function createSealingKey(secret: Buffer, random: Random): SealingKey {
   if (secret.length !== KEY_BYTES) throw new RangeError(`a sealing key has 32 bytes, not ${secret.length}`);
@@ -66,7 +65,7 @@ export function createSealingKey(secret: Buffer, random: Random): SealingKey {
       try {
         return Buffer.concat([head, decipher.final()]).toString('utf8');
       } catch {
-        // Node has no other way to say that the tag is wrong.
+        // Node throws if the tag is wrong.
         return undefined;
       }
     },
@@ -77,7 +76,7 @@ function derive(secret: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `stonegate cache v${VERSION} ${purpose}`, KEY_BYTES));
 }
 
-/** Length before each part: no two lists of parts become the same bytes. */
+/** Each part is prefixed by its length, so that different lists of parts have different bytes. */
 function frame(parts: readonly string[]): Buffer {
   return Buffer.concat(
     parts.flatMap((part) => {

@@ -1,27 +1,27 @@
 /**
- * The tier that replicas share: entries sealed into Redis. An entry opens only under the name and the
- * configuration it was sealed for, ends at its own sealed end, and is held against its tags' epochs each time.
- * Whatever does not open is no entry; no client ever hears of it.
+ * The cache tier that replicas share: entries sealed into Redis. An entry opens only under the name and the
+ * configuration that it was sealed for, expires at its sealed time, and is checked against its tags' epochs
+ * at each read. An entry that does not open counts as absent; clients do not notice it.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
+import type { LeaseAttempt } from './distributed-single-flight.ts';
+import { parseSealedEntry, type SealedEntry } from './entry.ts';
 import { createEpochs, type Mark, type Stamp } from './epochs.ts';
-import type { TurnOrNot } from './in-turn.ts';
-import { parseSealedEntry, type SealedEntry } from './sealed-entry.ts';
 import { createSealingKey } from './sealing-key.ts';
 import type { LeaseStore, SharedStore } from './shared-store.ts';
 
-/** A longer entry is not written: hundreds of groups fit many times. */
+/** A larger entry is not written; hundreds of groups fit. */
 const MAX_ENTRY_BYTES = 65_536;
 const WARN_INTERVAL = 60_000;
-/** After so many milliseconds a turn is anybody's, whoever has it: no question to a backend takes longer. */
-const LONGEST_TURN = 10_000;
+/** Milliseconds; no request to a backend takes longer. */
+const FLIGHT_LEASE_TTL = 10_000;
 
-/** What an entry is found by. */
+/** Identifies an entry. */
 export interface EntryKey {
-  /** The cache's name: one Redis serves several. */
+  /** The cache's name: several share one Redis. */
   readonly cache: string;
   /** Of the credential. */
   readonly digest: string;
@@ -35,42 +35,42 @@ export interface SharedEntry {
 }
 
 export interface SharedCache {
-  /** To be taken before a backend is asked; see `stamp`. */
+  /** To be called before the backend is asked; see `stamp`. */
   mark(): Mark;
-  /** @returns undefined where a drop came between mark and now: the facts may be older than the drop */
+  /** @returns undefined after a drop since the mark: the facts may be older than the drop */
   stamp(tags: readonly string[], mark: Mark): Stamp | undefined;
-  /** Whether an entry in memory has not been dropped; no promise where that is known without asking. */
+  /** Whether an entry in memory has not been dropped; a promise only if Redis must be asked. */
   confirm(stamp: Stamp): Promise<boolean> | boolean;
-  /** The same as far as this process knows. */
+  /** The same, as far as this process knows. */
   isCurrent(stamp: Stamp): boolean;
   find(key: EntryKey): Promise<SharedEntry | undefined>;
-  /** @returns whether it is kept */
+  /** @returns whether it is stored */
   save(key: EntryKey, entry: SharedEntry): Promise<boolean>;
-  /** The turn to ask the backend for that entry. */
-  takeTurn(key: EntryKey): Promise<TurnOrNot>;
-  /** @returns whether it is gone */
+  /** The lease to request that entry from the backend. */
+  acquireFlightLease(key: EntryKey): Promise<LeaseAttempt>;
+  /** @returns whether it is deleted */
   remove(key: EntryKey): Promise<boolean>;
   /**
-   * Makes every entry with one of these tags worth nothing, for all replicas.
+   * Invalidates every entry with one of these tags, in all replicas.
    *
-   * @throws Error where Redis does not take it
+   * @throws Error if Redis does not store it
    */
   drop(tags: readonly string[]): Promise<void>;
-  /** Grows with each drop that this process learns of, but for those of documents. */
+  /** Increases with each drop that this process learns of, except those of documents. */
   readonly revocations: number;
-  /** Whether any replica has dropped the tag, as far as that is remembered: longer than any entry lives. */
+  /** Whether a replica has dropped the tag; known for longer than any entry lives. */
   wasDropped(tag: string): Promise<boolean>;
   close(): void;
 }
 
 export interface SharedCacheOptions {
   readonly store: SharedStore;
-  /** With what replicas agree on who asks a backend; without it each asks for itself. */
-  readonly turns?: LeaseStore;
-  /** 32 bytes each: the first seals, all open. */
+  /** For the distributed single flight; without it each replica asks the backend itself. */
+  readonly leases?: LeaseStore;
+  /** 32 bytes each: the first one seals, all of them open. */
   readonly sealingKeys: readonly Buffer[];
   readonly keyPrefix: string;
-  /** The longest life of an entry in any cache, in milliseconds. */
+  /** The longest lifetime of an entry in any cache, in milliseconds. */
   readonly longestLife: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -78,9 +78,9 @@ export interface SharedCacheOptions {
   readonly telemetry: Telemetry;
 }
 
-/** @throws RangeError without a sealing key, or for one that has not 32 bytes */
+/** @throws RangeError without a sealing key, or if one does not have 32 bytes */
 export function createSharedCache(options: SharedCacheOptions): SharedCache {
-  const { store, turns, keyPrefix, longestLife, clock, random, logger, telemetry } = options;
+  const { store, leases, keyPrefix, longestLife, clock, random, logger, telemetry } = options;
   const keys = options.sealingKeys.map((secret) => createSealingKey(secret, random));
   const [sealingKey] = keys;
   if (sealingKey === undefined) throw new RangeError('the shared cache needs a sealing key');
@@ -90,7 +90,7 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
   const namesOf = ({ cache, digest, configurationDigest }: EntryKey): string[] =>
     keys.map((key) => `${keyPrefix}entry:${key.mac('entry', [cache, digest, configurationDigest])}`);
 
-  /** Each key opens what lies under its own name, and only what was sealed for that name. */
+  /** Each key opens the value under its own name, and only if it was sealed for that name. */
   function open(
     names: readonly string[],
     values: readonly (Buffer | undefined)[],
@@ -107,7 +107,7 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
     return result;
   }
 
-  /** Whoever can write to Redis must not be able to fill the log. */
+  /** An attacker who can write to Redis must not be able to fill the log. */
   function warnOfRefusal(cache: string): void {
     const now = clock.now();
     if (now < quietUntil) return;
@@ -148,13 +148,13 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
       const sealed = sealingKey.seal(JSON.stringify(entry), [name]);
       return sealed.length < MAX_ENTRY_BYTES && (await store.set(name, sealed, life));
     },
-    async takeTurn({ cache, digest, configurationDigest }) {
-      if (turns === undefined) return 'none';
+    async acquireFlightLease({ cache, digest, configurationDigest }) {
+      if (leases === undefined) return 'unavailable';
       const name = `${keyPrefix}turn:${sealingKey.mac('turn', [cache, digest, configurationDigest])}`;
       const owner = random.uuid();
-      if (await turns.takeLease(name, owner, LONGEST_TURN))
-        return { giveBack: () => void turns.giveBackLease(name, owner) };
-      return store.problem() === undefined ? 'others' : 'none';
+      if (await leases.acquireLease(name, owner, FLIGHT_LEASE_TTL))
+        return { release: () => void leases.releaseLease(name, owner) };
+      return store.problem() === undefined ? 'held' : 'unavailable';
     },
     remove: (key) => store.delete(namesOf(key)),
     drop: epochs.raise,

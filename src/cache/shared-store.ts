@@ -1,44 +1,66 @@
 /**
- * The port to a store that replicas share, as the cache needs it: bytes under names, and messages. It never
- * throws: a store that is gone, slow or full answers `undefined` or `false` within its fixed time, so that no
- * request fails or waits because of it. Nothing it gives back is to be believed unopened.
- * Implemented in `redis.ts`.
+ * The port to a store that replicas share: bytes under names, messages, and leases; and the lease that
+ * periodic provisioning needs. The store never throws: if it is down, slow or full, it returns `undefined` or
+ * `false` within its timeout, so that no request fails or waits because of it. Its values are not trusted
+ * until they are opened. Implemented in `redis.ts`.
  */
+import type { Lease } from '../bindings/ports.ts';
+import type { Random } from '../lib/random.ts';
 
 export interface SharedStore {
   /**
-   * @param maxBytes longer values are cut there
-   * @returns one answer per name, undefined where there is none; or undefined where the store does not answer
+   * @param maxBytes longer values are truncated
+   * @returns one value per name, undefined if it is absent; or undefined if the store does not respond
    */
   get(names: readonly string[], maxBytes: number): Promise<readonly (Buffer | undefined)[] | undefined>;
-  /** @param ttl milliseconds until the store forgets it */
+  /** @param ttl in milliseconds */
   set(name: string, value: Buffer | string, ttl: number): Promise<boolean>;
   delete(names: readonly string[]): Promise<boolean>;
   publish(message: string): Promise<boolean>;
-  /** For each message from any replica. */
+  /** Messages of all replicas, this one included. */
   onMessage(listener: (message: string) => void): void;
-  /** When messages may have been lost: the connection broke, or is back. */
+  /** Called if messages may have been lost: the connection is lost, or restored. */
   onGap(listener: () => void): void;
   /**
-   * Waits until the store answers.
+   * Waits until the store responds.
    *
-   * @returns false when it does not within `milliseconds`
+   * @returns false if it does not within `milliseconds`
    */
   whenReady(milliseconds: number): Promise<boolean>;
-  /** Why it does not answer, or last refused; undefined while all is well. For the operator; holds no secret. */
+  /**
+   * The current failure, or the last refused command; else undefined. For the operator; contains no secret.
+   */
   problem(): string | undefined;
   close(): void;
 }
 
-/** What a store can do for replicas that must agree on who does something. It never throws either. */
+/** Leases, by which replicas agree on one of them. It never throws either. */
 export interface LeaseStore {
   /**
-   * Takes the lease, or prolongs it where it is the owner's already.
+   * Acquires the lease, or renews it for its owner.
    *
-   * @param ttl milliseconds until it is anybody's again
-   * @returns false where it is another's, and where the store does not answer
+   * @param ttl milliseconds until it expires
+   * @returns false if another owner has it, or the store does not respond
    */
-  takeLease(name: string, owner: string, ttl: number): Promise<boolean>;
-  /** Gives it back where it is the owner's; where the store does not answer, its time ends it. */
-  giveBackLease(name: string, owner: string): Promise<void>;
+  acquireLease(name: string, owner: string, ttl: number): Promise<boolean>;
+  /** Has an effect for the owner alone. If the store does not respond, the lease expires. */
+  releaseLease(name: string, owner: string): Promise<void>;
+}
+
+export interface RedisLeaseOptions {
+  readonly store: LeaseStore;
+  /** The full name in Redis. */
+  readonly name: string;
+  /** Milliseconds until the lease of a holder that does not renew it expires. */
+  readonly ttl: number;
+  readonly random: Random;
+}
+
+/** https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/ */
+export function createRedisLease({ store, name, ttl, random }: RedisLeaseOptions): Lease {
+  const owner = random.uuid();
+  return {
+    hold: () => store.acquireLease(name, owner, ttl),
+    release: () => store.releaseLease(name, owner),
+  };
 }

@@ -1,31 +1,34 @@
 /**
- * The credential cache: memory, then Redis, then the backend, one question per credential at a time. What it keeps
- * are the backend's facts, never the credential: the key is a digest of it. Bad credentials are remembered for
- * seconds, in memory only, so that nobody can fill Redis with them.
+ * The credential cache: memory, then Redis, then the backend, with one request per credential at a time. It
+ * stores the backend's facts, never the credential: the key is a digest of it. Invalid credentials are cached
+ * for seconds, and only in memory, so that no client can fill Redis with them.
  */
-import type { Validated } from '../authentication/credential-cache.ts';
+import type { ForgettingCredentialCache, Validated } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
 import { digestOf } from '../lib/credential-digest.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
-import type { ClearableCredentialCache, CredentialCacheOptions } from './credential-cache-parts.ts';
-import { type EntryTimes, entryTimes } from './entry.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
+import { distributedSingleFlight } from './distributed-single-flight.ts';
+import { type EntryTimes, entryTimes, type Lifetimes } from './entry.ts';
 import type { Stamp } from './epochs.ts';
-import { inTurn } from './in-turn.ts';
 import { createMemoryTier } from './memory.ts';
-import type { EntryKey } from './shared-cache.ts';
+import type { EntryKey, SharedCache } from './shared-cache.ts';
 
-/** Refreshes under way at once: they must leave room in the backend for people who wait. */
+/** Concurrent refreshes: clients that wait must find capacity in the backend. */
 const MAX_REFRESHES = 4;
-/** How long a backend that was down is not asked again for the same entry, in milliseconds. */
+/** Milliseconds for which a backend that was down is not asked again for the same entry. */
 const REST = 5_000;
-/** A drop during each of so many questions in a row: then the answer serves once and is not kept. */
+/** After so many requests with a drop during each of them, the result is used once and not cached. */
 const MAX_ATTEMPTS = 3;
 
 interface Entry<V> extends EntryTimes {
   readonly value: V;
   readonly storedAt: number;
   readonly stamp: Stamp;
-  /** The backend was down a moment ago: until then it is not asked again. */
+  /** The backend was down: until this time it is not asked again. */
   restUntil: number;
 }
 
@@ -39,7 +42,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
   const refreshing = new Set<string>();
   let generation = 0;
 
-  /** Who asks after `clear` must not share an answer from before. */
+  /** A request after `clear` must not share a result from before. */
   const flightKey = (digest: string): string => `${generation}:${digest}`;
   const keyOf = (digest: string): EntryKey => ({
     cache: options.name,
@@ -68,7 +71,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
     return undefined;
   }
 
-  /** The entry in Redis, taken into memory where it is newer than what is there. */
+  /** The entry in Redis; it is stored in memory if it is newer than the one there. */
   async function recallShared(digest: string, newerThan: number): Promise<Entry<V> | undefined> {
     const began = generation;
     const found = await shared.find(keyOf(digest));
@@ -84,27 +87,27 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
     return entry;
   }
 
-  /** Asks the backend when it is this replica's turn, unless another replica has asked in the meantime. */
+  /** Asks the backend, unless another replica does. */
   function ask(digest: string, load: Load<V>, reason: 'miss' | 'refresh', newerThan: number) {
-    return inTurn({
+    return distributedSingleFlight({
       clock,
-      takeTurn: () => shared.takeTurn(keyOf(digest)),
-      look: async () => {
+      acquireLease: () => shared.acquireFlightLease(keyOf(digest)),
+      find: async () => {
         const found = await recallShared(digest, newerThan);
         return found !== undefined && clock.now() < found.expiresAt ? found.value : undefined;
       },
-      ask: async (turn) => {
+      load: async (lease) => {
         const saved: Promise<unknown>[] = [];
         try {
           return await askNow(digest, load, reason, saved);
         } finally {
-          void Promise.all(saved).then(turn.giveBack);
+          void Promise.all(saved).then(lease.release);
         }
       },
     });
   }
 
-  /** Once more where a drop came in between: the answer may be older than the drop. */
+  /** Asks again if there was a drop in the meantime: the result may be older than the drop. */
   async function askNow(
     digest: string,
     load: Load<V>,
@@ -158,7 +161,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       : ask(digest, load, 'miss', newerThan);
   }
 
-  /** What is kept for the time the backend is down. Anything else it threw is thrown on. */
+  /** The stale entry, if the backend is down. Other errors are thrown. */
   async function serveStale(digest: string, error: unknown): Promise<V> {
     const stale = isUnavailable(error) ? await recall(digest, clock.now()) : undefined;
     if (stale === undefined) throw error;
@@ -189,7 +192,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       .finally(() => refreshing.delete(digest));
   }
 
-  /** Answers from memory where it can, which is no promise. */
+  /** The result is a promise only if it is not in memory. */
   function settle(
     digest: string,
     load: Load<V>,
@@ -241,7 +244,39 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
   };
 }
 
-/** The backend cannot be asked: not "no", and not "too many questions". */
+/** The backend is down: neither "no" nor "too many requests". */
 function isUnavailable(error: unknown): boolean {
   return error instanceof StatusError && error.http === 503;
+}
+
+export interface CredentialCacheOptions<V> extends Lifetimes {
+  /** Separates the entries of several caches in one Redis. */
+  readonly name: string;
+  /** Milliseconds for which an invalid credential is cached; 0 disables it. */
+  readonly negativeTTL: number;
+  readonly maxEntries: number;
+  /** Of the configuration that determines what the facts mean; entries of another one are not found. */
+  readonly configurationDigest: string;
+  readonly shared: SharedCache;
+  readonly codec: Codec<V>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+/** How facts are encoded in Redis. */
+export interface Codec<V> {
+  encode(value: V): string;
+  /** @returns undefined if it is not such a value */
+  decode(text: string): V | undefined;
+}
+
+export interface ClearableCredentialCache<V> extends ForgettingCredentialCache<V> {
+  /** Removes all entries from memory; results that are being fetched are not cached either. */
+  clear(): void;
+  /** Entries in memory. */
+  readonly size: number;
+  /** The digests of the entries in memory. */
+  keys(): Iterable<string>;
 }

@@ -3,7 +3,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { reasonOf, tellable } from '../lib/unreadable.ts';
+import { reasonOf, tellable } from '../lib/file-errors.ts';
 
 export interface GivenFile {
   /** As typed: `--token-file`. */

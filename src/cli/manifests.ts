@@ -16,9 +16,9 @@ import { type LoadSources, systemSources } from '../config/load.ts';
 import { parseWithAuthenticationFile } from '../config/parse.ts';
 import { formatProblem } from '../config/problem.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
-import { certificateBlocks } from '../lib/pem.ts';
-import { isPrintable } from '../lib/printable-text.ts';
-import { reasonOf } from '../lib/unreadable.ts';
+import { reasonOf } from '../lib/file-errors.ts';
+import { certificateBlocks } from '../lib/transport-security.ts';
+import { isPrintable } from '../lib/untrusted-text.ts';
 import { type CommandIO, EXIT, runCommand, UsageError } from './command.ts';
 import { type ProvisionerNeeds, provisionerManifests } from './provisioner-manifests.ts';
 import {

@@ -6,7 +6,7 @@ import { SELF_IDENTITY_PATH, type SelfIdentity } from '../api/stonegate-v1alpha1
 import { askStonegate } from '../clients/stonegate-api.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
-import { isLastInstant } from '../lib/timestamp.ts';
+import { isLastInstant } from '../lib/kubernetes-time.ts';
 import { type CommandIO, columns, EXIT, outputFormat, print, runCommand, UsageError } from './command.ts';
 import { destinationOf } from './destination.ts';
 import { givenFile } from './given-file.ts';

@@ -1,29 +1,31 @@
 /**
- * The objects of the API server, over its REST API with the provisioning credential. Lists are read page by page, and
- * from the start again where a page's revision is gone; what is no plain answer is thrown. Updates and deletions carry
- * what they were decided on, so that whoever was faster wins.
+ * Reads and writes objects through the API server's REST API with the provisioning credential. Lists are
+ * read page by page, and again from the start if a page has expired (410). Updates and deletions carry
+ * preconditions, so that a concurrent change wins.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
 
 import type { KubernetesObject, ObjectKind } from '../api/kubernetes-object.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
-import type { ClusterObjects, ObjectReference } from '../bindings/cluster-objects.ts';
+import type { ClusterObjects, KubernetesObjectReference } from '../bindings/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
+import { TooLarge } from '../lib/byte-budget.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import { TooLarge } from '../lib/too-large.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
-import { isOfKind, readObject } from './cluster-object-fields.ts';
-import { collectionPath, objectPath } from './cluster-paths.ts';
+import { collectionPath, isOfKind, objectPath, readObject } from './cluster-object-format.ts';
 
 const PAGE = 500;
-/** A page that is too long is asked for again with so many times fewer: nobody may hide behind objects of a megabyte. */
+/**
+ * A page that is too large is requested again with so many times fewer objects, so that large objects cannot
+ * hide others.
+ */
 const FEWER = 8;
 const MAX_PAGES = 2_000;
-/** How often a list is begun anew. */
+/** How often a list is read from the start. */
 const ATTEMPTS = 3;
 
-/** @param account on which they are read and written */
+/** @param account charged for the requests */
 export function createClusterObjects(
   fetcher: UpstreamFetcher,
   account: Account = STONEGATE_ACCOUNT,
@@ -35,7 +37,7 @@ export function createClusterObjects(
     body?: object,
   ): Promise<UpstreamResponse> {
     const accept: HeaderField = ['Accept', 'application/json'];
-    const answer = await fetcher.fetch(
+    const response = await fetcher.fetch(
       {
         account,
         sender: { kind: 'stonegate' },
@@ -47,11 +49,11 @@ export function createClusterObjects(
       },
       signal,
     );
-    if (answer.status === 403) throw forbidden(answer, `${method} ${target}`);
-    return answer;
+    if (response.status === 403) throw forbidden(response, `${method} ${target}`);
+    return response;
   }
 
-  /** @returns undefined where the list has to be begun anew */
+  /** @returns undefined if the list must be read again from the start */
   async function listOnce(
     path: string,
     selector: string,
@@ -66,17 +68,17 @@ export function createClusterObjects(
         ...(selector !== '' && { labelSelector: selector }),
         ...(next !== '' && { continue: next }),
       });
-      const answer = await unlessTooLarge(ask('GET', `${path}?${query}`, signal), limit > 1);
-      if (answer === undefined) {
+      const response = await unlessTooLarge(ask('GET', `${path}?${query}`, signal), limit > 1);
+      if (response === undefined) {
         limit = Math.ceil(limit / FEWER);
         continue;
       }
       limit = Math.min(PAGE, limit * 2);
-      if (answer.status === 410) return undefined;
-      if (answer.status !== 200) throw unexpected(answer, `list ${path}`);
-      const list = objectIn(answer);
+      if (response.status === 410) return undefined;
+      if (response.status !== 200) throw unexpected(response, `list ${path}`);
+      const list = objectIn(response);
       const { items, metadata } = list;
-      // An empty list of Go's may be null.
+      // Go may encode an empty list as null.
       if (items !== null && !Array.isArray(items)) throw unusable(new Error('the list has no items'));
       found.push(...(items ?? []));
       next = isJSONObject(metadata) && typeof metadata.continue === 'string' ? metadata.continue : '';
@@ -101,38 +103,38 @@ export function createClusterObjects(
     },
     async get(reference, signal) {
       const path = pathOf(reference);
-      const answer = await ask('GET', path, signal);
-      if (answer.status === 404) return undefined;
-      if (answer.status !== 200) throw unexpected(answer, `get ${path}`);
-      return believed(objectIn(answer), reference.kind);
+      const response = await ask('GET', path, signal);
+      if (response.status === 404) return undefined;
+      if (response.status !== 200) throw unexpected(response, `get ${path}`);
+      return believed(objectIn(response), reference.kind);
     },
     async create(object, place, signal) {
       const path = collectionPath(object.kind, place);
-      const answer = await ask('POST', path, signal, object);
-      if (answer.status === 201) return 'created';
-      if (answer.status === 409 && reasonOf(answer) === 'AlreadyExists') return 'exists';
-      throw unexpected(answer, `create ${path}`);
+      const response = await ask('POST', path, signal, object);
+      if (response.status === 201) return 'created';
+      if (response.status === 409 && reasonOf(response) === 'AlreadyExists') return 'exists';
+      throw unexpected(response, `create ${path}`);
     },
     async update(object, place, signal) {
       const path = pathOf({ kind: object.kind, name: object.metadata.name, ...place });
-      const answer = await ask('PUT', path, signal, object);
-      if (answer.status === 200) return 'updated';
-      if (answer.status === 409) return 'conflict';
-      if (answer.status === 404) return 'gone';
-      throw unexpected(answer, `update ${path}`);
+      const response = await ask('PUT', path, signal, object);
+      if (response.status === 200) return 'updated';
+      if (response.status === 409) return 'conflict';
+      if (response.status === 404) return 'gone';
+      throw unexpected(response, `update ${path}`);
     },
     async delete(object, place, signal) {
       const path = pathOf({ kind: object.kind, name: object.metadata.name, ...place });
-      const answer = await ask('DELETE', path, signal, deleteOptions(object));
-      if (answer.status === 200 || answer.status === 202) return 'deleted';
-      if (answer.status === 409) return 'conflict';
-      if (answer.status === 404) return 'gone';
-      throw unexpected(answer, `delete ${path}`);
+      const response = await ask('DELETE', path, signal, deleteOptions(object));
+      if (response.status === 200 || response.status === 202) return 'deleted';
+      if (response.status === 409) return 'conflict';
+      if (response.status === 404) return 'gone';
+      throw unexpected(response, `delete ${path}`);
     },
   };
 }
 
-/** @returns undefined for a page that is too long, where there may be a shorter one */
+/** @returns undefined for a page that is too large, if it can be split */
 async function unlessTooLarge(
   page: Promise<UpstreamResponse>,
   divisible: boolean,
@@ -145,7 +147,7 @@ async function unlessTooLarge(
   }
 }
 
-function pathOf({ kind, name, ...place }: ObjectReference): string {
+function pathOf({ kind, name, ...place }: KubernetesObjectReference): string {
   return objectPath(kind, place, name);
 }
 
@@ -181,7 +183,7 @@ function believed(value: unknown, kind: ObjectKind): KubernetesObject {
   }
 }
 
-/** What the API server says of a refusal; empty where it is not in its words. */
+/** The Status in a response; empty if there is none. */
 function statusOf({ body }: UpstreamResponse): JSONObject {
   try {
     const status: unknown = JSON.parse(body.toString('utf8'));
@@ -192,37 +194,37 @@ function statusOf({ body }: UpstreamResponse): JSONObject {
   }
 }
 
-function reasonOf(answer: UpstreamResponse): string {
-  const { reason } = statusOf(answer);
+function reasonOf(response: UpstreamResponse): string {
+  const { reason } = statusOf(response);
   return typeof reason === 'string' ? reason : '';
 }
 
-/** @returns undefined if the response is not in the API server's words */
-function messageOf(answer: UpstreamResponse): string | undefined {
-  const { message } = statusOf(answer);
+/** @returns undefined if the response is not a Status */
+function messageOf(response: UpstreamResponse): string | undefined {
+  const { message } = statusOf(response);
   return typeof message === 'string' ? message : undefined;
 }
 
-function forbidden(answer: UpstreamResponse, what: string): StatusError {
+function forbidden(response: UpstreamResponse, what: string): StatusError {
   return new StatusError(
     'ProvisioningForbidden',
     'Service Unavailable: the API server does not let Stonegate provision this; its operator applies what `stonegate manifests rbac --config FILE --provisioner` prints',
-    { cause: refusalOf(answer, what) },
+    { cause: refusalOf(response, what) },
   );
 }
 
-/** A response that refuses says why; any other cannot be used. */
-function unexpected(answer: UpstreamResponse, what: string): StatusError {
-  const cause = refusalOf(answer, what);
-  const refuses = answer.status >= 400 && answer.status < 500 && messageOf(answer) !== undefined;
+/** A Status explains a refusal; any other response cannot be used. */
+function unexpected(response: UpstreamResponse, what: string): StatusError {
+  const cause = refusalOf(response, what);
+  const refuses = response.status >= 400 && response.status < 500 && messageOf(response) !== undefined;
   if (!refuses) return unusable(cause);
   return new StatusError('ProvisioningRefused', 'the API server refuses what provisioning asks for', {
     cause,
   });
 }
 
-function refusalOf(answer: UpstreamResponse, what: string): Error {
-  return new Error(`${what}: ${messageOf(answer) ?? `the status was ${answer.status}`}`);
+function refusalOf(response: UpstreamResponse, what: string): Error {
+  return new Error(`${what}: ${messageOf(response) ?? `the status was ${response.status}`}`);
 }
 
 function unusable(cause: unknown): StatusError {

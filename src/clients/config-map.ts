@@ -1,6 +1,6 @@
 /**
- * Rules that are kept in a ConfigMap of the API server, looked at again and again with Stonegate's own credential. What
- * cannot be read, or is no good, leaves the last good ones in force and is said once, not at every look.
+ * Reads rules from a ConfigMap periodically with Stonegate's own credential. If it cannot be read or is
+ * invalid, the last valid rules stay in force, and the problem is logged once.
  * https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/config-map-v1/
  */
 
@@ -19,13 +19,13 @@ type Read<T> =
   | { readonly ok: false; readonly problems: readonly string[] };
 
 export interface ConfigMapRulesOptions<T> {
-  /** Asked anew each time, since a reload makes a new one. */
+  /** Called for each read, since a reload creates a new one. */
   readonly fetcher: () => UpstreamFetcher;
   readonly reference: ConfigMapReference;
-  /** Of the ConfigMap's data. */
+  /** Key in the ConfigMap's data. */
   readonly key: string;
   readonly read: (content: string) => Read<T>;
-  /** Milliseconds from the end of one look to the next. */
+  /** Milliseconds from the end of one read to the next. */
   readonly interval: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -33,13 +33,13 @@ export interface ConfigMapRulesOptions<T> {
 }
 
 export interface ConfigMapRules<T> {
-  /** The last good ones; undefined where there were none yet. */
+  /** The last valid rules; undefined before the first. */
   readonly current: T | undefined;
-  /** Ready with the first good ones, and from then on. */
+  /** Ready from the first valid rules on. */
   readonly check: ReadinessCheck;
-  /** Looks now; never throws. */
+  /** Reads now; never throws. */
   look(): Promise<void>;
-  /** Looks now and again after every interval. */
+  /** Reads now and after every interval. */
   start(): void;
   stop(): void;
 }
@@ -49,7 +49,7 @@ export function createConfigMapRules<T>(options: ConfigMapRulesOptions<T>): Conf
   const name = `${reference.namespace}/${reference.name}`;
   const stopped = new AbortController();
   let current: { readonly value: T } | undefined;
-  /** Of which the last look was good. */
+  /** Content of the last successful read. */
   let content: string | undefined;
   let problems: readonly string[] = ['not looked at yet'];
   let timer: Timer | undefined;

@@ -1,38 +1,38 @@
 /**
- * Tries to reach a backend until it has answered once. What is asked once per process must not hold up its start,
- * and must not be asked again for ever.
+ * Probes a backend until it has responded once. The process starts without waiting for it, and the probe
+ * ends with the first success.
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 
-/** Milliseconds; each failure doubles the pause. */
+/** Milliseconds; each failure doubles the delay. */
 const FIRST_PAUSE = 1_000;
 const LAST_PAUSE = 60_000;
 
-export interface FirstContact extends ReadinessCheck {
+export interface StartupProbe extends ReadinessCheck {
   start(): void;
-  /** Asks and says nothing any more. */
+  /** Stops probing and logging. */
   stop(): void;
 }
 
-export interface FirstContactOptions {
+export interface StartupProbeOptions {
   readonly name: string;
-  /** Rejects where the backend was not reached. */
+  /** Rejects if the backend was not reached. */
   readonly contact: () => Promise<void>;
   readonly clock: Clock;
-  /** Told when the backend was not reached, once for each reason, and when it was. */
+  /** Logs each distinct failure once, and the success. */
   readonly logger: Logger;
 }
 
-export function createFirstContact({ name, contact, clock, logger }: FirstContactOptions): FirstContact {
+export function createStartupProbe({ name, contact, clock, logger }: StartupProbeOptions): StartupProbe {
   let reason: string | undefined = 'not reached yet';
   let pause = FIRST_PAUSE;
   let stopped = false;
   let timer: Timer | undefined;
 
   function failed(error: unknown): void {
-    // What is under way at the end is broken off by us, and says nothing of the backend.
+    // A probe that is cancelled at shutdown reveals nothing about the backend.
     if (stopped) return;
     const said = reason;
     reason = error instanceof Error ? error.message : String(error);

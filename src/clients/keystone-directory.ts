@@ -1,37 +1,43 @@
 /**
- * What Keystone knows of projects, domains and who holds which role where, asked as Stonegate itself, which needs
- * `reader` on the system. A list is whole or it is none: one that Keystone has cut short, that ends nowhere, or with a
- * member nobody can read is refused, since what is missing in it would be taken away from somebody.
- *
- * `effective` leaves out the system's assignments. They are few, and the same question for everybody: so they are
- * remembered for a few seconds, and one person costs one call.
+ * Lists Keystone's projects, domains and role assignments with Stonegate's own credential, which needs
+ * `reader` on the system. A truncated or invalid list is refused as a whole, since rights of missing entries
+ * would be removed. `effective` omits assignments on the system: they are listed separately and cached for
+ * seconds.
  * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
  */
 import type { RoleReference, UserReference } from '../api/keystone-v3.ts';
-import type { AssignmentSource } from '../bindings/assignment-source.ts';
-import type { AssignmentScope, KeystoneDirectory, RoleAssignment } from '../bindings/keystone-directory.ts';
+import type {
+  AssignmentScope,
+  AssignmentSource,
+  KeystoneDirectory,
+  RoleAssignment,
+} from '../bindings/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
+import { keystoneUnavailable } from './keystone-http.ts';
 import {
   type Implications,
   readAssignment,
   readImplication,
+  readReference,
   readSystemAssignment,
+  requireArray,
+  requireBoolean,
+  requireObject,
+  requireString,
   type SystemAssignment,
-  withImplied,
-} from './keystone-assignments.ts';
-import { flag, list, named, record, text } from './keystone-fields.ts';
-import { keystoneUnavailable } from './keystone-http.ts';
+  withImpliedRoles,
+} from './keystone-response.ts';
 import type { KeystoneService } from './keystone-service.ts';
 
-/** For a list of everything, in milliseconds: nobody waits for one while being served. */
+/** Timeout of a complete list, in milliseconds; no request waits for one. */
 const LIST_TIMEOUT = 60_000;
 const MAX_PAGES = 1_000;
-/** How old what is remembered of the system may be, in milliseconds. */
+/** Maximum age of cached system assignments, in milliseconds. */
 const SYSTEM_AGE = 5_000;
 const READER = 'the role reader on the system, and a login to the system';
-const EVERYBODY = '/role_assignments?effective&include_names';
+const ALL_ASSIGNMENTS = '/role_assignments?effective&include_names';
 const SYSTEM = '/role_assignments?scope.system=all&include_names';
 
 export interface KeystoneDirectoryOptions {
@@ -54,7 +60,7 @@ export function createKeystoneDirectory({
   const flight = new SingleFlight<SystemRoles>();
   let remembered: SystemRoles | undefined;
 
-  /** @returns undefined where there is no such thing */
+  /** @returns undefined if there is no such object */
   async function find<T>(
     path: string,
     key: string,
@@ -67,14 +73,14 @@ export function createKeystoneDirectory({
       if (asked.size === MAX_PAGES || asked.has(next))
         throw keystoneUnavailable(new Error(`${key} has no end`));
       asked.add(next);
-      const answer = await service.get({
+      const response = await service.get({
         path: next,
         to: `list ${key}`,
         needs: READER,
         ...(timeout !== undefined && { timeout }),
       });
-      if (answer === undefined) return undefined;
-      next = takePage(answer.body, path, key, (member) => found.push(read(member)));
+      if (response === undefined) return undefined;
+      next = takePage(response.body, path, key, (member) => found.push(read(member)));
     }
     return found;
   }
@@ -101,34 +107,36 @@ export function createKeystoneDirectory({
       : flight.do('system', askSystem);
   }
 
-  /** With what the user's groups hold. */
+  /** Includes the roles of the user's groups. */
   async function systemRolesOf(userID: string): Promise<RoleReference[]> {
     const { assignments, implications } = await systemRoles();
     const held = assignments.filter(({ holder }) => 'user' in holder && holder.user.id === userID);
     const ofGroups = assignments.filter(({ holder }) => 'groupID' in holder);
     if (ofGroups.length > 0) {
       const path = `/users/${encodeURIComponent(userID)}/groups`;
-      const groups = new Set(await find(path, 'groups', (group) => named(group, 'groups[]').id));
+      const groups = new Set(await find(path, 'groups', (group) => readReference(group, 'groups[]').id));
       held.push(...ofGroups.filter(({ holder }) => 'groupID' in holder && groups.has(holder.groupID)));
     }
-    return withImplied(
+    return withImpliedRoles(
       held.map(({ role }) => role),
       implications,
     );
   }
 
   async function one(path: string, key: string): Promise<JSONObject | undefined> {
-    const answer = await service.get({ path, to: `read ${path.split('/')[1]}`, needs: READER });
-    return answer && believed(() => record(answer.body[key], key));
+    const response = await service.get({ path, to: `read ${path.split('/')[1]}`, needs: READER });
+    return response && believed(() => requireObject(response.body[key], key));
   }
 
-  /** Whom no assignment of their own describes. */
+  /** Needed if none of the user's assignments contains the user. */
   async function userOf(userID: string): Promise<UserReference | undefined> {
     const user = await one(`/users/${encodeURIComponent(userID)}`, 'user');
     if (user === undefined) return undefined;
-    const domainID = believed(() => text(user.domain_id, 'user.domain_id'));
+    const domainID = believed(() => requireString(user.domain_id, 'user.domain_id'));
     const domain = await one(`/domains/${encodeURIComponent(domainID)}`, 'domain');
-    return domain && believed(() => ({ ...named(user, 'user'), domain: named(domain, 'domain') }));
+    return (
+      domain && believed(() => ({ ...readReference(user, 'user'), domain: readReference(domain, 'domain') }))
+    );
   }
 
   return {
@@ -138,9 +146,9 @@ export function createKeystoneDirectory({
       const users = await all('/users?enabled=false', 'users', readSwitch('users[]'), LIST_TIMEOUT);
       return idsOfDisabled(users);
     },
-    roleAssignments: () => all(EVERYBODY, 'role_assignments', readAssignment, LIST_TIMEOUT),
+    roleAssignments: () => all(ALL_ASSIGNMENTS, 'role_assignments', readAssignment, LIST_TIMEOUT),
     async roleAssignmentsOn({ kind, id }) {
-      const path = `${EVERYBODY}&scope.${kind}.id=${encodeURIComponent(id)}`;
+      const path = `${ALL_ASSIGNMENTS}&scope.${kind}.id=${encodeURIComponent(id)}`;
       const held = await all(path, 'role_assignments', readAssignment);
       return held.filter(({ scope }) => scopeID(scope) === id);
     },
@@ -159,7 +167,7 @@ export function createKeystoneDirectory({
         ...onSystem.map((role): RoleAssignment => ({ user, role, scope: { kind: 'system' } })),
       ];
     },
-    roleNames: () => all('/roles', 'roles', (role) => named(role, 'roles[]').name, LIST_TIMEOUT),
+    roleNames: () => all('/roles', 'roles', (role) => readReference(role, 'roles[]').name, LIST_TIMEOUT),
     async disabledScopes() {
       const [projects, domains] = await Promise.all([
         all('/projects?enabled=false', 'projects', readSwitch('projects[]')),
@@ -171,9 +179,9 @@ export function createKeystoneDirectory({
 }
 
 /**
- * @param take is given each member
- * @returns the path of the next page; undefined behind the last
- * @throws StatusError KeystoneUnavailable for what is no whole page
+ * @param take called with each member
+ * @returns the path of the next page; undefined after the last
+ * @throws StatusError KeystoneUnavailable for an incomplete page
  */
 function takePage(
   body: JSONObject,
@@ -182,15 +190,15 @@ function takePage(
   take: (member: unknown) => void,
 ): string | undefined {
   return believed(() => {
-    for (const member of list(body[key], key)) take(member);
-    const next = body.links === undefined ? undefined : record(body.links, 'links').next;
+    for (const member of requireArray(body[key], key)) take(member);
+    const next = body.links === undefined ? undefined : requireObject(body.links, 'links').next;
     if (typeof next === 'string') return samePlace(path, next);
     if (body.truncated === true) throw new Error(`Keystone has cut ${key} short: raise its list_limit`);
     return undefined;
   });
 }
 
-/** @throws StatusError KeystoneUnavailable for what is not as Keystone would say it */
+/** @throws StatusError KeystoneUnavailable if `read` throws */
 function believed<T>(read: () => T): T {
   try {
     return read();
@@ -199,7 +207,7 @@ function believed<T>(read: () => T): T {
   }
 }
 
-/** Of a link only the query is believed: our token goes where the first page came from. */
+/** Only the query of a link is used, so that Stonegate's token is not sent elsewhere. */
 function samePlace(path: string, link: string): string {
   const query = link.indexOf('?');
   if (query === -1) throw new Error('the next page is no query');
@@ -207,16 +215,23 @@ function samePlace(path: string, link: string): string {
 }
 
 function readDomain(value: unknown) {
-  return { ...named(value, 'domains[]'), enabled: flag(record(value, 'domains[]').enabled, 'enabled') };
+  return {
+    ...readReference(value, 'domains[]'),
+    enabled: requireBoolean(requireObject(value, 'domains[]').enabled, 'enabled'),
+  };
 }
 
 function readProject(value: unknown) {
-  const fields = record(value, 'projects[]');
-  const domainID = text(fields.domain_id, 'domain_id');
-  return { ...named(fields, 'projects[]'), domainID, enabled: flag(fields.enabled, 'enabled') };
+  const fields = requireObject(value, 'projects[]');
+  const domainID = requireString(fields.domain_id, 'domain_id');
+  return {
+    ...readReference(fields, 'projects[]'),
+    domainID,
+    enabled: requireBoolean(fields.enabled, 'enabled'),
+  };
 }
 
-/** Where the filter was not heard, the answer lists other places too. */
+/** Checked here too: a Keystone that ignores the filter lists other scopes. */
 function scopeID(scope: AssignmentScope): string | undefined {
   if (scope.kind === 'project') return scope.project.id;
   return scope.kind === 'domain' ? scope.domain.id : undefined;
@@ -229,12 +244,12 @@ interface Switch {
 
 function readSwitch(what: string): Read<Switch> {
   return (value) => {
-    const fields = record(value, what);
-    return { id: text(fields.id, `${what}.id`), enabled: flag(fields.enabled, 'enabled') };
+    const fields = requireObject(value, what);
+    return { id: requireString(fields.id, `${what}.id`), enabled: requireBoolean(fields.enabled, 'enabled') };
   };
 }
 
-/** Where the filter was not heard, the answer lists the others too. */
+/** Checked here too: a Keystone that ignores the filter lists enabled ones. */
 function idsOfDisabled(all: readonly Switch[]): ReadonlySet<string> {
   return new Set(all.filter(({ enabled }) => !enabled).map(({ id }) => id));
 }

@@ -1,7 +1,7 @@
 /**
- * One exchange with Keystone: bounded in time and size, no redirect followed, the answer a JSON object or nothing.
- * Keystone's errors come in five shapes (`error`, `message`, HTML, text, a multi-factor receipt), and its messages may
- * hold the token that was asked about: only the status and the shape leave this file, never a message.
+ * Sends one request to Keystone: with a timeout and a size limit, without redirects; the response must be a
+ * JSON object. Keystone's errors have five shapes, and their messages may contain the token, so only the
+ * status and the shape leave this file.
  * https://docs.openstack.org/api-ref/identity/v3/
  */
 import { type Dispatcher, Pool } from 'undici';
@@ -10,22 +10,22 @@ import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 
-/** Of an answer about one token or one person. */
-const MAX_ANSWER_BYTES = 1024 * 1024;
-/** An answer repeats the token in its head. */
+/** Size limit of a response about one token or one user. */
+const MAX_RESPONSE_BYTES = 1024 * 1024;
+/** The response repeats the token in a header. */
 const MAX_HEAD_BYTES = 64 * 1024;
 const CONNECTIONS = 16;
 
 export interface KeystoneHTTPOptions {
-  /** Of the identity API, with or without its `/v3`. */
+  /** URL of the identity API, with or without `/v3`. */
   readonly url: string;
-  /** PEM; without it the system's authorities are believed. */
+  /** PEM; if absent, the system's authorities are trusted. */
   readonly ca?: string;
-  /** For the whole exchange, in milliseconds. */
+  /** Timeout of a request and its response, in milliseconds. */
   readonly timeout: number;
-  /** What an answer may have at most; 1 MiB without it. */
-  readonly maxAnswerBytes?: number;
-  /** 16 without it: more than Keystone works on at once; the rest waits here instead of there. */
+  /** Size limit of a response; 1 MiB by default. */
+  readonly maxResponseBytes?: number;
+  /** 16 by default, more than Keystone serves at once; further requests wait here. */
   readonly connections?: number;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -38,29 +38,29 @@ export interface KeystoneRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** The statuses by which Keystone would refuse Stonegate's own credential; they are only counted as such. */
+  /** Statuses that refuse Stonegate's own credential; counted as `refused` in the metric. */
   readonly refusals: readonly number[];
-  /** For the whole exchange, in milliseconds, where the usual time does not suffice. */
+  /** Timeout in milliseconds, if it differs from the client's. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
 }
 
-export interface KeystoneAnswer {
+export interface KeystoneResponse {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
   /** Of `X-Subject-Token`. */
   readonly token: string | undefined;
-  /** Keystone's own time, in milliseconds since the epoch; undefined where it tells none. */
+  /** The `Date` header in milliseconds since the epoch; undefined if absent. */
   readonly date: number | undefined;
 }
 
 export interface KeystoneHTTP {
-  /** @throws StatusError KeystoneUnavailable without an answer below 500 that is a JSON object */
-  exchange(request: KeystoneRequest): Promise<KeystoneAnswer>;
+  /** @throws StatusError KeystoneUnavailable if there is no response below 500 that is a JSON object */
+  exchange(request: KeystoneRequest): Promise<KeystoneResponse>;
   close(): Promise<void>;
 }
 
-/** @param cause for the log: names no secret and quotes nothing that Keystone said */
+/** @param cause for the log: contains no secret and no text of Keystone */
 export function keystoneUnavailable(cause: unknown): StatusError {
   return new StatusError('KeystoneUnavailable', 'Service Unavailable: Keystone cannot be asked right now', {
     cause,
@@ -74,14 +74,14 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
   const pool = new Pool(url.origin, {
     connections: options.connections ?? CONNECTIONS,
     connect: { timeout, ...(options.ca === undefined ? {} : { ca: options.ca }) },
-    // The deadline below holds for the whole exchange.
+    // The timer below limits the whole request.
     headersTimeout: 0,
     bodyTimeout: 0,
-    maxResponseSize: options.maxAnswerBytes ?? MAX_ANSWER_BYTES,
+    maxResponseSize: options.maxResponseBytes ?? MAX_RESPONSE_BYTES,
     maxHeaderSize: MAX_HEAD_BYTES,
   });
 
-  async function send(request: KeystoneRequest, signal: AbortSignal): Promise<KeystoneAnswer> {
+  async function send(request: KeystoneRequest, signal: AbortSignal): Promise<KeystoneResponse> {
     const dispatch: Dispatcher.RequestOptions = {
       method: request.method,
       path: `${base}${request.path}`,
@@ -95,8 +95,8 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
       signal,
     };
     const response = await pool.request(dispatch).catch((error: unknown) => {
-      // Keystone may close a kept connection in the very moment it is used again.
-      if (diedInUse(error)) return pool.request(dispatch);
+      // Keystone may close an idle connection at the moment of its reuse.
+      if (isConnectionError(error)) return pool.request(dispatch);
       throw error;
     });
     const bytes = await response.body.arrayBuffer();
@@ -124,9 +124,9 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
       const count = (result: 'ok' | 'error' | 'timeout' | 'refused') =>
         telemetry.backendCall('keystone', result, (clock.now() - started) / 1000);
       try {
-        const answer = await send(request, signal);
-        count(request.refusals.includes(answer.status) ? 'refused' : 'ok');
-        return answer;
+        const response = await send(request, signal);
+        count(request.refusals.includes(response.status) ? 'refused' : 'ok');
+        return response;
       } catch (error) {
         count(deadline.signal.aborted ? 'timeout' : 'error');
         throw keystoneUnavailable(error);
@@ -143,7 +143,7 @@ function readDate(field: string | string[] | undefined): number | undefined {
   return Number.isNaN(date) ? undefined : date;
 }
 
-function diedInUse(error: unknown): boolean {
+function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
   return error.code === 'UND_ERR_SOCKET' || error.code === 'ECONNRESET' || error.code === 'EPIPE';
 }
@@ -151,10 +151,10 @@ function diedInUse(error: unknown): boolean {
 function jsonObject(bytes: ArrayBuffer, status: number): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
-    // Fatal: bytes that are no UTF-8 would all become the same replacement character, and two names one.
+    // Fatal: invalid UTF-8 would become replacement characters, which could make two names equal.
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    // The parser's own message quotes what it read.
+    // The parser's message quotes the response.
     throw new Error(`Keystone's answer (${status}) is not JSON`);
   }
   if (!isJSONObject(value)) throw new Error(`Keystone's answer (${status}) is no JSON object`);

@@ -1,30 +1,42 @@
 /**
- * A login at Keystone: `POST /v3/auth/tokens`, for people and for Stonegate itself. Keystone answers nearly every
- * refusal with the same 401, so that it cannot be told what was wrong; only the one that wants a second factor says so.
+ * Requests to Keystone with a user's own credential: login (`POST /v3/auth/tokens`), the user's projects and
+ * groups. Keystone gives nearly every refused login the same 401; only a required second factor is
+ * distinguishable.
  * https://docs.openstack.org/api-ref/identity/v3/#authentication-and-token-management
  */
 import { TOKEN_SPELLING } from '../api/keystone-v3.ts';
+import { unauthorized } from '../errors/status-error.ts';
 import { isJSONObject } from '../lib/json-object.ts';
-import { type KeystoneAnswer, type KeystoneHTTP, keystoneUnavailable } from './keystone-http.ts';
-import { readInstant } from './keystone-token.ts';
+import {
+  createKeystoneHTTP,
+  type KeystoneHTTP,
+  type KeystoneHTTPOptions,
+  type KeystoneResponse,
+  keystoneUnavailable,
+} from './keystone-http.ts';
+import { readInstant } from './keystone-response.ts';
 
 /** A domain, by its id or by its name. */
 export type DomainName = { readonly id: string } | { readonly name: string };
-/** What lives in a domain: a user, a project. An id says by itself in which. */
-export type NameInDomain = { readonly id: string } | { readonly name: string; readonly domain: DomainName };
+/** A user or a project of a domain. An id needs no domain. */
+export type ReferenceInDomain =
+  | { readonly id: string }
+  | { readonly name: string; readonly domain: DomainName };
 
-export type KeystoneProof =
-  | { readonly method: 'password'; readonly user: NameInDomain; readonly password: string }
+export type KeystoneAuthMethod =
+  | { readonly method: 'password'; readonly user: ReferenceInDomain; readonly password: string }
   | { readonly method: 'token'; readonly token: string }
   | {
       readonly method: 'application_credential';
-      readonly credential: { readonly id: string } | { readonly name: string; readonly user: NameInDomain };
+      readonly credential:
+        | { readonly id: string }
+        | { readonly name: string; readonly user: ReferenceInDomain };
       readonly secret: string;
     };
 
-/** As it stands in the request. */
+/** As in the request's body. */
 export type KeystoneLoginScope =
-  | { readonly project: NameInDomain }
+  | { readonly project: ReferenceInDomain }
   | { readonly domain: DomainName }
   | { readonly system: { readonly all: true } }
   | { readonly 'OS-TRUST:trust': { readonly id: string } }
@@ -42,9 +54,9 @@ export type KeystoneLogin =
 
 export interface RefusedLogin {
   readonly issued?: undefined;
-  /** The status. */
+  /** The HTTP status. */
   readonly refused: number;
-  /** Where one factor is not enough: the methods Keystone would take together, one list each. */
+  /** If a second factor is required: the accepted combinations of methods. */
   readonly secondFactors?: readonly (readonly string[])[];
 }
 
@@ -52,50 +64,50 @@ export interface RefusedLogin {
 const LOGIN_REFUSALS: readonly number[] = [401, 403, 404];
 
 /**
- * @param scope absent, Keystone takes the user's default project, or none where there is no such
+ * @param scope if absent, Keystone uses the user's default project, or none
  * @param now milliseconds since the epoch
- * @throws StatusError KeystoneUnavailable where Keystone says neither yes nor no
+ * @throws StatusError KeystoneUnavailable if Keystone neither accepts nor refuses the login
  */
 export async function logIn(
   http: KeystoneHTTP,
-  proof: KeystoneProof,
+  proof: KeystoneAuthMethod,
   scope: KeystoneLoginScope | undefined,
   now: number,
 ): Promise<KeystoneLogin> {
   const body = loginRequest(proof, scope);
-  const answer = await http.exchange({
+  const response = await http.exchange({
     method: 'POST',
     path: '/auth/tokens?nocatalog',
     body,
     refusals: LOGIN_REFUSALS,
   });
-  const refused = readRefusal(answer);
-  return refused ?? { issued: readIssued(answer, 201, now) };
+  const refused = readRefusal(response);
+  return refused ?? { issued: readIssued(response, 201, now) };
 }
 
 /**
- * The same for a token that somebody has already: asks it about itself.
+ * Validates an existing token with itself.
  *
- * @throws StatusError KeystoneUnavailable where Keystone says neither yes nor no
+ * @throws StatusError KeystoneUnavailable if Keystone neither accepts nor refuses it
  */
 export async function lookUpToken(http: KeystoneHTTP, token: string, now: number): Promise<KeystoneLogin> {
   if (!TOKEN_SPELLING.test(token)) return { refused: 404 };
-  const answer = await http.exchange({
+  const response = await http.exchange({
     method: 'GET',
     path: '/auth/tokens?nocatalog',
     headers: { 'x-auth-token': token, 'x-subject-token': token },
     refusals: LOGIN_REFUSALS,
   });
-  return readRefusal(answer) ?? { issued: readIssued(answer, 200, now) };
+  return readRefusal(response) ?? { issued: readIssued(response, 200, now) };
 }
 
 /** The body of the request, with the secret in it. */
-function loginRequest(proof: KeystoneProof, scope: KeystoneLoginScope | undefined): unknown {
-  const identity = { methods: [proof.method], [proof.method]: factsOf(proof) };
+function loginRequest(proof: KeystoneAuthMethod, scope: KeystoneLoginScope | undefined): unknown {
+  const identity = { methods: [proof.method], [proof.method]: methodFields(proof) };
   return { auth: { identity, ...(scope !== undefined && { scope }) } };
 }
 
-function factsOf(proof: KeystoneProof): unknown {
+function methodFields(proof: KeystoneAuthMethod): unknown {
   switch (proof.method) {
     case 'password':
       return { user: { ...proof.user, password: proof.password } };
@@ -106,8 +118,8 @@ function factsOf(proof: KeystoneProof): unknown {
   }
 }
 
-/** A front end's or a wrong address' 404 is not Keystone's: only Keystone's own shape speaks of a login. */
-function readRefusal({ status, body }: KeystoneAnswer): RefusedLogin | undefined {
+/** Only a response with Keystone's error object counts: a front end or a wrong URL gives others. */
+function readRefusal({ status, body }: KeystoneResponse): RefusedLogin | undefined {
   if (!LOGIN_REFUSALS.includes(status)) return undefined;
   if (isJSONObject(body.error) && body.error.code === status) return { refused: status };
   if (status !== 401 || !isJSONObject(body.receipt)) return undefined;
@@ -121,15 +133,15 @@ function readRules(value: unknown): string[][] {
 
 /**
  * @param expected the status of success
- * @throws StatusError KeystoneUnavailable where the answer is no token, or one that has expired by our clock
+ * @throws StatusError KeystoneUnavailable if the response has no token, or an expired one
  */
-function readIssued(answer: KeystoneAnswer, expected: 200 | 201, now: number): IssuedToken {
-  if (answer.status !== expected)
-    throw keystoneUnavailable(new Error(`Keystone answered a login ${answer.status}`));
-  if (answer.token === undefined || !TOKEN_SPELLING.test(answer.token)) {
+function readIssued(response: KeystoneResponse, expected: 200 | 201, now: number): IssuedToken {
+  if (response.status !== expected)
+    throw keystoneUnavailable(new Error(`Keystone answered a login ${response.status}`));
+  if (response.token === undefined || !TOKEN_SPELLING.test(response.token)) {
     throw keystoneUnavailable(new Error('Keystone answered a login without a token'));
   }
-  const facts = isJSONObject(answer.body.token) ? answer.body.token : {};
+  const facts = isJSONObject(response.body.token) ? response.body.token : {};
   let expiresAt: number;
   try {
     expiresAt = readInstant(facts.expires_at, 'expires_at');
@@ -138,5 +150,76 @@ function readIssued(answer: KeystoneAnswer, expected: 200 | 201, now: number): I
   }
   if (expiresAt <= now)
     throw keystoneUnavailable(new Error('the new login has already expired: check the clocks'));
-  return { token: answer.token, expiresAt };
+  return { token: response.token, expiresAt };
+}
+
+export interface AvailableProject {
+  readonly id: string;
+  readonly name: string;
+}
+
+/**
+ * The projects for which a token can be requested.
+ * https://docs.openstack.org/api-ref/identity/v3/#get-available-project-scopes
+ *
+ * @returns without disabled projects, which Keystone lists too
+ * @throws StatusError KeystoneUnavailable if the response has no list
+ */
+export async function listProjects(
+  http: KeystoneHTTP,
+  token: string,
+  signal?: AbortSignal,
+): Promise<AvailableProject[]> {
+  const response = await http.exchange({
+    method: 'GET',
+    path: '/auth/projects',
+    headers: { 'x-auth-token': token },
+    refusals: [],
+    ...(signal !== undefined && { signal }),
+  });
+  const { projects } = response.body;
+  if (!Array.isArray(projects))
+    throw keystoneUnavailable(new Error(`Keystone answered ${response.status} without projects`));
+  return projects.flatMap(readProject);
+}
+
+function readProject(value: unknown): AvailableProject[] {
+  if (!isJSONObject(value) || value.enabled === false) return [];
+  const { id, name } = value;
+  return typeof id === 'string' && typeof name === 'string' ? [{ id, name }] : [];
+}
+
+export interface KeystoneGroupNames {
+  /**
+   * Lists the names of a user's groups with the user's own token, as k8s-keystone-auth does.
+   * https://docs.openstack.org/api-ref/identity/v3/#list-groups-to-which-a-user-belongs
+   *
+   * @throws StatusError CredentialInvalid for a token that is no longer valid, KeystoneUnavailable
+   */
+  list(userID: string, token: string): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+export function createKeystoneGroupNames(options: KeystoneHTTPOptions): KeystoneGroupNames {
+  const http = createKeystoneHTTP(options);
+  return {
+    async list(userID, token) {
+      const { status, body } = await http.exchange({
+        method: 'GET',
+        path: `/users/${encodeURIComponent(userID)}/groups`,
+        headers: { 'x-auth-token': token },
+        refusals: [],
+      });
+      if (status === 401) throw unauthorized('Keystone does not vouch for the token any more');
+      const { groups } = body;
+      if (status !== 200 || !Array.isArray(groups)) {
+        throw keystoneUnavailable(new Error(`Keystone answered ${status} when asked for a user's groups`));
+      }
+      return groups.map((group: unknown) => {
+        if (isJSONObject(group) && typeof group.name === 'string') return group.name;
+        throw keystoneUnavailable(new Error('a group has no name'));
+      });
+    },
+    close: () => http.close(),
+  };
 }

@@ -1,8 +1,7 @@
 /**
- * Follows `GET /v3/OS-REVOKE/events` (role `service`), in which Keystone lists tokens that were revoked before they
- * expired. The list is not complete, so it shortens the time until a revocation is seen and replaces no other bound.
- * Each request begins a minute before the last one in Keystone's own time, since Keystone's servers do not all write at
- * once and clocks differ.
+ * Polls `GET /v3/OS-REVOKE/events` (role `service`), which lists tokens that were revoked before their
+ * expiry. The list is incomplete, so it shortens the delay of a revocation and replaces no other limit. Each
+ * poll starts a minute before the last one in Keystone's time, since its servers' clocks and writes differ.
  * https://docs.openstack.org/api-ref/identity/v3-ext/#list-revocation-events
  */
 import { hash } from 'node:crypto';
@@ -11,28 +10,25 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import type { JSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import { list, record } from './keystone-fields.ts';
 import { keystoneUnavailable } from './keystone-http.ts';
+import { readInstant, requireArray, requireObject } from './keystone-response.ts';
 import type { KeystoneService } from './keystone-service.ts';
-import { readInstant } from './keystone-token.ts';
 
 /** All in milliseconds. */
 const OVERLAP = 60_000;
 const LONGEST_PAUSE = 60_000;
-/** So many failures in a row double the pause; more change nothing. */
+/** After so many consecutive failures the delay no longer doubles. */
 const MAX_DOUBLINGS = 10;
-/** More reasons than this, between two successes, are not logged. */
+/** Further failure reasons between two successes are not logged. */
 const MAX_REASONS = 16;
 
 export interface RevocationsOptions {
   readonly service: KeystoneService;
-  /** Milliseconds from one question to the next. */
+  /** Milliseconds from one poll to the next. */
   readonly interval: number;
-  /** How far the first question reaches back, in milliseconds: the longest life of what was cached before. */
+  /** How far back the first poll reaches, in milliseconds: the longest lifetime of older cache entries. */
   readonly reach: number;
-  /**
-   * Carries an event out. What it throws is tried again with the next question, and holds up no other event.
-   */
+  /** Applies an event. If it throws, it is repeated at the next poll, and other events are still applied. */
   readonly revoked: (event: RevocationEvent) => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
@@ -41,35 +37,36 @@ export interface RevocationsOptions {
 
 export interface Revocations {
   start(): void;
-  /** No question begins after it. */
+  /** No poll starts after it. */
   stop(): void;
 }
 
 export function createRevocations(options: RevocationsOptions): Revocations {
   const { service, interval, clock, random, logger } = options;
-  /** Digest → when it was revoked, of those that the next answer may show again. */
+  /** Digest → time of revocation, of events that the next response may repeat. */
   const done = new Map<string, number>();
   let since = clock.now() - options.reach - OVERLAP;
   let failures = 0;
-  /** Why it failed since it last succeeded: each reason is logged once, however the reasons alternate. */
+  /** Reasons of failures since the last success; each is logged once. */
   const said = new Set<string>();
   let timer: Timer | undefined;
   let stopped = false;
 
   async function poll(): Promise<void> {
     const asked = clock.now();
-    const answer = await service.get({
+    const response = await service.get({
       path: `/OS-REVOKE/events?since=${instant(since)}`,
       to: 'read revocation events',
       needs: 'the role service',
     });
-    if (answer === undefined) throw keystoneUnavailable(new Error('this Keystone has no revocation events'));
-    await carryOut(readEvents(answer.body, asked));
-    since = (answer.date ?? asked) - OVERLAP;
+    if (response === undefined)
+      throw keystoneUnavailable(new Error('this Keystone has no revocation events'));
+    await carryOut(readEvents(response.body, asked));
+    since = (response.date ?? asked) - OVERLAP;
     for (const [digest, revokedAt] of done) if (revokedAt < since - OVERLAP) done.delete(digest);
   }
 
-  /** @throws what the first of those that failed threw, when all have been tried */
+  /** @throws the first failure, after all events have been tried */
   async function carryOut(events: readonly RevocationEvent[]): Promise<void> {
     const failures: unknown[] = [];
     for (const event of events) {
@@ -103,7 +100,7 @@ export function createRevocations(options: RevocationsOptions): Revocations {
     if (stopped) return;
     const pause =
       failures === 0 ? interval : Math.min(interval * 2 ** failures, Math.max(interval, LONGEST_PAUSE));
-    // Replicas that were started together must not ask together.
+    // Jitter: replicas that start together must not poll together.
     timer = clock.after(pause * (0.9 + 0.2 * random.fraction()), run);
   }
 
@@ -120,16 +117,18 @@ export function createRevocations(options: RevocationsOptions): Revocations {
   };
 }
 
-/** @throws StatusError KeystoneUnavailable for what is no list of events */
+/** @throws StatusError KeystoneUnavailable if the response is not a list of events */
 function readEvents(body: JSONObject, now: number): RevocationEvent[] {
   try {
-    return list(body.events, 'events').map((event) => readEvent(record(event, 'events[]'), now));
+    return requireArray(body.events, 'events').map((event) =>
+      readEvent(requireObject(event, 'events[]'), now),
+    );
   } catch (error) {
     throw keystoneUnavailable(error);
   }
 }
 
-/** What is not understood of an event widens it: the ids that are left apply to more. */
+/** A field that is not understood widens an event: the remaining ids match more tokens. */
 function readEvent(fields: JSONObject, now: number): RevocationEvent {
   return {
     digest: hash('sha256', JSON.stringify(Object.entries(fields).sort(byName)), 'base64url'),

@@ -1,18 +1,25 @@
 /**
- * Asks Keystone as Stonegate itself, and knows which refusals to believe, for they are ambiguous. A 404 says that there
- * is no such thing, or that our own user is gone or its project disabled: believed unchecked, one disabled service
- * project would log everybody out. So our own token is checked before a 404 is believed. A 401 is about our own
- * token: log in again, ask again, once. A 403 says that our user lost its role: told once, and not with each request,
- * until it has the role again.
+ * Sends requests to Keystone as Stonegate's own user, and interprets refusals. A 404 may mean that
+ * Stonegate's user or its project is disabled, so its own token is checked before a 404 is believed;
+ * otherwise one disabled service project would log out all users. A 401 causes one new login; a 403 (role
+ * missing) is logged once.
  * https://docs.openstack.org/api-ref/identity/v3/#authentication-and-token-management
  */
+
+import type { KeystoneServiceCredential, SecretSource } from '../api/config-v1alpha1.ts';
+import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
-import { type KeystoneAnswer, type KeystoneHTTP, keystoneUnavailable } from './keystone-http.ts';
-import { createLivenessCheck } from './keystone-liveness.ts';
-import type { KeystoneSession } from './keystone-session.ts';
+import { SingleFlight } from '../lib/single-flight.ts';
+import { type KeystoneHTTP, type KeystoneResponse, keystoneUnavailable } from './keystone-http.ts';
+import {
+  type IssuedToken,
+  type KeystoneAuthMethod,
+  type KeystoneLoginScope,
+  logIn,
+} from './keystone-login.ts';
 
-/** A catalog is large, and says nothing about who somebody is. */
+/** `nocatalog`: the catalog is large and not needed. */
 export const VALIDATION = '/auth/tokens?nocatalog';
 
 export interface KeystoneServiceOptions {
@@ -21,74 +28,225 @@ export interface KeystoneServiceOptions {
   readonly logger: Logger;
 }
 
-export interface KeystoneQuestion {
+export interface KeystoneServiceRequest {
   /** Below `/v3`, with query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What is asked for, and by which role, for whoever reads that it was refused: `validate tokens`. */
+  /** For the log if Keystone refuses it: the action (`validate tokens`) and the required role. */
   readonly to: string;
   readonly needs: string;
-  /** In milliseconds, where the usual time does not suffice. */
+  /** Timeout in milliseconds, if it differs from the client's. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
 }
 
 export interface KeystoneService {
   /**
-   * @returns the answer of status 200; undefined where there is no such thing
+   * @returns the response of status 200; undefined if there is no such object
    * @throws StatusError KeystoneUnavailable
    */
-  get(question: KeystoneQuestion): Promise<KeystoneAnswer | undefined>;
+  get(question: KeystoneServiceRequest): Promise<KeystoneResponse | undefined>;
 }
 
 export function createKeystoneService({ http, session, logger }: KeystoneServiceOptions): KeystoneService {
   const alive = createLivenessCheck(async (own: string) => {
     const headers = { 'x-auth-token': own, 'x-subject-token': own };
-    const answer = await http.exchange({ method: 'GET', path: VALIDATION, headers, refusals: [401, 404] });
-    if (answer.status === 200) return true;
-    if (isRefusal(answer, [401, 404])) return false;
-    throw unexpected(answer.status);
+    const response = await http.exchange({ method: 'GET', path: VALIDATION, headers, refusals: [401, 404] });
+    if (response.status === 200) return true;
+    if (isRefusal(response, [401, 404])) return false;
+    throw unexpected(response.status);
   });
 
-  /** What our user may not do, as far as has been told. */
-  const told = new Set<string>();
+  /** Refused actions that have been logged. */
+  const logged = new Set<string>();
 
   return {
     async get({ to, needs, headers, ...question }) {
       for (const last of [false, true]) {
         const own = await session.token();
-        const answer = await http.exchange({
+        const response = await http.exchange({
           ...question,
           method: 'GET',
           headers: { ...headers, 'x-auth-token': own },
           refusals: [401, 403],
         });
-        if (answer.status === 200) {
-          told.delete(to);
-          return answer;
+        if (response.status === 200) {
+          logged.delete(to);
+          return response;
         }
-        if (answer.status === 403) {
+        if (response.status === 403) {
           const message = `Keystone does not let Stonegate ${to}: its user needs ${needs}`;
-          if (!told.has(to)) logger.error({}, message);
-          told.add(to);
+          if (!logged.has(to)) logger.error({}, message);
+          logged.add(to);
           throw keystoneUnavailable(new Error(message));
         }
-        if (!isRefusal(answer, [401, 404])) throw unexpected(answer.status);
-        if (answer.status === 404 && (await alive(own))) return undefined;
+        if (!isRefusal(response, [401, 404])) throw unexpected(response.status);
+        if (response.status === 404 && (await alive(own))) return undefined;
         session.discard(own);
-        if (last) logger.error({ status: answer.status }, "Keystone does not take Stonegate's own new login");
+        if (last)
+          logger.error({ status: response.status }, "Keystone does not take Stonegate's own new login");
       }
       throw keystoneUnavailable(new Error('Keystone takes no login of Stonegate'));
     },
   };
 }
 
-/** A front end's or a wrong URL's 404 is not Keystone's: only Keystone's own shape speaks of what was asked. */
-export function isRefusal(answer: KeystoneAnswer, statuses: readonly number[]): boolean {
-  const { error } = answer.body;
-  return statuses.includes(answer.status) && isJSONObject(error) && error.code === answer.status;
+/** Only a 404 with Keystone's error object counts: a front end or a wrong URL gives others. */
+export function isRefusal(response: KeystoneResponse, statuses: readonly number[]): boolean {
+  const { error } = response.body;
+  return statuses.includes(response.status) && isJSONObject(error) && error.code === response.status;
 }
 
 export function unexpected(status: number) {
   return keystoneUnavailable(new Error(`Keystone answered ${status}`));
+}
+
+/**
+ * Checks whether a token is valid. Callers share a check, but never one that started before their call,
+ * since its result may be older than their reason to ask. So at most one check runs and one waits.
+ *
+ * @param check requests Keystone
+ */
+export function createLivenessCheck(
+  check: (token: string) => Promise<boolean>,
+): (token: string) => Promise<boolean> {
+  const running = new Map<string, Promise<boolean>>();
+  const waiting = new Map<string, Promise<boolean>>();
+
+  function start(token: string): Promise<boolean> {
+    const started = check(token).finally(() => running.delete(token));
+    running.set(token, started);
+    return started;
+  }
+
+  return (token) => {
+    const next = waiting.get(token);
+    if (next) return next;
+    const before = running.get(token);
+    if (!before) return start(token);
+    const after = () => {
+      waiting.delete(token);
+      return start(token);
+    };
+    const queued = before.then(after, after);
+    waiting.set(token, queued);
+    return queued;
+  };
+}
+
+/**
+ * Milliseconds without another login after a refused one: Keystone may lock an account after some failures.
+ */
+const REFUSED_PAUSE = 10_000;
+/** Milliseconds until the next attempt to renew a token that is still valid. */
+const RENEW_PAUSE = 5_000;
+/** The remaining fraction of a token's lifetime at which renewal starts, and its maximum in milliseconds. */
+const RENEW_FRACTION = 0.2;
+const RENEW_AHEAD = 5 * 60_000;
+
+export interface KeystoneSessionOptions {
+  readonly http: KeystoneHTTP;
+  readonly credential: KeystoneServiceCredential;
+  /** Reads the secret for each login, so that a rotated one is used. */
+  readonly readSecret: (source: SecretSource) => string | Promise<string>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface KeystoneSession {
+  /**
+   * Stonegate's own token. It is renewed in the background ahead of its expiry; one login runs at a time.
+   *
+   * @throws StatusError KeystoneUnavailable if no login succeeds
+   */
+  token(): Promise<string>;
+  /** Drops a token that Keystone no longer accepts. */
+  discard(token: string): void;
+}
+
+interface OwnToken {
+  readonly token: string;
+  readonly expiresAt: number;
+  readonly renewAt: number;
+}
+
+export function createKeystoneSession(options: KeystoneSessionOptions): KeystoneSession {
+  const { http, credential, clock, logger } = options;
+  const logins = new SingleFlight<OwnToken>();
+  let current: OwnToken | undefined;
+  let pausedUntil = 0;
+
+  async function login(): Promise<OwnToken> {
+    if (clock.now() < pausedUntil) throw keystoneUnavailable(new Error('the last login was refused'));
+    const { proof, scope } = await ownProof(credential, options.readSecret);
+    const { issued, refused } = await logIn(http, proof, scope, clock.now());
+    if (refused !== undefined) {
+      pausedUntil = clock.now() + REFUSED_PAUSE;
+      logger.error({ status: refused }, "Keystone refuses Stonegate's own credential: check it");
+      throw keystoneUnavailable(new Error(`Keystone refused the login of Stonegate (${refused})`));
+    }
+    current = renewedAhead(issued, clock.now());
+    return current;
+  }
+
+  function renew(): Promise<OwnToken> {
+    return logins.do('login', login);
+  }
+
+  return {
+    async token() {
+      const now = clock.now();
+      if (current === undefined || now >= current.expiresAt) return (await renew()).token;
+      const serving = current;
+      if (now >= serving.renewAt) {
+        current = { ...serving, renewAt: now + RENEW_PAUSE };
+        renew().catch((error: unknown) => {
+          logger.warn({ error }, 'the Keystone login of Stonegate could not be renewed yet');
+        });
+      }
+      return serving.token;
+    },
+    discard(token) {
+      if (current?.token === token) current = undefined;
+    },
+  };
+}
+
+function renewedAhead({ token, expiresAt }: IssuedToken, now: number): OwnToken {
+  const ahead = Math.min(RENEW_AHEAD, (expiresAt - now) * RENEW_FRACTION);
+  return { token, expiresAt, renewAt: expiresAt - ahead };
+}
+
+async function ownProof(
+  credential: KeystoneServiceCredential,
+  readSecret: KeystoneSessionOptions['readSecret'],
+): Promise<{ proof: KeystoneAuthMethod; scope?: KeystoneLoginScope }> {
+  if ('applicationCredential' in credential) {
+    const { id, secret } = credential.applicationCredential;
+    const read = await secretOf(secret, readSecret);
+    return { proof: { method: 'application_credential', credential: { id }, secret: read } };
+  }
+  const { userName, userDomainName, password, scope } = credential.password;
+  const user = { name: userName, domain: { name: userDomainName } };
+  const read = await secretOf(password, readSecret);
+  return { proof: { method: 'password', user, password: read }, scope: loginScope(scope) };
+}
+
+type PasswordScope = Extract<KeystoneServiceCredential, { password: unknown }>['password']['scope'];
+
+function loginScope(scope: PasswordScope): KeystoneLoginScope {
+  if ('system' in scope) return { system: { all: true } };
+  if ('domainName' in scope) return { domain: { name: scope.domainName } };
+  return { project: { name: scope.projectName, domain: { name: scope.projectDomainName } } };
+}
+
+async function secretOf(
+  source: SecretSource,
+  readSecret: KeystoneSessionOptions['readSecret'],
+): Promise<string> {
+  try {
+    return await readSecret(source);
+  } catch (error) {
+    throw keystoneUnavailable(error);
+  }
 }

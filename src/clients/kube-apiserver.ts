@@ -1,7 +1,7 @@
 /**
- * The API server's own resources that Stonegate uses as a client: access reviews, asked as itself about others or with
- * a client's token about that client, and the version document, by which it knows that the API server can be reached
- * and accepts its credential.
+ * Access reviews (with Stonegate's own credential about other users, or with a client's token about that
+ * client), and the probe of `/version`, which checks that the API server can be reached and accepts
+ * Stonegate's credential.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
  */
 
@@ -25,14 +25,14 @@ const JSON_HEADERS: HeaderList = [
 
 export interface AccessReviewerOptions {
   readonly fetcher: UpstreamFetcher;
-  /** Where a review about this tenant is posted; undefined where the API server knows no tenants. */
+  /** Path of a review about this tenant; undefined if the API server has no tenants. */
   readonly path: (
     tenant: TenantName | undefined,
     resource: 'subjectaccessreviews' | 'selfsubjectaccessreviews',
   ) => string;
 }
 
-/** Whatever is not plainly an answer is thrown: an error never becomes a permission. */
+/** A response that is not a valid review is thrown: an error never becomes a permission. */
 export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): AccessReviewer {
   return {
     async review(user, attributes, account, signal) {
@@ -42,7 +42,7 @@ export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): 
         apiVersion: 'authorization.k8s.io/v1',
         spec: { ...subjectOf(user), ...attributes },
       };
-      const answer = await fetcher.fetch(
+      const response = await fetcher.fetch(
         {
           account,
           sender: { kind: 'stonegate' },
@@ -53,18 +53,18 @@ export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): 
         },
         signal,
       );
-      if (answer.status === 403) {
+      if (response.status === 403) {
         throw new StatusError(
           'UpstreamRefusedCredential',
           'the API server does not let Stonegate create subjectaccessreviews; its operator applies what `stonegate manifests rbac --config FILE` prints',
         );
       }
-      return statusOf(answer, 'SubjectAccessReview');
+      return statusOf(response, 'SubjectAccessReview');
     },
     async reviewSelf(token, home, attributes, account, signal) {
       const kind = 'SelfSubjectAccessReview';
       const review = { kind, apiVersion: 'authorization.k8s.io/v1', spec: attributes };
-      const answer = await fetcher.fetch(
+      const response = await fetcher.fetch(
         {
           account,
           sender: { kind: 'client', token },
@@ -75,10 +75,10 @@ export function createAccessReviewer({ fetcher, path }: AccessReviewerOptions): 
         },
         signal,
       );
-      if (answer.status === 401) throw unauthorized('the API server no longer takes the token');
-      if (answer.status === 403)
+      if (response.status === 401) throw unauthorized('the API server no longer takes the token');
+      if (response.status === 403)
         return { allowed: false, reason: 'the API server does not let the user ask what it may do' };
-      return statusOf(answer, kind);
+      return statusOf(response, kind);
     },
   };
 }
@@ -92,7 +92,7 @@ function subjectOf(user: UserInfo): SubjectAccessReviewSpec {
   };
 }
 
-/** Exactly what a review answers, and nothing that merely looks like a yes. */
+/** Reads the status of a review strictly: only `allowed: true` is a permission. */
 function statusOf({ status: http, body }: UpstreamResponse, kind: string): SubjectAccessReviewStatus {
   if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
   const review = parse(body);
@@ -126,25 +126,25 @@ function unusable(cause: unknown): StatusError {
 }
 
 export interface ApiServerProbe extends ReadinessCheck {
-  /** Asks now and remembers the answer; never throws. */
+  /** Probes now and stores the result; never throws. */
   probe(): Promise<void>;
-  /** Asks now and again after every interval. */
+  /** Probes now and after every interval. */
   start(): void;
   stop(): void;
 }
 
 export interface ApiServerProbeOptions {
-  /** Asked anew each time, since a reload makes a new one. */
+  /** Called for each probe, since a reload creates a new one. */
   readonly fetcher: () => UpstreamFetcher;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Milliseconds from the end of one question to the next. */
+  /** Milliseconds from the end of one probe to the next. */
   readonly interval: number;
 }
 
 /**
- * Asks for `/version`, which every API server has: Arktos knows no `/readyz`. Requests keep going through while
- * the API server's own stores are in trouble; what it says then is its own to say.
+ * Requests `/version`, which every API server has; Arktos has no `/readyz`. Requests are forwarded even
+ * while the API server's own storage is failing.
  */
 export function createApiServerProbe(options: ApiServerProbeOptions): ApiServerProbe {
   const { fetcher, clock, logger, interval } = options;
@@ -188,7 +188,7 @@ interface Finding {
   readonly cause?: unknown;
 }
 
-/** @returns undefined where all is well */
+/** @returns undefined on success */
 async function askForVersion(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<Finding | undefined> {
   try {
     const { status } = await fetcher.fetch(

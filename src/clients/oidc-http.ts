@@ -1,31 +1,33 @@
 /**
- * How an issuer is asked: over TLS (plain HTTP only to this very machine), answers bounded in size, and without
- * following redirects, since a redirect would let whoever serves the old address name the keys.
+ * HTTP requests to an issuer: over TLS (plain HTTP only on loopback), with a size limit and without
+ * redirects, which would let the old address name the keys.
  * OpenID Connect Discovery 1.0 §4; RFC 9700 §4.4.
  */
 import { Agent, request } from 'undici';
-import { isLoopback } from '../lib/loopback.ts';
+import { isLoopback } from '../lib/transport-security.ts';
 
-/** Entra ID publishes some 30 kB of keys, the largest known. */
+/** Entra ID publishes about 30 kB of keys, the largest known set. */
 const MAX_BYTES = 1024 * 1024;
 
 export interface IssuerRequest {
   readonly method: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Ends the call. */
+  /** Cancels the request. */
   readonly signal: AbortSignal;
 }
 
 export interface IssuerHTTP {
-  /** @throws Error where the address may not be asked, the server cannot be reached or says too much */
+  /**
+   * @throws Error if the address is not permitted, the server cannot be reached or its response is too large
+   */
   send(url: string, request: IssuerRequest): Promise<Response>;
   /** The same, for a document. */
   get(url: string, signal: AbortSignal): Promise<Response>;
   close(): Promise<void>;
 }
 
-/** @param options.ca PEM; when given, only these authorities are trusted */
+/** @param options.ca PEM; if given, only these authorities are trusted */
 export function createIssuerHTTP(options: { readonly ca?: string | Buffer | undefined }): IssuerHTTP {
   const dispatcher = new Agent({
     ...(options.ca === undefined ? {} : { connect: { ca: options.ca } }),
@@ -34,7 +36,7 @@ export function createIssuerHTTP(options: { readonly ca?: string | Buffer | unde
 
   async function send(url: string, { method, headers, body, signal }: IssuerRequest): Promise<Response> {
     requireSafeAddress(url);
-    const answer = await request(url, {
+    const response = await request(url, {
       dispatcher,
       method,
       signal,
@@ -43,17 +45,17 @@ export function createIssuerHTTP(options: { readonly ca?: string | Buffer | unde
     });
     const chunks: Buffer[] = [];
     let size = 0;
-    for await (const chunk of answer.body) {
+    for await (const chunk of response.body) {
       size += chunk.length;
       if (size > MAX_BYTES) throw new Error(`the answer is larger than ${MAX_BYTES} bytes`);
       chunks.push(chunk);
     }
     const kept = ['content-type', 'www-authenticate', 'retry-after'].flatMap((name): [string, string][] => {
-      const value = answer.headers[name];
+      const value = response.headers[name];
       return typeof value === 'string' ? [[name, value]] : [];
     });
-    return new Response(mayHaveBody(answer.statusCode) ? Buffer.concat(chunks) : null, {
-      status: answer.statusCode,
+    return new Response(mayHaveBody(response.statusCode) ? Buffer.concat(chunks) : null, {
+      status: response.statusCode,
       headers: kept,
     });
   }
@@ -67,7 +69,7 @@ export function createIssuerHTTP(options: { readonly ca?: string | Buffer | unde
 
 /**
  * @param address of the issuer, or one that it names
- * @throws Error where it is neither https nor this very machine, or holds a user or a password
+ * @throws Error if it is neither https nor loopback, or contains a user or a password
  */
 export function requireSafeAddress(address: string): void {
   const url = new URL(address);

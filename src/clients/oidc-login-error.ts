@@ -1,6 +1,6 @@
 /**
- * What goes wrong between a login and its provider, in words for the person: the provider's own error and description
- * where it gives them, never an answer as a whole, which may hold tokens.
+ * Explains a failed login at an OpenID provider to the user: with the provider's error code and description
+ * if there are any, never with a whole response, which may contain tokens.
  * RFC 6749 §4.1.2.1 and §5.2; RFC 8628 §3.5; OpenID Connect Core 1.0 §3.1.2.6.
  */
 
@@ -11,11 +11,11 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client';
 import { isJSONObject } from '../lib/json-object.ts';
-import { redact } from '../lib/redact.ts';
+import { redact } from '../lib/untrusted-text.ts';
 
 /**
- * `refused`: the provider said no; `unavailable`: it could not be asked; `invalid`: it said something that cannot be
- * believed or used.
+ * `refused`: the provider refused; `unavailable`: it could not be reached; `invalid`: its response cannot be
+ * used.
  */
 export type OidcLoginFailure = 'refused' | 'unavailable' | 'invalid';
 
@@ -31,7 +31,7 @@ export class OidcLoginError extends Error {
   }
 }
 
-/** What the codes mean for the person. Others stand for themselves. */
+/** Explanations of error codes. Others are shown as they are. */
 const MEANINGS: Readonly<Record<string, string>> = {
   access_denied: 'the login was refused or cancelled at the provider',
   expired_token: 'the code has expired before it was confirmed',
@@ -48,11 +48,11 @@ const MEANINGS: Readonly<Record<string, string>> = {
 
 const BUSY = new Set(['server_error', 'temporarily_unavailable']);
 const MAX_TEXT = 300;
-/** Terminals act upon control characters, and some show text that runs backwards. */
+/** Control characters and text direction marks, which could manipulate a terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
-/** @returns text of a stranger as one short line that a terminal can show and that holds no token */
+/** @returns untrusted text as one short line without control characters and tokens */
 export function oneLine(text: string): string {
   const line = redact(text).replace(UNPRINTABLE, ' ').trim();
   return line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT)}…` : line;
@@ -95,15 +95,15 @@ function explainClientError(error: ClientError, issuer: string): OidcLoginError 
   }
 }
 
-function unexpectedStatus(answer: unknown, issuer: string): OidcLoginError {
-  const status = answer instanceof Response ? answer.status : 0;
+function unexpectedStatus(response: unknown, issuer: string): OidcLoginError {
+  const status = response instanceof Response ? response.status : 0;
   const later = status === 429 || status >= 500;
   const hint = status === 404 ? ': is the issuer spelled as the provider spells it?' : '';
   const message = `${issuer}: the provider answered with status ${status}${hint}`;
   return new OidcLoginError(later ? 'unavailable' : 'invalid', message);
 }
 
-/** Nearly always this computer's own clock, so both times are shown. */
+/** The usual cause is the local clock, so both times are shown. */
 function wrongTime(error: unknown, issuer: string): OidcLoginError {
   const facts = error instanceof Error ? error.cause : undefined;
   const { claims, now } = isJSONObject(facts) ? facts : {};
@@ -124,7 +124,7 @@ function unreachable(error: unknown, issuer: string): OidcLoginError {
   return new OidcLoginError('unavailable', `${issuer}: the provider cannot be asked: ${reason}${hint}`);
 }
 
-/** Libraries say what went wrong in the innermost cause; only messages are read, the rest may hold tokens. */
+/** Libraries put the reason in the innermost cause. Only messages are read: the rest may contain tokens. */
 function innermost(error: unknown): string {
   let message = '';
   let current = error;

@@ -1,6 +1,6 @@
 /**
- * The portal's side of signing in with an issuer: authorization code with PKCE, state and nonce, as a client of its own.
- * The ID token is all that is wanted of the answer; whether it is good, the API's own authenticator decides.
+ * The portal's login at an OpenID provider: authorization code with PKCE, state and nonce. Only the ID token
+ * is used, and the API's own authenticator validates it.
  * OpenID Connect Core 1.0 §3.1; RFC 7636; RFC 9207 (`iss`).
  */
 import {
@@ -18,10 +18,9 @@ import { SingleFlight } from '../lib/single-flight.ts';
 import type { OIDCLogin } from '../portal/ports.ts';
 import { createIssuerHTTP, requireSafeAddress } from './oidc-http.ts';
 import { explainOidcError } from './oidc-login-error.ts';
-import { discoverProvider, type OidcProviderOptions } from './oidc-login-provider.ts';
-import { tokensOf } from './oidc-tokens.ts';
+import { discoverProvider, type OidcProviderOptions, tokensFromResponse } from './oidc-provider.ts';
 
-/** Milliseconds after which the issuer's document is read anew. */
+/** Milliseconds after which the discovery document is read again. */
 const MAX_AGE = 3_600_000;
 
 export interface OidcPortalOptions extends Omit<OidcProviderOptions, 'signal'> {
@@ -32,11 +31,11 @@ export interface OidcPortalOptions extends Omit<OidcProviderOptions, 'signal'> {
 }
 
 export interface OidcPortalLogin extends OIDCLogin {
-  /** Ends what is under way. */
+  /** Cancels all requests. */
   close(): Promise<void>;
 }
 
-/** The issuer is asked when it is first needed: it may be down when Stonegate starts. */
+/** The provider is discovered at the first login: it may be down when Stonegate starts. */
 export function createOidcPortalLogin(options: OidcPortalOptions): OidcPortalLogin {
   const { issuer, scopes, clock } = options;
   const http = createIssuerHTTP({ ca: options.ca });
@@ -53,7 +52,7 @@ export function createOidcPortalLogin(options: OidcPortalOptions): OidcPortalLog
     });
   }
 
-  /** Not the person's fault; what exactly is for the log. */
+  /** Not the user's error; the details are for the log only. */
   const unavailable = (reason: string): StatusError =>
     new StatusError(
       'IssuerUnavailable',
@@ -83,14 +82,14 @@ export function createOidcPortalLogin(options: OidcPortalOptions): OidcPortalLog
     async finish(callback, { state, nonce, codeVerifier }) {
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier };
       try {
-        const { idToken } = tokensOf(
+        const { idToken } = tokensFromResponse(
           await authorizationCodeGrant(await configuration(), callback, checks),
           issuer,
         );
         return { idToken };
       } catch (error) {
         const { kind, message } = explainOidcError(error, issuer);
-        // The page says already whose words they are.
+        // The page already names the issuer.
         if (kind === 'refused') return { refused: message.replace(`${issuer}: `, '') };
         throw unavailable(message);
       }

@@ -1,17 +1,16 @@
 /**
- * Signs people in at Keystone with their password, for the portal: a token, which proves who they are and is forgotten,
- * and the projects it could be exchanged for. On connections of its own, so that a flood of tries never stands in the
- * way of tokens that are to be validated.
+ * The portal's login with a Keystone password: a token, which proves the user's identity and is discarded,
+ * and the projects for which it can be exchanged. It has its own connections, so that a flood of attempts
+ * does not delay token validation.
  */
 
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { PasswordLogin, ProjectName } from '../portal/ports.ts';
 import { createKeystoneHTTP, type KeystoneHTTPOptions } from './keystone-http.ts';
-import { type KeystoneLoginScope, logIn } from './keystone-login.ts';
-import { listProjects } from './keystone-projects.ts';
+import { type KeystoneLoginScope, listProjects, logIn } from './keystone-login.ts';
 
-/** What a page shows, and a session holds. */
+/** The limit of a page and of a session. */
 const MAX_PROJECTS = 100;
 
 export interface PortalPasswordLogin extends PasswordLogin {
@@ -28,7 +27,7 @@ export function createPortalPasswordLogin(
     try {
       return (await listProjects(http, token, signal)).slice(0, MAX_PROJECTS);
     } catch (error) {
-      // Somebody who has signed in is not turned away for the sake of a list.
+      // A failed list does not fail the login.
       logger.warn({ error }, 'portal: the projects of somebody could not be listed');
       return [];
     }

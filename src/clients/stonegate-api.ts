@@ -3,7 +3,7 @@
  * this very machine, since a credential goes along; no redirect is followed.
  */
 import { Pool } from 'undici';
-import { isLoopback } from '../lib/loopback.ts';
+import { isLoopback } from '../lib/transport-security.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Milliseconds for the answer; Stonegate itself may have to ask Keystone first. */
@@ -45,7 +45,7 @@ export async function askStonegate(address: StonegateAddress, path: string, body
     maxResponseSize: MAX_BYTES,
   });
   try {
-    const { statusCode, body: answer } = await pool.request({
+    const { statusCode, body: response } = await pool.request({
       method: body === undefined ? 'GET' : 'POST',
       path: `${url.pathname.replace(/\/+$/, '')}${path}`,
       headers: {
@@ -56,7 +56,7 @@ export async function askStonegate(address: StonegateAddress, path: string, body
       },
       body: body === undefined ? null : JSON.stringify(body),
     });
-    return readAnswer(statusCode, await answer.text(), url);
+    return readResponse(statusCode, await response.text(), url);
   } catch (error) {
     if (error instanceof StonegateAPIError) throw error;
     throw new StonegateAPIError(`${url.origin} cannot be asked: ${reasonOf(error)}`);
@@ -74,12 +74,14 @@ function safeURL(text: string): URL {
   return url;
 }
 
-function readAnswer(status: number, text: string, { origin }: URL): unknown {
-  const answer = parse(text);
-  if (status >= 200 && status < 300 && answer !== undefined) return answer;
-  const told = isStatus(answer) ? answer.message : undefined;
+function readResponse(status: number, text: string, { origin }: URL): unknown {
+  const response = parse(text);
+  if (status >= 200 && status < 300 && response !== undefined) return response;
+  const logged = isStatus(response) ? response.message : undefined;
   throw new StonegateAPIError(
-    told === undefined ? `${origin} answered ${status}, and not as Stonegate would` : `${told} (${status})`,
+    logged === undefined
+      ? `${origin} answered ${status}, and not as Stonegate would`
+      : `${logged} (${status})`,
   );
 }
 

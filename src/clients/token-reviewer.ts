@@ -1,43 +1,42 @@
 /**
- * Asks the API server whose token something is. Exactly what a TokenReview answers counts, and nothing that merely
- * looks like a yes: an answer without `authenticated: true` is a no, and one that cannot be read is neither, so that
- * nobody is let in by it and nobody's client throws its token away.
+ * Creates TokenReviews at the API server. Only `authenticated: true` authenticates a user; a response that
+ * cannot be read is an error, so that it neither admits a client nor makes the client discard its token.
  * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
-import type { TokenReviewer } from '../authentication/token-reviewer.ts';
+import type { TokenReviewClient } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
 
-export interface TokenReviewerOptions {
+export interface TokenReviewClientOptions {
   readonly fetcher: UpstreamFetcher;
-  /** One of these the token must be for; the API server's own where there are none. */
+  /** The token must be for one of these audiences; empty for the API server's own. */
   readonly audiences: readonly string[];
-  /** Milliseconds for one review: people wait for it. */
+  /** Timeout of one review, in milliseconds. */
   readonly timeout: number;
   readonly clock: Clock;
 }
 
 const PATH = '/apis/authentication.k8s.io/v1/tokenreviews';
-/** Nobody: an API server must not vouch for that, whatever the token. */
+/** The anonymous user: no token may authenticate as it. */
 const NOBODY = 'system:anonymous';
 const UNAUTHENTICATED = 'system:unauthenticated';
 
-export function createTokenReviewer({
+export function createTokenReviewClient({
   fetcher,
   audiences,
   timeout,
   clock,
-}: TokenReviewerOptions): TokenReviewer {
+}: TokenReviewClientOptions): TokenReviewClient {
   return {
     async review(token, source) {
       const spec = audiences.length === 0 ? { token } : { token, audiences };
-      const patience = new AbortController();
-      const timer = clock.after(timeout, () => patience.abort(new Error('a token review took too long')));
+      const deadline = new AbortController();
+      const timer = clock.after(timeout, () => deadline.abort(new Error('a token review took too long')));
       try {
-        const answer = await fetcher.fetch(
+        const response = await fetcher.fetch(
           {
             account: { kind: 'source', address: source },
             sender: { kind: 'stonegate' },
@@ -49,9 +48,9 @@ export function createTokenReviewer({
             ],
             body: JSON.stringify({ kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec }),
           },
-          patience.signal,
+          deadline.signal,
         );
-        return userOf(statusOf(answer), audiences);
+        return userOf(statusOf(response), audiences);
       } finally {
         timer.cancel();
       }
@@ -80,7 +79,7 @@ function userOf(status: JSONObject, audiences: readonly string[]): UserInfo | un
     throw unusable('its status says neither yes nor no');
   if (!authenticated) return undefined;
   if (error !== '') throw unusable('it says yes, and that something failed');
-  // An API server that knows no audiences answers without, which is no agreement.
+  // A response without audiences comes from an API server that does not support them.
   if (audiences.length > 0 && !texts(status.audiences).some((one) => audiences.includes(one)))
     return undefined;
   if (!isJSONObject(user)) throw unusable('it names no user');
@@ -108,7 +107,7 @@ function parse(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'));
   } catch {
-    // Not as a cause: a parser's words quote what they stumble over, and that is about a token.
+    // Not as a cause: the parser's message quotes the response, which concerns a token.
     throw unusable('it is no JSON');
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Asks the API server what Stonegate's own credential may impersonate, and whether it has constrained impersonation: at
- * the start, every hour and after a refusal. Without the right to an optional extra key this key is omitted, so that an
- * older ClusterRole does not refuse every request.
+ * Reviews what Stonegate's own credential may impersonate, and whether the API server has constrained
+ * impersonation: at startup, every hour and after a refusal. An optional extra key without the right is
+ * omitted, so that an older ClusterRole does not make every request fail.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/
  */
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
@@ -14,7 +14,10 @@ import type { UpstreamFetcher, UpstreamResponse, UpstreamRights } from '../pipel
 
 /** Milliseconds. */
 const HOUR = 3_600_000;
-/** If a key is omitted or the API server could not be asked: the operator may be about to grant the right. */
+/**
+ * Used if a key is omitted or the API server could not be reached: the operator may be about to grant the
+ * right.
+ */
 const MINUTE = 60_000;
 /** The shortest time between two rounds: a flood of refused requests causes no flood of reviews. */
 const SHORTEST = 10_000;
@@ -32,7 +35,7 @@ export interface UpstreamRightsOptions {
   readonly optionalKeys: readonly string[];
   /** Whether the API server may have constrained impersonation: Arktos has not. */
   readonly mayBeConstrained: boolean;
-  /** What was found before, of the same account at the same API server and of the same keys: it counts until the first response. */
+  /** The previous result for the same account, API server and keys: it is valid until the first response. */
   readonly known?: Pick<UpstreamRights, 'withheld' | 'constrained'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -40,12 +43,13 @@ export interface UpstreamRightsOptions {
 
 export interface AskedUpstreamRights extends UpstreamRights {
   /**
-   * Asks now.
+   * Reviews now.
    *
-   * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is no review; what was known stays
+   * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is not a review; the
+   *   previous result stays
    */
   ask(): Promise<void>;
-  /** Asks now and again. */
+  /** Reviews now and periodically. */
   start(): void;
   stop(): void;
 }
@@ -183,7 +187,7 @@ async function isAllowed(
 ): Promise<boolean> {
   const kind = 'SelfSubjectAccessReview';
   const review = { kind, apiVersion: 'authorization.k8s.io/v1', spec: { resourceAttributes } };
-  const answer = await fetcher.fetch(
+  const response = await fetcher.fetch(
     {
       account: STONEGATE_ACCOUNT,
       sender: { kind: 'stonegate' },
@@ -194,12 +198,12 @@ async function isAllowed(
     },
     signal,
   );
-  const status = answer.status === 201 || answer.status === 200 ? objectIn(answer)?.status : undefined;
+  const status = response.status === 201 || response.status === 200 ? objectIn(response)?.status : undefined;
   if (isJSONObject(status) && typeof status.allowed === 'boolean')
     return status.allowed && status.denied !== true;
   throw new StatusError(
     'UpstreamUnavailable',
-    `the API server's response to a SelfSubjectAccessReview is no review: its status is ${answer.status}`,
+    `the API server's response to a SelfSubjectAccessReview is no review: its status is ${response.status}`,
   );
 }
 
@@ -208,7 +212,7 @@ async function isAllowed(
  * impersonation filter word one refusal differently, before any authorization (k8s.io/apiserver 0.35 and later).
  */
 async function hasConstrained(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<boolean> {
-  const answer = await fetcher.fetch(
+  const response = await fetcher.fetch(
     {
       account: STONEGATE_ACCOUNT,
       sender: { kind: 'stonegate' },
@@ -218,7 +222,7 @@ async function hasConstrained(fetcher: UpstreamFetcher, signal: AbortSignal): Pr
     },
     signal,
   );
-  const message = answer.status === 400 ? objectIn(answer)?.message : undefined;
+  const message = response.status === 400 ? objectIn(response)?.message : undefined;
   return typeof message === 'string' && message.endsWith(CONSTRAINED_WORDS);
 }
 

@@ -6,7 +6,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { certificateBlocks } from '../lib/pem.ts';
+import { certificateBlocks } from '../lib/transport-security.ts';
 import type { LoadedConfiguration } from './load.ts';
 import { formatPath, type Problem } from './problem.ts';
 import { referencesOf } from './references.ts';

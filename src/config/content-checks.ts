@@ -4,7 +4,7 @@
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { certificateBlocks } from '../lib/pem.ts';
+import { certificateBlocks } from '../lib/transport-security.ts';
 import type { ContentKind } from './references.ts';
 
 type Check = (content: Buffer) => string | undefined;

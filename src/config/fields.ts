@@ -6,7 +6,7 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import type { SecretSource } from '../api/config-v1alpha1.ts';
-import { parseDuration } from '../lib/duration.ts';
+import { parseDuration } from '../lib/kubernetes-time.ts';
 
 const DURATION = 'a duration such as 60s, 1m30s or 250ms';
 

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { readFile as readFromDisk } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { SecretSource, StonegateConfiguration } from '../api/config-v1alpha1.ts';
-import { reasonOf, tellable } from '../lib/unreadable.ts';
+import { reasonOf, tellable } from '../lib/file-errors.ts';
 import { checkContent, checkPair, secretText } from './content-checks.ts';
 import { checkWebhookFiles } from './keystone-auth/sync-file.ts';
 import { parseWithAuthenticationFile } from './parse.ts';

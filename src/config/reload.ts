@@ -1,6 +1,6 @@
 /**
- * Loads the configuration again when one of its files changes, and on SIGHUP. A valid one is applied; otherwise the last
- * valid one stays in force. Each problem is logged once.
+ * Loads the configuration again when one of its files changes, and on SIGHUP. A valid one is applied;
+ * otherwise the last valid one stays in force. Each problem is logged once.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -20,7 +20,10 @@ export interface ReloaderOptions {
   readonly sources: LoadSources;
   /** The files as they were loaded at the start. */
   readonly watched: Watched;
-  /** Brings a valid configuration into force. If it throws, the error is logged and the last configuration stays. */
+  /**
+   * Brings a valid configuration into force. If it throws, the error is logged and the last configuration
+   * stays.
+   */
   readonly apply: (loaded: LoadedConfiguration) => void | Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,7 +33,10 @@ export interface ReloaderOptions {
 export interface Reloader {
   /** Loads now. All calls during a run share the next run. Never rejects. */
   reload(): Promise<void>;
-  /** Applies nothing any more, not even what is being loaded: components built after the end would never be closed. */
+  /**
+   * Applies nothing any more, not even what is being loaded: components built after the end would never be
+   * closed.
+   */
   close(): void;
 }
 

@@ -9,7 +9,7 @@ import type { StaticFileConfiguration, StonegateConfiguration } from '../api/con
 import type { StaticPassword, StaticToken, StaticUser, StoredPassword } from '../api/credentials.ts';
 import { FERNET_START } from '../api/keystone-v3.ts';
 import { RESERVED_PREFIXES, reservedPrefixOf } from '../api/reserved-names.ts';
-import { isPrintable } from '../lib/printable-text.ts';
+import { isPrintable } from '../lib/untrusted-text.ts';
 import { TENANT_NAME } from './fields.ts';
 
 export interface StaticUserRules {

@@ -1,12 +1,15 @@
 /**
- * Notices changed files by reading them and comparing digests, since a mounted secret changes by a swap of the symlink
- * `..data`, which causes no event for the file. See docs/decisions/0002-reload-by-reading.md.
+ * Notices changed files by reading them and comparing digests, since a mounted secret changes by a swap of
+ * the symlink `..data`, which causes no event for the file. See docs/decisions/0002-reload-by-reading.md.
  * https://kubernetes.io/docs/concepts/configuration/secret/#mounted-secrets-are-updated-automatically
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 import { fingerprint, type Watched } from './load.ts';
 
-/** Milliseconds between two checks. A mounted secret takes a minute to arrive, and an idle process should sleep. */
+/**
+ * Milliseconds between two checks. A mounted secret takes a minute to arrive, and an idle process should
+ * sleep.
+ */
 const WATCH_INTERVAL = 10_000;
 
 export interface WatchOptions {

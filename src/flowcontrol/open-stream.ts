@@ -1,6 +1,6 @@
 /**
- * A long-running request that is open, and the credential it was opened with. Both keep only what is needed to end the
- * request when access ends: thousands of watches are open at once.
+ * A long-running request that is open, and the credential it was opened with. Both keep only what is needed
+ * to end the request when access ends: thousands of watches are open at once.
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, TenantName } from '../api/identity.ts';
@@ -16,7 +16,9 @@ export interface StreamFacts {
   readonly info: ResourceRequest;
   readonly kind: LongRunning;
   readonly tenant: TenantName;
-  /** The user whose credential is on the request, not the one that is impersonated; with all of their extras. */
+  /**
+   * The user whose credential is on the request, not the one that is impersonated; with all of their extras.
+   */
   readonly user: UserInfo;
   /** What the credential alone proves. */
   readonly identity: Identity;
@@ -50,8 +52,8 @@ export class StreamCredential {
   /** Of what ends all its streams. */
   endings: DropWatch | undefined;
   /**
-   * Revocations, after which a valid credential is validated again. With an expired one tunnels end, since it cannot be
-   * validated.
+   * Revocations, after which a valid credential is validated again. With an expired one tunnels end, since it
+   * cannot be validated.
    */
   revocations: DropWatch | undefined;
 

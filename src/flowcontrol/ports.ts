@@ -4,7 +4,10 @@
 
 /** Sees, in the messages between replicas, that an operator or Keystone has revoked something. */
 export interface Drops {
-  /** Grows with each drop that this process learns of and that may take something from a user: not one of documents. */
+  /**
+   * Grows with each drop that this process learns of and that may take something from a user: not one of
+   * documents.
+   */
   readonly learned: number;
   /** From now on. */
   watch(tags: readonly string[]): DropWatch;

@@ -1,12 +1,14 @@
 /**
- * Ends long-running requests when access ends. The API server decides a user's rights only when such a request begins,
- * and knows nothing of the credential behind Stonegate: without this, a deleted user's watch would go on for ever.
- * `docs/lifecycle.md` has the table of what ends when.
+ * Ends long-running requests when access ends. The API server decides a user's rights only when such a
+ * request begins, and knows nothing of the credential behind Stonegate: without this, a deleted user's watch
+ * would go on for ever. `docs/lifecycle.md` has the table of what ends when.
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 import { endStreamsOfTenantTag, endStreamsOfUserTag, tenantTag, userTag } from '../lib/drop-tags.ts';
+import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
+import { UNBOUNDED } from '../lib/semaphore.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
 import type { OpenStream, StreamCredential } from './open-stream.ts';
 import type { Drops } from './ports.ts';
@@ -26,8 +28,8 @@ export interface StreamLifetimesOptions {
   readonly settings: StreamSettings;
   readonly drops: Drops;
   /**
-   * Validates the credential again, and ends those of its streams that it does not allow any more. Rejects if it cannot
-   * be validated now.
+   * Validates the credential again, and ends those of its streams that it does not allow any more. Rejects if
+   * it cannot be validated now.
    */
   readonly recheck: (credential: StreamCredential) => Promise<void>;
   readonly clock: Clock;
@@ -49,14 +51,15 @@ const JITTER = 0.2;
 const RETRY = 0.25;
 /** Of one authenticator at once: requests of clients must find room in the backend. */
 const MAX_RECHECKS = 4;
+const STOPPED = new Error('streams are no longer validated');
 
 export class StreamLifetimes {
   settings: StreamSettings;
   readonly #options: StreamLifetimesOptions;
   #drops: Drops;
   #learned: number;
-  /** Waiting to be validated again, by authenticator. */
-  readonly #queues = new Map<string, { readonly waiting: StreamCredential[]; running: number }>();
+  /** By authenticator. */
+  readonly #rechecks: KeyedSemaphore;
   #timer: Timer | undefined;
 
   constructor(options: StreamLifetimesOptions) {
@@ -64,6 +67,14 @@ export class StreamLifetimes {
     this.#options = options;
     this.#drops = options.drops;
     this.#learned = this.#drops.learned;
+    this.#rechecks = new KeyedSemaphore({
+      clock: options.clock,
+      permits: Number.POSITIVE_INFINITY,
+      permitsPerKey: MAX_RECHECKS,
+      queue: UNBOUNDED,
+      queuePerKey: UNBOUNDED,
+      refusal: () => STOPPED,
+    });
     options.registry.onOpen = (stream) => this.#begin(stream);
   }
 
@@ -83,7 +94,7 @@ export class StreamLifetimes {
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    for (const queue of this.#queues.values()) queue.waiting.length = 0;
+    this.#rechecks.refuseAll(STOPPED);
   }
 
   #begin(stream: OpenStream): void {
@@ -173,22 +184,10 @@ export class StreamLifetimes {
   #enqueue(credential: StreamCredential): void {
     if (credential.checking) return;
     credential.checking = true;
-    const queue = this.#queues.get(credential.authenticator) ?? { waiting: [], running: 0 };
-    this.#queues.set(credential.authenticator, queue);
-    queue.waiting.push(credential);
-    this.#next(queue);
-  }
-
-  #next(queue: { readonly waiting: StreamCredential[]; running: number }): void {
-    while (queue.running < MAX_RECHECKS) {
-      const credential = queue.waiting.shift();
-      if (credential === undefined) return;
-      queue.running += 1;
-      void this.#recheck(credential).finally(() => {
-        queue.running -= 1;
-        this.#next(queue);
-      });
-    }
+    const semaphore = this.#rechecks.of(credential.authenticator);
+    const begin = (): void => void this.#recheck(credential).finally(() => semaphore.release());
+    if (semaphore.tryAcquire()) begin();
+    else semaphore.enqueue({ onAcquired: begin, onRefused() {} }, 0);
   }
 
   /** Never rejects. */

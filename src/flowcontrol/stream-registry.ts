@@ -1,7 +1,8 @@
 /**
- * All long-running requests of this process. They are counted by user and by tenant, since each holds a connection to
- * the API server for as long as it lasts; and they are found by credential, since access that ends must end them
- * (`stream-lifetimes.ts`). Pure bookkeeping, and one for the process: a reload changes the limits alone.
+ * All long-running requests of this process. They are counted by user and by tenant, since each holds a
+ * connection to the API server for as long as it lasts; and they are found by credential, since access that
+ * ends must end them (`stream-lifetimes.ts`). Pure bookkeeping, and one for the process: a reload changes the
+ * limits alone.
  */
 import type { Credential } from '../authentication/credential.ts';
 import { StatusError } from '../errors/status-error.ts';

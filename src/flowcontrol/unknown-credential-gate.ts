@@ -1,40 +1,45 @@
 /**
- * Slows a flood of credentials nobody knows before the backend sees it: a rate per source address, a bound on
- * the validations under way, and a short, fair line for those who have to wait. A Keystone answers some 35
- * validations a second, so without this one stranger could take the log-in from everybody.
+ * Limits the validation of credentials that no cache knows, before the backend is asked: a rate per source
+ * address, a bound on concurrent validations, and a short queue that is fair between sources. A Keystone
+ * validates about 35 tokens per second, so without these limits one client could take the log-in from all
+ * users.
  */
-import type { UnknownCredentialGate } from '../authentication/unknown-credential-gate.ts';
+import type { UnknownCredentialGate } from '../authentication/ports.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
+import { UNBOUNDED } from '../lib/semaphore.ts';
 import { sourceKey } from '../lib/source-key.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import { createFairQueue } from './fair-queue.ts';
-import { createTokenBuckets } from './token-buckets.ts';
+import type { Rate } from '../lib/token-bucket.ts';
+import { createTokenBuckets } from './rate-limits.ts';
 
 export interface UnknownCredentialGateOptions {
-  readonly perSource: { readonly perSecond: number; readonly burst: number };
-  /** Validations under way at once. */
+  readonly perSource: Rate;
+  /** Concurrent validations. */
   readonly concurrent: number;
-  /** How many more may wait. */
+  /** Requests that wait for one. */
   readonly queue: number;
-  /** How long one waits at most, in milliseconds. */
+  /** The longest wait, in milliseconds. */
   readonly queueTimeout: number;
-  /** Source addresses remembered at once. */
+  /** The number of source addresses whose rate is known. */
   readonly maxSources?: number;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
 
-interface Waiting {
-  admit(): void;
-  refuse(error: StatusError): void;
-}
-
 export function createUnknownCredentialGate(options: UnknownCredentialGateOptions): UnknownCredentialGate {
   const { perSource, concurrent, queueTimeout, clock, telemetry } = options;
   const buckets = createTokenBuckets({ ...perSource, maxKeys: options.maxSources ?? 10_000, clock });
-  const queue = createFairQueue<Waiting>(options.queue);
-  let running = 0;
+  const validations = new KeyedSemaphore({
+    clock,
+    permits: concurrent,
+    permitsPerKey: Number.POSITIVE_INFINITY,
+    queue: { ...UNBOUNDED, requests: options.queue },
+    queuePerKey: UNBOUNDED,
+    queueTimeout,
+    refusal: () => refusal('total'),
+  });
 
   function refusal(reason: 'source' | 'total'): StatusError {
     telemetry.unknownCredentialLimited(reason);
@@ -43,44 +48,16 @@ export function createUnknownCredentialGate(options: UnknownCredentialGateOption
     return new StatusError('CredentialRateExceeded', `Too many requests, please try again later: ${why}`);
   }
 
-  /** Resolves when the caller holds one of the `concurrent` places. */
-  function waitForPlace(source: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
-        admit() {
-          timer.cancel();
-          resolve();
-        },
-        refuse(error) {
-          timer.cancel();
-          reject(error);
-        },
-      };
-      const timer = clock.after(queueTimeout, () => {
-        queue.remove(source, waiting);
-        waiting.refuse(refusal('total'));
-      });
-      queue.push(source, waiting)?.refuse(refusal('total'));
-    });
-  }
-
-  /** Hands the place to the next one waiting, or frees it. */
-  function leave(): void {
-    const next = queue.shift();
-    if (next === undefined) running -= 1;
-    else next.admit();
-  }
-
   return {
     async enter(source, work) {
       const key = sourceKey(source);
       if (!buckets.take(key)) throw refusal('source');
-      if (running < concurrent) running += 1;
-      else await waitForPlace(key);
+      const semaphore = validations.of(key);
+      if (!semaphore.tryAcquire()) await semaphore.acquire(0);
       try {
         return await work();
       } finally {
-        leave();
+        semaphore.release();
       }
     },
   };

@@ -1,6 +1,6 @@
 /**
- * A cancellation that components subscribe to: what an `AbortSignal` is, without an `EventTarget`. Its listeners cost a
- * request several microseconds, and each open watch several objects.
+ * A cancellation that components subscribe to: what an `AbortSignal` is, without an `EventTarget`. Its
+ * listeners cost a request several microseconds, and each open watch several objects.
  */
 
 export interface Cancellation {

@@ -1,16 +1,15 @@
 /**
- * CEL expressions as kube-apiserver's AuthenticationConfiguration has them: about the `claims` of a token, or about the
- * `user` they make. Compiled and type-checked when a configuration is loaded, evaluated once per token, both as cel-go
- * does it with the libraries that Kubernetes switches on.
+ * CEL expressions as kube-apiserver's AuthenticationConfiguration has them: about the `claims` of a token, or
+ * about the `user` they make. Compiled and type-checked when a configuration is loaded, evaluated once per
+ * token, both as cel-go does it with the libraries that Kubernetes switches on.
  * https://kubernetes.io/docs/reference/using-api/cel/; https://github.com/google/cel-spec
  */
 import { type Call, childrenOf, type Node } from './cel/ast.ts';
-import { Budget } from './cel/budget.ts';
-import type { Checked } from './cel/checked.ts';
 import { check } from './cel/checker.ts';
 import { claimsRoot, type UserValue, userRoot } from './cel/claims.ts';
+import type { Checked } from './cel/declarations.ts';
 import { ENVIRONMENTS } from './cel/environment.ts';
-import { BudgetSpent, EvaluationFault, SyntaxFault } from './cel/error.ts';
+import { Budget, BudgetSpent, EvaluationFault, SyntaxFault } from './cel/errors.ts';
 import { formatFault } from './cel/format.ts';
 import { compilePattern } from './cel/functions-patterns.ts';
 import { evaluate, evaluateConstant } from './cel/interpreter.ts';
@@ -94,7 +93,10 @@ function* nodesIn(node: Node, ancestors: readonly Node[] = []): Generator<Placed
   for (const child of childrenOf(node)) yield* nodesIn(child, within);
 }
 
-/** What kube-apiserver checks beyond types: literals of lists and maps, of patterns, and arguments of `format`. */
+/**
+ * What kube-apiserver checks beyond types: literals of lists and maps, of patterns, and arguments of
+ * `format`.
+ */
 function validate(node: Node, ancestors: readonly Node[], checked: Checked): void {
   if ((node.kind === 'list' || node.kind === 'map') && !ancestors.some(isFormat))
     requireHomogeneous(node, checked);
@@ -161,7 +163,10 @@ const CONVERSIONS = new Set([
   'uint',
 ]);
 
-/** A conversion of what is written out is made when an expression is compiled, and what fails then does not compile. */
+/**
+ * A conversion of what is written out is made when an expression is compiled, and what fails then does not
+ * compile.
+ */
 function foldConstants(node: Node, checked: Checked): boolean {
   const children = childrenOf(node).map((child) => foldConstants(child, checked));
   if (node.kind === 'literal') return true;

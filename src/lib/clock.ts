@@ -25,8 +25,9 @@ export const systemClock: Clock = {
 };
 
 /**
- * A timeout for a peer's silence. Node runs timers before it reads from sockets: a process that was busy would find the time
- * over although the response has arrived. So pending I/O is read first, and `cancel` counts until `action` runs.
+ * A timeout for a peer's silence. Node runs timers before it reads from sockets: a process that was busy
+ * would find the time over although the response has arrived. So pending I/O is read first, and `cancel`
+ * counts until `action` runs.
  * https://nodejs.org/en/learn/asynchronous-work/event-loop-timers-and-nexttick
  */
 export function afterPendingIO(clock: Clock, milliseconds: number, action: () => void): Timer {
@@ -40,4 +41,23 @@ export function afterPendingIO(clock: Clock, milliseconds: number, action: () =>
       clearImmediate(immediate);
     },
   };
+}
+
+/** Milliseconds after which the clock is looked at again. */
+const LONGEST_WAIT = 3_600_000;
+
+/**
+ * Runs `action` once, as soon as the clock shows `moment`; always later than this call, even for a moment
+ * that is past.
+ *
+ * @param moment in milliseconds since the epoch
+ */
+export function runAt(clock: Clock, moment: number, action: () => void): Timer {
+  let timer: Timer;
+  const wait = () => {
+    const left = Math.max(0, moment - clock.now());
+    timer = clock.after(Math.min(left, LONGEST_WAIT), () => (clock.now() < moment ? wait() : action()));
+  };
+  wait();
+  return { cancel: () => timer.cancel() };
 }

@@ -1,5 +1,6 @@
 /**
- * What stands for a credential where something about it is remembered: its digest, from which nobody gets back to it.
+ * What stands for a credential where something about it is remembered: its digest, from which nobody gets
+ * back to it.
  */
 import { hash } from 'node:crypto';
 import { memoizeByReference } from './memoize.ts';

@@ -16,8 +16,8 @@ export interface DocumentRequest {
 
 export interface DocumentCache<T> {
   /**
-   * The kept document, or what `load` fetches; one `load` runs per document at a time, and its signal is aborted when
-   * the last who waits for it has left. What it throws is not kept.
+   * The kept document, or what `load` fetches; one `load` runs per document at a time, and its signal is
+   * aborted when the last who waits for it has left. What it throws is not kept.
    *
    * @param signal aborted when the caller waits no more
    * @throws StatusError TenantRateExceeded where too many of the owner's documents are waited for already

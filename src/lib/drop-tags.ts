@@ -1,6 +1,6 @@
 /**
- * What cached entries are tagged with, so that they can be dropped without being found: by an operator, or by what
- * Keystone says was revoked. Each kind has a prefix of its own.
+ * What cached entries are tagged with, so that they can be dropped without being found: by an operator, or by
+ * what Keystone says was revoked. Each kind has a prefix of its own.
  */
 
 /** By id, and by the name the API server knows. */

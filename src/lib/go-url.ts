@@ -1,5 +1,6 @@
 /**
- * URLs as Go's net/url reads them, which is not as browsers do: what it accepts, kube-apiserver accepts as an issuer.
+ * URLs as Go's net/url reads them, which is not as browsers do: what it accepts, kube-apiserver accepts as an
+ * issuer.
  * https://pkg.go.dev/net/url#Parse
  */
 

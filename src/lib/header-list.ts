@@ -1,7 +1,7 @@
 /**
  * HTTP header fields as they came: ordered name/value pairs, names in their own spelling, repeats kept apart.
- * Objects would merge repeats and lose the order, and both matter to whoever forwards a request. Names are looked for
- * at every request, so their lengths are compared first: most names need no copy in lower case.
+ * Objects would merge repeats and lose the order, and both matter to whoever forwards a request. Names are
+ * looked for at every request, so their lengths are compared first: most names need no copy in lower case.
  * RFC 9110 §5.1–5.3.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Counts the requests in flight on a component that is disposed after the last of them. A counter instead of a Set: adding
- * to and deleting from a Set cost an eighth of a 2 kB GET's CPU.
+ * Counts the requests in flight on a component that is disposed after the last of them. A counter instead of
+ * a Set: adding to and deleting from a Set cost an eighth of a 2 kB GET's CPU.
  */
 
 /** One request in flight. */

@@ -1,9 +1,76 @@
 /**
- * JSON that somebody else wrote, while nothing in it is believed yet.
+ * Objects parsed from JSON of other programs, whose content is not trusted; and the members of an object as
+ * they are written, with duplicates, which `JSON.parse` hides. RFC 8259 §4.
  */
 
 export type JSONObject = Readonly<Record<string, unknown>>;
 
 export function isJSONObject(value: unknown): value is JSONObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * For keys that a client chooses: an object also has inherited properties such as `constructor`.
+ *
+ * @returns undefined if the property is not the record's own
+ */
+export function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+export interface Member {
+  readonly name: string;
+  /** JSON. */
+  readonly value: string;
+}
+
+/** Brackets, commas and strings; a string is a member's name if a colon follows. */
+const TOKENS = /("[^"\\]*(?:\\.[^"\\]*)*")([ \t\r\n]*:)?|[{}[\],]/g;
+
+/**
+ * Of the outermost object, in order.
+ *
+ * @param text a valid JSON object
+ */
+export function membersOf(text: string): readonly Member[] {
+  const members: Member[] = [];
+  let depth = 0;
+  let name: string | undefined;
+  let from = 0;
+  for (const found of text.matchAll(TOKENS)) {
+    const [token, string, colon] = found;
+    if (depth === 1 && string !== undefined && colon !== undefined) {
+      name = parsedName(string);
+      from = found.index + token.length;
+      continue;
+    }
+    if (token === '{' || token === '[') depth += 1;
+    if (depth === 1 && name !== undefined && (token === ',' || token === '}')) {
+      members.push({ name, value: text.slice(from, found.index) });
+      name = undefined;
+    }
+    if (token === '}' || token === ']') depth -= 1;
+  }
+  return members;
+}
+
+/** @param text valid JSON */
+export function hasUniqueNames(text: string): boolean {
+  const open: (Set<string> | undefined)[] = [];
+  for (const [token, string, colon] of text.matchAll(TOKENS)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '[') open.push(undefined);
+    else if (token === '}' || token === ']') open.pop();
+    else if (string !== undefined && colon !== undefined) {
+      const names = open.at(-1);
+      const name = parsedName(string);
+      if (names?.has(name)) return false;
+      names?.add(name);
+    }
+  }
+  return true;
+}
+
+function parsedName(string: string): string {
+  return String(JSON.parse(string));
 }

@@ -1,10 +1,13 @@
 /**
- * An intrusive, circular, doubly linked list. A Set of short-lived members allocates new tables as they come and go, and
- * each old table retains its former members, and the tables after it, until the next full collection; an unlinked node retains
- * nothing.
+ * An intrusive, circular, doubly linked list. A Set of short-lived members allocates new tables as they come
+ * and go, and each old table retains its former members, and the tables after it, until the next full
+ * collection; an unlinked node retains nothing.
  */
 
-/** A node, unlinked at first. A list is a plain node as its head, which is no member; members extend the class. */
+/**
+ * A node, unlinked at first. A list is a plain node as its head, which is no member; members extend the
+ * class.
+ */
 export class ListNode {
   #previous: ListNode = this;
   #next: ListNode = this;

@@ -1,6 +1,6 @@
 /**
- * Query strings read as Go's `net/url` reads them, since the API server behind us is written in Go: what we take
- * from a query must be what the API server will take from it. https://pkg.go.dev/net/url#ParseQuery
+ * Query strings read as Go's `net/url` reads them, since the API server behind us is written in Go: what we
+ * take from a query must be what the API server will take from it. https://pkg.go.dev/net/url#ParseQuery
  */
 
 /**

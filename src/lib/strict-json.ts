@@ -1,7 +1,7 @@
 /**
- * Parses JSON that another program will parse again: accepts only text that every parser reads alike. A key that occurs
- * twice is read in three ways (the first, the last, or both merged), and an unpaired surrogate is replaced by some
- * parsers, so both are refused. RFC 8259 §4 and §8.2; RFC 7493 §2.
+ * Parses JSON that another program will parse again: accepts only text that every parser reads alike. A key
+ * that occurs twice is read in three ways (the first, the last, or both merged), and an unpaired surrogate is
+ * replaced by some parsers, so both are refused. RFC 8259 §4 and §8.2; RFC 7493 §2.
  */
 
 export interface JSONLimits {

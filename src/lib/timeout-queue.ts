@@ -1,6 +1,7 @@
 /**
- * One timer for any number of equal timeouts. When it fires, each entry is checked, and it is armed again for the next
- * entry that may be due. A timer for each entry would cost a request more than the entry's own bookkeeping.
+ * One timer for any number of equal timeouts. When it fires, each entry is checked, and it is armed again for
+ * the next entry that may be due. A timer for each entry would cost a request more than the entry's own
+ * bookkeeping.
  */
 import type { Clock, Timer } from './clock.ts';
 import { ListNode } from './linked-list.ts';
@@ -17,7 +18,7 @@ export abstract class TimeoutEntry extends ListNode {
 
 export class TimeoutQueue {
   readonly clock: Clock;
-  /** Of each entry, in milliseconds. */
+  /** Of each entry, in milliseconds; with `Infinity` no timer runs. */
   readonly timeout: number;
   readonly #head = new ListNode();
   #timer: Timer | undefined;
@@ -31,7 +32,7 @@ export class TimeoutQueue {
   add(entry: TimeoutEntry): void {
     entry.insertBefore(this.#head);
     // The timer of an earlier entry fires before this one's would.
-    this.#timer ??= this.clock.after(this.timeout, this.#check);
+    this.#timer ??= this.#arm(this.timeout);
   }
 
   /**
@@ -42,7 +43,7 @@ export class TimeoutQueue {
   addFirst(entry: TimeoutEntry, remaining: number): void {
     entry.insertBefore(this.#head.next);
     this.stop();
-    this.#timer = this.clock.after(Math.max(0, Math.min(remaining, this.timeout)), this.#check);
+    this.#timer = this.#arm(Math.max(0, Math.min(remaining, this.timeout)));
   }
 
   /** Cancels the timer. No entry is checked until another one is added. */
@@ -74,6 +75,12 @@ export class TimeoutQueue {
     // A copy: an entry's check may unlink any entry; unlinked ones are skipped.
     for (const entry of [...this.#head.others()])
       if (entry instanceof TimeoutEntry && entry.linked) next = Math.min(next, entry.check(now));
-    if (!this.empty) this.#timer ??= this.clock.after(next, this.#check);
+    if (!this.empty) this.#timer ??= this.#arm(next);
   };
+
+  #arm(milliseconds: number): Timer | undefined {
+    return milliseconds === Number.POSITIVE_INFINITY
+      ? undefined
+      : this.clock.after(milliseconds, this.#check);
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a text that is no YAML, in words of our own: the parser's may quote what they are about, which may be
- * a password. https://eemeli.org/yaml/#errors
+ * What is wrong with a text that is no YAML, in words of our own: the parser's may quote what they are about,
+ * which may be a password. https://eemeli.org/yaml/#errors
  */
 
 const MISTAKES: Readonly<Record<string, string>> = {

@@ -8,8 +8,8 @@ import { once } from 'node:events';
 import sonicBoom from 'sonic-boom';
 import type { AuditSink } from '../audit/audit-log.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
+import { FileNotOpened } from '../lib/file-errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { FileNotOpened } from '../lib/not-opened.ts';
 import { LineBatch, UnwrittenLines } from './audit-lines.ts';
 
 export interface AuditFile extends AuditSink {

@@ -5,7 +5,7 @@
 import { pino } from 'pino';
 import { StatusError } from '../errors/status-error.ts';
 import type { LogFields, Logger } from '../lib/logger.ts';
-import { asciiJSON, foreignText, MAX_TEXT } from '../lib/redact.ts';
+import { asciiJSON, foreignText, MAX_TEXT } from '../lib/untrusted-text.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 

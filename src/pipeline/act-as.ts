@@ -13,7 +13,7 @@ import type { Account } from '../api/upstream-request.ts';
 import type { AccessAttributes, AccessReviewer } from '../authorization/access-reviewer.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { asciiJSON } from '../lib/redact.ts';
+import { asciiJSON } from '../lib/untrusted-text.ts';
 import type { ImpersonationTarget } from '../tenancy/impersonation-target.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { assertSendable, assertUsable } from '../tenancy/user-name.ts';

@@ -6,7 +6,7 @@ import type { ExplainedRequest, ExplanationRequest, SelfIdentity } from '../api/
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';
-import { timestamp } from '../lib/timestamp.ts';
+import { timestamp } from '../lib/kubernetes-time.ts';
 import type { Answerer } from './delivery.ts';
 import type { Explain } from './explain/explain-request.ts';
 import type { UpstreamResponse } from './ports.ts';

@@ -3,8 +3,7 @@
  * aggregated API server may stand, and behind `proxy` a workload; what they say of Stonegate may be made up.
  * https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/
  */
-import type { RequestInfo } from '../api/request-info.ts';
-import { isWorkload } from '../api/request-info.ts';
+import { isWorkload, type RequestInfo } from '../api/request-info.ts';
 
 /** Of Kubernetes up to 1.36 and of Arktos. */
 const GROUPS: ReadonlySet<string> = new Set([

@@ -4,7 +4,7 @@
  */
 import type { BodyAdmission, InspectedRequest, UserAnswer } from '../admission/body-admission.ts';
 import { StatusError } from '../errors/status-error.ts';
-import type { BodyMemory } from '../flowcontrol/body-memory.ts';
+import type { ByteBudget } from '../lib/byte-budget.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { MAX_YAML_BYTES } from './body-yaml.ts';
@@ -15,7 +15,8 @@ import type { Outgoing } from './request-context.ts';
 
 export interface BodyInspectionOptions {
   readonly admissions: readonly BodyAdmission[];
-  readonly memory: BodyMemory;
+  /** Of all bodies that are held at the same time, by tenant. */
+  readonly memory: ByteBudget;
   /** For what the plugins ask as the user. */
   readonly fetcher: UpstreamFetcher;
   readonly clock: Clock;
@@ -56,6 +57,11 @@ export function createBodyInspection(options: BodyInspectionOptions): BodyInspec
       const concerned = admissions.filter((one) => one.concerns(info, tenant));
       if (concerned.length === 0) return undefined;
       const release = memory.reserve(tenant, bytesToReserve(exchange.headers, concerned));
+      if (release === undefined)
+        throw new StatusError(
+          'TenantRateExceeded',
+          'too many requests with a body to inspect are under way; try again later',
+        );
       return inspectBy(concerned, outgoing, options).then(
         (inspected) => ({ ...inspected, release }),
         (error: unknown) => {

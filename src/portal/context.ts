@@ -7,7 +7,14 @@ import type { Random } from '../lib/random.ts';
 import type { TrustedProxies } from '../pipeline/client-address.ts';
 import type { FormTokens } from './csrf.ts';
 import type { ClusterFacts } from './kubeconfig.ts';
-import type { IdentitySource, PasswordLogin, Provider, Sealer, SessionStore, SignInLimit } from './ports.ts';
+import type {
+  IdentitySource,
+  PasswordLogin,
+  Provider,
+  Sealer,
+  SessionStore,
+  SignInRateLimit,
+} from './ports.ts';
 
 export interface KeystoneSignIn {
   readonly displayName: string;
@@ -26,7 +33,7 @@ export interface PortalOptions {
   readonly keystone: KeystoneSignIn | undefined;
   readonly identities: IdentitySource;
   readonly sessions: SessionStore;
-  readonly limit: SignInLimit;
+  readonly limit: SignInRateLimit;
   readonly sealer: Sealer;
   /** The longest life of a session, in milliseconds. */
   readonly sessionLifetime: number;

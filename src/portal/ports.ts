@@ -115,7 +115,7 @@ export interface Sealer {
   verify(mac: string, parts: readonly string[]): boolean;
 }
 
-export interface SignInLimit {
+export interface SignInRateLimit {
   /**
    * @param user whose password is tried; undefined for a sign-in with an issuer
    * @returns the limit that is reached

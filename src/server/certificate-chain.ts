@@ -5,7 +5,7 @@
  */
 import { hash, X509Certificate } from 'node:crypto';
 import type { ClientCertificate } from '../api/credentials.ts';
-import { certificateBlocks } from '../lib/pem.ts';
+import { certificateBlocks } from '../lib/transport-security.ts';
 
 export interface ClientAuthorities {
   /** SHA-256 of the file's content. */

@@ -8,8 +8,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import type { ClientCertificate } from '../api/credentials.ts';
-import type { Clock } from '../lib/clock.ts';
-import { runAt } from '../lib/deadline.ts';
+import { type Clock, runAt } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import {
   type ClientAuthorities,

@@ -1,20 +1,20 @@
 /**
- * How the connections to the API server are shared among the accounts: tenants, the sources of unknown credentials, and
- * Stonegate itself. Each of the three has a part that the others cannot take, and within a part no tenant and no
- * address can take everything.
+ * How the connections to the API server are shared among the accounts: tenants, the sources of unknown
+ * credentials, and Stonegate itself. Each of the three kinds has connections that the others cannot use, and
+ * within a kind no tenant and no address can use all of them.
  */
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import { KeyedSemaphore } from '../lib/keyed-semaphore.ts';
+import type { QueueBounds, Semaphore, SemaphoreOptions } from '../lib/semaphore.ts';
 import { sourceKey } from '../lib/source-key.ts';
 import { timedOut, unavailable } from './failure.ts';
-import type { KeyLimiter } from './key-limiter.ts';
-import { Limiter } from './limiter.ts';
-import type { LimiterOptions, QueueBounds } from './limiter-options.ts';
 
 /**
- * Connections for requests that end by themselves, well below what an API server serves at once (600 by default). A
- * thousand users at once would else be a thousand TLS handshakes at once, which all come too late.
+ * Connections for requests that end by themselves, well below what an API server serves at once (600 by
+ * default). Otherwise a thousand concurrent users would cause a thousand TLS handshakes at once, and all of
+ * them would time out.
  */
 export const MAX_CONNECTIONS = 256;
 /** The other connections are always for other tenants. */
@@ -22,14 +22,19 @@ const CONNECTIONS_PER_TENANT = MAX_CONNECTIONS / 2;
 /** For probes, periodic provisioning and the like. */
 const RESERVED_FOR_STONEGATE = 16;
 const MAX_RESERVED_FOR_SOURCES = 64;
+/** All queues of one kind together hold so many times as much as one. */
+const QUEUES = 16;
 
-/** Closed connections of one key: a few are ordinary, thousands are not. */
-const CLOSINGS = { burst: 64, perSecond: 20 };
 /**
- * Long-running requests that a tenant opens: each may need a connection of its own. All watches that a tenant may have
- * by default are opened again at once after a restart.
+ * Closed connections of one account: a new connection costs the API server a TLS handshake. A few are
+ * ordinary, thousands are not.
  */
-const OPENINGS = { burst: 5_000, perSecond: 50 };
+const CLOSED_CONNECTIONS = { burst: 64, perSecond: 20 };
+/**
+ * Long-running requests that a tenant begins: each may need a connection of its own. All watches that a
+ * tenant may have by default are opened again at once after a restart.
+ */
+const LONG_RUNNING = { burst: 5_000, perSecond: 50 };
 
 export interface AccountLimitsOptions {
   readonly clock: Clock;
@@ -41,14 +46,14 @@ export interface AccountLimitsOptions {
 }
 
 export interface AccountLimits {
-  /** Holds a slot as long as the request has a connection. */
-  connectionsOf(account: Account): KeyLimiter;
+  /** A permit is held as long as the request has a connection. */
+  connectionsOf(account: Account): Semaphore;
   /**
-   * For requests that may run for ever: how many begin, not how many there are. Undefined for an account without a
+   * Limits how many long-running requests begin, not how many there are. Undefined for an account without a
    * limit.
    */
-  openingsOf(account: Account): KeyLimiter | undefined;
-  /** Refuses whatever waits. */
+  openingsOf(account: Account): Semaphore | undefined;
+  /** Refuses all waiting requests. */
   destroy(): void;
 }
 
@@ -56,35 +61,44 @@ const STONEGATE = 'stonegate';
 
 export function createAccountLimits(options: AccountLimitsOptions): AccountLimits {
   const { clock, queueTimeout, tenantQueue } = options;
-  const sourceSlots = Math.min(options.sources, MAX_RESERVED_FOR_SOURCES);
-  const common = { clock, queueTimeout, queue: tenantQueue, closings: CLOSINGS, tooLate };
+  const sourceConnections = Math.min(options.sources, MAX_RESERVED_FOR_SOURCES);
+  const { requests, bytes } = tenantQueue;
+  const common = {
+    clock,
+    queueTimeout,
+    queuePerKey: tenantQueue,
+    queue: { requests: QUEUES * requests, bytes: QUEUES * bytes },
+    delayedRelease: CLOSED_CONNECTIONS,
+  };
   const connections = {
-    tenant: new Limiter({
+    tenant: new KeyedSemaphore({
       ...common,
-      slots: MAX_CONNECTIONS - RESERVED_FOR_STONEGATE - sourceSlots,
-      slotsPerKey: CONNECTIONS_PER_TENANT,
-      full: tenantQueueFull,
+      permits: MAX_CONNECTIONS - RESERVED_FOR_STONEGATE - sourceConnections,
+      permitsPerKey: CONNECTIONS_PER_TENANT,
+      refusal: refusalOf(tenantQueueFull),
     }),
-    source: new Limiter({
+    source: new KeyedSemaphore({
       ...common,
-      slots: sourceSlots,
-      slotsPerKey: Math.ceil(sourceSlots / 2),
-      full: () => new StatusError('CredentialRateExceeded', tooMany('new credentials from your address')),
+      permits: sourceConnections,
+      permitsPerKey: Math.ceil(sourceConnections / 2),
+      refusal: refusalOf(
+        () => new StatusError('CredentialRateExceeded', tooMany('new credentials from your address')),
+      ),
     }),
-    stonegate: new Limiter({
+    stonegate: new KeyedSemaphore({
       ...common,
-      slots: RESERVED_FOR_STONEGATE,
-      slotsPerKey: RESERVED_FOR_STONEGATE,
-      full: () => unavailable("too many of Stonegate's own requests wait"),
+      permits: RESERVED_FOR_STONEGATE,
+      permitsPerKey: RESERVED_FOR_STONEGATE,
+      refusal: refusalOf(() => unavailable("too many of Stonegate's own requests wait")),
     }),
   };
-  const openings = new Limiter({
+  const openings = new KeyedSemaphore({
     ...common,
-    slots: Number.POSITIVE_INFINITY,
-    // Each slot is held for a moment only; `closings` limits how soon it is free again.
-    slotsPerKey: 1,
-    closings: OPENINGS,
-    full: tenantQueueFull,
+    permits: Number.POSITIVE_INFINITY,
+    // A permit is held for a moment only; `delayedRelease` is the limit.
+    permitsPerKey: 1,
+    delayedRelease: LONG_RUNNING,
+    refusal: refusalOf(tenantQueueFull),
   });
   return {
     connectionsOf(account) {
@@ -100,9 +114,14 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
     openingsOf: (account) => (account.kind === 'tenant' ? openings.of(account.tenant) : undefined),
     destroy() {
       const gone = unavailable('the connections are being given up');
-      for (const limiter of [...Object.values(connections), openings]) limiter.refuseAll(gone);
+      for (const semaphore of [...Object.values(connections), openings]) semaphore.refuseAll(gone);
     },
   };
+}
+
+/** Tenants have a byte budget each; all addresses together have one. */
+export function budgetKeyOf(account: Account): string {
+  return account.kind === 'tenant' ? `tenant ${account.tenant}` : account.kind;
 }
 
 function tooMany(what: string): string {
@@ -116,4 +135,7 @@ function tenantQueueFull(tenant: string): StatusError {
   );
 }
 
-const tooLate: LimiterOptions['tooLate'] = () => timedOut("none of its account's connections became free");
+function refusalOf(full: (key: string) => StatusError): SemaphoreOptions['refusal'] {
+  return (reason, key) =>
+    reason === 'full' ? full(key) : timedOut("none of its account's connections became free");
+}

@@ -7,7 +7,7 @@ import type { InactivityTimers } from '../http1/inactivity-timer.ts';
 import type { RequestFraming } from '../http1/serializer.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';
-import type { KeyLimiter } from './key-limiter.ts';
+import type { Semaphore } from '../lib/semaphore.ts';
 
 export interface CallRequest {
   readonly method: string;
@@ -20,8 +20,8 @@ export interface CallRequest {
   /** Complete, or a function that creates it when it is sent. Absent if the framing is `none`. */
   readonly body?: Buffer | ((onError: (error: Error) => void) => Readable) | undefined;
   /** Of the account; the request waits there before it may take a connection. */
-  readonly limiter?: KeyLimiter | undefined;
-  /** What it acquires: a slot until its connection is free again, or the right to begin (long-running requests). */
+  readonly limiter?: Semaphore | undefined;
+  /** What it acquires: a permit until its connection is free again, or the right to begin (long-running requests). */
   readonly limits: 'connection' | 'opening';
   /** Whether a cancelled request may run to its end, its response unread: one that changes nothing and ends by itself. */
   readonly discardable: boolean;

@@ -1,9 +1,8 @@
 /**
- * One call to the API server: its account's slot, its timeouts, the client's cancellation, and one retry. The
+ * One call to the API server: its account's permit, its timeouts, the client's cancellation, and one retry. The
  * connection pool sends the request, and a sink receives the response.
  */
 import type { Readable } from 'node:stream';
-import type { StatusError } from '../errors/status-error.ts';
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 import type { ResponseHandler } from '../http1/connection.ts';
 import { isConnectionLoss } from '../http1/errors.ts';
@@ -13,6 +12,7 @@ import type { ConnectionPool } from '../http1/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { QueuedWaiter, Waiter } from '../lib/semaphore.ts';
 import type { BackendResult, Telemetry } from '../lib/telemetry.ts';
 import {
   type CallRequest,
@@ -23,7 +23,6 @@ import {
 } from './call-request.ts';
 import { backendResult, responseFault, timedOut, toStatusError } from './failure.ts';
 import { requestHead } from './header-rules.ts';
-import type { QueuedRequest, Waiter } from './key-limiter.ts';
 
 export interface CallContext {
   readonly pool: ConnectionPool;
@@ -65,7 +64,7 @@ interface Attempt {
 type State =
   | { readonly phase: 'new' }
   /** The request waits for a slot of its account's limiter. */
-  | { readonly phase: 'queued'; readonly entry: QueuedRequest }
+  | { readonly phase: 'queued'; readonly entry: QueuedWaiter }
   | Attempt
   | { readonly phase: 'settled' };
 
@@ -79,7 +78,7 @@ class Call implements ResponseHandler, Flow, Waiter {
   readonly #sink: ResponseSink;
   #startedAt = 0;
   #state: State = NEW;
-  #hasSlot = false;
+  #hasPermit = false;
 
   constructor(context: CallContext, request: CallRequest, sink: ResponseSink) {
     this.#context = context;
@@ -93,19 +92,19 @@ class Call implements ResponseHandler, Flow, Waiter {
     else {
       this.#startedAt = context.clock.now();
       const entry = limiter.enqueue(this, heldBytes(request));
-      if (entry === undefined) this.#fail(limiter.full);
+      if (entry === undefined) this.#fail(limiter.queueFull());
       else if (this.#state === NEW) this.#state = { phase: 'queued', entry };
     }
   }
 
   onAcquired(): void {
     const { limiter, limits } = this.#request;
-    if (limits === 'opening') limiter?.releaseClosed();
-    else this.#hasSlot = true;
+    if (limits === 'opening') limiter?.releaseDelayed();
+    else this.#hasPermit = true;
     this.#send();
   }
 
-  onRefused(error: StatusError): void {
+  onRefused(error: Error): void {
     this.#fail(error);
   }
 
@@ -221,7 +220,7 @@ class Call implements ResponseHandler, Flow, Waiter {
     this.#breakOff(state);
   };
 
-  /** @returns whether the connection discards the rest of the response, and releases the slot at its end */
+  /** @returns whether the connection discards the rest of the response, and releases the permit at its end */
   #discard(state: State): boolean {
     if (!this.#request.discardable || state.phase !== 'attempt') return false;
     return state.pending?.discard((closed) => this.#release(closed)) ?? false;
@@ -235,9 +234,9 @@ class Call implements ResponseHandler, Flow, Waiter {
 
   /** @param closed whether the request's connection was closed: then the slot may be returned later */
   #release(closed: boolean): void {
-    if (!this.#hasSlot) return;
-    this.#hasSlot = false;
-    if (closed) this.#request.limiter?.releaseClosed();
+    if (!this.#hasPermit) return;
+    this.#hasPermit = false;
+    if (closed) this.#request.limiter?.releaseDelayed();
     else this.#request.limiter?.release();
   }
 
@@ -269,7 +268,7 @@ class Call implements ResponseHandler, Flow, Waiter {
   #settle(state: State): void {
     this.#state = SETTLED;
     this.#request.cancellation.offCancel(this.#onCancel);
-    if (state.phase === 'queued') state.entry.stop();
+    if (state.phase === 'queued') state.entry.cancel();
     if (state.phase !== 'attempt') return;
     state.timer?.stop();
     state.body?.destroy();

@@ -1,17 +1,16 @@
 /**
- * What Stonegate asks for answers of its own: the whole answer in memory, bounded, since discovery documents and
- * reviews are of known size and anything larger is not one.
+ * Requests whose responses Stonegate itself uses (discovery, reviews): the whole response in memory, with a limit.
  */
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { InactivityTimers } from '../http1/inactivity-timer.ts';
+import { ByteBudget, TooLarge } from '../lib/byte-budget.ts';
 import { fromAbortSignal } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import type { InFlightCounter } from '../lib/in-flight.ts';
-import { TooLarge } from '../lib/too-large.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
-import type { AccountLimits } from './account-limits.ts';
+import { type AccountLimits, budgetKeyOf } from './account-limits.ts';
 import { callUpstream } from './call.ts';
 import type { SelectPools } from './connection-pools.ts';
 import { unavailable } from './failure.ts';
@@ -19,6 +18,8 @@ import { responseHeaders } from './header-rules.ts';
 import { type ImpersonationRefusals, pause, REFUSAL_PAUSE } from './impersonation-refusal.ts';
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** Of all responses that are read at the same time, in bytes, and of one account's. */
+const RESPONSE_MEMORY = { total: 256 * 1024 * 1024, perKey: 64 * 1024 * 1024 };
 
 export interface FetcherOptions {
   readonly selectPools: SelectPools;
@@ -68,8 +69,9 @@ function createFetch({
   limits,
   responseTimeouts,
 }: FetcherOptions): (...call: [...Parameters<Fetch>, alreadyAccepted: boolean]) => ReturnType<Fetch> {
-  const memory = new ResponseMemoryBudget();
+  const memory = new ByteBudget(RESPONSE_MEMORY);
   return async ({ account, sender, method, target, headers, body }, signal, alreadyAccepted) => {
+    const budgetKey = budgetKeyOf(account);
     const { short, token } = selectPools(sender);
     const content = body === undefined ? undefined : Buffer.from(body);
     const chunks: Buffer[] = [];
@@ -101,7 +103,7 @@ function createFetch({
         data(piece) {
           if (taken + piece.length > MAX_ANSWER_BYTES)
             refused = new TooLarge(`the answer is over ${MAX_ANSWER_BYTES} bytes`);
-          else if (memory.take(account, piece.length)) taken += piece.length;
+          else if (memory.tryReserve(budgetKey, piece.length)) taken += piece.length;
           else refused = noMemory(account);
           if (refused !== undefined) throw refused;
           chunks.push(piece.copy());
@@ -110,7 +112,7 @@ function createFetch({
         brokeOff: (result) => result,
       },
     );
-    const { aborted } = await called.finally(() => memory.release(account, taken));
+    const { aborted } = await called.finally(() => memory.release(budgetKey, taken));
     if (refused instanceof StatusError) throw refused;
     if (aborted || head === undefined) {
       const brokenOff = refused ?? `the answer to ${method} ${target} broke off`;
@@ -127,46 +129,4 @@ function noMemory({ kind }: Account): StatusError {
     kind === 'source' ? 'CredentialRateExceeded' : 'TenantRateExceeded',
     `Too many requests, please try again later: ${reason}`,
   );
-}
-
-/** Of all responses together, in bytes. */
-export const MAX_RESPONSE_MEMORY = 256 * 1024 * 1024;
-/** Of one account's. */
-export const MAX_ACCOUNT_MEMORY = MAX_RESPONSE_MEMORY / 4;
-
-export class ResponseMemoryBudget {
-  readonly #accounts = new Map<string, number>();
-  #total = 0;
-
-  /** @returns false if a limit is reached; otherwise the bytes are to be released */
-  take(account: Account, bytes: number): boolean {
-    const key = keyOf(account);
-    const held = (this.#accounts.get(key) ?? 0) + bytes;
-    if (this.#total + bytes > MAX_RESPONSE_MEMORY || held > MAX_ACCOUNT_MEMORY) return false;
-    this.#total += bytes;
-    this.#accounts.set(key, held);
-    return true;
-  }
-
-  release(account: Account, bytes: number): void {
-    const key = keyOf(account);
-    const held = (this.#accounts.get(key) ?? 0) - bytes;
-    this.#total -= bytes;
-    if (held > 0) this.#accounts.set(key, held);
-    else this.#accounts.delete(key);
-  }
-
-  /** In bytes. */
-  get held(): number {
-    return this.#total;
-  }
-}
-
-function keyOf(account: Account): string {
-  switch (account.kind) {
-    case 'tenant':
-      return `tenant ${account.tenant}`;
-    default:
-      return account.kind;
-  }
 }

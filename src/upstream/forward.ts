@@ -1,7 +1,7 @@
 /**
- * Forwards one request and streams the answer back: chunk by chunk as it comes, so that a watch's event leaves
- * at once, and no faster than the client reads. Redirects are the client's to follow, never ours: following one
- * would carry our credential to wherever it points (CVE-2020-8559).
+ * Forwards one request and streams the response back, chunk by chunk, so that a watch's event is sent at once, and no
+ * faster than the client reads. Redirects are passed to the client and never followed: that would send Stonegate's
+ * credential to their target (CVE-2020-8559).
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';

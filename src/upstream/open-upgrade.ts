@@ -1,5 +1,5 @@
 /**
- * Asks the API server to upgrade, and finds out what it says to it.
+ * Sends an upgrade request to the API server and reports how it responded.
  */
 import http from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -17,7 +17,7 @@ import { upgradeFields } from './header-rules.ts';
 
 export interface UpgradeOptions {
   readonly selectPools: SelectPools;
-  /** Milliseconds from the request to the head of the answer. */
+  /** Milliseconds from the request to the head of the response. */
   readonly timeouts: { readonly response: number };
   readonly clock: Clock;
   readonly logger: Logger;
@@ -28,18 +28,18 @@ export type Opened =
   | {
       readonly kind: 'upgraded';
       readonly socket: Duplex;
-      /** The answer's head as the client is to see it, in latin1. */
+      /** The head of the response for the client, in latin1. */
       readonly head: string;
-      /** What the API server sent behind it. */
+      /** The bytes that the API server sent after it. */
       readonly rest: Buffer;
     }
   | { readonly kind: 'refused'; readonly response: http.IncomingMessage }
-  /** The client went away first. */
+  /** The client disconnected first. */
   | { readonly kind: 'left' };
 
 /**
- * All protocols that are ever asked for, and the spelling each is registered with, which some servers compare as it
- * is. In a tunnel of another (h2c!) further requests would travel under our own credential, and nobody's name.
+ * The supported protocols, with their registered spelling, which some servers compare exactly. In a tunnel of another
+ * protocol (h2c) a client could send further requests with Stonegate's credential and without impersonation.
  */
 const PROTOCOLS: ReadonlyMap<string, string> = new Map([
   ['websocket', 'websocket'],
@@ -77,7 +77,7 @@ export async function openUpgrade(
   }
 
   function onUpgraded(response: http.IncomingMessage, socket: Duplex, rest: Buffer): void {
-    // An error before anybody else listens would end the process.
+    // Without a listener an error would end the process.
     socket.on('error', (error) => logger.debug({ error }, 'the API server broke a tunnel'));
     if (settled) {
       socket.destroy();

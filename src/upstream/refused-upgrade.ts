@@ -1,5 +1,5 @@
 /**
- * Relays what the API server says instead of upgrading: its Status, most often a 403. Then both sides close.
+ * Forwards the response of an API server that does not upgrade, usually a 403. Then both connections close.
  */
 import type { IncomingMessage } from 'node:http';
 import { InactivityTimers } from '../http1/inactivity-timer.ts';
@@ -10,8 +10,8 @@ import { isWithoutBody, responseHeaders } from './header-rules.ts';
 
 export interface RefusalOptions {
   readonly clock: Clock;
-  /** Milliseconds between two chunks of the answer. */
-  readonly patience: number;
+  /** Milliseconds between two chunks of the response. */
+  readonly timeout: number;
   readonly signal: AbortSignal;
 }
 
@@ -19,12 +19,12 @@ export function relayRefusal(
   answer: IncomingMessage,
   response: ResponseWriter,
   hooks: RelayHooks,
-  { clock, patience, signal }: RefusalOptions,
+  { clock, timeout, signal }: RefusalOptions,
 ): Promise<RelayResult> {
   const { promise, resolve } = Promise.withResolvers<RelayResult>();
   const status = answer.statusCode ?? 0;
   const empty = isWithoutBody(status);
-  const idle = new InactivityTimers(clock, patience).start(() => answer.destroy());
+  const idle = new InactivityTimers(clock, timeout).start(() => answer.destroy());
   const onLeave = (): void => {
     answer.destroy();
   };

@@ -5,6 +5,7 @@
  * RFC 9110 §7.8; RFC 6455 §4.
  */
 import type { Duplex } from 'node:stream';
+import type { Semaphore } from '../lib/semaphore.ts';
 import type {
   Exchange,
   RelayHooks,
@@ -14,11 +15,9 @@ import type {
   UpstreamRequest,
 } from '../pipeline/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
-import { acquire } from './acquire.ts';
 import { heldBytes } from './call-request.ts';
 import { HeldRefusal, type ImpersonationRefusals } from './impersonation-refusal.ts';
 import { joinStreams } from './join-streams.ts';
-import type { KeyLimiter } from './key-limiter.ts';
 import { type Opened, openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
 import { relayRefusal } from './refused-upgrade.ts';
 import { GOING_AWAY, WebSocketFrames } from './websocket-frames.ts';
@@ -77,13 +76,13 @@ async function runTunnel(
   const gone = new AbortController();
   const unwatch = watchForLeaving(upgrade.socket, () => gone.abort());
   const signal = AbortSignal.any([exchange.signal, gone.signal, ending]);
-  let slot: KeyLimiter | undefined;
+  let acquired: Semaphore | undefined;
   try {
     if (await begin(options, request, signal)) {
       const limiter = limits.connectionsOf(request.account);
-      if (await acquire(limiter, heldBytes(request), signal)) slot = limiter;
+      if (await limiter.acquire(heldBytes(request), signal)) acquired = limiter;
     }
-    const opened = slot === undefined ? LEFT : await openUpgrade(options, request, upgrade, signal);
+    const opened = acquired === undefined ? LEFT : await openUpgrade(options, request, upgrade, signal);
     unwatch();
     if (opened.kind === 'left') {
       if (request.ending?.cancelled && !gone.signal.aborted && !exchange.signal.aborted)
@@ -93,7 +92,7 @@ async function runTunnel(
       return { status: 0, aborted: true };
     }
     if (opened.kind === 'refused') {
-      const relayed = { clock, patience: timeouts.response, signal };
+      const relayed = { clock, timeout: timeouts.response, signal };
       if (request.ownAnswer !== true || request.sender.kind === 'client')
         return await relayRefusal(opened.response, exchange.response, hooks, relayed);
       const { refusals } = options;
@@ -102,8 +101,8 @@ async function runTunnel(
       if (held.refusal !== undefined) throw refusals.report(held.refusal);
       return result;
     }
-    slot?.release();
-    slot = undefined;
+    acquired?.release();
+    acquired = undefined;
     upgrade.socket.write(opened.head, 'latin1');
     hooks.onHead(101);
     upgrade.socket.write(opened.rest);
@@ -114,7 +113,7 @@ async function runTunnel(
     return { status: 101, aborted };
   } finally {
     unwatch();
-    slot?.release();
+    acquired?.release();
   }
 }
 
@@ -126,8 +125,8 @@ async function begin(
 ): Promise<boolean> {
   const openings = limits.openingsOf(request.account);
   if (openings === undefined) return true;
-  const begun = await acquire(openings, heldBytes(request), signal);
-  if (begun) openings.releaseClosed();
+  const begun = await openings.acquire(heldBytes(request), signal);
+  if (begun) openings.releaseDelayed();
   return begun;
 }
 

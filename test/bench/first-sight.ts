@@ -53,7 +53,7 @@ export async function measureFirstSight(site: Site, count = 4_000): Promise<Firs
     const laterRequest = await cpuPerRequest(serving, later.slice(-1_000));
     await cpuPerRequest(serving, withoutID);
     const laterRequestWithoutID = await cpuPerRequest(serving, withoutID);
-    const tokens = Array.from({ length: count / 4 }, (_, n) => keystoneToken({ user: `stranger-${n}` }));
+    const tokens = Array.from({ length: count / 4 }, (_, n) => keystoneToken({ user: `unknown-${n}` }));
     const keystoneRequest = await cpuPerRequest(serving, tokens);
     const before = (await site.counts()).keystoneCalls;
     const together = Array.from({ length: 20 }, (_, n) => keystoneToken({ user: `together-${n}` }));

@@ -37,29 +37,29 @@ export async function playRound(
   seconds: number,
   count: () => Promise<Counts>,
 ): Promise<Measured[]> {
-  const tallies = entrants.map((entrant) => ({
+  const totals = entrants.map((entrant) => ({
     entrant,
     cpuBefore: cpuSeconds(entrant.serving.pid),
     seconds: 0,
     requests: 0,
     keystoneCalls: 0,
   }));
-  const order = [...tallies];
+  const order = [...totals];
   let before = await count();
   for (let turn = 0; turn < Math.round(seconds / TURN_SECONDS); turn += 1) {
-    for (const tally of order) {
-      tally.seconds += await takeTurn(tally.entrant, TURN_SECONDS);
+    for (const total of order) {
+      total.seconds += await takeTurn(total.entrant, TURN_SECONDS);
       const after = await count();
-      tally.requests += after.requests - before.requests;
-      tally.keystoneCalls += after.keystoneCalls - before.keystoneCalls;
+      total.requests += after.requests - before.requests;
+      total.keystoneCalls += after.keystoneCalls - before.keystoneCalls;
       before = after;
     }
     order.reverse();
   }
-  return tallies.map(({ entrant: { serving }, cpuBefore, ...tally }) => {
-    if (tally.requests === 0) throw new Error(`no request went through:\n${serving.output()}`);
+  return totals.map(({ entrant: { serving }, cpuBefore, ...total }) => {
+    if (total.requests === 0) throw new Error(`no request went through:\n${serving.output()}`);
     return {
-      ...tally,
+      ...total,
       cpuSeconds: cpuSeconds(serving.pid) - cpuBefore,
       resident: residentBytes(serving.pid),
     };

@@ -1,7 +1,8 @@
 /**
- * Idle watches that have an event each within a second: what they hold of memory, with both connections counted, and how long
- * an event is on its way from the upstream's writing to the client's reading. Contenders are all up with their watches, and
- * have such seconds in turn. A machine that opens fewer in the time given, or has not the files, measures with fewer.
+ * Idle watches that have an event each within a second: what they hold of memory, with both connections
+ * counted, and how long an event is on its way from the upstream's writing to the client's reading.
+ * Contenders are all up with their watches, and have such seconds in turn. A machine that opens fewer in the
+ * time given, or has not the files, measures with fewer.
  */
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -38,7 +39,7 @@ export const TRANSPORTS = [
 const OPENING_SECONDS = 60;
 const OPENING_SECONDS_OF_MANY = 150;
 const TURNS = 9;
-/** What opening leaves behind, and programs that compile themselves: their first turns are not counted. */
+/** The first turns are not counted: opening leaves garbage, and V8 still compiles. */
 const FIRST_TURNS = 2;
 
 /** For what is late in the last turn. */
@@ -147,7 +148,10 @@ async function turnsOf({ client, open }: Watching): Promise<Turn[]> {
 
 const OTHER_FILES = 200;
 
-/** Each watch takes a proxy two files: its client's connection and its own. Node takes all the files it is let. */
+/**
+ * Each watch takes a proxy two files: its client's connection and its own. Node takes all the files it is
+ * let.
+ */
 function allowedByFiles(): number {
   const [, limit] = /^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
   return limit === undefined ? Number.POSITIVE_INFINITY : Math.floor((Number(limit) - OTHER_FILES) / 2);

@@ -1,4 +1,6 @@
-/** The audit log as collectors parse it: each field in its order, with what differs from run to run replaced. */
+/**
+ * The audit log as collectors parse it: each field in its order, with what differs from run to run replaced.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

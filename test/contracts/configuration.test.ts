@@ -1,4 +1,6 @@
-/** The configuration's fields: each path with its type, default and allowed values, without the descriptions. */
+/**
+ * The configuration's fields: each path with its type, default and allowed values, without the descriptions.
+ */
 import t from 'tap';
 import { jsonSchema } from '../../scripts/configuration-reference.ts';
 import { asJSON, sameAsRecorded } from './recorded.ts';

@@ -1,6 +1,6 @@
 /**
- * Reads what Stonegate has sealed, without Stonegate's own code, so that a change of both sides is noticed: keys by
- * HKDF-SHA256 (RFC 5869), names by HMAC-SHA256, values by AES-256-GCM.
+ * Reads what Stonegate has sealed, without Stonegate's own code, so that a change of both sides is noticed:
+ * keys by HKDF-SHA256 (RFC 5869), names by HMAC-SHA256, values by AES-256-GCM.
  */
 import { createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 

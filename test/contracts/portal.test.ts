@@ -1,8 +1,10 @@
-/** What the portal gives browsers to keep, and what it keeps of a session, with a fixed secret, clock and random source. */
+/**
+ * What the portal gives browsers to keep, and what it keeps of a session, with a fixed secret, clock and
+ * random source.
+ */
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { createPortalSealer } from '../../src/cache/portal-sealer.ts';
-import { createSharedSessions } from '../../src/cache/portal-sessions.ts';
+import { createPortalSealer, createSharedSessions } from '../../src/cache/portal-storage.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { ACME, createFakePortal, keystoneIdentity } from '../support/portal.ts';

@@ -1,6 +1,7 @@
 /**
- * What users of Stonegate rely on, as files in `recorded/`. A test that differs from its file has found a change of a
- * contract. `npm run contracts` records anew; a change of a recorded file needs an entry in CHANGELOG.md.
+ * What users of Stonegate rely on, as files in `recorded/`. A test that differs from its file has found a
+ * change of a contract. `npm run contracts` records anew; a change of a recorded file needs an entry in
+ * CHANGELOG.md.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

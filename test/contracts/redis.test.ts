@@ -1,11 +1,11 @@
 /**
- * What is in Redis, which replicas of two versions share during an upgrade: names, sealed values, epochs and messages,
- * with a fixed secret, clock and random source.
+ * What is in Redis, which replicas of two versions share during an upgrade: names, sealed values, epochs and
+ * messages, with a fixed secret, clock and random source.
  */
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { createRedisLease } from '../../src/cache/redis-lease.ts';
+import { createRedisLease } from '../../src/cache/shared-store.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { createMemoryStore } from '../support/redis/memory-store.ts';
 import { createReplica, sealingKey } from '../support/redis/replica.ts';
@@ -28,12 +28,18 @@ function setUp() {
   const messages: string[] = [];
   const connection = store.connect();
   store.connect().onMessage((message) => messages.push(message));
-  const leases: unknown[] = [];
-  const turns = {
-    takeLease: async (...words: unknown[]) => leases.push(['take', ...words]) > 0,
-    giveBackLease: async (...words: unknown[]) => void leases.push(['give back', ...words]),
+  const calls: unknown[] = [];
+  const leases = {
+    acquireLease: async (...words: unknown[]) => calls.push(['take', ...words]) > 0,
+    releaseLease: async (...words: unknown[]) => void calls.push(['give back', ...words]),
   };
-  const { cache, shared } = createReplica({ clock, random, store: connection, turns, sealingKeys: [SECRET] });
+  const { cache, shared } = createReplica({
+    clock,
+    random,
+    store: connection,
+    leases,
+    sealingKeys: [SECRET],
+  });
   const load = async () => ({
     value: { name: 'alice' },
     expiresAt: START + 3_600_000,
@@ -41,7 +47,7 @@ function setUp() {
   });
   const values = () =>
     Object.fromEntries([...store.values].map(([name, value]) => [name, value.toString('hex')]));
-  return { clock, store, messages, leases, cache, shared, load, values };
+  return { clock, store, messages, leases: calls, cache, shared, load, values };
 }
 
 t.test('an entry: its name, its sealed bytes, and what is inside', async (t) => {
@@ -71,8 +77,8 @@ t.test('a drop: the records of its epochs and the message to the other replicas'
 t.test('a lease: its name is used whole, its owner is a random UUID', async (t) => {
   const calls: unknown[] = [];
   const store = {
-    takeLease: async (...words: unknown[]) => calls.push(words) > 0,
-    giveBackLease: async (...words: unknown[]) => void calls.push(words),
+    acquireLease: async (...words: unknown[]) => calls.push(words) > 0,
+    releaseLease: async (...words: unknown[]) => void calls.push(words),
   };
   const lease = createRedisLease({ store, name: 'stonegate:lease:provisioning', ttl: 30_000, random });
   await lease.hold();

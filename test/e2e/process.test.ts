@@ -135,7 +135,7 @@ t.test('requests are aborted after the grace period; that is a clean exit too', 
   t.equal(await hanging.ended, 'aborted', 'the API server is not left working for nobody');
   const ended = await stonegate.ended;
   t.match(ended, { code: 0, signal: null });
-  t.match(ended.stderr, 'the grace is over');
+  t.match(ended.stderr, 'the shutdown grace period is over');
   t.notMatch(ended.stderr, 'closing a component failed');
 });
 
@@ -168,7 +168,7 @@ for (const ends of ['by itself', 'by the grace']) {
     await client.closed;
     const ended = await stonegate.ended;
     t.match(ended, { code: 0, signal: null });
-    t.equal(ended.stderr.includes('the grace is over'), ends === 'by the grace');
+    t.equal(ended.stderr.includes('the shutdown grace period is over'), ends === 'by the grace');
   });
 }
 

@@ -2,8 +2,12 @@
  * Whatever the clients of one tenant do, another tenant's requests reach the API server. Here alice of acme
  * is hostile, and bob of globex works.
  */
-import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
-import { connect } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';

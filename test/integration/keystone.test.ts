@@ -3,8 +3,8 @@
  */
 import t, { type Test } from 'tap';
 import type { KeystoneServiceCredential } from '../../src/api/config-v1alpha1.ts';
-import type { Validated } from '../../src/authentication/credential-cache.ts';
 import { createKeystoneAuthenticator } from '../../src/authentication/keystone.ts';
+import type { Validated } from '../../src/authentication/ports.ts';
 import { createKeystoneClient, type KeystoneClient } from '../../src/clients/keystone.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';

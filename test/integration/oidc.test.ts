@@ -6,7 +6,7 @@ import type { JWTConfiguration } from '../../src/api/config-v1alpha1.ts';
 import type { Identity } from '../../src/api/identity.ts';
 import { runAuthenticators } from '../../src/authentication/authenticator.ts';
 import { createJWTAuthenticator } from '../../src/authentication/jwt.ts';
-import { createIssuerKeys, type DiscoveredIssuerKeys } from '../../src/clients/oidc.ts';
+import { createIssuerKeys, type DiscoveredIssuerKeys } from '../../src/clients/oidc-issuer-keys.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { eventually } from '../support/eventually.ts';

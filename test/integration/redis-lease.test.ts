@@ -1,6 +1,6 @@
 /** Who provisions, agreed on by replicas over a real Redis. */
 import t from 'tap';
-import { createRedisLease } from '../../src/cache/redis-lease.ts';
+import { createRedisLease } from '../../src/cache/shared-store.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { eventually } from '../support/eventually.ts';
 import { connectedStore } from '../support/redis/connected-store.ts';

@@ -8,7 +8,7 @@ import type { AuditEvent } from '../../src/api/audit-v1.ts';
 import type { UserInfo } from '../../src/api/authentication-v1.ts';
 import type { AuditedRequest } from '../../src/audit/audit-event.ts';
 import { createAuditLog } from '../../src/audit/audit-log.ts';
-import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../../src/lib/redact.ts';
+import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../../src/lib/untrusted-text.ts';
 import { readRequestInfo } from '../../src/pipeline/request-info.ts';
 import { alice } from '../support/fake-pipeline.ts';
 

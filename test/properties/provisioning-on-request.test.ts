@@ -5,9 +5,9 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { applyPlan } from '../../src/bindings/apply.ts';
-import type { KeystoneState } from '../../src/bindings/desired.ts';
-import { isOurs } from '../../src/bindings/managed-object.ts';
-import { makeProjectPlan } from '../../src/bindings/project-plan.ts';
+import type { KeystoneState } from '../../src/bindings/desired-state.ts';
+import { makeProjectPlan } from '../../src/bindings/make-plan.ts';
+import { isManaged } from '../../src/bindings/managed-object.ts';
 import { createMemoryCluster, type MemoryCluster } from '../support/memory-cluster.ts';
 import {
   asUsers,
@@ -149,7 +149,7 @@ t.test('no user is bound if another project has the namespace', async () => {
       cluster.put({ apiVersion: 'v1', kind: 'Namespace', metadata }, place);
       const { plan } = await come({ cluster, state: given, mode: of, format: '%i' });
       const bound = [...cluster.objects.values()].some(
-        ({ object }) => object.kind === 'RoleBinding' && isOurs(object),
+        ({ object }) => object.kind === 'RoleBinding' && isManaged(object),
       );
       return !bound && plan.refusals.length > 0;
     }),

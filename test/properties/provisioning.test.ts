@@ -5,10 +5,10 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { Binding, KubernetesObject } from '../../src/api/kubernetes-object.ts';
-import type { Place } from '../../src/bindings/cluster-objects.ts';
 import { deletionsOf, existingBindings, heldBack } from '../../src/bindings/deletion-guard.ts';
-import type { KeystoneState } from '../../src/bindings/desired.ts';
-import { isOurs, labelValue } from '../../src/bindings/managed-object.ts';
+import type { KeystoneState } from '../../src/bindings/desired-state.ts';
+import { isManaged, labelValue } from '../../src/bindings/managed-object.ts';
+import type { Place } from '../../src/bindings/ports.ts';
 import { createMemoryCluster, type MemoryCluster } from '../support/memory-cluster.ts';
 import { asUsers, bindingRules, carryOut, type Mode, planFor } from '../support/provisioning.ts';
 
@@ -189,12 +189,12 @@ t.test("a user is bound only in a namespace that was created for the binding's o
         const options = { mode, rules: bindingRules(configured) };
         await carryOut(cluster, await planFor(cluster, keystoneOf(keystone), options));
         return [...cluster.objects.values()].every(({ object, place }) => {
-          if (!isBinding(object) || !isOurs(object)) return true;
+          if (!isBinding(object) || !isManaged(object)) return true;
           if (object.kind === 'ClusterRoleBinding') return mode === 'arktos' && place.tenant !== 'system';
           const { tenant = '', namespace = '' } = place;
-          const ground = cluster.objects.get(['Namespace', tenant, '', namespace].join('/'))?.object;
+          const target = cluster.objects.get(['Namespace', tenant, '', namespace].join('/'))?.object;
           const project = object.metadata.labels?.['stonegate.dev/project-id'] ?? '';
-          const madeFor = ground?.metadata.labels?.['stonegate.dev/project-id'];
+          const madeFor = target?.metadata.labels?.['stonegate.dev/project-id'];
           const ofProject = /^keystone:project:([^:]+):/.exec(object.subjects[0]?.name ?? '')?.[1];
           return madeFor === project && (ofProject === undefined || labelValue(ofProject) === project);
         });

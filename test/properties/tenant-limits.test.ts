@@ -1,7 +1,7 @@
 /**
  * Requests of several tenants to an API server that answers, refuses, hangs up or says nothing, from clients
- * that stay or cancel: in whatever order, no tenant has more connections than its slots, none waits while a
- * slot is free, no queue holds more than its bounds, and in the end every slot is free again.
+ * that stay or cancel: in whatever order, no tenant has more connections than its permits, none waits while a
+ * permit is available, no queue holds more than its bounds, and in the end every permit is released.
  */
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
@@ -12,19 +12,19 @@ import { StatusError } from '../../src/errors/status-error.ts';
 import { createConnector } from '../../src/http1/connector.ts';
 import { InactivityTimers } from '../../src/http1/inactivity-timer.ts';
 import { ConnectionPool } from '../../src/http1/pool.ts';
+import { KeyedSemaphore } from '../../src/lib/keyed-semaphore.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { type CallContext, callUpstream } from '../../src/upstream/call.ts';
 import type { CallResult } from '../../src/upstream/call-request.ts';
-import { Limiter } from '../../src/upstream/limiter.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import type { RawConnection } from '../support/raw-http/raw-connection.ts';
 import { startRawServer } from '../support/raw-http/raw-server.ts';
 
-const SLOTS_PER_TENANT = 2;
-const SLOTS = 5;
+const PERMITS_PER_TENANT = 2;
+const PERMITS = 5;
 const QUEUE = { requests: 3, bytes: 1024 * 1024 };
-const CLOSINGS = { burst: 1, perSecond: 1 };
+const CLOSED_CONNECTIONS = { burst: 1, perSecond: 1 };
 const TIMEOUT = 20_000;
 const TENANTS = ['acme', 'globex', 'initech'];
 
@@ -78,7 +78,7 @@ interface Asker {
 }
 
 class World {
-  readonly limiter: Limiter;
+  readonly limiter: KeyedSemaphore;
   readonly askers: Asker[] = [];
   readonly clock = createFakeClock();
   readonly #context: CallContext;
@@ -90,7 +90,7 @@ class World {
     const connector = createConnector({ server: url, connectTimeout: 5_000 }, clock);
     const pool = new ConnectionPool({
       connector,
-      maxConnections: SLOTS,
+      maxConnections: PERMITS,
       queueTimeout: TIMEOUT,
       clock,
       onHandlerError: () => undefined,
@@ -103,15 +103,18 @@ class World {
       telemetry: noTelemetry,
     };
     this.#connections = connections;
-    this.limiter = new Limiter({
+    this.limiter = new KeyedSemaphore({
       clock,
-      slots: SLOTS,
-      slotsPerKey: SLOTS_PER_TENANT,
-      queue: QUEUE,
+      permits: PERMITS,
+      permitsPerKey: PERMITS_PER_TENANT,
+      queue: { requests: 16 * QUEUE.requests, bytes: 16 * QUEUE.bytes },
+      queuePerKey: QUEUE,
       queueTimeout: TIMEOUT,
-      closings: CLOSINGS,
-      full: () => new StatusError('TenantRateExceeded', 'too many'),
-      tooLate: () => new StatusError('UpstreamTimeout', 'too late'),
+      delayedRelease: CLOSED_CONNECTIONS,
+      refusal: (reason) =>
+        reason === 'full'
+          ? new StatusError('TenantRateExceeded', 'too many')
+          : new StatusError('UpstreamTimeout', 'too late'),
     });
   }
 
@@ -144,17 +147,17 @@ class World {
   /** What must be so at any time. */
   check(): void {
     const limiters = TENANTS.map((tenant) => this.limiter.of(tenant));
-    const allInUse = this.limiter.inUse === SLOTS;
-    assert.ok(this.limiter.inUse <= SLOTS);
+    const allInUse = this.limiter.inUse === PERMITS;
+    assert.ok(this.limiter.inUse <= PERMITS);
     for (const [index, { inUse, queued }] of limiters.entries()) {
       const tenant = TENANTS[index];
       const underWay = this.askers.filter((each) => each.tenant === tenant && !each.ended).length;
-      assert.ok(inUse >= 0 && inUse <= SLOTS_PER_TENANT, `${tenant} has ${inUse} slots`);
+      assert.ok(inUse >= 0 && inUse <= PERMITS_PER_TENANT, `${tenant} has ${inUse} permits`);
       assert.ok(queued.requests <= QUEUE.requests && queued.bytes <= QUEUE.bytes);
       assert.ok(queued.requests <= underWay, `${tenant}: nothing waits that has ended`);
-      assert.ok(inUse >= underWay - queued.requests, `${tenant}: ${inUse} slots for ${underWay} requests`);
+      assert.ok(inUse >= underWay - queued.requests, `${tenant}: ${inUse} permits for ${underWay} requests`);
       if (queued.requests > 0)
-        assert.ok(allInUse || inUse === SLOTS_PER_TENANT, `${tenant} waits for nothing`);
+        assert.ok(allInUse || inUse === PERMITS_PER_TENANT, `${tenant} waits for nothing`);
     }
     const queued = limiters.reduce((sum, each) => sum + each.queued.requests, 0);
     assert.equal(this.limiter.queued.requests, queued);
@@ -218,7 +221,7 @@ class World {
   }
 }
 
-t.test('slots come back at every end, and go to requests that wait', async (t) => {
+t.test('permits are released at every end, and go to requests that wait', async (t) => {
   let asked = 0;
   let waited = 0;
   const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
@@ -230,7 +233,7 @@ t.test('slots come back at every end, and go to requests that wait', async (t) =
         await world.take(each);
         world.check();
         waited +=
-          world.askers.filter(({ ended }) => !ended).length > SLOTS_PER_TENANT * TENANTS.length ? 1 : 0;
+          world.askers.filter(({ ended }) => !ended).length > PERMITS_PER_TENANT * TENANTS.length ? 1 : 0;
       }
       const closing = last === 'close' ? world.pool.close() : undefined;
       if (last === 'close') {
@@ -248,8 +251,8 @@ t.test('slots come back at every end, and go to requests that wait', async (t) =
       world.check();
       assert.ok(world.askers.every(({ ended }) => ended));
       assert.equal(world.limiter.inUse, 0);
-      // Until the last slot of a closed connection has come back.
-      for (let round = 0; round < SLOTS_PER_TENANT; round += 1) world.clock.advance(1_000);
+      // Until the last permit of a closed connection has come back.
+      for (let round = 0; round < PERMITS_PER_TENANT; round += 1) world.clock.advance(1_000);
       for (const tenant of TENANTS) assert.equal(world.limiter.of(tenant).inUse, 0);
       asked += world.askers.length;
       assert.equal(world.clock.pending, 0);

@@ -1,5 +1,6 @@
 /**
- * Holds the documents and what is generated to the code: nothing undocumented exists, and nothing documented does not.
+ * Holds the documents and what is generated to the code: nothing undocumented exists, and nothing documented
+ * does not.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

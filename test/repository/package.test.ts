@@ -1,5 +1,5 @@
 /**
- * The package as somebody else installs it: packed, unpacked elsewhere, with the dependencies of production alone.
+ * The package as a user installs it: packed, unpacked elsewhere, with the dependencies of production alone.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';

@@ -22,7 +22,7 @@ function documentCache(
     ownerBytes: bytes,
     fetches: { running: 8, waiting: 256 },
     sizeOf: ({ body }) => body.length,
-    keep: ({ status }) => kept.includes(status),
+    isCacheable: ({ status }) => kept.includes(status),
     changes,
     clock,
     telemetry: noTelemetry,

@@ -3,7 +3,7 @@
  * API server has them, and a place to step in between two calls.
  */
 import type { KubernetesObject, ObjectKind } from '../../src/api/kubernetes-object.ts';
-import type { ClusterObjects, ObjectReference, Place } from '../../src/bindings/cluster-objects.ts';
+import type { ClusterObjects, KubernetesObjectReference, Place } from '../../src/bindings/ports.ts';
 
 export interface MemoryCluster extends ClusterObjects {
   /** Everything, by `kind/tenant/namespace/name`. */
@@ -11,9 +11,9 @@ export interface MemoryCluster extends ClusterObjects {
   /** Creates an object as another client would. */
   put(object: KubernetesObject, place: Place): void;
   /** Takes it away, with a namespace what is in it. */
-  drop(reference: ObjectReference): void;
+  drop(reference: KubernetesObjectReference): void;
   /** Called before each call, with its verb; what it throws, the call throws. */
-  before: (verb: string, reference: ObjectReference) => void;
+  before: (verb: string, reference: KubernetesObjectReference) => void;
   /** Writes so far: `create Namespace/…`. */
   readonly writes: string[];
 }
@@ -23,9 +23,9 @@ export function createMemoryCluster(): MemoryCluster {
   const writes: string[] = [];
   let revision = 0;
 
-  const keyOf = ({ kind, tenant = '', namespace = '', name }: ObjectReference) =>
+  const keyOf = ({ kind, tenant = '', namespace = '', name }: KubernetesObjectReference) =>
     [kind, tenant, namespace, name].join('/');
-  const referenceTo = ({ kind, metadata }: KubernetesObject, place: Place): ObjectReference => ({
+  const referenceTo = ({ kind, metadata }: KubernetesObject, place: Place): KubernetesObjectReference => ({
     kind,
     name: metadata.name,
     ...place,
@@ -37,7 +37,7 @@ export function createMemoryCluster(): MemoryCluster {
     objects.set(keyOf(referenceTo(object, place)), { object: { ...object, metadata }, place });
   }
 
-  function drop(reference: ObjectReference): void {
+  function drop(reference: KubernetesObjectReference): void {
     objects.delete(keyOf(reference));
     if (reference.kind !== 'Namespace') return;
     for (const [key, { place }] of objects)

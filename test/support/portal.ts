@@ -3,8 +3,7 @@
  * would keep.
  */
 import type { Identity, TenantName } from '../../src/api/identity.ts';
-import { createPortalSealer } from '../../src/cache/portal-sealer.ts';
-import { createMemorySessions } from '../../src/cache/portal-sessions.ts';
+import { createMemorySessions, createPortalSealer } from '../../src/cache/portal-storage.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';

@@ -1,7 +1,7 @@
 /**
  * The components of `stonegate cache drop`: the Redis of the configuration, for one drop.
  */
-import { drop } from '../../cache/drop.ts';
+import { drop } from '../../cache/drops.ts';
 import { createRedisStore } from '../../cache/redis.ts';
 import { type CacheDropTarget, cacheDrop } from '../../cli/cache-drop.ts';
 import type { CommandIO } from '../../cli/command.ts';

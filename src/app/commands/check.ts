@@ -1,6 +1,7 @@
 /**
- * The components of `stonegate check`: connections to the API server with Stonegate's own credentials. It asks what
- * Stonegate may impersonate and, in arktos mode, which role bindings of the system tenant hold in every tenant.
+ * The components of `stonegate check`: connections to the API server with Stonegate's own credentials. It
+ * asks what Stonegate may impersonate and, in arktos mode, which role bindings of the system tenant hold in
+ * every tenant.
  */
 import { systemBindingWarnings } from '../../bindings/system-bindings.ts';
 import { check } from '../../cli/check.ts';

@@ -1,6 +1,7 @@
 /**
- * The components of `stonegate explain --config`: the pipeline of the configuration, for one explanation. It sends requests
- * to Keystone, issuers and the API server, and does not use Redis, so that the explanation is not from a cache.
+ * The components of `stonegate explain --config`: the pipeline of the configuration, for one explanation.
+ * It sends requests to Keystone, issuers and the API server, and does not use Redis, so that the
+ * explanation is not from a cache.
  */
 import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
 import type { CommandIO } from '../../cli/command.ts';
@@ -9,7 +10,7 @@ import type { AskedUpstreamRights } from '../../clients/upstream-rights.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { StreamRegistry } from '../../flowcontrol/stream-registry.ts';
 import type { LogFields, Logger } from '../../lib/logger.ts';
-import { redact } from '../../lib/redact.ts';
+import { redact } from '../../lib/untrusted-text.ts';
 import type { Explain } from '../../pipeline/explain/explain-request.ts';
 import type { RequestObserver } from '../../pipeline/ports.ts';
 import { commandRuntime } from '../build.ts';

@@ -1,6 +1,6 @@
 /**
- * `stonegate serve`: one process that does everything, or a primary with workers. With several workers the primary
- * holds the admin listener and speaks for all; each worker is a whole Stonegate but for that.
+ * `stonegate serve`: one process, or a primary with workers. With workers, the primary has the admin
+ * listener and reports the readiness and metrics of all; each worker serves everything else.
  */
 import cluster from 'node:cluster';
 import { type CommandIO, EXIT, runCommand, UsageError } from '../../cli/command.ts';
@@ -89,7 +89,7 @@ async function runAlone(started: Started): Promise<void> {
   const { loaded, logger, limit } = started;
   const { bind } = loaded.configuration.admin;
   let app: App | undefined;
-  // First, as with workers: where its address is taken, nothing else was begun, and nothing else stands in the log.
+  // The first step, as with workers: if its address is taken, no component has started or logged anything.
   limit.begin(`listening at admin.bind ${bind}`);
   const admin = await createAdminListener({
     bind,
@@ -115,7 +115,8 @@ async function runAsWorker(started: Started): Promise<void> {
     logger.info({ ...addressesOf(app), worker: cluster.worker?.id, digest: loaded.digest }, 'serving');
     await untilStopped(app, logger);
   } finally {
-    // The channel to the primary would hold the process. Closed by the worker itself, it leaves the exit code alone.
+    // The channel to the primary would hold the process. Closed by the worker itself, it leaves the exit
+    // code alone.
     cluster.worker?.disconnect();
   }
 }
@@ -157,7 +158,7 @@ async function runAsPrimary({ loaded, logger, limit }: Started, workers: number 
 /** Ends on the first stop signal; a second one does not hurry it, the grace does. */
 async function untilStopped(app: App, logger: Logger): Promise<void> {
   process.on('SIGHUP', () => {
-    logger.info({}, 'SIGHUP: reading everything anew');
+    logger.info({}, 'SIGHUP: reloading');
     void app.reload();
   });
   await new Promise<void>((resolve) => onStopSignal(process, () => resolve()));

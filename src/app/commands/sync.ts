@@ -1,6 +1,6 @@
 /**
- * The components of `stonegate sync`: one run of the provisioning that the configuration describes. It sends its own
- * requests to Keystone and the API server; no serving process is needed.
+ * The components of `stonegate sync`: one run of the provisioning that the configuration describes. It
+ * sends its own requests to Keystone and the API server; no serving process is needed.
  */
 import { heldBack, lossesOf } from '../../bindings/deletion-guard.ts';
 import { USERS_WARNING } from '../../bindings/grants.ts';
@@ -26,7 +26,9 @@ const withProvisioning: SyncParts['withProvisioning'] = async (loaded, run) => {
   const upstream = createProvisioningUpstream(loaded, runtime);
   try {
     if (client?.directory === undefined)
-      throw new Error('authentication.keystone.serviceCredential is required: nobody else may list projects');
+      throw new Error(
+        'authentication.keystone.serviceCredential is required: no other credential may list projects',
+      );
     if (upstream === undefined)
       throw new Error('bindings.credential is required: what impersonates must not also give rights');
     const mode = createTenancyMode(loaded.configuration);

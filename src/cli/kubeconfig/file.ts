@@ -8,9 +8,9 @@ import { mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { type Document, parseDocument } from 'yaml';
+import { reasonOf } from '../../lib/file-errors.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import type { Random } from '../../lib/random.ts';
-import { reasonOf } from '../../lib/unreadable.ts';
 import { noYAML, UNUSABLE_ALIASES } from '../../lib/yaml-mistake.ts';
 
 /** Why a kubeconfig cannot be used, in a sentence for the user. */

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { createKeystoneHTTP } from '../../clients/keystone-http.ts';
-import { type AvailableProject, listProjects } from '../../clients/keystone-projects.ts';
+import { type AvailableProject, listProjects } from '../../clients/keystone-login.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
 import { UsageError } from '../command.ts';

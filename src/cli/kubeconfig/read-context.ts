@@ -9,8 +9,8 @@ import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { reasonOf, tellable } from '../../lib/file-errors.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
-import { reasonOf, tellable } from '../../lib/unreadable.ts';
 import { fieldsOf, KubeconfigError, listOf, optionalText, readIfThere, readKubeconfig } from './file.ts';
 
 export interface ClusterServer {

@@ -8,8 +8,8 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { LineCounter, parseDocument, visit } from 'yaml';
+import { reasonOf } from '../../lib/file-errors.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
-import { reasonOf } from '../../lib/unreadable.ts';
 import { UNUSABLE_ALIASES, yamlMistake } from '../../lib/yaml-mistake.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 

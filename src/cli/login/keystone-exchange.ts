@@ -3,7 +3,12 @@
  * because loading the HTTP packages would delay every kubectl call.
  */
 import { createKeystoneHTTP } from '../../clients/keystone-http.ts';
-import { type KeystoneProof, logIn, lookUpToken, type RefusedLogin } from '../../clients/keystone-login.ts';
+import {
+  type KeystoneAuthMethod,
+  logIn,
+  lookUpToken,
+  type RefusedLogin,
+} from '../../clients/keystone-login.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
 import {
@@ -44,7 +49,7 @@ export async function logInAtKeystone(plan: KeystonePlan, terminal: Terminal): P
   }
 }
 
-async function prove({ url, proof }: KeystonePlan, terminal: Terminal): Promise<KeystoneProof> {
+async function prove({ url, proof }: KeystonePlan, terminal: Terminal): Promise<KeystoneAuthMethod> {
   switch (proof.method) {
     case 'token':
       return { method: 'token', token: proof.secret };

@@ -4,8 +4,8 @@
  * the same thing, such as an id by a name.
  * https://docs.openstack.org/keystoneauth/latest/authentication-plugins.html
  */
-import type { DomainName, KeystoneLoginScope, NameInDomain } from '../../clients/keystone-login.ts';
-import { isLoopback } from '../../lib/loopback.ts';
+import type { DomainName, KeystoneLoginScope, ReferenceInDomain } from '../../clients/keystone-login.ts';
+import { isLoopback } from '../../lib/transport-security.ts';
 import { LoginError } from './credential-source.ts';
 
 export type Settings = Readonly<Record<string, string>>;
@@ -20,11 +20,13 @@ export interface KeystonePlan {
 }
 
 export type PlannedProof =
-  | { readonly method: 'password'; readonly user: NameInDomain; readonly secret: string | undefined }
+  | { readonly method: 'password'; readonly user: ReferenceInDomain; readonly secret: string | undefined }
   | { readonly method: 'token'; readonly secret: string }
   | {
       readonly method: 'application_credential';
-      readonly credential: { readonly id: string } | { readonly name: string; readonly user: NameInDomain };
+      readonly credential:
+        | { readonly id: string }
+        | { readonly name: string; readonly user: ReferenceInDomain };
       readonly secret: string | undefined;
     };
 
@@ -143,7 +145,7 @@ function credentialOf(settings: Settings) {
   return { name, user: userOf(settings) };
 }
 
-function userOf(settings: Settings): NameInDomain {
+function userOf(settings: Settings): ReferenceInDomain {
   const { user_id: id, username: name } = settings;
   if (id !== undefined) return { id };
   if (name === undefined) throw missing('the user', 'username');

@@ -2,7 +2,7 @@
  * The interactive logins of `stonegate login --oidc`: in the browser, or with a device code.
  */
 import type { OidcLogin } from '../../clients/oidc-login.ts';
-import type { OidcTokens } from '../../clients/oidc-tokens.ts';
+import type { OidcTokens } from '../../clients/oidc-provider.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 import { type Redirect, type RedirectListener, startRedirectListener } from './oidc-redirect.ts';
 

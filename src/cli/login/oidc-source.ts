@@ -6,8 +6,8 @@
 
 import { join } from 'node:path';
 import type { OidcLogin } from '../../clients/oidc-login.ts';
-import type { OidcTokens } from '../../clients/oidc-tokens.ts';
-import { isLoopback } from '../../lib/loopback.ts';
+import type { OidcTokens } from '../../clients/oidc-provider.ts';
+import { isLoopback } from '../../lib/transport-security.ts';
 import { UsageError } from '../command.ts';
 import {
   type CredentialSource,

@@ -1,5 +1,6 @@
 /**
- * The abstract syntax of a CEL expression, after its macros are expanded: the same few kinds of nodes as in cel-go.
+ * The abstract syntax of a CEL expression, after its macros are expanded: the same few kinds of nodes as in
+ * cel-go.
  * https://github.com/google/cel-spec/blob/master/doc/langdef.md
  */
 import type { Value } from './values.ts';
@@ -34,12 +35,12 @@ export interface Call extends At {
   readonly args: readonly Node[];
 }
 
-export interface ListNode extends At {
+export interface ListLiteral extends At {
   readonly kind: 'list';
   readonly elements: readonly { readonly value: Node; readonly optional: boolean }[];
 }
 
-export interface MapNode extends At {
+export interface MapLiteral extends At {
   readonly kind: 'map';
   readonly entries: readonly { readonly key: Node; readonly value: Node; readonly optional: boolean }[];
 }
@@ -57,7 +58,7 @@ export interface Comprehension extends At {
   readonly result: Node;
 }
 
-export type Node = Literal | Ident | Select | Call | ListNode | MapNode | Comprehension;
+export type Node = Literal | Ident | Select | Call | ListLiteral | MapLiteral | Comprehension;
 
 export function childrenOf(node: Node): readonly Node[] {
   switch (node.kind) {

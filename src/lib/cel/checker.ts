@@ -2,21 +2,21 @@
  * Type-checks an expression as cel-go does, so that what kube-apiserver refuses to load is refused here.
  * https://github.com/google/cel-go/blob/master/checker/checker.go
  */
+
 import {
   type Call,
   type Comprehension,
-  type ListNode,
-  type MapNode,
+  type ListLiteral,
+  type MapLiteral,
   type Node,
   qualifiedName,
   type Select,
 } from './ast.ts';
-import type { Checked, Environment, Resolved } from './checked.ts';
-import type { Overload } from './declarations.ts';
-import { SyntaxFault } from './error.ts';
-import { typeOfLiteral } from './literal-types.ts';
+import type { Checked, Environment, Overload, Resolved } from './declarations.ts';
+import { SyntaxFault } from './errors.ts';
 import type { Type } from './types.ts';
 import * as types from './types.ts';
+import type { Value } from './values.ts';
 
 /** @throws SyntaxFault for what does not fit together */
 export function check(root: Node, environment: Environment): Checked {
@@ -156,7 +156,7 @@ class Checker {
     return { args: args.map((arg) => own.apply(arg)), result: own.apply(result) };
   }
 
-  #list({ elements }: ListNode): Type {
+  #list({ elements }: ListLiteral): Type {
     let joined: Type | undefined;
     for (const { value, optional } of elements) {
       const type = this.#check(value);
@@ -165,7 +165,7 @@ class Checker {
     return types.listOf(joined ?? this.#parameter());
   }
 
-  #map({ entries }: MapNode): Type {
+  #map({ entries }: MapLiteral): Type {
     let keys: Type | undefined;
     let values: Type | undefined;
     for (const { key, value, optional } of entries) {
@@ -241,4 +241,20 @@ class Checker {
 
 function fail(message: string, { at }: Node): never {
   throw new SyntaxFault(message, at);
+}
+
+function typeOfLiteral(value: Value): Type {
+  if (value === null) return types.NULL;
+  switch (typeof value) {
+    case 'boolean':
+      return types.BOOL;
+    case 'string':
+      return types.STRING;
+    case 'number':
+      return types.DOUBLE;
+    case 'bigint':
+      return types.INT;
+    default:
+      return value instanceof Uint8Array ? types.BYTES : types.UINT;
+  }
 }

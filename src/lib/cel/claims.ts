@@ -1,7 +1,7 @@
 /**
  * `claims` and `user`, as kube-apiserver hands them to expressions.
  */
-import { EvaluationFault } from './error.ts';
+import { EvaluationFault } from './errors.ts';
 import { Dictionary, List, Root, type Value } from './values.ts';
 
 /** @param claims parsed JSON */

@@ -1,8 +1,10 @@
 /**
- * Declares functions by their signatures, as the documents of CEL write them: `string.split(string, int): list<string>`
- * is called on a string, `size(list<A>): int` is not. Letters are type parameters.
+ * Declares functions by their signatures, as the documents of CEL write them: `string.split(string, int):
+ * list<string>` is called on a string, `size(list<A>): int` is not. Letters are type parameters.
  */
-import type { Budget } from './budget.ts';
+
+import type { Node } from './ast.ts';
+import type { Budget } from './errors.ts';
 import type { Type } from './types.ts';
 import * as types from './types.ts';
 import type { Value } from './values.ts';
@@ -149,4 +151,30 @@ function separated(text: string): string[] {
   }
   const last = text.slice(from).trim();
   return last === '' ? parts : [...parts, last];
+}
+
+/** What an expression may speak of. */
+export interface Environment {
+  readonly variables: ReadonlyMap<string, Type>;
+  readonly functions: ReadonlyMap<string, Declaration>;
+  /** Of `kubernetes.UserInfo` and the like. */
+  readonly fields: ReadonlyMap<string, ReadonlyMap<string, Type>>;
+  /** Names that are types. */
+  readonly typeNames: ReadonlyMap<string, Type>;
+}
+
+export interface Resolved {
+  readonly declaration: Declaration;
+  /** Those whose types fit, as far as they are known. */
+  readonly overloads: readonly Overload[];
+  /** `strings.quote(x)` is a function of that name, not of `strings`. */
+  readonly namespaced: boolean;
+}
+
+export interface Checked {
+  readonly type: Type;
+  readonly typeOf: (node: Node) => Type;
+  readonly calls: ReadonlyMap<Node, Resolved>;
+  /** `google.protobuf.Timestamp` is one name, not two fields. */
+  readonly names: ReadonlyMap<Node, string>;
 }

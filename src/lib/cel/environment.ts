@@ -1,9 +1,9 @@
 /**
  * What expressions may speak of in kube-apiserver 1.36: its variables, its types and its libraries.
- * https://pkg.go.dev/k8s.io/apiserver/pkg/cel/environment; https://pkg.go.dev/k8s.io/apiserver/pkg/authentication/cel
+ * https://pkg.go.dev/k8s.io/apiserver/pkg/cel/environment;
+ * https://pkg.go.dev/k8s.io/apiserver/pkg/authentication/cel
  */
-import type { Environment } from './checked.ts';
-import { Declarations } from './declarations.ts';
+import { Declarations, type Environment } from './declarations.ts';
 import { declareAddresses } from './functions-addresses.ts';
 import { declareFormats } from './functions-formats.ts';
 import { declareLists } from './functions-lists.ts';

@@ -3,9 +3,8 @@
  * https://pkg.go.dev/github.com/google/cel-go/ext#hdr-Format-strings
  */
 import type { Node } from './ast.ts';
-import type { Budget } from './budget.ts';
-import type { Checked } from './checked.ts';
-import { EvaluationFault } from './error.ts';
+import type { Checked } from './declarations.ts';
+import { type Budget, EvaluationFault } from './errors.ts';
 import { formatDouble, formatScientific, specialNumber } from './numbers.ts';
 import { formatDuration, formatTimestamp } from './times.ts';
 import { Dictionary, Duration, List, Timestamp, TypeValue, Uint, type Value } from './values.ts';
@@ -190,7 +189,9 @@ const KINDS: Readonly<Record<string, ReadonlySet<string>>> = {
   e: new Set(['double', 'string']),
 };
 
-/** What is known of `"…".format([…])` before it runs: the number of arguments, and the types that are known. */
+/**
+ * What is known of `"…".format([…])` before it runs: the number of arguments, and the types that are known.
+ */
 export function formatFault(format: string, args: readonly Node[], { typeOf }: Checked): string | undefined {
   let next = 0;
   for (const { groups } of format.matchAll(CLAUSE)) {

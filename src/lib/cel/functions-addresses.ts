@@ -4,9 +4,8 @@
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { type GoURL, isRequestURI, parseGoURL } from '../go-url.ts';
-import type { Budget } from './budget.ts';
 import type { Declarations, Functions, Run } from './declarations.ts';
-import { EvaluationFault, noSuchOverload } from './error.ts';
+import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import { Dictionary, List, Opaque, type Value } from './values.ts';
 
 export function declareAddresses(declarations: Declarations): void {

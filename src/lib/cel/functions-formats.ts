@@ -1,10 +1,11 @@
 /**
- * Named formats of text, as Kubernetes' library checks them. A fault in a text is described in one sentence of ours.
+ * Named formats of text, as Kubernetes' library checks them. A fault in a text is described in one sentence
+ * of ours.
  * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-format-library
  */
 import { isRequestURI } from '../go-url.ts';
 import type { Declarations, Functions } from './declarations.ts';
-import { noSuchOverload } from './error.ts';
+import { noSuchOverload } from './errors.ts';
 import { parseTimestamp } from './times.ts';
 import { List, Opaque, Optional, type Value } from './values.ts';
 

@@ -3,9 +3,9 @@
  * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library;
  * https://pkg.go.dev/github.com/google/cel-go/ext#Lists
  */
-import type { Budget } from './budget.ts';
+
 import type { Declarations, Functions, Run } from './declarations.ts';
-import { EvaluationFault, noSuchOverload } from './error.ts';
+import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import { add, compare, contains, equalsIn, isComparable, runtimeType } from './operators.ts';
 import { Dictionary, Duration, List, Uint, type Value } from './values.ts';
 

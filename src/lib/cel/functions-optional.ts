@@ -3,7 +3,7 @@
  * https://pkg.go.dev/github.com/google/cel-go/cel#OptionalTypes
  */
 import type { Declarations, Functions } from './declarations.ts';
-import { EvaluationFault, noSuchOverload } from './error.ts';
+import { EvaluationFault, noSuchOverload } from './errors.ts';
 import { Dictionary, Duration, List, Optional, Timestamp, Uint, type Value } from './values.ts';
 
 export function declareOptional(declarations: Declarations): void {

@@ -4,9 +4,8 @@
  * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-regex-library
  */
 import { RE2JS, RE2JSException } from 're2js';
-import type { Budget } from './budget.ts';
 import type { Declarations, Functions } from './declarations.ts';
-import { EvaluationFault, noSuchOverload } from './error.ts';
+import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import { List, type Value } from './values.ts';
 
 export function declarePatterns(declarations: Declarations): void {

@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-quantity-library
  */
 import type { Declarations, Functions, Run } from './declarations.ts';
-import { EvaluationFault, noSuchOverload } from './error.ts';
+import { EvaluationFault, noSuchOverload } from './errors.ts';
 import { MAX_INT, MIN_INT } from './numbers.ts';
 import { Opaque, type Value } from './values.ts';
 

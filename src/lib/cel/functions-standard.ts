@@ -2,9 +2,9 @@
  * The standard functions and operators of CEL.
  * https://github.com/google/cel-spec/blob/master/doc/langdef.md#list-of-standard-definitions
  */
-import type { Budget } from './budget.ts';
+
 import type { Declarations, Functions, Run } from './declarations.ts';
-import { EvaluationFault, noSuchOverload } from './error.ts';
+import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import {
   checkedInt,
   checkedUint,
@@ -26,7 +26,6 @@ import {
   runtimeType,
   subtract,
 } from './operators.ts';
-import { sizeOf } from './sizes.ts';
 import {
   formatDuration,
   formatTimestamp,
@@ -35,7 +34,7 @@ import {
   timestampOf,
   unixSeconds,
 } from './times.ts';
-import { Duration, Timestamp, TypeValue, Uint, type Value } from './values.ts';
+import { Duration, sizeOf, Timestamp, TypeValue, Uint, type Value } from './values.ts';
 
 export function declareStandard(declarations: Declarations): void {
   declareOperators(declarations);

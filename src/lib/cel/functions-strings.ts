@@ -1,11 +1,11 @@
 /**
- * The string functions of cel-go, in the version that Kubernetes has. They count code points, map the case of ASCII
- * alone, and trim what Unicode calls White_Space.
+ * The string functions of cel-go, in the version that Kubernetes has. They count code points, map the case of
+ * ASCII alone, and trim what Unicode calls White_Space.
  * https://pkg.go.dev/github.com/google/cel-go/ext#Strings
  */
-import type { Budget } from './budget.ts';
+
 import type { Declarations, Functions } from './declarations.ts';
-import { EvaluationFault } from './error.ts';
+import { type Budget, EvaluationFault } from './errors.ts';
 import { formatted } from './format.ts';
 import { List, type Value } from './values.ts';
 

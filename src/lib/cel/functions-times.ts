@@ -3,7 +3,7 @@
  * https://github.com/google/cel-spec/blob/master/doc/langdef.md#timestamps
  */
 import type { Declarations, Functions, Run } from './declarations.ts';
-import { noSuchOverload } from './error.ts';
+import { noSuchOverload } from './errors.ts';
 import { clockOf, secondsOf } from './times.ts';
 import { Duration, Timestamp, type Value } from './values.ts';
 

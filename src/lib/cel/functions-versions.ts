@@ -2,9 +2,9 @@
  * Semantic versions, as Kubernetes' library reads and compares them.
  * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-semver-library
  */
-import type { Budget } from './budget.ts';
+
 import type { Declarations, Functions } from './declarations.ts';
-import { EvaluationFault, noSuchOverload } from './error.ts';
+import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import { checkedInt, parseUint64 } from './numbers.ts';
 import { Opaque, type Value } from './values.ts';
 

@@ -1,12 +1,11 @@
 /**
- * Evaluates a checked expression as cel-go does: a failed part is an error, until an operator that does not need the
- * part absorbs it.
+ * Evaluates a checked expression as cel-go does: a failed part is an error, until an operator that does not
+ * need the part absorbs it.
  * https://github.com/google/cel-go/tree/master/interpreter
  */
-import type { Call, Comprehension, Ident, ListNode, Node, Select } from './ast.ts';
-import type { Budget } from './budget.ts';
-import type { Checked, Resolved } from './checked.ts';
-import { EvaluationFault, noSuchOverload } from './error.ts';
+import type { Call, Comprehension, Ident, ListLiteral, Node, Select } from './ast.ts';
+import type { Checked, Resolved } from './declarations.ts';
+import { type Budget, EvaluationFault, noSuchOverload } from './errors.ts';
 import {
   type Attribute,
   type Bound,
@@ -270,7 +269,7 @@ class Interpreter {
 /** How a comprehension makes a list, element by element. */
 interface Collector {
   readonly filter: Node | undefined;
-  readonly elements: ListNode['elements'];
+  readonly elements: ListLiteral['elements'];
 }
 
 /** @returns undefined if it does anything else */

@@ -1,10 +1,11 @@
 /**
- * The macros of CEL that Kubernetes switches on: the standard ones, those of optional values, of two variables, and
- * `sortBy`. `cel.bind` is not among them. Each is expanded into the same comprehension as in cel-go.
+ * The macros of CEL that Kubernetes switches on: the standard ones, those of optional values, of two
+ * variables, and `sortBy`. `cel.bind` is not among them. Each is expanded into the same comprehension as in
+ * cel-go.
  * https://github.com/google/cel-spec/blob/master/doc/langdef.md#macros
  */
 import type { Node } from './ast.ts';
-import { SyntaxFault } from './error.ts';
+import { SyntaxFault } from './errors.ts';
 
 const ACCUMULATOR = '@result';
 

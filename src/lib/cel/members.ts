@@ -1,10 +1,10 @@
 /**
- * What is within a value: a member by field or index, the items that a comprehension runs over, and whether they are of
- * the types that a function takes.
+ * What is within a value: a member by field or index, the items that a comprehension runs over, and whether
+ * they are of the types that a function takes.
  */
 import { type Node, qualifiedName } from './ast.ts';
 import type { Overload } from './declarations.ts';
-import { EvaluationFault, noSuchOverload } from './error.ts';
+import { EvaluationFault, noSuchOverload } from './errors.ts';
 import { runtimeType } from './operators.ts';
 import type { Type } from './types.ts';
 import { asOfClaim, Dictionary, integerOf, List, Optional, Root, type Value } from './values.ts';

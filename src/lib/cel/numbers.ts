@@ -2,7 +2,7 @@
  * Numbers as Go writes and reads them: kube-apiserver makes names of them in no other way.
  * https://pkg.go.dev/strconv
  */
-import { EvaluationFault } from './error.ts';
+import { EvaluationFault } from './errors.ts';
 
 export const MAX_INT = 2n ** 63n - 1n;
 export const MIN_INT = -(2n ** 63n);

@@ -1,8 +1,8 @@
 /**
- * The operators of CEL on values whose types are known only now: as in cel-go, what does not fit is an error, and
- * numbers of different types are compared by their value.
+ * The operators of CEL on values whose types are known only now: as in cel-go, what does not fit is an error,
+ * and numbers of different types are compared by their value.
  */
-import { EvaluationFault, noSuchOverload } from './error.ts';
+import { EvaluationFault, noSuchOverload } from './errors.ts';
 import { checkedInt, checkedUint } from './numbers.ts';
 import { durationBetween, shifted } from './times.ts';
 import {
@@ -132,7 +132,10 @@ export function compare(a: Value, b: Value): number {
   throw noSuchOverload('a comparison');
 }
 
-/** By code point, as Go compares UTF-8. By UTF-16 the halves of a character would come before some single ones. */
+/**
+ * By code point, as Go compares UTF-8. By UTF-16 the halves of a character would come before some single
+ * ones.
+ */
 function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index += 1) {

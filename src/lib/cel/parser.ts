@@ -2,11 +2,10 @@
  * Parses a CEL expression by the grammar of cel-go, with its optional syntax, its macros and its bounds.
  * https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax
  */
-import type { ListNode, MapNode, Node } from './ast.ts';
-import { SyntaxFault } from './error.ts';
+import type { ListLiteral, MapLiteral, Node } from './ast.ts';
+import { SyntaxFault } from './errors.ts';
 import { expandMacro } from './macros.ts';
-import { TokenCursor } from './token-cursor.ts';
-import { isNumber, literalOf, tokensOf } from './tokens.ts';
+import { isNumber, literalOf, TokenCursor, tokensOf } from './tokens.ts';
 
 /** Of expressions within each other, and of operators on one path. */
 const MAX_DEPTH = 250;
@@ -192,7 +191,7 @@ class Parser extends TokenCursor {
   }
 
   #list(at: number): Node {
-    const elements: ListNode['elements'][number][] = [];
+    const elements: ListLiteral['elements'][number][] = [];
     this.#items(']', () => {
       const optional = this.take('?');
       elements.push({ value: this.#expression(), optional });
@@ -202,7 +201,7 @@ class Parser extends TokenCursor {
   }
 
   #map(at: number): Node {
-    const entries: MapNode['entries'][number][] = [];
+    const entries: MapLiteral['entries'][number][] = [];
     this.#items('}', () => {
       const optional = this.take('?');
       const key = this.#expression();

@@ -2,7 +2,7 @@
  * Timestamps and durations as Go reads and writes them.
  * https://pkg.go.dev/time#ParseDuration; RFC 3339
  */
-import { EvaluationFault } from './error.ts';
+import { EvaluationFault } from './errors.ts';
 import { checkedInt, formatPlain } from './numbers.ts';
 import { Duration, Timestamp } from './values.ts';
 

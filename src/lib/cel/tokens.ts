@@ -2,7 +2,7 @@
  * Splits a CEL expression into tokens, and reads the literals among them as cel-go does.
  * https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax
  */
-import { SyntaxFault } from './error.ts';
+import { SyntaxFault } from './errors.ts';
 import { Uint, type Value } from './values.ts';
 
 export interface Token {
@@ -128,4 +128,44 @@ function codePoint(value: number, at: number): string {
   if (value > 0x10_ff_ff || (value >= 0xd8_00 && value <= 0xdf_ff))
     throw new SyntaxFault('invalid unicode code point', at);
   return String.fromCodePoint(value);
+}
+
+export class TokenCursor {
+  readonly #tokens: readonly Token[];
+  next = 0;
+
+  constructor(tokens: readonly Token[]) {
+    this.#tokens = tokens;
+  }
+
+  peek(): Token {
+    return this.#tokens[this.next] ?? { kind: 'end', text: 'the end', at: 0 };
+  }
+
+  advance(): Token {
+    const token = this.peek();
+    this.next += 1;
+    return token;
+  }
+
+  at(punctuation: string): boolean {
+    const { kind, text } = this.peek();
+    return kind === 'punctuation' && text === punctuation;
+  }
+
+  take(punctuation: string): boolean {
+    if (!this.at(punctuation)) return false;
+    this.next += 1;
+    return true;
+  }
+
+  expect(punctuation: string): void {
+    if (!this.take(punctuation)) throw this.unexpected(punctuation);
+  }
+
+  unexpected(expected?: string): SyntaxFault {
+    const { text, at } = this.peek();
+    const wanted = expected === undefined ? '' : `, expected ${expected}`;
+    return new SyntaxFault(`unexpected ${text}${wanted}`, at);
+  }
 }

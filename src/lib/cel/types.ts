@@ -1,6 +1,6 @@
 /**
- * The types of CEL as its type-checker sees them, and which may stand for which: the rules of cel-go, in which a
- * claim's type (`any`) may be anything but the range of a comprehension.
+ * The types of CEL as its type-checker sees them, and which may stand for which: the rules of cel-go, in
+ * which a claim's type (`any`) may be anything but the range of a comprehension.
  * https://github.com/google/cel-go/blob/master/checker/types.go
  */
 

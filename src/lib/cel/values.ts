@@ -1,11 +1,10 @@
 /**
  * The values of CEL. Strings, booleans, null, `number` (double) and `bigint` (int) are JavaScript's own. What
- * kube-apiserver wraps claims in is here too, since expressions can tell: names with `__dot__` in them, and lists of Go
- * strings, which it does not accept as groups.
+ * kube-apiserver wraps claims in is here too, since expressions can tell: names with `__dot__` in them, and
+ * lists of Go strings, which it does not accept as groups.
  * https://github.com/google/cel-go/tree/master/common/types
  */
-import { EvaluationFault } from './error.ts';
-import { unescaped, unescapedName } from './field-names.ts';
+import { EvaluationFault } from './errors.ts';
 
 export type Value =
   | null
@@ -203,4 +202,45 @@ export function integerOf(value: Value): bigint | undefined {
   if (typeof value === 'bigint') return value;
   if (value instanceof Uint) return value.value;
   return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : undefined;
+}
+
+/** @returns undefined for what has no size */
+export function sizeOf(value: Value): number | undefined {
+  if (typeof value === 'string') return lengthOf(value);
+  if (value instanceof List) return value.items.length;
+  if (value instanceof Dictionary) return value.size;
+  return value instanceof Uint8Array ? value.length : undefined;
+}
+
+/** In code points. */
+function lengthOf(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}
+
+const SYMBOLS: Readonly<Record<string, string>> = { underscores: '__', dot: '.', dash: '-', slash: '/' };
+const RESERVED = new Set(
+  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
+    ' ',
+  ),
+);
+
+/** @returns the name meant; the same if nothing is escaped; undefined if an escape is none of those known */
+function unescaped(name: string): string | undefined {
+  let valid = true;
+  const result = name.replaceAll(/__[^_]+__/g, (sequence) => {
+    const content = sequence.slice(2, -2);
+    const symbol = Object.hasOwn(SYMBOLS, content) ? SYMBOLS[content] : undefined;
+    if (symbol !== undefined) return symbol;
+    if (!RESERVED.has(content) || sequence.length !== name.length) valid = false;
+    return content;
+  });
+  return valid ? result : undefined;
+}
+
+/** @returns undefined if nothing is escaped, or wrongly */
+function unescapedName(name: string): string | undefined {
+  const result = unescaped(name);
+  return result === name ? undefined : result;
 }

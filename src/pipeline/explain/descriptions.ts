@@ -7,11 +7,11 @@ import { FERNET_START } from '../../api/keystone-v3.ts';
 import type { RequestInfo } from '../../api/request-info.ts';
 import type { Explanation } from '../../api/stonegate-v1alpha1.ts';
 import { credentialOf } from '../../authentication/credential.ts';
-import { readJWT, stringMember } from '../../authentication/jwt-parts.ts';
-import { ROLES_ANNOTATION } from '../../bindings/identity-with-roles.ts';
+import { readJWT, stringMember } from '../../authentication/jwt-parser.ts';
+import { ROLES_ANNOTATION } from '../../bindings/role-lookup.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
-import { isLastInstant, timestamp } from '../../lib/timestamp.ts';
+import { isLastInstant, timestamp } from '../../lib/kubernetes-time.ts';
 import type { ObservedRequest } from '../ports.ts';
 import type { Outgoing, Scoped } from '../request-context.ts';
 

@@ -6,7 +6,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alpha1.ts';
 import type { AccessReviewer } from '../../authorization/access-reviewer.ts';
-import { redact } from '../../lib/redact.ts';
+import { redact } from '../../lib/untrusted-text.ts';
 import type { Exchange, ResponseWriter } from '../ports.ts';
 import type { Outgoing, Received } from '../request-context.ts';
 import {

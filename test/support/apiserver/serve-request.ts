@@ -1,6 +1,5 @@
 /** The way of a request through the stand-in, in the order of Arktos' own filters. */
-import type { Exchange } from './exchange.ts';
-import { readObject, sendJSON } from './exchange.ts';
+import { type Exchange, readObject, sendJSON } from './exchange.ts';
 import type { Kind } from './kinds.ts';
 import { serveNonResource } from './non-resource.ts';
 import { serveObjects } from './objects.ts';

@@ -2,12 +2,11 @@
  * One replica's caches over a shared store, with a backend that a test fills: which credential is whose.
  */
 
-import type { Validated } from '../../../src/authentication/credential-cache.ts';
-import type { CredentialCacheOptions } from '../../../src/cache/credential-cache-parts.ts';
+import type { Validated } from '../../../src/authentication/ports.ts';
 import { createProcessCache } from '../../../src/cache/process-cache.ts';
 import { createSharedCache, type SharedCache } from '../../../src/cache/shared-cache.ts';
 import type { LeaseStore, SharedStore } from '../../../src/cache/shared-store.ts';
-import { createCredentialCache } from '../../../src/cache/tiered.ts';
+import { type CredentialCacheOptions, createCredentialCache } from '../../../src/cache/tiered.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
@@ -26,7 +25,7 @@ export const TTL = 60_000;
 export interface ReplicaOptions extends Partial<CredentialCacheOptions<Facts>> {
   readonly clock: Clock;
   readonly store?: SharedStore;
-  readonly turns?: LeaseStore;
+  readonly leases?: LeaseStore;
   readonly sealingKeys?: readonly Buffer[];
   readonly logger?: Logger;
   readonly telemetry?: Telemetry;
@@ -39,7 +38,7 @@ export function createReplica(options: ReplicaOptions) {
       ? createProcessCache({ clock, longestLife: TTL })
       : createSharedCache({
           store,
-          ...(options.turns && { turns: options.turns }),
+          ...(options.leases && { leases: options.leases }),
           sealingKeys: options.sealingKeys ?? [sealingKey(1)],
           keyPrefix: 'stonegate:',
           longestLife: TTL + (options.staleIfUnavailable ?? 0),

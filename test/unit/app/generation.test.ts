@@ -161,7 +161,7 @@ t.test('a component of another generation cannot be used', async (t) => {
   t.throws(
     () =>
       generations.replace((generation) =>
-        generation.component(type, { uses: [{ id: 'stranger' }], create: () => part(generation, 'a') }),
+        generation.component(type, { uses: [{ id: 'other' }], create: () => part(generation, 'a') }),
       ),
     /no component of its generation/,
   );
@@ -169,12 +169,12 @@ t.test('a component of another generation cannot be used', async (t) => {
 
 t.test('nothing is added to a generation that is built', async (t) => {
   const { generations, part } = setUp();
-  let kept: GenerationBuilder | undefined;
+  let builder: GenerationBuilder | undefined;
   generations.replace((generation) => {
-    kept = generation;
+    builder = generation;
     return part(generation, 'a');
   });
-  t.throws(() => kept && part(kept, 'b'), /built already/);
+  t.throws(() => builder && part(builder, 'b'), /built already/);
 });
 
 t.test('a component may carry over what the previous one of its type knows', async (t) => {

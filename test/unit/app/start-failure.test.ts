@@ -2,7 +2,7 @@
 import t from 'tap';
 import { startFailure } from '../../../src/app/start-failure.ts';
 import { parseConfiguration } from '../../../src/config/parse.ts';
-import { FileNotOpened } from '../../../src/lib/not-opened.ts';
+import { FileNotOpened } from '../../../src/lib/file-errors.ts';
 import { AddressError } from '../../../src/server/listen.ts';
 import { WorkerStartError } from '../../../src/server/worker-pool.ts';
 
@@ -43,6 +43,6 @@ t.test('a worker that gave up points at what it said itself', async (t) => {
   );
 });
 
-t.test('what nobody expected keeps its stack', async (t) => {
+t.test('an unexpected error keeps its stack', async (t) => {
   t.equal(said(new Error('anything')), undefined);
 });

@@ -45,14 +45,14 @@ t.test('each step has the whole time for itself', async (t) => {
   t.match(said, [/opening audit\.file -/, 'ended']);
 });
 
-t.test('a start that came to its end is left alone', async (t) => {
+t.test('a start that has ended is not ended again', async (t) => {
   const { clock, limit } = limited();
   limit.begin('reading stonegate.yaml');
   limit.end();
   t.equal(clock.pending, 0);
 });
 
-t.test('a start that was only too busy to see its step end is no start that hangs', async (t) => {
+t.test('a start whose step ended late on a busy machine goes on', async (t) => {
   const { clock, said, limit } = limited();
   limit.begin('reading stonegate.yaml');
   clock.advance(LIMIT);

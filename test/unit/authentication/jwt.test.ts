@@ -4,9 +4,9 @@ import t, { type Test } from 'tap';
 import type { JWTConfiguration } from '../../../src/api/config-v1alpha1.ts';
 import type { Identity } from '../../../src/api/identity.ts';
 import type { Authenticator } from '../../../src/authentication/authenticator.ts';
-import type { IssuerKeys } from '../../../src/authentication/issuer-keys.ts';
-import { createJWTAuthenticator } from '../../../src/authentication/jwt.ts';
-import { readJWT } from '../../../src/authentication/jwt-parts.ts';
+import { createJWTAuthenticator, createVerifiedTokens } from '../../../src/authentication/jwt.ts';
+import { readJWT } from '../../../src/authentication/jwt-parser.ts';
+import type { IssuerKeys } from '../../../src/authentication/ports.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { directKeys, ISSUER, jwtConfiguration } from '../../support/oidc/jwt-configuration.ts';
@@ -301,4 +301,34 @@ t.test('what a token’s claims come to is made once, a refusal too', async (t) 
   t.match(refusals, [{ code: 'CredentialInvalid' }, { code: 'CredentialInvalid' }]);
   t.equal(refusals[0], refusals[1]);
   t.equal(await login(carol), await login(carol));
+});
+
+t.test('a verified token is remembered for a minute at most', async (t) => {
+  const clock = createFakeClock(1_000);
+  const tokens = createVerifiedTokens<string>({ maxEntries: 2, clock });
+  tokens.set('token', 'carol', 1_000_000);
+  t.equal(tokens.get('token'), 'carol');
+  clock.advance(59_999);
+  t.equal(tokens.get('token'), 'carol');
+  clock.advance(1);
+  t.equal(tokens.get('token'), undefined);
+});
+
+t.test('a verified token is forgotten at the very millisecond it expires', async (t) => {
+  const clock = createFakeClock(1_000);
+  const tokens = createVerifiedTokens<string>({ maxEntries: 2, clock });
+  tokens.set('token', 'carol', 1_500);
+  clock.advance(499);
+  t.equal(tokens.get('token'), 'carol');
+  clock.advance(1);
+  t.equal(tokens.get('token'), undefined);
+});
+
+t.test('the token used longest ago makes room', async (t) => {
+  const tokens = createVerifiedTokens<string>({ maxEntries: 2, clock: createFakeClock(0) });
+  tokens.set('a', 'alice', 1_000);
+  tokens.set('b', 'bob', 1_000);
+  tokens.get('a');
+  tokens.set('c', 'carol', 1_000);
+  t.same([tokens.get('a'), tokens.get('b'), tokens.get('c')], ['alice', undefined, 'carol']);
 });

@@ -3,8 +3,10 @@ import { hash } from '@node-rs/bcrypt';
 import t from 'tap';
 import type { StaticPassword, StaticUser } from '../../../src/api/credentials.ts';
 import { createAnonymousAccess } from '../../../src/authentication/anonymous.ts';
-import { createBasicAuthFileAuthenticator } from '../../../src/authentication/basic-auth-file.ts';
-import { createTokenFileAuthenticator } from '../../../src/authentication/token-file.ts';
+import {
+  createBasicAuthFileAuthenticator,
+  createTokenFileAuthenticator,
+} from '../../../src/authentication/static-files.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 

@@ -1,9 +1,9 @@
 import t from 'tap';
 import type { Identity, IdentityScope } from '../../../src/api/identity.ts';
 import type { ApplyResult } from '../../../src/bindings/apply.ts';
+import type { ProvisioningScope } from '../../../src/bindings/make-plan.ts';
 import { createRequestProvisioning } from '../../../src/bindings/on-request.ts';
 import type { Plan } from '../../../src/bindings/plan.ts';
-import type { Claim } from '../../../src/bindings/project-plan.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
@@ -26,7 +26,7 @@ const never = new AbortController().signal;
 
 function setUp({ subjects = 'groups' }: { readonly subjects?: 'groups' | 'users' } = {}) {
   const clock = createFakeClock();
-  const claims: Claim[] = [];
+  const claims: ProvisioningScope[] = [];
   const work: { plan: () => Promise<Plan>; result: ApplyResult } = {
     plan: async () => NOTHING,
     result: DONE,
@@ -46,7 +46,7 @@ function setUp({ subjects = 'groups' }: { readonly subjects?: 'groups' | 'users'
 }
 
 /** Lets everything happen that waits for no timer. */
-const settle = () => new Promise((resolve) => setImmediate(resolve));
+const resolveNamespaces = () => new Promise((resolve) => setImmediate(resolve));
 
 t.test('it is done for the project that a token is for, and for its domain', async (t) => {
   const { ensure, claims } = setUp();
@@ -90,7 +90,7 @@ t.test('when the interval is over it is done again, and nobody waits', async (t)
   t.equal(claims.length, 1);
   clock.advance(1);
   t.equal(ensure(as(web), never), undefined);
-  await settle();
+  await resolveNamespaces();
   t.equal(claims.length, 2);
 });
 
@@ -145,10 +145,10 @@ t.test('a few projects at a time: the others wait in line, and in order', async 
   const ends: (() => void)[] = [];
   work.plan = () => new Promise((resolve) => ends.push(() => resolve(NOTHING)));
   for (let index = 0; index < 8; index += 1) void ensure(as({ ...web, id: `p${index}` }), never);
-  await settle();
+  await resolveNamespaces();
   t.equal(claims.length, 4);
   ends.shift()?.();
-  await settle();
+  await resolveNamespaces();
   t.same(
     claims.map(({ project }) => project?.id),
     ['p0', 'p1', 'p2', 'p3', 'p4'],
@@ -190,7 +190,7 @@ t.test('closing ends what is under way, begins nothing that waits, and lets requ
   const { ensure, work, claims, close } = setUp();
   work.plan = () => new Promise(() => {});
   const waiting = Array.from({ length: 6 }, (_, index) => ensure(as({ ...web, id: `p${index}` }), never));
-  await settle();
+  await resolveNamespaces();
   await close();
   await t.resolves(Promise.all(waiting));
   t.equal(claims.length, 4);

@@ -1,8 +1,8 @@
 import t from 'tap';
 import type { ApplyResult } from '../../../src/bindings/apply.ts';
-import type { Lease } from '../../../src/bindings/lease.ts';
 import { createPeriodicProvisioning } from '../../../src/bindings/periodic.ts';
 import type { Plan } from '../../../src/bindings/plan.ts';
+import type { Lease } from '../../../src/bindings/ports.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
@@ -83,23 +83,23 @@ function setUp({ plans = [async () => NOTHING], result = DONE, ...given }: Scrip
 }
 
 /** Lets everything happen that waits for no timer. */
-const settle = () => new Promise((resolve) => setImmediate(resolve));
+const resolveNamespaces = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Turns the hands as far as they have to go, heartbeat by heartbeat. */
 async function pass(clock: FakeClock, milliseconds: number): Promise<void> {
-  await settle();
+  await resolveNamespaces();
   for (let left = milliseconds; left > 0; ) {
     const step = Math.min(left, Math.max(1, clock.untilNext));
     clock.advance(step);
     left -= step;
-    await settle();
+    await resolveNamespaces();
   }
 }
 
 t.test('it runs at once, and then an interval after the end of each run', async (t) => {
   const { periodic, clock, runs } = setUp();
   periodic.start();
-  await settle();
+  await resolveNamespaces();
   t.equal(runs.length, 1);
   await pass(clock, INTERVAL - 1);
   t.equal(runs.length, 1);
@@ -120,7 +120,7 @@ t.test(
     await pass(clock, 3 * INTERVAL);
     t.equal(signals.length, 1);
     slow.resolve(NOTHING);
-    await settle();
+    await resolveNamespaces();
     await pass(clock, INTERVAL - 1);
     t.equal(signals.length, 1);
     await pass(clock, 1);
@@ -145,7 +145,7 @@ t.test('when the holder ends in good order another goes on at once', async (t) =
   const [one, other] = [setUp({ clock, lease: leaseOf('one') }), setUp({ clock, lease: leaseOf('other') })];
   one.periodic.start();
   other.periodic.start();
-  await settle();
+  await resolveNamespaces();
   await one.periodic.stop();
   await pass(clock, 10_000);
   t.equal(other.runs.length, 1);
@@ -156,7 +156,7 @@ t.test('a lease that is lost in the midst of a run ends the run', async (t) => {
   const plans = [() => new Promise<Plan>(() => {}), async () => NOTHING];
   const { periodic, clock, signals, applied, runs } = setUp({ plans, lease: leaseOf('one') });
   periodic.start();
-  await settle();
+  await resolveNamespaces();
   state.holder = 'somebody else';
   await pass(clock, 10_000);
   t.equal(signals[0]?.aborted, true);
@@ -185,7 +185,7 @@ t.test('a run that fails is tried again soon, then less and less often', async (
   const plan = () => Promise.reject(new StatusError('KeystoneUnavailable', 'Service Unavailable: gone'));
   const { periodic, clock, runs, logged } = setUp({ plans: [plan] });
   periodic.start();
-  await settle();
+  await resolveNamespaces();
   const at: number[] = [];
   for (let passed = 0; passed < 3 * INTERVAL; passed += 1_000) {
     const before = runs.length;
@@ -233,7 +233,7 @@ t.test('what failed of a run counts as not done', async (t) => {
   const result = { ...DONE, failures: [{ change: DELETION, reason: 'no' }] };
   const { periodic, runs } = setUp({ plans: [async () => plan], result });
   periodic.start();
-  await settle();
+  await resolveNamespaces();
   t.match(runs, [{ result: 'incomplete', changes: { create: 1, update: 0, delete: 0 } }]);
 });
 
@@ -244,7 +244,7 @@ t.test('stopping ends a run, waits for nothing that is only read, and gives the 
     lease: leaseOf('one'),
   });
   periodic.start();
-  await settle();
+  await resolveNamespaces();
   await periodic.stop();
   t.match(runs, [{ result: 'broken-off' }]);
   t.equal(state.holder, '');
@@ -266,7 +266,7 @@ t.test('who never held the lease gives nothing back', async (t) => {
   state.holder = 'somebody else';
   const { periodic } = setUp({ lease: leaseOf('one') });
   periodic.start();
-  await settle();
+  await resolveNamespaces();
   await periodic.stop();
   t.equal(state.released, 0);
 });

@@ -2,8 +2,11 @@
 import t, { type Test } from 'tap';
 import type { KeystoneServiceCredential } from '../../../src/api/config-v1alpha1.ts';
 import { identityOf } from '../../../src/authentication/keystone-mapping.ts';
-import { assignmentsCodec, disabledScopesCodec } from '../../../src/bindings/assignment-codec.ts';
-import { createRoleLookup } from '../../../src/bindings/role-lookup.ts';
+import {
+  assignmentsCodec,
+  createRoleLookup,
+  disabledScopesCodec,
+} from '../../../src/bindings/role-lookup.ts';
 import { createProcessCache } from '../../../src/cache/process-cache.ts';
 import { createCredentialCache } from '../../../src/cache/tiered.ts';
 import { createKeystoneClient } from '../../../src/clients/keystone.ts';

@@ -2,8 +2,8 @@
 import t from 'tap';
 import type { Identity } from '../../../src/api/identity.ts';
 import { identityOf } from '../../../src/authentication/keystone-mapping.ts';
-import { withRoles } from '../../../src/bindings/identity-with-roles.ts';
-import type { AssignmentScope, RoleAssignment } from '../../../src/bindings/keystone-directory.ts';
+import type { AssignmentScope, RoleAssignment } from '../../../src/bindings/ports.ts';
+import { withRoles } from '../../../src/bindings/role-lookup.ts';
 import { type RoleScope, rolesInScope } from '../../../src/bindings/roles-in-scope.ts';
 
 const ACME = { id: 'd1', name: 'acme' };

@@ -18,7 +18,7 @@ function setUp({ ownerBytes = 1000, maxBytes = 2000, running = 2, waiting = 3 } 
     ownerBytes,
     fetches: { running, waiting },
     sizeOf: (text) => text.length,
-    keep: (text) => text !== 'not found',
+    isCacheable: (text) => text !== 'not found',
     changes: { isRecent: () => false },
     clock,
     telemetry: noTelemetry,

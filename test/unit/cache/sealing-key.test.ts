@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseSealedEntry } from '../../../src/cache/sealed-entry.ts';
+import { parseSealedEntry } from '../../../src/cache/entry.ts';
 import { createSealingKey } from '../../../src/cache/sealing-key.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { sealingKey } from '../../support/redis/replica.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { drop } from '../../../src/cache/drop.ts';
+import { drop } from '../../../src/cache/drops.ts';
 import { createSharedCache } from '../../../src/cache/shared-cache.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';

@@ -1,8 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import type { Telemetry } from '../../../src/lib/telemetry.ts';
-import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { createMemoryStore } from '../../support/redis/memory-store.ts';
 import { createBackend, createReplica, type ReplicaOptions, TTL } from '../../support/redis/replica.ts';

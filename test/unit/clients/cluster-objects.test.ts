@@ -3,7 +3,7 @@ import type { Binding } from '../../../src/api/kubernetes-object.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
 import { createClusterObjects } from '../../../src/clients/cluster-objects.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import { TooLarge } from '../../../src/lib/too-large.ts';
+import { TooLarge } from '../../../src/lib/byte-budget.ts';
 import type { UpstreamFetcher } from '../../../src/pipeline/ports.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createFirstContact } from '../../../src/clients/first-contact.ts';
+import { createStartupProbe } from '../../../src/clients/first-contact.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
@@ -9,7 +9,7 @@ function setUp() {
   const asked: PromiseWithResolvers<void>[] = [];
   const say = (_fields: object, message: string) => void logged.push(message);
   const clock = createFakeClock();
-  const contact = createFirstContact({
+  const contact = createStartupProbe({
     name: 'keystone',
     contact() {
       const answer = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 /** The directory against what a real Keystone said, and against answers that are not whole. */
 import t from 'tap';
 import { createKeystoneDirectory } from '../../../src/clients/keystone-directory.ts';
-import type { KeystoneAnswer } from '../../../src/clients/keystone-http.ts';
+import type { KeystoneResponse } from '../../../src/clients/keystone-http.ts';
 import { isJSONObject, type JSONObject } from '../../../src/lib/json-object.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { recording } from '../../support/keystone/recordings.ts';
@@ -24,7 +24,7 @@ function directoryOf(bodies: Readonly<Record<string, JSONObject>>) {
   const directory = createKeystoneDirectory({
     clock,
     service: {
-      async get({ path }): Promise<KeystoneAnswer | undefined> {
+      async get({ path }): Promise<KeystoneResponse | undefined> {
         asked.push(path);
         const body = all[path];
         return body && { status: 200, body, token: undefined, date: undefined };

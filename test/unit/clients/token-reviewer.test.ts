@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createTokenReviewer } from '../../../src/clients/token-reviewer.ts';
+import { createTokenReviewClient } from '../../../src/clients/token-reviewer.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import type { UpstreamFetcher } from '../../../src/pipeline/ports.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
@@ -31,7 +31,7 @@ async function ask({ status = 201, body }: Answer, audiences: string[] = []) {
     },
   };
   const clock = createFakeClock();
-  const reviewer = createTokenReviewer({ fetcher, audiences, timeout: 1_000, clock });
+  const reviewer = createTokenReviewClient({ fetcher, audiences, timeout: 1_000, clock });
   const outcome: unknown = await reviewer.review('the-token', '192.0.2.1').catch((error: unknown) => error);
   return { outcome, asked, pending: clock.pending };
 }
@@ -116,7 +116,7 @@ t.test('a review that takes too long is given up', async (t) => {
         );
       }),
   };
-  const asking = createTokenReviewer({ fetcher, audiences: [], timeout: 1_000, clock }).review(
+  const asking = createTokenReviewClient({ fetcher, audiences: [], timeout: 1_000, clock }).review(
     'the-token',
     '192.0.2.1',
   );

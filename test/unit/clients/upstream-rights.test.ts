@@ -1,7 +1,6 @@
 import t from 'tap';
 import { createUpstreamRights, mayImpersonateUsers } from '../../../src/clients/upstream-rights.ts';
-import type { LogFields } from '../../../src/lib/logger.ts';
-import { silentLogger } from '../../../src/lib/logger.ts';
+import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
 import type { UpstreamRights } from '../../../src/pipeline/ports.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { fakeFetcher } from '../../support/outgoing.ts';

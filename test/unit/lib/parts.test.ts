@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { createFirstContact } from '../../../src/clients/first-contact.ts';
+import { createStartupProbe } from '../../../src/clients/first-contact.ts';
 import { toStatus } from '../../../src/errors/to-status.ts';
-import { parseDuration } from '../../../src/lib/duration.ts';
 import { fromRawHeaders, headerTokens, headerValue, headerValues } from '../../../src/lib/header-list.ts';
 import { InFlightCounter } from '../../../src/lib/in-flight.ts';
+import { parseDuration } from '../../../src/lib/kubernetes-time.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { SingleFlight } from '../../../src/lib/single-flight.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
@@ -90,7 +90,7 @@ t.test('a backend is asked until it has answered once, ever less often, then no 
   const clock = createFakeClock();
   const said: string[] = [];
   let asked = 0;
-  const contact = createFirstContact({
+  const contact = createStartupProbe({
     name: 'keystone',
     async contact() {
       asked += 1;
@@ -121,7 +121,7 @@ t.test('a backend is asked until it has answered once, ever less often, then no 
 t.test('a contact that was stopped asks no more', async (t) => {
   const clock = createFakeClock();
   let asked = 0;
-  const contact = createFirstContact({
+  const contact = createStartupProbe({
     name: 'keystone',
     contact: () => {
       asked += 1;

@@ -1,6 +1,5 @@
 import t from 'tap';
-import type { NonResourceRequest, ResourceRequest } from '../../../src/api/request-info.ts';
-import { isWorkload } from '../../../src/api/request-info.ts';
+import { isWorkload, type NonResourceRequest, type ResourceRequest } from '../../../src/api/request-info.ts';
 import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 
 type Expected = Partial<Omit<ResourceRequest, 'isResourceRequest' | 'tenant'>> & { readonly tenant?: string };

@@ -3,7 +3,7 @@
  * sending the browser on to an honest one. RFC 9700 §4.4.
  */
 import t from 'tap';
-import { createPortalSealer } from '../../../src/cache/portal-sealer.ts';
+import { createPortalSealer } from '../../../src/cache/portal-storage.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import type { Provider } from '../../../src/portal/ports.ts';
 import { createFakePortal, createFakeProvider, type FakeBrowser, headerOf } from '../../support/portal.ts';

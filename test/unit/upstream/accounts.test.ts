@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
 import { DEFAULT_DISCARD_TIMEOUT, DEFAULT_MAX_DISCARDED_BYTES } from '../../../src/http1/pool.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
-import { createAccountLimits } from '../../../src/upstream/account-limits.ts';
+import { budgetKeyOf, createAccountLimits } from '../../../src/upstream/account-limits.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import type { RawConnection } from '../../support/raw-http/raw-connection.ts';
@@ -159,7 +159,7 @@ t.test('a tenant opens so many long-running requests at once, and the others lat
   const limits = createAccountLimits({ clock, queueTimeout: 10_000, tenantQueue, sources });
   const openings = limits.openingsOf({ kind: 'tenant', tenant: toTenantName('acme') });
   let begun = 0;
-  for (; openings?.tryAcquire(); begun += 1) openings.releaseClosed();
+  for (; openings?.tryAcquire(); begun += 1) openings.releaseDelayed();
   t.equal(begun, 5_001, 'as many as a tenant may have open, and the one that waits for its turn');
   let later = false;
   const onAcquired = () => {
@@ -169,6 +169,12 @@ t.test('a tenant opens so many long-running requests at once, and the others lat
   t.notOk(later);
   clock.advance(20);
   t.ok(later);
+});
+
+t.test('each tenant has a byte budget of its own, all addresses have one together', async (t) => {
+  const keys = [tenant('acme'), tenant('source'), STONEGATE_ACCOUNT, source('192.0.2.1')].map(budgetKeyOf);
+  t.equal(new Set(keys).size, 4);
+  t.equal(budgetKeyOf(source('192.0.2.1')), budgetKeyOf(source('192.0.2.2')));
 });
 
 t.test('cancelled requests', async (t) => {

@@ -1,0 +1,127 @@
+/**
+ * The interfaces that provisioning and the role look-up need from outside. `clients/` and `cache/` implement
+ * them. Keystone is requested with the service credential, which needs `reader` on the system; the API
+ * server with the provisioning credential.
+ * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
+ */
+import type { RoleReference, Scope, UserReference } from '../api/keystone-v3.ts';
+import type { KubernetesObject, ObjectKind } from '../api/kubernetes-object.ts';
+
+export interface KeystoneDomain {
+  readonly id: string;
+  readonly name: string;
+  readonly enabled: boolean;
+}
+
+export interface KeystoneProject {
+  readonly id: string;
+  readonly name: string;
+  readonly domainID: string;
+  readonly enabled: boolean;
+}
+
+export type AssignmentScope = Exclude<Scope, { kind: 'unscoped' }>;
+
+/** One user's role on one scope; groups, inheritance and implied roles are already resolved. */
+export interface RoleAssignment {
+  readonly user: UserReference;
+  readonly role: RoleReference;
+  readonly scope: AssignmentScope;
+}
+
+export interface KeystoneDirectory {
+  /**
+   * All domains, including disabled ones.
+   *
+   * @throws StatusError KeystoneUnavailable, as every function here
+   */
+  domains(): Promise<readonly KeystoneDomain[]>;
+  projects(): Promise<readonly KeystoneProject[]>;
+  /** Ids of disabled users; role assignments do not include this. */
+  disabledUserIDs(): Promise<ReadonlySet<string>>;
+  /** Role assignments of all users, on projects and domains. */
+  roleAssignments(): Promise<readonly RoleAssignment[]>;
+  /** Role assignments of all users, on one project or one domain. */
+  roleAssignmentsOn(place: {
+    readonly kind: 'project' | 'domain';
+    readonly id: string;
+  }): Promise<readonly RoleAssignment[]>;
+  /** Names of all roles that are not specific to a domain. */
+  roleNames(): Promise<readonly string[]>;
+}
+
+export interface DisabledScopes {
+  readonly projectIDs: ReadonlySet<string>;
+  readonly domainIDs: ReadonlySet<string>;
+}
+
+export interface AssignmentSource {
+  /**
+   * Disabled projects and domains: no role counts there.
+   *
+   * @throws StatusError KeystoneUnavailable
+   */
+  disabledScopes(): Promise<DisabledScopes>;
+  /**
+   * Role assignments of one user, on projects, domains and the system; empty for an unknown user.
+   *
+   * @throws StatusError KeystoneUnavailable
+   */
+  roleAssignmentsOf(userID: string): Promise<readonly RoleAssignment[]>;
+}
+
+/** Where an object is. In Arktos every object but a Tenant has a tenant; in Kubernetes none has. */
+export interface Place {
+  readonly tenant?: string;
+  readonly namespace?: string;
+}
+
+export interface KubernetesObjectReference extends Place {
+  readonly kind: ObjectKind;
+  readonly name: string;
+}
+
+export interface ClusterObjects {
+  /**
+   * All objects of a kind, page by page; bindings of all namespaces if `place` has no namespace. A refusal
+   * or an incomplete response is thrown, so that it never looks like an empty cluster.
+   *
+   * @param labelSelector as in the API, `stonegate.dev/managed-by=stonegate`; empty for all
+   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential,
+   *   ProvisioningForbidden
+   */
+  list<K extends ObjectKind>(
+    kind: K,
+    place: Place,
+    labelSelector: string,
+    signal: AbortSignal,
+  ): Promise<readonly Extract<KubernetesObject, { kind: K }>[]>;
+  /** @returns undefined if there is none */
+  get(reference: KubernetesObjectReference, signal: AbortSignal): Promise<KubernetesObject | undefined>;
+  /** @returns `exists` if the name is taken */
+  create(object: KubernetesObject, place: Place, signal: AbortSignal): Promise<'created' | 'exists'>;
+  /** @param object with the `resourceVersion` it was read with, so that a concurrent change wins */
+  update(
+    object: KubernetesObject,
+    place: Place,
+    signal: AbortSignal,
+  ): Promise<'updated' | 'conflict' | 'gone'>;
+  /** @param object as it was read; preconditions (uid, resourceVersion) delete exactly that object */
+  delete(
+    object: KubernetesObject,
+    place: Place,
+    signal: AbortSignal,
+  ): Promise<'deleted' | 'conflict' | 'gone'>;
+}
+
+export interface Lease {
+  /**
+   * Acquires or renews the lease: of several replicas, the holder provisions. Without Redis there is one
+   * process, which always holds it.
+   *
+   * @returns false if another replica holds it, or if Redis cannot be reached; then no replica provisions
+   */
+  hold(): Promise<boolean>;
+  /** Releases the lease if this process holds it. */
+  release(): Promise<void>;
+}

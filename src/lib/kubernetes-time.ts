@@ -1,0 +1,38 @@
+/**
+ * Durations and instants as Kubernetes writes them: Go's `time.ParseDuration`, without sign and without units
+ * below a millisecond (https://pkg.go.dev/time#ParseDuration); and `metav1.Time`, RFC 3339 in whole seconds.
+ */
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const WHOLE = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
+const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
+
+/**
+ * @param text such as `60s`, `1m30s`, `250ms`; a bare `0` is allowed
+ * @returns milliseconds, or undefined where the text is no duration
+ */
+export function parseDuration(text: string): number | undefined {
+  if (text === '0') return 0;
+  if (!WHOLE.test(text)) return undefined;
+  let total = 0;
+  for (const [, amount, unit] of text.matchAll(PART)) {
+    total += Number(amount) * (UNITS[unit ?? ''] ?? Number.NaN);
+  }
+  return total <= Number.MAX_SAFE_INTEGER ? Math.round(total) : undefined;
+}
+
+/** What RFC 3339 can say at most. */
+const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59);
+
+/** Whether an instant is one at all: what has no end is written as the last one. */
+export function isLastInstant(milliseconds: number): boolean {
+  return milliseconds >= LAST_INSTANT;
+}
+
+/**
+ * @param milliseconds since the epoch; what is finer than a second is cut off, so that nothing seems to live
+ *   longer
+ */
+export function timestamp(milliseconds: number): string {
+  return new Date(Math.min(milliseconds, LAST_INSTANT)).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}

@@ -1,0 +1,16 @@
+/**
+ * Certificates as PEM (RFC 7468 §5), and addresses to which plain HTTP is as safe as TLS (RFC 8252 §8.3).
+ */
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/**
+ * @returns each with its first and last line; whether there is a certificate between them nobody has looked
+ */
+export function certificateBlocks(pem: string | Buffer): readonly string[] {
+  return pem.toString('latin1').match(CERTIFICATE) ?? [];
+}
+
+export function isLoopback(url: URL): boolean {
+  return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(url.hostname);
+}

@@ -1,0 +1,109 @@
+/**
+ * Watches last for days and configurations change more often, so a forwarded watch must not hold its generation.
+ */
+import { setImmediate } from 'node:timers/promises';
+import t from 'tap';
+import { ComponentType } from '../../../src/app/component.ts';
+import { Generations } from '../../../src/app/generation.ts';
+import { StreamRegistry } from '../../../src/flowcontrol/stream-registry.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { systemRandom } from '../../../src/lib/random.ts';
+import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import { serveRequest } from '../../../src/pipeline/serve-request.ts';
+import { fakeExchange } from '../../support/fake-exchange.ts';
+import { fakePipeline } from '../../support/fake-pipeline.ts';
+
+type Pipeline = Parameters<typeof serveRequest>[1];
+
+const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
+const RELOADS = 100;
+const WATCHES_PER_RELOAD = 10;
+
+const watchExchange = () => fakeExchange({ target: WATCH, headers: [['Authorization', 'Bearer token']] });
+
+function setUp() {
+  const ended = Promise.withResolvers<void>();
+  const limits = { perUser: 2_000, perTenant: 5_000 };
+  const streams = new StreamRegistry({
+    limits,
+    clock: systemClock,
+    random: systemRandom,
+    telemetry: noTelemetry,
+  });
+  const generations = new Generations<Pipeline>(silentLogger);
+  const state = { forwarded: 0, disposed: 0 };
+  const cache = new ComponentType<object>('cache', {
+    dispose() {
+      state.disposed += 1;
+    },
+  });
+  const client = new ComponentType<object>('client', {});
+  const reload = () =>
+    generations.replace((generation) => {
+      generation.component(client, { fingerprint: ['the same'], create: () => ({}) });
+      generation.component(cache, { create: () => ({}) });
+      return fakePipeline({
+        streams,
+        undecided: generation.inFlight,
+        forwarder: {
+          async forward() {
+            state.forwarded += 1;
+            await ended.promise;
+            return { status: 200, aborted: false };
+          },
+        },
+      });
+    });
+  return { generations, state, ended, reload };
+}
+
+t.test('100 reloads with 1,000 open watches leave one generation', async (t) => {
+  const { generations, state, ended, reload } = setUp();
+  reload();
+  const watches: Promise<void>[] = [];
+  for (let count = 0; count < RELOADS; count += 1) {
+    for (let watch = 0; watch < WATCHES_PER_RELOAD; watch += 1)
+      watches.push(serveRequest(watchExchange(), generations.current));
+    reload();
+    t.ok(generations.counts.generations <= 3, 'at most those with watches that are being authenticated');
+    await setImmediate();
+  }
+  t.equal(state.forwarded, RELOADS * WATCHES_PER_RELOAD, 'all watches are open');
+  await setImmediate();
+  t.same(generations.counts, { generations: 1, components: 2 });
+  t.equal(state.disposed, RELOADS, 'each generation but the last is disposed');
+  ended.resolve();
+  await Promise.all(watches);
+  t.equal(state.disposed, RELOADS);
+});
+
+t.test('a watch that is not forwarded yet holds its generation', async (t) => {
+  const { generations, state, ended, reload } = setUp();
+  reload();
+  const authenticated = Promise.withResolvers<void>();
+  const pipeline = generations.current;
+  const [authenticator] = pipeline.authenticators;
+  const slow = {
+    name: 'slow',
+    async authenticate(...question: Parameters<NonNullable<typeof authenticator>['authenticate']>) {
+      await authenticated.promise;
+      return authenticator?.authenticate(...question);
+    },
+  };
+  const watch = serveRequest(watchExchange(), { ...pipeline, authenticators: [slow] });
+  reload();
+  await setImmediate();
+  t.same([generations.counts, state.disposed], [{ generations: 2, components: 3 }, 0]);
+  authenticated.resolve();
+  await setImmediate();
+  t.same(
+    [generations.counts, state],
+    [
+      { generations: 1, components: 2 },
+      { forwarded: 1, disposed: 1 },
+    ],
+  );
+  ended.resolve();
+  await watch;
+});

@@ -1,0 +1,38 @@
+import t from 'tap';
+import { runAt } from '../../../src/lib/clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+
+const DAY = 86_400_000;
+
+function setUp(moment: number) {
+  const clock = createFakeClock(0);
+  const ran: number[] = [];
+  const timer = runAt(clock, moment, () => ran.push(clock.now()));
+  return { clock, ran, timer };
+}
+
+t.test('runs once at its moment, further away than one timer reaches', async (t) => {
+  const { clock, ran } = setUp(60 * DAY);
+  while (ran.length === 0) {
+    if (clock.untilNext >= 2 ** 31) t.fail('the machine has no such timer');
+    clock.advance(clock.untilNext);
+  }
+  t.same(ran, [60 * DAY]);
+  t.equal(clock.pending, 0);
+});
+
+t.test('a moment that is past comes at once, but never within the call', async (t) => {
+  const { clock, ran } = setUp(-1);
+  t.same(ran, []);
+  clock.advance(0);
+  t.same(ran, [0]);
+});
+
+t.test('cancelled, it does not run, whichever of its timers was going', async (t) => {
+  const { clock, ran, timer } = setUp(2 * DAY);
+  clock.advance(DAY);
+  timer.cancel();
+  clock.advance(2 * DAY);
+  t.same(ran, []);
+  t.equal(clock.pending, 0);
+});
