@@ -128,7 +128,7 @@ export function createProjectSynchronizer({
     ];
     let count = 0;
     for (const { binding, write } of writes) {
-      const failure = await refusalOf(write);
+      const failure = await failureReason(write);
       if (signal.aborted) return;
       if (failure === undefined) count += 1;
       else {
@@ -167,7 +167,7 @@ export function createProjectSynchronizer({
 }
 
 /** A refusal of one role does not stop the others: the provisioner may hold the rights of the next. */
-async function refusalOf(write: () => Promise<unknown>): Promise<string | undefined> {
+async function failureReason(write: () => Promise<unknown>): Promise<string | undefined> {
   try {
     await write();
     return undefined;

@@ -58,7 +58,7 @@ export function createKeystoneDirectory({
   clock,
 }: KeystoneDirectoryOptions): KeystoneDirectory & AssignmentSource {
   const flight = new SingleFlight<SystemRoles>();
-  let remembered: SystemRoles | undefined;
+  let cached: SystemRoles | undefined;
 
   /** @returns undefined if there is no such object */
   async function find<T>(
@@ -96,12 +96,12 @@ export function createKeystoneDirectory({
     const assignments = await all(SYSTEM, 'role_assignments', readSystemAssignment);
     const inferences =
       assignments.length === 0 ? [] : await all('/role_inferences', 'role_inferences', readImplication);
-    remembered = { at, assignments, implications: new Map(inferences) };
-    return remembered;
+    cached = { at, assignments, implications: new Map(inferences) };
+    return cached;
   }
 
   async function systemRoles(): Promise<SystemRoles> {
-    const known = remembered;
+    const known = cached;
     return known !== undefined && clock.now() < known.at + SYSTEM_AGE
       ? known
       : flight.do('system', askSystem);

@@ -1,6 +1,6 @@
 /**
- * Stonegate's own API, asked as a client: for the commands that speak to a running one. Over TLS, plain HTTP only to
- * this very machine, since a credential goes along; no redirect is followed.
+ * Stonegate's own API, asked as a client: for the commands that speak to a running one. Over TLS, plain HTTP
+ * only to this very machine, since a credential goes along; no redirect is followed.
  */
 import { Pool } from 'undici';
 import { isLoopback } from '../lib/transport-security.ts';

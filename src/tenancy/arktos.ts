@@ -48,7 +48,7 @@ export function createArktosMode({ systemTenant, domains }: ArktosOptions): Tena
     watchLists: 'refused',
     isSystem,
     reviewTenant: (tenant) => tenant,
-    concernsCluster: (_info, tenant) => isSystem(tenant),
+    isClusterWide: (_info, tenant) => isSystem(tenant),
     mayBeShared: (info, tenant) => !isBuiltIn(info.apiGroup, info.resource) && !isSystem(tenant),
     isWithinTenant: (path, tenant) => isSystem(tenant) || isWithinTenant(path, tenant),
     tenantOf(identity) {

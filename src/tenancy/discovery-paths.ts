@@ -106,12 +106,12 @@ export type DiscoveryChange = { readonly owner: TenantName | undefined };
 export function discoveryChange(
   info: RequestInfo,
   tenant: TenantName,
-  mode: Pick<TenancyMode, 'concernsCluster' | 'readsTenantFromPath'>,
+  mode: Pick<TenancyMode, 'isClusterWide' | 'readsTenantFromPath'>,
 ): DiscoveryChange | undefined {
   // Without tenants in paths discovery is forwarded, and nothing of it is cached.
   if (!mode.readsTenantFromPath) return undefined;
   if (!info.isResourceRequest || DEFINING.get(info.apiGroup) !== info.resource) return undefined;
   if (!WRITES.has(info.verb)) return undefined;
   const concerned = info.tenant === '' ? tenant : info.tenant;
-  return { owner: mode.concernsCluster(info, concerned) ? undefined : concerned };
+  return { owner: mode.isClusterWide(info, concerned) ? undefined : concerned };
 }

@@ -71,7 +71,7 @@ export function createSharedMode({
     mayBeShared: () => false,
     isWithinTenant: () => true,
     reviewTenant: () => undefined,
-    concernsCluster: (info) => !info.isResourceRequest || info.namespace === '',
+    isClusterWide: (info) => !info.isResourceRequest || info.namespace === '',
     tenantOf: ({ tenantOrigin }) => (tenantOrigin.from === 'nowhere' ? NO_TENANT : resolve(tenantOrigin)),
     userOf: (identity, tenant) =>
       userOrNamed(identity, (named) =>

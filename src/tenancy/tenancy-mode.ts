@@ -71,7 +71,7 @@ export interface TenancyMode {
   /** Whether the tenant may act in every other: Arktos' system tenant. */
   isSystem(tenant: TenantName): boolean;
   /** Whether a request of that tenant's is about the whole cluster rather than about the tenant. */
-  concernsCluster(info: RequestInfo, tenant: TenantName): boolean;
+  isClusterWide(info: RequestInfo, tenant: TenantName): boolean;
   /**
    * Whether the tenant's requests may concern a custom resource whose objects all tenants share without a
    * right to.

@@ -54,7 +54,7 @@ export class Trail {
       this.note({ name, decision: 'passed', reason: reason(made) });
       return made;
     } catch (error) {
-      this.#refusal = this.#refusalOf(name, error);
+      this.#refusal = this.#describeRefusal(name, error);
       const { message, cause } = this.#refusal;
       const why = cause === undefined || cause === message ? message : `${message} (${cause})`;
       this.note({ name, decision: 'refused', reason: why });
@@ -85,7 +85,7 @@ export class Trail {
     return this.#told(texts.filter((text) => text !== '').join(': '));
   }
 
-  #refusalOf(stage: StageName, error: unknown): Refusal {
+  #describeRefusal(stage: StageName, error: unknown): Refusal {
     const code = error instanceof StatusError ? error.code : 'InternalError';
     const { status } = toStatus(error, '');
     const cause = this.causeOf(error);

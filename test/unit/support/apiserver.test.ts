@@ -1,4 +1,7 @@
-/** The stand-in API server where no recording speaks: impersonation, watches, patches, upgrades and its faults. */
+/**
+ * The stand-in API server where no recording speaks: impersonation, watches, patches, upgrades and its
+ * faults.
+ */
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
