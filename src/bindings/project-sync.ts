@@ -19,7 +19,7 @@ const MAX_WAITING = 1_000;
 export interface ProjectSynchronizerOptions {
   readonly objects: ClusterObjects;
   readonly rules: () => KeystoneSync | undefined;
-  /** Where a member's objects are; with a tenant if the API server has tenants. */
+  /** The place of a member's objects; with a tenant if the API server has tenants. */
   readonly placeOf: (member: ProjectMember) => Place;
   readonly logger: Logger;
 }

@@ -157,7 +157,8 @@ export function createKeystoneDirectory({
       const held = await find(path, 'role_assignments', readAssignment);
       if (held === undefined) return [];
       const own = held.filter(({ user }) => user.id === userID);
-      if (own.length < held.length) throw keystoneUnavailable(new Error('the answer is about somebody else'));
+      if (own.length < held.length)
+        throw keystoneUnavailable(new Error('the response is about another user'));
       const onSystem = await systemRolesOf(userID);
       if (onSystem.length === 0) return held;
       const user = held[0]?.user ?? (await userOf(userID));

@@ -180,7 +180,7 @@ export function forgetRefusedToken(
   authenticators.find(({ name }) => name === identity.authenticator)?.forget?.(sender.token);
 }
 
-/** The one place where an error becomes a response. */
+/** Converts an error to a response; no other code does. */
 export function refuse(
   error: unknown,
   { exchange, auditID }: Received,

@@ -30,7 +30,7 @@ export interface ArktosOptions {
  */
 const EVERY_TENANT = 'all';
 
-/** @throws Error where `domains` gives two domains one tenant */
+/** @throws Error if `domains` gives two domains one tenant */
 export function createArktosMode({ systemTenant, domains }: ArktosOptions): TenancyMode {
   const resolve = createTenantResolver({
     domains,

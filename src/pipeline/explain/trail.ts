@@ -178,7 +178,7 @@ function questionOf({ info, tenant }: Outgoing, mode: TenancyMode): AccessAttrib
   if (!info.isResourceRequest) return { nonResourceAttributes: { path: info.rawPath, verb } };
   const { apiGroup: group, apiVersion: version, namespace, resource, subresource, name } = info;
   const attributes = { verb, group, version, namespace, resource, subresource, name };
-  // What is kept once for the whole cluster is in no tenant.
+  // A cluster-scoped resource is in no tenant.
   const clusterWide = !mode.isSystem(tenant) && mode.hiddenResources.has(`${group}/${resource}`);
   const asked = info.tenant === '' ? mode.reviewTenant(tenant) : info.tenant;
   return {
