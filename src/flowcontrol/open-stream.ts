@@ -26,6 +26,8 @@ export interface StreamFacts {
   readonly credential: Credential | undefined;
   /** The client's address. */
   readonly source: string;
+  /** When the request was received, before it was authenticated; in milliseconds since the epoch. */
+  readonly receivedAt: number;
 }
 
 /** One credential of one user, with all streams that were opened with it. */
@@ -91,6 +93,8 @@ export class OpenStream extends ListNode implements Cancellation {
   readonly kind: LongRunning;
   readonly user: UserInfo;
   readonly opener: StreamCredential;
+  /** Of its request, in milliseconds since the epoch. */
+  readonly receivedAt: number;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
   /** Uniform in [0, 1): spreads the ends of streams that end for the same reason. */
@@ -99,7 +103,7 @@ export class OpenStream extends ListNode implements Cancellation {
   #callback: (() => void) | undefined;
 
   constructor(
-    { info, kind, user }: StreamFacts,
+    { info, kind, user, receivedAt }: StreamFacts,
     opener: StreamCredential,
     openedAt: number,
     fraction: number,
@@ -109,6 +113,7 @@ export class OpenStream extends ListNode implements Cancellation {
     this.kind = kind;
     this.user = user;
     this.opener = opener;
+    this.receivedAt = receivedAt;
     this.openedAt = openedAt;
     this.fraction = fraction;
     this.insertBefore(opener.list);
