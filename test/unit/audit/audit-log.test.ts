@@ -55,7 +55,7 @@ t.test('C058 an event says who, from where, what and when, as kube-apiserver wou
   });
 });
 
-t.test('whoever acts as somebody else is the user, and whom they act as the impersonated one', async (t) => {
+t.test('with impersonation the event names the user and the impersonated user', async (t) => {
   const bob = { username: 'acme:bob', uid: '', groups: ['system:authenticated'], extra: {} };
   const { user: alice, ...others } = known;
   for (const impersonationSent of [true, false])
@@ -71,7 +71,7 @@ t.test('whoever acts as somebody else is the user, and whom they act as the impe
     );
 });
 
-t.test('a request of nobody is recorded without a user', async (t) => {
+t.test('a request without a user is recorded without one', async (t) => {
   const { auditID, receivedAt, exchange, sourceIPs } = known;
   const event = written(
     { auditID, receivedAt, exchange: { ...exchange, target: '/x' }, sourceIPs },
@@ -140,7 +140,7 @@ t.test(
 );
 
 t.test(
-  'whatever strangers write, an event is bounded, is one line of ASCII, and says what they wrote',
+  'whatever clients send, an event is bounded, is one line of ASCII, and contains what they sent',
   async (t) => {
     const long = 'a'.repeat(60_000);
     const target = `/apis/${long}/${long}/namespaces/${long}/${long}/${long}/${long}`;

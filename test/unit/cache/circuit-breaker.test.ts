@@ -2,7 +2,7 @@ import t from 'tap';
 import { createCircuitBreaker } from '../../../src/cache/circuit-breaker.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
-t.test('after a failure nobody asks for a moment, then one does', (t) => {
+t.test('after a failure no request is sent for a moment, then one is', (t) => {
   const clock = createFakeClock();
   const told: string[] = [];
   const circuit = createCircuitBreaker({

@@ -16,14 +16,17 @@ t.test('a look that fails gives the turn back, so that no replica waits for noth
   t.same(given, ['back']);
 });
 
-t.test('whoever finds the answer with the turn in hand gives it back and asks nobody', async (t) => {
-  const given: string[] = [];
-  const found = await distributedSingleFlight({
-    clock: createFakeClock(),
-    acquireLease: async () => ({ release: () => void given.push('back') }),
-    find: async () => 'there by now',
-    load: async () => 'asked',
-  });
-  t.equal(found, 'there by now');
-  t.same(given, ['back']);
-});
+t.test(
+  'a replica that finds the result after it took the lock releases it and asks no backend',
+  async (t) => {
+    const given: string[] = [];
+    const found = await distributedSingleFlight({
+      clock: createFakeClock(),
+      acquireLease: async () => ({ release: () => void given.push('back') }),
+      find: async () => 'there by now',
+      load: async () => 'asked',
+    });
+    t.equal(found, 'there by now');
+    t.same(given, ['back']);
+  },
+);

@@ -42,7 +42,7 @@ function heldFetches(options: Parameters<typeof setUp>[0] = {}) {
       begun.push({ key, signal: wanted, answer: resolve });
       return promise;
     });
-    // Whoever waits for it hears of it.
+    // All callers that wait for it get the error.
     asked.catch(() => {});
     return asked;
   };
@@ -74,7 +74,7 @@ t.test('owners share nothing', async (t) => {
   t.equal(await get('a'), 'of acme');
 });
 
-t.test('of a document’s versions the last one is kept', async (t) => {
+t.test('of a document’s versions the last one is cached', async (t) => {
   const { fetched, get } = setUp();
   t.equal(await get('a', 'one', { version: '1' }), 'one');
   t.equal(await get('a', 'no', { version: '1' }), 'one');
@@ -83,7 +83,7 @@ t.test('of a document’s versions the last one is kept', async (t) => {
   t.equal(fetched.length, 3);
 });
 
-t.test('what is not fit to be kept is fetched again, and so is what failed', async (t) => {
+t.test('a document that cannot be cached is fetched again, and so is one that failed', async (t) => {
   const { cache, fetched, get } = setUp();
   await get('a', 'not found');
   const failing = cache.get({ owner: 'acme', key: 'a', reusable: true }, live, () =>
@@ -94,7 +94,7 @@ t.test('what is not fit to be kept is fetched again, and so is what failed', asy
   t.same(fetched, ['a', 'a']);
 });
 
-t.test('what must be new is never kept', async (t) => {
+t.test('a document that is not reusable is never cached', async (t) => {
   const { ask, begun, keys } = heldFetches();
   const [first, second] = [ask('health', { reusable: false }), ask('health', { reusable: false })];
   await settled();
@@ -107,12 +107,12 @@ t.test('an owner’s documents take so many bytes and no more: the oldest give w
   const { fetched, get } = setUp();
   await get('large', sized(1100));
   await get('large', sized(1100));
-  t.same(fetched, ['large', 'large'], 'larger than all: not kept');
+  t.same(fetched, ['large', 'large'], 'larger than the cache: not cached');
   for (const key of ['a', 'b', 'c', 'c', 'b', 'a']) await get(key, sized(400));
   t.same(fetched.slice(2), ['a', 'b', 'c', 'a']);
 });
 
-t.test('where all is full, nobody’s document gives way, until some have expired', async (t) => {
+t.test('if the cache is full, no document is evicted until some have expired', async (t) => {
   const { clock, fetched, get } = setUp({ maxBytes: 1500 });
   await get('a', sized(900), { owner: 'acme' });
   await get('b', sized(900), { owner: 'globex' });
@@ -125,7 +125,7 @@ t.test('where all is full, nobody’s document gives way, until some have expire
   t.same(fetched, ['a', 'b', 'b', 'b']);
 });
 
-t.test('whatever one owner asks for, another’s kept document stays', async () => {
+t.test('whatever one owner requests, another’s cached document stays', async () => {
   const question = fc.record({
     key: fc.string({ maxLength: 3 }),
     size: fc.integer({ min: 300, max: 1200 }),
@@ -179,37 +179,40 @@ t.test('a fetch goes on while one waits for it, and ends when the last has left'
   t.equal(await anew, 'document', 'who comes later is not given what was broken off');
 });
 
-t.test('whoever leaves the line is never fetched for, and who has left before asks nothing', async (t) => {
-  const { ask, begun, keys } = heldFetches();
-  const leaving = new AbortController();
-  for (const key of ['a', 'b']) ask(key);
-  const waiting = ask('c', { signal: leaving.signal });
-  const last = ask('d');
-  leaving.abort();
-  await t.rejects(waiting, { code: 'UpstreamUnavailable' });
-  await t.rejects(ask('e', { signal: AbortSignal.abort() }), { code: 'UpstreamUnavailable' });
-  begun[0]?.answer('document');
-  await settled();
-  t.same(keys(), ['a', 'b', 'd']);
-  begun[2]?.answer('document');
-  t.equal(await last, 'document');
-});
+t.test(
+  'a cancelled caller in the queue causes no fetch, and neither does one cancelled before',
+  async (t) => {
+    const { ask, begun, keys } = heldFetches();
+    const cancelled = new AbortController();
+    for (const key of ['a', 'b']) ask(key);
+    const waiting = ask('c', { signal: cancelled.signal });
+    const last = ask('d');
+    cancelled.abort();
+    await t.rejects(waiting, { code: 'UpstreamUnavailable' });
+    await t.rejects(ask('e', { signal: AbortSignal.abort() }), { code: 'UpstreamUnavailable' });
+    begun[0]?.answer('document');
+    await settled();
+    t.same(keys(), ['a', 'b', 'd']);
+    begun[2]?.answer('document');
+    t.equal(await last, 'document');
+  },
+);
 
-t.test('however people come and go, no more than the bound is under way', async () => {
+t.test('however clients arrive and cancel, no more fetches than the bound are under way', async () => {
   const step = fc.record({ key: fc.nat({ max: 9 }), leaves: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const { ask, begun } = heldFetches({ waiting: 100 });
-      const leaving: AbortController[] = [];
+      const clients: AbortController[] = [];
       for (const { key, leaves } of steps) {
         const client = new AbortController();
         ask(String(key), { signal: client.signal });
-        leaving.push(client);
-        if (leaves) leaving.shift()?.abort();
+        clients.push(client);
+        if (leaves) clients.shift()?.abort();
         await settled();
         if (begun.filter(({ signal }) => !signal.aborted).length > 2) return false;
       }
-      for (const client of leaving) client.abort();
+      for (const client of clients) client.abort();
       await settled();
       return begun.every(({ signal }) => signal.aborted);
     }),

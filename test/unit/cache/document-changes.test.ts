@@ -140,7 +140,7 @@ t.test('of many changes the other replicas are told once a second, and of the la
   await settled();
   t.equal(told, 2);
   clock.advance(TTL - 1);
-  t.not(await other.get(), before, 'nothing is kept until the time after the last change is over');
+  t.not(await other.get(), before, 'nothing is cached until the time after the last change is over');
   t.not(await other.get(), await other.get());
   clock.advance(5_000);
   t.equal(told, 2, 'and then they are told nothing');

@@ -21,7 +21,7 @@ t.test('an entry is worth nothing once one of its tags was dropped; others stay'
   t.equal(await cache.confirm(bob), false);
 });
 
-t.test('facts that were asked for before a drop are not kept after it', async (t) => {
+t.test('facts that were requested before a drop are not cached after it', async (t) => {
   const { cache } = setUp();
   const mark = cache.mark();
   await cache.drop(['user:alice']);

@@ -77,7 +77,7 @@ t.test('an entry of a replica whose clock runs ahead lives longer by no more tha
   t.equal(backend.asked.length, 2);
 });
 
-t.test('an entry somebody else made up is absent, and the log says so once a minute', async (t) => {
+t.test('a forged entry is absent, and the log says so once a minute', async (t) => {
   const warnings: string[] = [];
   const logger: Logger = { ...silentLogger, warn: (_fields, message) => warnings.push(message) };
   const { clock, backend, store, join, entryNames } = setUp();
@@ -217,7 +217,7 @@ t.test('the record of a drop that Redis lost is written back by a replica that k
   t.equal(entryNames().length, 1);
 });
 
-t.test('an epoch nobody vouches for changes nothing, as record or as message', async (t) => {
+t.test('an unsealed epoch changes nothing, as record or as message', async (t) => {
   const { clock, backend, store, join } = setUp();
   const one = join();
   await one.lookup();
@@ -256,7 +256,7 @@ t.test('after a gap in the messages the epochs are asked for before an entry ser
   two.connection.deaf = true;
   await one.shared.drop(['user:alice']);
   backend.answer = async () => 'alice without rights';
-  t.equal(await two.lookup(), 'alice', 'nobody told it');
+  t.equal(await two.lookup(), 'alice', 'no message reached it');
   two.connection.gap();
   t.equal(await two.lookup(), 'alice without rights');
 });
@@ -286,7 +286,7 @@ t.test('with Redis away the entries in memory serve on, and ask when it is back'
   t.equal(await two.lookup(), 'alice without rights');
 });
 
-t.test('with Redis away the backend is asked, and nobody notices', async (t) => {
+t.test('without Redis the backend is asked, and the result is the same', async (t) => {
   const { join } = setUp();
   const { lookup, connection } = join();
   connection.away = true;

@@ -49,7 +49,7 @@ t.test('a credential is the same entry, as text or as an object', async (t) => {
   t.same(backend.asked, ['miss']);
 });
 
-t.test('C188 an error of the backend is not remembered', async (t) => {
+t.test('C188 an error of the backend is not cached', async (t) => {
   const { cache, backend } = setUp();
   backend.answer = down;
   await t.rejects(async () => cache.lookup(TOKEN, backend.load), { code: 'KeystoneUnavailable' });
@@ -84,7 +84,7 @@ t.test('a credential that is already dead is bad', async (t) => {
   t.equal(await cache.lookup(TOKEN, backend.load), undefined);
 });
 
-t.test('C244 a bad credential is remembered for seconds', async (t) => {
+t.test('C244 a bad credential is cached for seconds', async (t) => {
   const { cache, backend, clock } = setUp();
   backend.answer = async () => undefined;
   t.equal(await cache.lookup(TOKEN, backend.load), undefined);
@@ -104,11 +104,7 @@ t.test('C244 a flood of bad credentials takes bounded memory and nothing of Redi
   const before = store.values.size;
   backend.answer = async () => undefined;
   for (let i = 0; i < 100; i += 1) await cache.lookup(`bad ${i}`, backend.load);
-  t.same(
-    await cache.lookup(TOKEN, backend.load),
-    { name: 'alice' },
-    'people who are known are not pushed out',
-  );
+  t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' }, 'known users are not evicted');
   t.equal(cache.size, 1);
   t.equal(store.values.size, before);
 });
@@ -158,18 +154,15 @@ t.test('a refresh that finds the credential bad ends the entry at once', async (
   t.equal(store.values.size, 0, 'for the other replicas too');
 });
 
-t.test(
-  'a credential that was refused where it went is asked about anew, whatever is remembered',
-  async (t) => {
-    const store = createMemoryStore();
-    const { cache, backend } = setUp({ store: store.connect() });
-    await cache.lookup(TOKEN, backend.load);
-    await turn();
-    cache.forget(TOKEN);
-    t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' }, 'it is not bad by that');
-    t.same(backend.asked, ['miss', 'miss']);
-  },
-);
+t.test('a credential that the API server refused is validated again, whatever is cached', async (t) => {
+  const store = createMemoryStore();
+  const { cache, backend } = setUp({ store: store.connect() });
+  await cache.lookup(TOKEN, backend.load);
+  await turn();
+  cache.forget(TOKEN);
+  t.same(await cache.lookup(TOKEN, backend.load), { name: 'alice' }, 'it is not bad by that');
+  t.same(backend.asked, ['miss', 'miss']);
+});
 
 t.test('a refresh that another replica has made is taken over', async (t) => {
   const clock = createFakeClock();
@@ -205,7 +198,7 @@ t.test('a refresh that fails is tried again only after a rest', async (t) => {
   t.equal(backend.asked.length, 3);
 });
 
-t.test('refreshes leave room for people who wait: four at a time', async (t) => {
+t.test('refreshes leave room for waiting clients: four at a time', async (t) => {
   const { cache, backend, clock } = setUp();
   for (let i = 0; i < 10; i += 1) await cache.lookup(`token ${i}`, backend.load);
   clock.advance(TTL * 0.9);
@@ -275,7 +268,7 @@ t.test('staleIfUnavailable does not outlive a plain no', async (t) => {
   await t.rejects(async () => cache.lookup(TOKEN, backend.load), { code: 'KeystoneUnavailable' });
 });
 
-t.test('emptied, it asks again, and an answer under way is not kept', async (t) => {
+t.test('after it was emptied, it asks again, and a response under way is not cached', async (t) => {
   const { cache, backend } = setUp();
   const answer = held<string>();
   backend.answer = () => answer.promise;
@@ -303,7 +296,7 @@ t.test('facts from Redis that the codec does not know are no facts', async (t) =
 });
 
 t.test(
-  'a drop while the backend is asked: it is asked again, and the older answer is not kept',
+  'a drop while the backend is asked: it is asked again, and the older response is not cached',
   async (t) => {
     const clock = createFakeClock();
     const store = createMemoryStore();

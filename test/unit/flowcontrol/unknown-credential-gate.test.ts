@@ -112,7 +112,7 @@ t.test('one source alone may fill the line, and gives way to another', async (t)
   t.equal(await other, 'b');
 });
 
-t.test('where nobody holds more places than another, the new one is refused', async (t) => {
+t.test('if no source holds more places than another, the new one is refused', async (t) => {
   const { enter, clock } = setUp();
   for (const source of ['a', 'b', 'c', 'd']) void enter(source);
   t.match(await enter('e'), REFUSED);
@@ -128,7 +128,7 @@ t.test('sources that wait are served in turn', async (t) => {
   t.same(order, ['a', 'a', 'b', 'a']);
 });
 
-t.test('without a line whoever finds no place is refused', async (t) => {
+t.test('without a queue a credential that gets no permit is refused', async (t) => {
   const { enter, clock } = setUp({ queue: 0, concurrent: 1 });
   void enter('a');
   t.match(await enter('b'), REFUSED);

@@ -14,7 +14,7 @@ import {
 } from '../../support/raw-http/test-pool.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
-const KEPT = 60_000;
+const IDLE_TIMEOUT = 60_000;
 const answer = (content: string, ...fields: string[]): string =>
   ['HTTP/1.1 200 OK', `Content-Length: ${content.length}`, ...fields, '', content].join('\r\n');
 const WHOLE: readonly HandlerCall[] = ['onSent', 'onResponding', 'onHead', 'onData', 'onEnd'];
@@ -143,7 +143,7 @@ t.test('a connection', async (t) => {
     t.notMatch(connection.received, '/two');
   });
 
-  t.test('is closed by us when nobody has wanted it for a minute, and not before', async (t) => {
+  t.test('is closed after it was idle for a minute, and not before', async (t) => {
     const ends = await poolFor(t);
     const one = ends.ask({ target: '/one' });
     const two = ends.ask({ target: '/two' });
@@ -151,14 +151,14 @@ t.test('a connection', async (t) => {
     await Promise.all([first.until('\r\n\r\n'), second.until('\r\n\r\n')]);
     first.send(answer('1'));
     await Promise.race([one.ended, two.ended]);
-    ends.clock.advance(KEPT - 1);
+    ends.clock.advance(IDLE_TIMEOUT - 1);
     second.send(answer('2'));
     await Promise.all([one.ended, two.ended]);
     t.equal(ends.server.open, 2);
     ends.clock.advance(1);
     await first.untilEnd();
     t.notOk(second.ended);
-    ends.clock.advance(KEPT - 1);
+    ends.clock.advance(IDLE_TIMEOUT - 1);
     await second.untilEnd();
     t.equal(ends.clock.pending, 0);
   });
@@ -171,11 +171,11 @@ t.test('a connection', async (t) => {
     await Promise.all([first.until('\r\n\r\n'), second.until('\r\n\r\n')]);
     first.send(answer('1'));
     await Promise.race([one.ended, two.ended]);
-    ends.clock.advance(-KEPT / 2);
+    ends.clock.advance(-IDLE_TIMEOUT / 2);
     second.send(answer('2'));
     await Promise.all([one.ended, two.ended]);
     await eventually(() => {
-      ends.clock.advance(KEPT);
+      ends.clock.advance(IDLE_TIMEOUT);
       return first.ended && second.ended;
     });
     t.equal(ends.clock.pending, 0);
@@ -283,7 +283,7 @@ t.test('where there are no more connections', async (t) => {
     t.equal(ends.server.connections.length, 2);
   });
 
-  t.test('one that is given up while it waits is not sent, and holds up nobody', async (t) => {
+  t.test('one that is cancelled while it waits is not sent, and does not delay the others', async (t) => {
     const ends = await poolFor(t, 1);
     const one = ends.ask({ target: '/one' });
     const two = ends.ask({ target: '/two' });
@@ -297,7 +297,7 @@ t.test('where there are no more connections', async (t) => {
     await three.ended;
     t.same([one.content, three.content, two.calls], ['one', 'three', []]);
     t.notMatch(connection.received, '/two');
-    t.equal(ends.clock.pending, 1, 'the connection that is kept: nobody waits');
+    t.equal(ends.clock.pending, 1, 'that of the idle connection: no request waits');
   });
 
   t.test('one that is given up while it is answered makes room for the next', async (t) => {
@@ -359,26 +359,23 @@ t.test('where there are no more connections', async (t) => {
     t.notMatch(ends.server.connections.map(({ received }) => received).join(), '/gone');
   });
 
-  t.test(
-    'a connection that nobody wanted in the end is not used where something came over it unasked',
-    async (t) => {
-      const ends = await poolFor(t);
-      ends.ask({ target: '/gone' }).pending?.cancel();
-      const connection = await ends.server.next();
-      await eventually(() => ends.sockets.length === 1);
-      connection.send(answer('planted'));
-      const one = ends.ask({ target: '/one' });
-      const second = await ends.server.next();
-      await second.until('/one');
-      second.send(answer('one'));
-      await one.ended;
-      t.equal(one.content, 'one');
-      t.equal(connection.received, '');
-    },
-  );
+  t.test('a connection without a request is not used if unrequested bytes arrived on it', async (t) => {
+    const ends = await poolFor(t);
+    ends.ask({ target: '/gone' }).pending?.cancel();
+    const connection = await ends.server.next();
+    await eventually(() => ends.sockets.length === 1);
+    connection.send(answer('planted'));
+    const one = ends.ask({ target: '/one' });
+    const second = await ends.server.next();
+    await second.until('/one');
+    second.send(answer('one'));
+    await one.ended;
+    t.equal(one.content, 'one');
+    t.equal(connection.received, '');
+  });
 
   t.test(
-    'a connection that nobody wanted is closed before the API server would, and when the pool closes',
+    'a connection without a request is closed before the API server closes it, and when the pool closes',
     async (t) => {
       const ends = await poolFor(t);
       ends.ask({ target: '/gone' }).pending?.cancel();
@@ -402,7 +399,7 @@ t.test('where there are no more connections', async (t) => {
   );
 
   t.test(
-    'one for which none becomes free in time is refused, and not sent, and holds up nobody',
+    'one for which none becomes free in time is refused and not sent, and does not delay the others',
     async (t) => {
       const ends = await poolFor(t, 1);
       const one = ends.ask({ target: '/one' });
@@ -432,7 +429,7 @@ t.test('where there are no more connections', async (t) => {
     for (const [index, each] of asked.entries()) {
       const connection = await ends.server.next();
       await connection.until(`/${index + 1} `);
-      connection.send(`${answer('one')}and what nobody asked for`);
+      connection.send(`${answer('one')}and what was not requested`);
       await each.ended;
       t.equal(each.content, 'one');
     }
@@ -553,7 +550,7 @@ t.test('a reader that waits', async (t) => {
     t.equal(ends.server.connections.length, 1);
   });
 
-  t.test('sees what came unasked in the meantime on nobody’s answer', async (t) => {
+  t.test('never delivers bytes that arrived unrequested in the meantime', async (t) => {
     const ends = await poolFor(t);
     const one = ends.ask({ target: '/one' }, (call) => call === 'onHead' && one.pending?.pause());
     const connection = await ends.server.next();
@@ -573,9 +570,9 @@ t.test('a reader that waits', async (t) => {
   });
 });
 
-t.test('somebody who breaks down', async (t) => {
+t.test('a handler that throws', async (t) => {
   for (const moment of ['onSent', 'onResponding', 'onHead', 'onData', 'onEnd', 'onFailure'] as const) {
-    t.test(`in ${moment} is told so, and nobody else is hurt`, async (t) => {
+    t.test(`in ${moment} fails, and no other request does`, async (t) => {
       const ends = await poolFor(t);
       const connection = await warm(ends);
       const one = ends.ask({ target: '/one' }, (call) => {
@@ -597,7 +594,7 @@ t.test('somebody who breaks down', async (t) => {
   }
 
   t.test(
-    'in onFailure, once for each that is broken off, keeps nobody from hearing of it, nor the log',
+    'in onFailure, once for each that is aborted, does not keep the others or the log from the error',
     async (t) => {
       const ends = await poolFor(t, 1);
       const fails = (call: HandlerCall): void => {
@@ -616,10 +613,10 @@ t.test('somebody who breaks down', async (t) => {
 });
 
 t.test('a pool that is closed', async (t) => {
-  t.test('finishes what is under way and what waits, and closes what is kept', async (t) => {
+  t.test('finishes running and queued requests, and closes idle connections', async (t) => {
     const ends = await poolFor(t, 1);
     const connection = await warm(ends);
-    const leaving = ends.ask({ target: '/leaving' });
+    const running = ends.ask({ target: '/running' });
     const waiting = ends.ask({ target: '/waiting' });
     let closed = false;
     const done = ends.pool.close().then(() => {
@@ -627,13 +624,13 @@ t.test('a pool that is closed', async (t) => {
     });
     const late = ends.ask({ target: '/late' });
     t.same(late.calls, ['onFailure']);
-    await connection.until('/leaving');
+    await connection.until('/running');
     connection.send(answer('left'));
     await connection.until('/waiting');
     t.notOk(closed);
     connection.send(answer('waited'));
     await done;
-    t.same([leaving.content, waiting.content], ['left', 'waited']);
+    t.same([running.content, waiting.content], ['left', 'waited']);
     await connection.untilEnd();
     t.equal(ends.clock.pending, 0);
   });
@@ -687,11 +684,11 @@ t.test('a pool that is closed', async (t) => {
   t.test('by force tells what was about to leave', async (t) => {
     const ends = await poolFor(t);
     const connection = await warm(ends);
-    const leaving = ends.ask({ target: '/leaving' });
+    const running = ends.ask({ target: '/running' });
     await ends.pool.destroy();
-    t.same(leaving.calls, ['onFailure']);
+    t.same(running.calls, ['onFailure']);
     await connection.untilEnd();
-    t.notMatch(connection.received, '/leaving');
+    t.notMatch(connection.received, '/running');
   });
 });
 

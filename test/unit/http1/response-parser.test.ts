@@ -28,12 +28,12 @@ t.test('an answer', async (t) => {
     ],
     ['of HTTP/1.0 is the last', 'HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n', { persistent: false }],
     [
-      'of HTTP/1.0 that is to be kept is not',
+      'of HTTP/1.0 with keep-alive is not reused',
       'HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n',
       { persistent: true },
     ],
     [
-      'tells how long it is kept',
+      'tells its idle timeout',
       head('Content-Length: 0', 'Keep-Alive: max=9, timeout=7'),
       { keepAliveTimeout: 7 },
     ],
@@ -54,11 +54,7 @@ t.test('an answer', async (t) => {
       'HTTP/1.1 304 x\r\nContent-Length: 9\r\n\r\n',
       { content: '', persistent: true },
     ],
-    [
-      'of a status that nobody knows has content',
-      'HTTP/1.1 099 x\r\nContent-Length: 1\r\n\r\na',
-      { content: 'a' },
-    ],
+    ['of an unknown status has content', 'HTTP/1.1 099 x\r\nContent-Length: 1\r\n\r\na', { content: 'a' }],
   ] as const) {
     t.test(name, async (t) => {
       t.match(read(answer), { ...reading, ended: 1, refusal: undefined });

@@ -7,9 +7,9 @@ t.test('each object is asked about once', async (t) => {
     asked += 1;
     return name;
   });
-  const [alice, nobody] = [{ name: 'alice' }, { name: undefined }];
+  const [alice, unnamed] = [{ name: 'alice' }, { name: undefined }];
   t.same(
-    [nameOf(alice), nameOf(alice), nameOf(nobody), nameOf(nobody)],
+    [nameOf(alice), nameOf(alice), nameOf(unnamed), nameOf(unnamed)],
     ['alice', 'alice', undefined, undefined],
   );
   t.equal(asked, 2);

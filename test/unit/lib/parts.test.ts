@@ -60,7 +60,7 @@ t.test('who asks while the work is under way shares it; who asks after starts an
   t.equal(flight.size, 0);
 });
 
-t.test('work that fails fails for all who wait, and is not kept', async (t) => {
+t.test('work that fails fails for all callers that wait, and is not cached', async (t) => {
   const flight = new SingleFlight<number>();
   const fails = () => Promise.reject(new Error('down'));
   const both = await Promise.allSettled([flight.do('k', fails), flight.do('k', fails)]);
@@ -137,7 +137,7 @@ t.test('a contact that was stopped asks no more', async (t) => {
   t.equal(asked, 1);
 });
 
-t.test('an error nobody expected shows the client nothing but the audit ID', async (t) => {
+t.test('an unexpected error shows the client nothing but the audit ID', async (t) => {
   const { status } = toStatus(new TypeError('secret detail'), 'a-1');
   t.equal(status.code, 500);
   t.notMatch(JSON.stringify(status), 'secret');

@@ -99,7 +99,7 @@ t.test('a name that a client chose loses long opaque tokens and keeps what names
   t.equal(untrustedText(`gaaaaa${'b'.repeat(40)}`), '[redacted]', 'as HTTP/2 spells it');
   for (const name of [
     'acme:alice',
-    'oidc:a.very.long.name.of.a.person@department-of-research.example.com',
+    'oidc:a.very.long.name.of.a.member@department-of-research.example.com',
     'payments-production-eu-west-1-reader-and-writer-role',
     'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
     '7f9c2ba4-e88f-427d-9116-5d5a2f0ba4c1',

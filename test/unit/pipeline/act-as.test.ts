@@ -73,7 +73,7 @@ async function act(headers: HeaderList, options: Options = {}) {
         const resource = 'resourceAttributes' in attributes ? attributes.resourceAttributes : {};
         return answer(resource.resource ?? '', resource);
       },
-      reviewSelf: () => Promise.reject(new Error('nobody here has a token of their own')),
+      reviewSelf: () => Promise.reject(new Error('no user has an own token in this test')),
     },
   });
   return { user: user ?? caller, impersonator: user && caller, asked };
@@ -92,7 +92,7 @@ async function refused(headers: HeaderList, options: Options = {}): Promise<Stat
   throw error;
 }
 
-t.test('a request that names nobody stays as it is, and nothing is asked', async (t) => {
+t.test('a request that impersonates no user is unchanged, and no review is sent', async (t) => {
   const { user, impersonator, asked } = await act([['Accept', '*/*']]);
   t.equal(user, alice);
   t.equal(impersonator, undefined);
@@ -261,7 +261,7 @@ t.test('C027 where one review cannot be asked, nothing is carried out', async (t
 });
 
 t.test(
-  'a tenant over its rate has nothing reviewed, and what nobody may ask for costs it nothing',
+  'no review is sent for a tenant over its rate, and a request that is refused anyway costs it nothing',
   async (t) => {
     const limited: string[] = [];
     const limitTenant = (tenant: string): never => {
@@ -315,12 +315,12 @@ t.test('an extra that Stonegate itself may not impersonate is refused with the r
   t.match(error, { code: 'ImpersonationForbidden', message: /authentication\.impersonationExtraKeys/ });
 });
 
-const NOBODY: Identity = { ...keystoneIdentity('alice'), subject: { kind: 'anonymous' } };
+const ANONYMOUS: Identity = { ...keystoneIdentity('alice'), subject: { kind: 'anonymous' } };
 for (const [who, identity] of [
-  ['goes through with a token of their own', { ...NOBODY, subject: { kind: 'upstream', user: alice } }],
-  ['is nobody', NOBODY],
+  ['goes through with a token of their own', { ...ANONYMOUS, subject: { kind: 'upstream', user: alice } }],
+  ['is anonymous', ANONYMOUS],
 ] as const)
-  t.test(`whoever ${who} acts as nobody else`, async (t) => {
+  t.test(`a user who ${who} impersonates no user`, async (t) => {
     t.match(await refused([AS_BOB], { identity }), { code: 'ImpersonationForbidden' });
   });
 
@@ -347,7 +347,7 @@ t.test('in shared mode the target has what everybody of the tenant has', async (
   t.equal(user.username, 'acme:bob');
   t.strictSame(user.groups, ['devs', 'stonegate:tenant:acme', 'system:authenticated']);
   t.strictSame(user.extra['stonegate.dev/tenant'], ['acme']);
-  t.equal(asked.length, 2, 'which nobody has to be allowed');
+  t.equal(asked.length, 2, 'impersonation of it needs no right');
 });
 
 t.test('in arktos mode service accounts are the system tenant’s: refused', async (t) => {

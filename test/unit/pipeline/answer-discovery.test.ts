@@ -49,7 +49,7 @@ function answererOf(fetcher: UpstreamFetcher) {
 
 const bodyOf = (answer: UpstreamResponse | undefined) => JSON.parse(String(answer?.body));
 
-t.test('a document is fetched as Stonegate itself: nobody is impersonated', async (t) => {
+t.test('a document is fetched as Stonegate itself: without an impersonated user', async (t) => {
   const { asked, get } = discovery();
   await get('/apis/apps/v1?timeout=32s&tenant=globex', {
     accept: 'application/json;as=APIGroupDiscoveryList',
@@ -137,7 +137,7 @@ t.test('what a client adds to the query makes no other document', async (t) => {
   t.equal(asked.length, 1);
 });
 
-t.test('a document of OpenAPI v3 is asked for by its checksum, and kept by it', async (t) => {
+t.test('a document of OpenAPI v3 is requested by its checksum, and cached by it', async (t) => {
   const { asked, get } = discovery(() => ({ status: 200, body: '' }));
   const path = '/openapi/v3/apis/apps/v1';
   for (const query of ['', '?hash=AB', '?hash=ab&timeout=1s', '?hash=CD', '?hash=../x'])
@@ -188,7 +188,7 @@ t.test('whatever clients ask and accept, a tenant’s documents of a path have f
   }
 });
 
-t.test('nobody’s leaving ends what others wait for; the last one’s does', async (t) => {
+t.test('a fetch is cancelled only if all clients that wait for it have cancelled', async (t) => {
   const fetched: AbortSignal[] = [];
   const fetcher = {
     fetch: (_asked: unknown, signal: AbortSignal) => {
@@ -228,7 +228,7 @@ t.test('health is asked anew each time', async (t) => {
   t.equal(asked.length, 2);
 });
 
-t.test('C073 a refusal of the API server is passed on as it is, and not remembered', async (t) => {
+t.test('C073 a refusal of the API server is relayed unchanged, and not cached', async (t) => {
   const body = { kind: 'Status', message: 'not here' };
   const { asked, get } = discovery(() => ({ status: 404, body }));
   t.match(await get('/apis/nosuch.io/v1'), { status: 404, body: Buffer.from(JSON.stringify(body)) });

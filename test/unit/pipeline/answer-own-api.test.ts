@@ -55,7 +55,7 @@ t.test('who one is, is answered by Stonegate alone', async (t) => {
 });
 
 t.test(
-  'whoever acts as somebody else is told of them, and nothing that their own credential is for',
+  'with impersonation the response shows the impersonated user and no facts of the own credential',
   async (t) => {
     const scope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
     const { response } = await whoIs({ ...alice, scope }, [['Impersonate-User', 'bob']]);
@@ -65,7 +65,7 @@ t.test(
   },
 );
 
-t.test('whoever knows no scopes has none, and no roles', async (t) => {
+t.test('an identity without scopes is shown with no scope and no roles', async (t) => {
   const { response } = await whoIs(claimIdentity('oidc:carol'));
   const { status } = JSON.parse(response.text);
   t.notOk('scope' in status);
@@ -77,7 +77,7 @@ t.test('a credential that never ends is told as the last instant there is', asyn
   t.match(response.json(), { status: { expirationTimestamp: '9999-12-31T23:59:59Z' } });
 });
 
-t.test('without a credential nobody is anybody', async (t) => {
+t.test('without a credential there is no user', async (t) => {
   const exchange = fakeExchange({ target: SELF });
   await serveRequest(exchange, fakePipeline({ answerers: [selfIdentityAnswerer] }));
   t.equal(exchange.response.status, 401);

@@ -246,7 +246,7 @@ t.test('C027 where Stonegate cannot ask in the user’s stead either, the reques
   await t.rejects(post(listPods, { review }), { code: 'UpstreamUnavailable' });
 });
 
-t.test('C131 the API server’s rules are kept, and those that Stonegate grants come behind', async (t) => {
+t.test('C131 the API server’s rules are unchanged, and Stonegate’s own follow them', async (t) => {
   const theirs = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
   const status = { resourceRules: [theirs], nonResourceRules: [], incomplete: false };
   const { sent, json } = await post(
@@ -340,7 +340,7 @@ const field = (number: number, value: Buffer | string): Buffer => {
   const bytes = Buffer.from(value);
   return Buffer.concat([Buffer.of((number << 3) | 2, bytes.length), bytes]);
 };
-/** As kubectl sends a review: the kind, the message with its spec, and a content type nobody fills. */
+/** As kubectl sends a review: the kind, the message with its spec, and an empty content type. */
 const enveloped = (spec: Buffer): Buffer =>
   Buffer.concat([
     Buffer.from('k8s\0'),
@@ -439,7 +439,7 @@ t.test('other requests are left to others', async (t) => {
   t.equal(await answerer.answer(outgoing), undefined);
 });
 
-t.test('whoever goes through with their own token', async (t) => {
+t.test('a pass-through user', async (t) => {
   const identity = upstreamIdentity('system:serviceaccount:default:robot');
   t.test('asks with it, with the tenant filled in', async (t) => {
     const upstream = () => ({ status: 201, body: { status: { allowed: true } } });

@@ -65,7 +65,7 @@ t.test('what a browser keeps for our origin goes to no workload behind it', asyn
 });
 
 t.test(
-  'any header that begins as an impersonation header is refused where nobody has heeded it',
+  'any header that begins as an impersonation header is refused if impersonation was not handled',
   async (t) => {
     for (const name of [
       'Impersonate-User',
@@ -82,13 +82,13 @@ t.test(
   },
 );
 
-t.test('a wish to impersonate that was heeded does not travel on', async (t) => {
-  const wish: [string, string][] = [
+t.test('impersonation headers that were handled are not forwarded', async (t) => {
+  const impersonation: [string, string][] = [
     ['Impersonate-User', 'bob'],
     ['Impersonate-Extra-scopes', 'view'],
     ['Connection', 'Impersonate-User'],
   ];
-  t.same(cleanClientHeaders([...wish, ['Accept', '*/*']], { impersonationHandled: true }), [
+  t.same(cleanClientHeaders([...impersonation, ['Accept', '*/*']], { impersonationHandled: true }), [
     ['Accept', '*/*'],
   ]);
 });
@@ -145,7 +145,7 @@ t.test('no spelling of an identity header survives', async () => {
   );
 });
 
-t.test('whatever a client sends, what is left names nobody', async () => {
+t.test('whatever a client sends, no remaining header names a user', async () => {
   const field = fc.tuple(
     fc.oneof(
       fc.string({ unit: fc.constantFrom(...'abcdimpersonatexuglhz-_ROSTE') }),

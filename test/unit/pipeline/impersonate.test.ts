@@ -65,7 +65,7 @@ t.test('C071 the client address upstream is the one we saw, and the audit ID is 
   ]);
 });
 
-t.test('200 groups of a person of Entra ID pass', async (t) => {
+t.test('200 groups of a user of Entra ID pass', async (t) => {
   const groups = Array.from(
     { length: 200 },
     (_, i) => `oidc:00000000-0000-0000-0000-${String(i).padStart(12, '0')}`,

@@ -6,7 +6,7 @@ const BOB: HeaderField = ['Impersonate-User', 'bob'];
 /** As a listener sees text: a character for each byte. */
 const bytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
-t.test('a request without any wish asks for nobody', async (t) => {
+t.test('a request without impersonation headers impersonates no user', async (t) => {
   t.equal(
     impersonationRequest([
       ['Accept', 'Impersonate-User'],

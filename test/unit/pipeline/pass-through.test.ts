@@ -54,7 +54,7 @@ for (const name of [
     t.throws(() => assertNoIdentity([[name, 'x']]), { code: 'InvariantBroken' });
   });
 
-t.test('a wish to act as somebody else is never dropped from their request', async (t) => {
+t.test('impersonation headers are refused, and never dropped from the request', async (t) => {
   const exchange = fakeExchange({ headers: [['Impersonate-User', 'reader']] });
   const outgoing = outgoingOf(openMode, ROBOT, exchange);
   const handled = { ...outgoing, impersonator: outgoing.user };

@@ -284,7 +284,7 @@ t.test('C151 a non-resource path that looks like a resource stays what it is', a
   t.equal(parse('GET', '/metrics/api/v1/pods').isResourceRequest, false);
 });
 
-t.test('a method nobody knows has no verb', async (t) => {
+t.test('an unknown method has no verb', async (t) => {
   t.match(parse('constructor', '/api/v1/pods'), { verb: '' });
 });
 

@@ -10,7 +10,7 @@ import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';
 
 const bearer = [['Authorization', 'Bearer secret-token']] as const;
 
-t.test('a request of a known person reaches the API server as that person', async (t) => {
+t.test('a request of an authenticated user reaches the API server as that user', async (t) => {
   const pipeline = fakePipeline();
   const exchange = fakeExchange({ headers: bearer, target: '/api/v1/pods?limit=5' });
   await serveRequest(exchange, pipeline);
@@ -179,7 +179,7 @@ t.test('a request to a service behind the API server has no time limit, but an e
   t.match(pipeline.sent[0], { longRunning: true, endless: false });
 });
 
-t.test('an upgrade of an authorized person is tunnelled with their identity', async (t) => {
+t.test('an upgrade of an authorized user is tunnelled with the user’s identity', async (t) => {
   const pipeline = fakePipeline();
   const upgrade = { protocol: 'spdy/3.1', socket: new PassThrough(), head: Buffer.alloc(0) };
   const target = '/api/v1/namespaces/default/pods/p/exec?command=ls';
@@ -301,7 +301,7 @@ t.test('what Stonegate answers itself never reaches the API server', async (t) =
   t.same(pipeline.sent, []);
 });
 
-t.test('a route that nobody answers is not forwarded', async (t) => {
+t.test('a route without an answerer is not forwarded', async (t) => {
   const pipeline = fakePipeline({
     mode: { ...openMode, route: () => ({ kind: 'discovery', path: '/api', query: '', reduce: 'none' }) },
   });
@@ -323,7 +323,7 @@ t.test('C010 an empty X-Forwarded-For does no harm', async (t) => {
   t.equal(exchange.response.status, 200);
 });
 
-t.test('what a project needs is made before the API server is asked about its people', async (t) => {
+t.test('a project is provisioned before the API server authorizes a request of its users', async (t) => {
   const order: string[] = [];
   const pipeline = fakePipeline({
     provisioning: {
@@ -345,7 +345,7 @@ t.test('what a project needs is made before the API server is asked about its pe
   await serveRequest(fakeExchange({ headers: bearer }), pipeline);
   t.same(order, ['made for u1', 'authorized']);
   await serveRequest(fakeExchange(), pipeline);
-  t.equal(order.length, 2, 'and nothing is made for whom nobody knows');
+  t.equal(order.length, 2, 'and nothing is provisioned for an unknown user');
 });
 
 t.test('a refusal of Stonegate’s own rights makes it ask for them again', async (t) => {

@@ -59,7 +59,7 @@ t.test('an empty Keystone name is refused', async (t) => {
   t.throws(() => nameOf(keystoneIdentity('')), { code: 'IdentityUnusable' });
 });
 
-t.test('nobody gets the union of all tenants, not even by an entry', async (t) => {
+t.test('no user gets the union of all tenants, not even by an entry', async (t) => {
   t.throws(() => mode.tenantOf(keystoneIdentity('x', { home: 'everyone' })), { code: 'TenantUnknown' });
   t.throws(() => mode.tenantOf(claimIdentity('o:x', 'all')), { code: 'TenantUnknown' });
 });

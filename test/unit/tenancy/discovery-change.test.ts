@@ -36,7 +36,7 @@ t.test('a write of the system tenant concerns every tenant, one into a tenant th
 });
 
 t.test(
-  'on a cluster without tenants discovery is forwarded and not kept, so no write concerns it',
+  'on a cluster without tenants discovery is forwarded and not cached, so no write concerns it',
   async (t) => {
     t.equal(changeOf(shared, 'acme', 'DELETE', `${CRDS}/a.b.io`), undefined);
   },

@@ -28,7 +28,7 @@ for (const [mode, tenant, wanted, username] of [
   [shared, 'main', 'bob', 'Default:bob'],
   [shared, 'main', 'Default:bob', 'Default:bob'],
 ] as const)
-  t.test(`${mode.name}: ${wanted} is to somebody of ${tenant} ${username}`, async (t) => {
+  t.test(`${mode.name}: for a user of ${tenant} ${wanted} is ${username}`, async (t) => {
     t.equal(name(mode, tenant, wanted), username);
   });
 
@@ -46,7 +46,7 @@ for (const [mode, tenant, wanted] of [
   [shared, 'acme', 'system:serviceaccount:NS:name'],
   [shared, 'system', 'admin'],
 ] as const)
-  t.test(`${mode.name}: ${wanted} is nobody for somebody of ${tenant} to act as`, async (t) => {
+  t.test(`${mode.name}: a user of ${tenant} cannot impersonate ${wanted}`, async (t) => {
     t.throws(() => name(mode, tenant, wanted), { code: 'ImpersonationForbidden' });
   });
 

@@ -58,7 +58,7 @@ for (const mode of MODES) {
     '/apis',
     '/version',
   ]) {
-    t.test(`${mode.name}: ${path} is somebody else's`, async (t) => {
+    t.test(`${mode.name}: ${path} is not Stonegate’s own`, async (t) => {
       t.equal(routeOf('GET', path), undefined);
     });
   }

@@ -29,7 +29,7 @@ t.test('the tenant shows in a group and in extra', async (t) => {
   t.strictSame(extra, { 'stonegate.dev/tenant': ['home'] });
 });
 
-t.test('nobody brings the group of another tenant along', async (t) => {
+t.test('no user brings the group of another tenant', async (t) => {
   const identity = claimIdentity('oidc:carol', 'acme', { groups: ['stonegate:tenant:globex'] });
   t.throws(() => userOf(identity), { code: 'IdentityReserved' });
 });

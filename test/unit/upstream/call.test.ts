@@ -50,7 +50,7 @@ function get(
   );
 }
 
-t.test('a request that fails where nobody can count it is refused', async (t) => {
+t.test('a request that fails and cannot be counted is refused', async (t) => {
   const refused = get('/', () => {
     throw new Error('cannot count');
   });

@@ -18,14 +18,17 @@ function poolsFor(credential: { token: string } | KeyPair, passThrough: boolean)
   });
 }
 
-t.test('with a token of ours, a connection is nobody’s, and each request carries its sender’s', async (t) => {
-  const { select } = poolsFor({ token: 'ours' }, true);
-  const own = select({ kind: 'stonegate' });
-  const theirs = select(THEIRS);
-  t.match([own.token, theirs.token], ['ours', 'theirs']);
-  t.equal(own.short, theirs.short);
-  t.equal(own.connection.certificate, undefined);
-});
+t.test(
+  'if Stonegate has a token, connections have no identity, and each request carries its sender’s token',
+  async (t) => {
+    const { select } = poolsFor({ token: 'ours' }, true);
+    const own = select({ kind: 'stonegate' });
+    const theirs = select(THEIRS);
+    t.match([own.token, theirs.token], ['ours', 'theirs']);
+    t.equal(own.short, theirs.short);
+    t.equal(own.connection.certificate, undefined);
+  },
+);
 
 t.test('with a certificate of ours, what a client sends has no connection in common with us', async (t) => {
   const { select } = poolsFor(CERTIFICATE, true);
@@ -39,7 +42,7 @@ t.test('with a certificate of ours, what a client sends has no connection in com
   t.not(own.longRunning.pool, theirs.longRunning.pool);
 });
 
-t.test('where nobody goes through, a client’s token is sent nowhere', async (t) => {
+t.test('if no user passes through, a client’s token is sent nowhere', async (t) => {
   for (const credential of [{ token: 'ours' }, CERTIFICATE])
     t.throws(() => poolsFor(credential, false).select(THEIRS), { code: 'InvariantBroken' });
 });

@@ -120,7 +120,7 @@ t.test('fetching as ourselves', async (t) => {
     t.equal(codeOf(await fetched), 'UpstreamTimeout');
   });
 
-  t.test('C067 ends at once when nobody waits for it any more', async (t) => {
+  t.test('C067 ends at once if no caller waits for it any more', async (t) => {
     const relay = await relayFor(t);
     const client = new AbortController();
     const fetched = relay.adapter.fetch(VERSION, client.signal).catch((error: unknown) => error);

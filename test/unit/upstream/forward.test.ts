@@ -75,7 +75,7 @@ t.test('the request', async (t) => {
     );
   });
 
-  t.test("C088 is not sent where somebody else's credential is still on it", async (t) => {
+  t.test('C088 is not sent if another credential is still on it', async (t) => {
     const relay = await relayFor(t, { headers: () => [['authorization', 'Bearer theirs']] });
     const client = await relay.request(GET);
     t.match(await client.until('InvariantBroken'), /^HTTP\/1\.1 500 /);
@@ -425,7 +425,7 @@ t.test('refusals', async (t) => {
     ['with', 'WWW-Authenticate: Basic realm="grafana"\r\n'],
     ['without', ''],
   ] as const) {
-    t.test(`a 401 of a workload ${name} a challenge passes, and alarms nobody`, async (t) => {
+    t.test(`a 401 of a workload ${name} a challenge passes, and is not reported`, async (t) => {
       const relay = await relayFor(t, { longRunning: true, proxied: true });
       const client = await relay.request(
         'GET /api/v1/namespaces/n/services/s/proxy/login HTTP/1.1\r\nHost: s\r\n\r\n',
@@ -701,7 +701,10 @@ t.test('faults of the API server', async (t) => {
   for (const [name, garbage] of [
     ['a garbage status line', 'SSH-2.0-OpenSSH_9.6\r\n\r\n'],
     ['headers beyond all measure', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`],
-    ['an upgrade nobody asked for', 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'],
+    [
+      'an upgrade that was not requested',
+      'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
+    ],
     ['a control character in a field', 'HTTP/1.1 200 OK\r\nX-Bad: a\x01b\r\nContent-Length: 0\r\n\r\n'],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
   ] as const) {
@@ -729,7 +732,7 @@ t.test('faults of the API server', async (t) => {
     const second = await relay.upstream.next();
     second.send(OK);
     await client.until('{}');
-    t.equal(relay.clock.pending, 1, 'that of the connection that is kept');
+    t.equal(relay.clock.pending, 1, 'that of the idle connection');
   });
 });
 

@@ -80,7 +80,7 @@ t.test('a refusal that says something else is the user’s', async (t) => {
   ] as const)
     for (const name of ['stonegate', undefined])
       t.equal(reader(name).read(body, headers), undefined, `${what}, own name ${name}`);
-  t.equal(reader('stonegate').read(attempt(), []), undefined, 'a request that impersonates nobody');
+  t.equal(reader('stonegate').read(attempt(), []), undefined, 'a request that impersonates no user');
 });
 
 const FORGED =

@@ -1,5 +1,5 @@
 /**
- * Where the content of one answer waits: memory is used again, and never while somebody may still read it.
+ * Buffers of one response: memory is reused, and never while a reader may still use it.
  */
 import t from 'tap';
 import { BorrowedChunk } from '../../../src/http1/borrowed-chunk.ts';
@@ -53,21 +53,21 @@ t.test('two answers share no memory', async (t) => {
 });
 
 t.test('a chunk that has passed gives nothing away', async (t) => {
-  let kept: BorrowedChunk | undefined;
+  let borrowed: BorrowedChunk | undefined;
   const take = (chunk: BorrowedChunk): void => {
-    kept = chunk;
+    borrowed = chunk;
   };
   BorrowedChunk.lend(Buffer.from('a'), take);
-  t.throws(() => kept?.copy(), { message: 'the chunk was released' });
-  t.throws(() => kept?.copyInto(Buffer.alloc(9)), { message: 'the chunk was released' });
-  t.throws(() => kept?.length, { message: 'the chunk was released' });
+  t.throws(() => borrowed?.copy(), { message: 'the chunk was released' });
+  t.throws(() => borrowed?.copyInto(Buffer.alloc(9)), { message: 'the chunk was released' });
+  t.throws(() => borrowed?.length, { message: 'the chunk was released' });
   const fault = new Error('not taken');
   const refuse = (chunk: BorrowedChunk): void => {
-    kept = chunk;
+    borrowed = chunk;
     throw fault;
   };
   t.throws(() => BorrowedChunk.lend(Buffer.from('b'), refuse), fault);
-  t.throws(() => kept?.copy(), { message: 'the chunk was released' }, 'nor where it was refused');
+  t.throws(() => borrowed?.copy(), { message: 'the chunk was released' }, 'nor if it was refused');
 });
 
 t.test('a chunk goes into no memory that is shorter', async (t) => {

@@ -22,7 +22,7 @@ async function startSecureServer(test: Test, pair: KeyPair, authority: Authority
   const nameOf = (socket: unknown): string =>
     socket instanceof TLSSocket && socket.authorized
       ? String(socket.getPeerCertificate().subject.CN)
-      : 'nobody';
+      : 'no certificate';
   server.on('request', (request, response) => response.end(nameOf(request.socket)));
   server.on('upgrade', (_request, socket) => {
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n');
@@ -65,9 +65,9 @@ t.test('TLS to the API server', async (t) => {
       const port = await startSecureServer(t, pair, authority);
       const relay = await relayFor(t, { server: `https://${host}:${port}`, ca: authority.cert });
       const client = await relay.request(GET);
-      t.match(await client.until('nobody'), /^HTTP\/1\.1 200 /);
+      t.match(await client.until('no certificate'), /^HTTP\/1\.1 200 /);
       const tunnel = await relay.request(EXEC);
-      t.match(await tunnel.until('nobody'), /^HTTP\/1\.1 101 /);
+      t.match(await tunnel.until('no certificate'), /^HTTP\/1\.1 101 /);
       tunnel.send('echo');
       await tunnel.until('nobodyecho');
     });
@@ -100,24 +100,24 @@ t.test('TLS to the API server', async (t) => {
     const ours = await ask({ kind: 'stonegate' });
     t.equal(ours.body.toString(), 'stonegate');
     const theirs = await ask({ kind: 'client', token: 'client-token' });
-    t.equal(theirs.body.toString(), 'nobody');
+    t.equal(theirs.body.toString(), 'no certificate');
     const client = await relay.request(GET);
-    t.match(await client.until('nobody'), /^HTTP\/1\.1 200 /);
+    t.match(await client.until('no certificate'), /^HTTP\/1\.1 200 /);
     const tunnel = await relay.request(EXEC);
-    t.match(await tunnel.until('nobody'), /^HTTP\/1\.1 101 /);
+    t.match(await tunnel.until('no certificate'), /^HTTP\/1\.1 101 /);
     const again = await ask({ kind: 'stonegate' });
     t.equal(again.body.toString(), 'stonegate', 'nor do ours go over theirs');
   });
 
-  const stranger = await createAuthority('stranger');
-  const unsigned = await stranger.server('kube-apiserver');
+  const otherAuthority = await createAuthority('other');
+  const unsigned = await otherAuthority.server('kube-apiserver');
   const misnamed = await misnamedServer(authority);
   for (const [what, text] of [
     ['request', GET],
     ['tunnel', EXEC],
   ] as const) {
     t.test(`of a server that our authority did not sign is a 503 for a ${what}`, async (t) => {
-      const port = await startSecureServer(t, unsigned, stranger);
+      const port = await startSecureServer(t, unsigned, otherAuthority);
       const relay = await relayFor(t, { server: `https://127.0.0.1:${port}`, ca: authority.cert });
       const client = await relay.request(text);
       t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);

@@ -85,7 +85,7 @@ t.test('opening', async (t) => {
     await server.until('early from client');
   });
 
-  t.test('C088 is refused where a credential of somebody else is still on the request', async (t) => {
+  t.test('C088 is refused if another credential is still on the request', async (t) => {
     const relay = await relayFor(t, { headers: () => [['Authorization', 'Bearer theirs']] });
     const client = await relay.request(EXEC);
     t.match(await client.until('InvariantBroken'), /^HTTP\/1\.1 500 /);

@@ -5,14 +5,14 @@ import { readPolicy } from '../../../../src/config/keystone-auth/policy-file.ts'
 
 const IDENTITY = 'alpha.kubernetes.io/identity';
 
-interface Person {
+interface PolicyUser {
   readonly user?: string;
   readonly groups?: readonly string[];
   readonly roles?: readonly string[];
   readonly projects?: readonly string[];
 }
 
-function asks({ user = 'user1', groups = [], roles = [], projects = ['demo'] }: Person) {
+function asks({ user = 'user1', groups = [], roles = [], projects = ['demo'] }: PolicyUser) {
   return {
     user,
     uid: `${user}-id`,
@@ -26,10 +26,10 @@ function asks({ user = 'user1', groups = [], roles = [], projects = ['demo'] }: 
 }
 
 /** @param what `verb namespace resource[/subresource]`; a path in place of the last two */
-function allows(policy: readonly object[], person: Person, what: string): boolean {
+function allows(policy: readonly object[], user: PolicyUser, what: string): boolean {
   const read = readPolicy(JSON.stringify(policy));
   if (!read.ok) throw new Error(read.problems.join('\n'));
-  return createKeystonePolicy(read.value).allows({ ...asks(person), ...questionOf(what) });
+  return createKeystonePolicy(read.value).allows({ ...asks(user), ...questionOf(what) });
 }
 
 function questionOf(
@@ -62,18 +62,18 @@ t.test('version 1', async (t) => {
     t.notOk(allows(policy, { user: 'user3', roles: ['role1'] }, 'get default pods'));
   });
 
-  t.test('C222 an unknown match type allows nobody, * or not', async (t) => {
+  t.test('C222 an unknown match type allows no user, * or not', async (t) => {
     t.notOk(allows(v1({}, { type: 'shoe size', values: ['*'] }), {}, 'get default pods'));
   });
 
-  t.test('users match by name and id, groups, projects and roles by name, * everybody', async (t) => {
-    const person = { user: 'u', groups: ['g'], roles: ['r'], projects: ['p'] };
+  t.test('users match by name and id, groups, projects and roles by name, * every user', async (t) => {
+    const user = { user: 'u', groups: ['g'], roles: ['r'], projects: ['p'] };
     for (const [type, value] of Object.entries({ user: 'u', group: 'g', role: 'r', project: 'p' })) {
-      t.ok(allows(v1({}, { type, values: [value] }), person, 'get default pods'), type);
-      t.ok(allows(v1({}, { type, values: ['*'] }), person, 'get default pods'), type);
-      t.notOk(allows(v1({}, { type, values: ['other'] }), person, 'get default pods'), type);
+      t.ok(allows(v1({}, { type, values: [value] }), user, 'get default pods'), type);
+      t.ok(allows(v1({}, { type, values: ['*'] }), user, 'get default pods'), type);
+      t.notOk(allows(v1({}, { type, values: ['other'] }), user, 'get default pods'), type);
     }
-    t.ok(allows(v1({}, { type: 'user', values: ['u-id'] }), person, 'get default pods'));
+    t.ok(allows(v1({}, { type: 'user', values: ['u-id'] }), user, 'get default pods'));
   });
 
   t.test('verb, resource, group and namespace must all fit', async (t) => {

@@ -238,7 +238,7 @@ t.test('an unexpected error is told as such, with its cause', async (t) => {
   });
 });
 
-t.test('the credential stands nowhere in the answer, whoever repeats it', async (t) => {
+t.test('the credential is nowhere in the response, even if another server repeats it', async (t) => {
   const token = 'opaque-but-secret-token';
   const { explanation } = await explain({
     token,
@@ -366,7 +366,7 @@ t.test('what Stonegate answers itself is told so, and RBAC is not asked', async 
     t.equal(status.outcome, 'answered', path);
     t.equal(decisions(status).accessReview, 'notReached');
     t.same(asked, []);
-    t.equal(status.headers, undefined, 'nothing is sent as the person');
+    t.equal(status.headers, undefined, 'nothing is sent as the user');
   }
 });
 
@@ -387,7 +387,7 @@ t.test('a path that names no resource is asked about as such', async (t) => {
   t.match(asked, [{ nonResourceAttributes: { path: '/metrics', verb: 'get' } }]);
 });
 
-t.test('a person of an issuer, and a delegated one, are told as such', async (t) => {
+t.test('a user of an issuer and a delegated user are described as such', async (t) => {
   const by = (identity: typeof alice) => ({
     pipeline: { authenticators: [{ name: 'fake', authenticate: async () => identity }] },
   });
@@ -413,7 +413,7 @@ t.test('a mistake of ours in asking is not taken for an answer', async (t) => {
   await t.rejects(explain({ rbac: new TypeError('a bug') }), { message: 'a bug' });
 });
 
-t.test('whoever goes through with their own token is told so, and asked about by it', async (t) => {
+t.test('a pass-through user is described as such, and reviewed with the own token', async (t) => {
   const robot = upstreamIdentity('system:serviceaccount:default:robot');
   const { status, asked } = await explain({
     pipeline: { authenticators: [{ name: 'token-review', authenticate: async () => robot }] },
