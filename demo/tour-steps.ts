@@ -13,7 +13,7 @@ const PODS = '/api/v1/namespaces/default/pods';
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const EXEC = `${PODS}/web/exec?command=echo&command=hello&stdout=true`;
 
-/** Context → tenant and imcontextated user name. */
+/** Context → tenant and impersonated user name. */
 const USERS = {
   'acme-alice': { tenant: 'acme', username: 'acme:alice' },
   'globex-bob': { tenant: 'globex', username: 'globex:bob' },

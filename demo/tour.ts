@@ -101,5 +101,5 @@ function createGuide({ url, ca, tokens, requests, print }: TourOptions): Guide &
 
 /** Excludes Stonegate's own requests, such as health probes. */
 function isForUser({ url, headers }: LoggedRequest): boolean {
-  return headers['imcontextate-user'] !== undefined || url.startsWith('/apis/authorization.k8s.io/');
+  return headers['impersonate-user'] !== undefined || url.startsWith('/apis/authorization.k8s.io/');
 }

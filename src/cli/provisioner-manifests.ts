@@ -116,7 +116,7 @@ function listText(texts: readonly string[] = []): string {
 }
 
 function notes({ mode, createRoles }: ProvisionerNeeds, provisioner: Impersonator): string {
-  const where =
+  const credential =
     provisioner.kind === 'ServiceAccount'
       ? `# Its token:
 #   kubectl -n ${provisioner.namespace} get secret ${provisioner.name}-token -o jsonpath='{.data.token}' | base64 -d
@@ -129,7 +129,7 @@ function notes({ mode, createRoles }: ProvisionerNeeds, provisioner: Impersonato
     : '# It may bind the roles that the configuration names, and make none.';
   return `# What Stonegate needs at the API server for provisioning (tenancy mode: ${mode}).
 ${mode === 'arktos' ? '# Arktos: apply as an administrator of the system tenant.' : '# An ordinary Kubernetes cluster: apply as a cluster administrator.'}
-${where}
+${credential}
 ${held}
 # Whoever holds this credential can give itself these rights in every namespace: keep it as you keep an administrator's.`;
 }

@@ -68,7 +68,7 @@ export async function resolveImpersonatedUser(
   return userOf(request, target, user);
 }
 
-/** A pass-through's own token would say somebody else, and nobody has no rights to act by. */
+/** The token of a pass-through user names another user; the anonymous user has no rights to review. */
 function assertNamed(kind: Scoped['identity']['subject']['kind']): void {
   if (kind === 'upstream' || kind === 'anonymous') throw impossible('this credential may not');
 }

@@ -129,14 +129,14 @@ function answerWith(identity: SelfIdentity): UpstreamResponse {
   };
 }
 
-/** The same of somebody who is known by other means than a request. */
+/** The same for a user who is known by other means than a request. */
 export function selfIdentityOf({
   user,
   tenant,
   identity,
   impersonator,
 }: Pick<Scoped, 'user' | 'tenant' | 'identity' | 'impersonator'>): SelfIdentity {
-  // What a credential is good for is not known of whom its holder acts as.
+  // The facts of a credential do not hold for the user whom its holder impersonates.
   const known = impersonator === undefined ? identity.scope : undefined;
   const { roles = [], ...scope } = known ?? {};
   return {

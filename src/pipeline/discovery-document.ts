@@ -1,5 +1,5 @@
 /**
- * One discovery document: where it is requested, how it is read, and the error if it cannot be read.
+ * One discovery document: how it is requested, how it is read, and the error if it cannot be read.
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 
@@ -134,8 +134,8 @@ const ANYTHING: ReadonlySet<string> = new Set(['*/*', 'application/*']);
 const MAX_RANGES = 16;
 
 /**
- * @param accept the client's own, empty where it has none
- * @returns the Accept to ask with: one of a small, fixed number per path
+ * @param accept the client's own; empty if it sent none
+ * @returns the Accept header to send: one of a small, fixed number of values per path
  */
 export function discoveryForm(path: string, accept: string): string {
   const forms = FORMS.find(([pattern]) => pattern.test(path))?.[1] ?? JSON_ONLY;

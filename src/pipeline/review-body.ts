@@ -33,7 +33,7 @@ const RESOURCE_FIELDS = [
 const NON_RESOURCE_FIELDS = ['path', 'verb'] as const;
 
 /**
- * @returns the review's `spec`, empty where there is none
+ * @returns the review's `spec`, empty if there is none
  * @throws StatusError MediaTypeUnsupported, BodyTooLarge, BodyTimeout, BodyMalformed
  */
 export async function readReviewSpec(

@@ -56,7 +56,7 @@ const SPEC = 2;
 
 /**
  * @returns the review as its JSON would be, with its `spec` alone
- * @throws Error where the bytes are no such message
+ * @throws Error if the bytes are no such message
  */
 export function decodeReview(body: Uint8Array, review: keyof typeof SPECS): Fields {
   if (!MAGIC.equals(body.subarray(0, MAGIC.length)))

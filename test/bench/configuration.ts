@@ -1,7 +1,7 @@
 /** Stonegate's configuration for the benchmark, and the tokens that its Keystone vouches for. */
 import { stringify } from 'yaml';
 
-export interface Surroundings {
+export interface BenchSite {
   readonly certFile: string;
   readonly keyFile: string;
   readonly caFile: string;
@@ -11,16 +11,16 @@ export interface Surroundings {
 }
 
 /** @param changes merged over it, member by member. @returns a file's text */
-export function configurationOf(surroundings: Surroundings, changes: Record<string, object>): string {
-  const given = givenBy(surroundings);
+export function configurationOf(site: BenchSite, changes: Record<string, object>): string {
+  const given = givenBy(site);
   const merged = Object.fromEntries(
     Object.entries({ ...given, ...changes }).map(([key, value]) => [key, { ...given[key], ...value }]),
   );
   return stringify({ apiVersion: 'stonegate.dev/v1alpha1', kind: 'StonegateConfiguration', ...merged });
 }
 
-function givenBy(surroundings: Surroundings): Record<string, object> {
-  const { certFile, keyFile, caFile, upstream, keystoneURL, issuer } = surroundings;
+function givenBy(site: BenchSite): Record<string, object> {
+  const { certFile, keyFile, caFile, upstream, keystoneURL, issuer } = site;
   return {
     server: { bind: '127.0.0.1:0', tls: { certFile, keyFile } },
     admin: { bind: '127.0.0.1:0' },

@@ -1,5 +1,5 @@
 /**
- * A load generator that is kept running, and most of the time stopped: SIGSTOP and SIGCONT hand the load from
+ * A load generator that runs all the time and is mostly stopped: SIGSTOP and SIGCONT hand the load from
  * contender to contender within milliseconds. Its own figures then mean nothing but whether anything was
  * refused.
  */

@@ -92,8 +92,8 @@ export async function createSite(): Promise<Site> {
       await read(`${upstream[kind]}/events/${turns}`);
     },
     configure(name, kind, changes = {}) {
-      const surroundings = { certFile, keyFile, caFile, upstream: upstream[kind], keystoneURL, issuer };
-      return file(`${name}.yaml`, configurationOf(surroundings, changes));
+      const addresses = { certFile, keyFile, caFile, upstream: upstream[kind], keystoneURL, issuer };
+      return file(`${name}.yaml`, configurationOf(addresses, changes));
     },
     async close() {
       await dispatcher.close();

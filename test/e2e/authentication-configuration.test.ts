@@ -45,7 +45,7 @@ jwt:
       expression: claims.sub
   userValidationRules:
   - expression: ${JSON.stringify(userRule)}
-    message: nobody may be called so
+    message: this name is not allowed
 `;
 }
 
@@ -57,7 +57,7 @@ async function setUp(t: Test, changes?: Changes) {
   const stonegate = await startStonegate({ folder });
   t.teardown(() => stonegate.close());
   const { configure, app } = stonegate;
-  const issuer = `${maker.origin}/people`;
+  const issuer = `${maker.origin}/users`;
   const write = (next?: Changes) =>
     writeFile(
       join(folder, 'authentication.yaml'),
@@ -102,7 +102,7 @@ t.test('a rule that is not true is a 401, and its message stands in the log alon
   const { ask, carol, logged } = await setUp(t, { userRule: "user.username != 'oidc:carol'" });
   const answer = await ask(carol, CONFIG_MAPS);
   t.match(answer.json(), { code: 401, message: 'Unauthorized' });
-  t.match(logged.join(''), /nobody may be called so/);
+  t.match(logged.join(''), /this name is not allowed/);
 });
 
 t.test('a name that the expression makes without the declared prefix is refused with 403', async (t) => {

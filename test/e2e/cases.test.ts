@@ -27,7 +27,7 @@ async function arrived(action: () => Promise<unknown>) {
 }
 
 t.test('C015 C017 C085 impersonation without a user or with unknown headers is refused', async (t) => {
-  const wishes: [number, Record<string, string>][] = [
+  const impersonations: [number, Record<string, string>][] = [
     [400, { 'Impersonate-Group': 'system:masters' }],
     [400, { 'impersonate-uid': '1' }],
     [400, { 'IMPERSONATE-UID': '1' }],
@@ -35,7 +35,7 @@ t.test('C015 C017 C085 impersonation without a user or with unknown headers is r
     [403, { 'Impersonate-Users': 'bob' }],
     [403, { 'Impersonate-User': 'bob', 'Impersonate-Tenant': 'globex' }],
   ];
-  for (const [status, headers] of wishes) {
+  for (const [status, headers] of impersonations) {
     const seen = await arrived(async () =>
       t.equal((await ask(alice, '/api/v1/pods', { headers })).status, status),
     );
@@ -90,7 +90,7 @@ t.test('C120 a user in 250 groups is served, and no review is requested', async 
 
 t.test('C129 a 403 of the API server is forwarded unchanged, for any request', async (t) => {
   const { directory } = stonegate.keystone;
-  const nobody = stonegate.keystone.issue(directory.user('acme', 'nobody'));
+  const nina = stonegate.keystone.issue(directory.user('acme', 'nina'));
   const asked: [string, string][] = [
     ['DELETE', '/api/v1/namespaces/default/configmaps/settings'],
     ['DELETE', '/api/v1/namespaces/default/configmaps'],
@@ -98,15 +98,15 @@ t.test('C129 a 403 of the API server is forwarded unchanged, for any request', a
     ['GET', '/api/v1/pods?watch=1'],
   ];
   for (const [method, path] of asked) {
-    const { status, body, json } = await ask(nobody, path, { method });
+    const { status, body, json } = await ask(nina, path, { method });
     t.equal(status, 403, path);
-    t.match(json(), { kind: 'Status', reason: 'Forbidden', message: /User "acme:nobody" cannot/ });
+    t.match(json(), { kind: 'Status', reason: 'Forbidden', message: /User "acme:nina" cannot/ });
     t.notMatch(body, 'StonegateCode', 'these are the API server’s own words');
   }
 });
 
 t.test(
-  'C136 two people of different tenants see their own namespaces only, in lists and in watches',
+  'C136 two users of different tenants see their own namespaces only, in lists and in watches',
   async (t) => {
     apiServer.seed.namespace('only-acme', { tenant: 'acme' });
     apiServer.seed.namespace('only-globex', { tenant: 'globex' });
@@ -155,7 +155,7 @@ t.test(
   },
 );
 
-t.test('a person finds out who they are, though the tenant has no binding for them', async (t) => {
+t.test('a user without any role binding can ask for their own identity', async (t) => {
   const { directory } = stonegate.keystone;
   const token = stonegate.keystone.issue(directory.user('acme', 'unbound'));
   const seen = await arrived(async () => {

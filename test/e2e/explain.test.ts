@@ -149,9 +149,9 @@ t.test('a refusal names its stage, and what the client is not told', async (t) =
   const revoked = await explain('get', 'pods', '--token-file', file('alice'));
   t.match(revoked.stdout, /^Cause +Keystone does not vouch for the token$/m);
 
-  const nobody = await explain('get', 'pods');
-  t.match(nobody.stdout, /^Answer +401 CredentialMissing/m);
-  for (const { code, stdout } of [other, garbage, revoked, nobody]) {
+  const without = await explain('get', 'pods');
+  t.match(without.stdout, /^Answer +401 CredentialMissing/m);
+  for (const { code, stdout } of [other, garbage, revoked, without]) {
     t.equal(code, 0, 'a refusal well explained is no failure');
     for (const token of Object.values(tokens)) t.notOk(stdout.includes(token));
   }

@@ -46,11 +46,11 @@ t.test('Keystone fails: new users get a 503, known users and JWTs are served, an
     t.equal(refused.headers['retry-after'], undefined, 'kubectl would retry in silence');
     t.equal(refused.headers['www-authenticate'], undefined);
     t.equal(apiServer.requests.length, before, 'nothing reaches the API server');
-    t.equal((await ask(known, NAMESPACES)).status, 200, `${fault}: cached people go on`);
-    t.equal((await ask(carol, NAMESPACES)).status, 200, `${fault}: people of an issuer go on`);
+    t.equal((await ask(known, NAMESPACES)).status, 200, `${fault}: cached users are served`);
+    t.equal((await ask(carol, NAMESPACES)).status, 200, `${fault}: users of an OIDC issuer are served`);
     keystone.release();
     keystone.fault = undefined;
-    t.equal((await ask(token, NAMESPACES)).status, 200, `${fault}: nothing of it was kept`);
+    t.equal((await ask(token, NAMESPACES)).status, 200, `${fault}: nothing of the failure was cached`);
     t.notOk(logged.join('').includes(token), 'the log holds no token');
   }
   t.match(await app.metrics.text(), 'stonegate_refusals_total{code="KeystoneUnavailable"} 11');

@@ -57,8 +57,8 @@ t.test(
     const { destination, keystone, keystoneToken, forwarded, nobodyIsServed, ask, audited } = await setUp(t);
     keystone.fault = 'hang';
     const hanging = keystone.hanging;
-    const stranger = keystoneToken('bob');
-    const asked = openRequest(destination, stranger, CONFIGMAPS);
+    const otherTenant = keystoneToken('bob');
+    const asked = openRequest(destination, otherTenant, CONFIGMAPS);
     await eventually(() => keystone.hanging === hanging + 1);
     const before = forwarded();
     asked.leave();
@@ -68,7 +68,7 @@ t.test(
     await eventually(async () => (await audited()).some(({ user }) => user?.username === 'globex:bob'));
     t.equal(forwarded(), before);
     const calls = keystone.calls.length;
-    t.equal((await ask(stranger, CONFIGMAPS)).status, 200);
+    t.equal((await ask(otherTenant, CONFIGMAPS)).status, 200);
     t.equal(keystone.calls.length, calls, 'what Keystone said was not in vain');
   },
 );

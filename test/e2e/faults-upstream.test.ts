@@ -30,7 +30,7 @@ async function setUp(t: Test) {
     ...stonegate,
     destination,
     token,
-    /** Breaks the next requests of people, not those by which Stonegate looks after the API server. */
+    /** Breaks the next requests of clients, not Stonegate’s own probes of the API server. */
     breakNext: (kind: FaultKind, times = 1) => {
       for (let n = 0; n < times; n += 1) apiServer.breakNext(kind, isForClient);
     },

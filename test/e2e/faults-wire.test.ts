@@ -22,7 +22,7 @@ const token = stonegate.keystoneToken('alice');
 const AUTHORIZATION = `Authorization: Bearer ${token}`;
 await ask(token, CONFIGMAPS);
 
-/** What arrived at the API server because of people, from now on. */
+/** The requests of clients that reach the API server from now on. */
 function watchArrivals(): () => readonly LoggedRequest[] {
   const before = apiServer.requests.length;
   return () => apiServer.requests.slice(before).filter(isForClient);
@@ -249,7 +249,7 @@ t.test('C209 bytes behind a request to upgrade that is refused are no next reque
   const arrived = watchArrivals();
   const client = await send(
     [
-      'POST /api/v1/namespaces/default/pods/nobody/exec?command=cat HTTP/1.1',
+      'POST /api/v1/namespaces/default/pods/missing/exec?command=cat HTTP/1.1',
       'Host: stonegate',
       AUTHORIZATION,
       'Connection: Upgrade',

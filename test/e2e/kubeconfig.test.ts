@@ -1,5 +1,5 @@
 /**
- * `stonegate kubeconfig` as people use it: what it writes is what kubectl, whoami and explain then work with.
+ * `stonegate kubeconfig` as users run it: what it writes is what kubectl, whoami and explain then work with.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -140,7 +140,7 @@ t.test('a login that is refused writes nothing', async (t) => {
     '--os-cacert',
     CA,
     '--os-username',
-    'nobody',
+    'unknown',
   ];
   const parts = { env: {}, folder, random: systemRandom };
   const words = [...server, '--projects', 'all', ...login, '--cache-dir', join(folder, 'cache')];

@@ -27,12 +27,14 @@ for (const binary of binaries)
     const bob = as(binary, stonegate.keystoneToken('bob'));
     const carol = as(binary, await stonegate.provider.idToken('carol'));
 
-    await t.test('people work in their tenant’s namespace', (t) => work(t, everybody, alice, carol));
+    await t.test('users work in their tenant’s namespace', (t) => work(t, everybody, alice, carol));
     await t.test('another tenant’s namespace is refused in Kubernetes’ own words', (t) =>
       refused(t, alice, bob),
     );
     await t.test('auth can-i and whoami tell the truth', (t) => oneself(t, alice, carol));
-    await t.test('a pod is reached, in the person’s name', (t) => pod(t, everybody, alice, carol));
+    await t.test('exec, logs and port-forward reach a pod in the user’s name', (t) =>
+      pod(t, everybody, alice, carol),
+    );
   });
 
 async function work(
@@ -45,7 +47,7 @@ async function work(
   const manifest = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'cm' }, data: { by: 'alice' } };
   t.match(await succeeds(t, alice, ['-n', 'acme', 'apply', '-f', '-'], JSON.stringify(manifest)), 'created');
   const by = ['-n', 'acme', 'get', 'cm', 'cm', '-o', 'jsonpath={.data.by}'];
-  t.equal(await succeeds(t, carol, by), 'alice', 'whoever vouches for them');
+  t.equal(await succeeds(t, carol, by), 'alice', 'the issuer makes no difference');
   const arrived = next(({ url }) => url.includes('watch='));
   const watching = alice.start(['-n', 'acme', 'get', 'cm', '-w', '--watch-only', '-o', 'name']);
   const { url, user } = await arrived;

@@ -78,10 +78,10 @@ const GRANTS: Readonly<Record<string, readonly object[]>> = {
   none: [],
 };
 
-type Wish = Readonly<Record<string, string | readonly string[]>>;
-const bob = (more: Wish = {}): Wish => ({ 'impersonate-user': 'acme:bob', ...more });
+type Impersonation = Readonly<Record<string, string | readonly string[]>>;
+const bob = (more: Impersonation = {}): Impersonation => ({ 'impersonate-user': 'acme:bob', ...more });
 const GROUPS = ['a', 'b', 'c', 'd'];
-const WISHES: Readonly<Record<string, Wish>> = {
+const IMPERSONATIONS: Readonly<Record<string, Impersonation>> = {
   'a user': bob(),
   'another user': { 'impersonate-user': 'acme:dora' },
   'a user in a group': bob({ 'impersonate-group': 'developers' }),
@@ -149,17 +149,17 @@ t.test('constrained impersonation', { skip: missingKubernetes() }, async (t: Tes
   const site = await startKubernetesSite(t, { configuration: CONFIGURATION });
   const { kubernetes, stonegate } = site;
   await bindAll(site);
-  await untilAsked(site, site.newcomer('nobody'));
+  await untilAsked(site, site.newcomer('without-rights'));
 
   for (const name of Object.keys(GRANTS))
     await t.test(`of a caller with the rights "${name}" gives what it gives directly`, async (t) => {
       const { token, credential } = await userOf(site, name);
       const allowed: string[] = [];
-      for (const [what, headers] of Object.entries(WISHES))
+      for (const [what, headers] of Object.entries(IMPERSONATIONS))
         for (const [path, options] of REQUESTS) {
-          const wish = { ...options, headers };
-          const direct = await kubernetes.ask(credential, path, wish);
-          const through = await stonegate.ask(token, path, wish);
+          const init = { ...options, headers };
+          const direct = await kubernetes.ask(credential, path, init);
+          const through = await stonegate.ask(token, path, init);
           const label = `${options?.method ?? 'GET'} ${path} as ${what}`;
           t.same(comparable(through), comparable(direct), label);
           if (direct.status === 200) allowed.push(label);
@@ -216,7 +216,7 @@ t.test('an API server whose feature gate is off', { skip: missingKubernetes() },
   await bindAll(site);
   for (const name of ['narrow', 'both', 'legacy', 'none']) {
     const { token, credential } = await userOf(site, name);
-    for (const [what, headers] of Object.entries(WISHES)) {
+    for (const [what, headers] of Object.entries(IMPERSONATIONS)) {
       const direct = await site.kubernetes.ask(credential, PODS, { headers });
       t.same(
         comparable(await site.stonegate.ask(token, PODS, { headers })),
@@ -267,7 +267,7 @@ t.test('Stonegate with constrained rights alone', { skip: missingKubernetes() },
     'is let act as a service account, a node or a member of system:masters in no way',
     async (t) => {
       const stolen = await ownToken(site);
-      const ask = (headers: Wish) => kubernetes.ask({ token: stolen }, PODS, { headers });
+      const ask = (headers: Impersonation) => kubernetes.ask({ token: stolen }, PODS, { headers });
       for (const user of ['acme:alice', 'system:kube-controller-manager'])
         t.equal((await ask({ 'impersonate-user': user })).status, 200);
       for (const headers of [

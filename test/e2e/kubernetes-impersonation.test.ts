@@ -23,9 +23,9 @@ const IMPERSONATE = [
   },
 ];
 
-type Wish = Readonly<Record<string, string | readonly string[]>>;
+type Impersonation = Readonly<Record<string, string | readonly string[]>>;
 
-const ALLOWED: Readonly<Record<string, Wish>> = {
+const ALLOWED: Readonly<Record<string, Impersonation>> = {
   'another user': { 'impersonate-user': 'acme:bob' },
   'a user in a group': { 'impersonate-user': 'acme:bob', 'impersonate-group': 'developers' },
   'a user with a uid': { 'impersonate-user': 'acme:bob', 'impersonate-uid': 'uid-of-bob' },
@@ -33,7 +33,7 @@ const ALLOWED: Readonly<Record<string, Wish>> = {
   'a service account': { 'impersonate-user': 'system:serviceaccount:acme:robot' },
 };
 
-const REFUSED: Readonly<Record<string, Wish>> = {
+const REFUSED: Readonly<Record<string, Impersonation>> = {
   'a user that was not granted': { 'impersonate-user': 'acme:carol' },
   'a group that was not granted': {
     'impersonate-user': 'acme:bob',

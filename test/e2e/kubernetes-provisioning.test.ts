@@ -85,15 +85,15 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
   const { kubernetes, stonegate, sync } = site;
   const { directory } = stonegate.keystone;
   const web = directory.project('acme', 'web');
-  const person = (name: string, role: string, project = web) => {
+  const tokenFor = (name: string, role: string, project = web) => {
     const user = directory.user('acme', name);
     directory.assign(user, role, { project });
     return stonegate.keystone.issue(user, { project });
   };
   const [manager, member, reader] = [
-    person('mary', 'admin'),
-    person('mike', 'member'),
-    person('rita', 'reader'),
+    tokenFor('mary', 'admin'),
+    tokenFor('mike', 'member'),
+    tokenFor('rita', 'reader'),
   ];
   const inWeb = (resource: string): string => `/api/v1/namespaces/${web.id}/${resource}`;
   const status = async (token: string, path: string, body?: object): Promise<number> => {
@@ -127,7 +127,7 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'acme:friend' }],
     });
-    t.equal(await status(member, bindings, binding('stonegate:read')), 403, 'but binds nobody');
+    t.equal(await status(member, bindings, binding('stonegate:read')), 403, 'but may not create bindings');
     t.equal(await status(manager, bindings, binding('stonegate:edit')), 201, 'an admin binds others');
     t.equal(await status(manager, bindings, binding('cluster-admin')), 403, 'to no more than they have');
     const elsewhere = `${RBAC}/namespaces/default/rolebindings`;
@@ -170,7 +170,7 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
     await site.configure({ provision: 'onRequest' });
     await stonegate.app.reload();
     const project = directory.project('acme', 'api');
-    const token = person('nora', 'member', project);
+    const token = tokenFor('nora', 'member', project);
     const path = `/api/v1/namespaces/${project.id}/secrets`;
     t.ok([200, 403].includes(await status(token, path)));
     const { body } = await kubernetes.admit('GET', `${RBAC}/namespaces/${project.id}/rolebindings`);

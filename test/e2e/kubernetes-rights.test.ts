@@ -86,7 +86,7 @@ async function tour({ kubernetes, stonegate }: KubernetesSite): Promise<Record<s
   }
 }
 
-/** The site, with people who may do what the tour does, and a cluster that shows nothing to everybody. */
+/** The site, with users who may do what the tour does, and a cluster that grants nothing to every user. */
 async function start(t: Test): Promise<KubernetesSite> {
   const site = await startKubernetesSite(t, { configuration: CONFIGURATION });
   const { kubernetes } = site;

@@ -33,7 +33,7 @@ t.test('service accounts', { skip: missingKubernetes() }, async (t) => {
       status: 403,
       body: new RegExp(`User \\\\"${ROBOT}\\\\" cannot list resource \\\\"nodes\\\\"`),
     });
-    const headers = { 'impersonate-user': 'somebody' };
+    const headers = { 'impersonate-user': 'other-user' };
     t.equal((await stonegate.ask(token, PODS, { headers })).status, 403, 'and impersonates no other user');
   });
 

@@ -25,7 +25,7 @@ const { keystone } = stonegate;
 let homes = 0;
 
 /** The environment of a user with a home directory, and this in the cloud's `auth`. */
-function person(auth: Readonly<Record<string, string>>): Environment {
+function environmentOf(auth: Readonly<Record<string, string>>): Environment {
   homes += 1;
   const home = join(folder, `home-${homes}`);
   const config = join(home, '.config', 'openstack');
@@ -66,7 +66,11 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
   for (const binary of KUBECTLS) {
     for (const version of ['v1', 'v1beta1']) {
       await t.test(`${binary.split('/').at(-1)} with ${version}`, async (t) => {
-        const kubectl = kubectlOf(binary, person(WITH_PASSWORD), `client.authentication.k8s.io/${version}`);
+        const kubectl = kubectlOf(
+          binary,
+          environmentOf(WITH_PASSWORD),
+          `client.authentication.k8s.io/${version}`,
+        );
         t.teardown(() => kubectl.close());
         const pods = await kubectl.run(['get', 'pods', '-o', 'name']);
         t.same(pods, { code: 0, stdout: 'pod/web\n', stderr: '' });
@@ -77,7 +81,7 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
   const newest = KUBECTLS.at(-1) ?? '';
 
   await t.test('the second call uses the token of the first', async (t) => {
-    const kubectl = kubectlOf(newest, person(WITH_PASSWORD));
+    const kubectl = kubectlOf(newest, environmentOf(WITH_PASSWORD));
     t.teardown(() => kubectl.close());
     await kubectl.run(['get', 'pods']);
     const [logins, { code }] = await loginsDuring(() => kubectl.run(['get', 'pods']));
@@ -85,7 +89,7 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
   });
 
   await t.test('ten kubectl at once cause one login', async (t) => {
-    const kubectl = kubectlOf(newest, person(WITH_PASSWORD));
+    const kubectl = kubectlOf(newest, environmentOf(WITH_PASSWORD));
     t.teardown(() => kubectl.close());
     const ten = Array.from({ length: 10 }, () => ['get', 'configmap', 'settings', '-o', 'name']);
     const [logins, results] = await loginsDuring(() => Promise.all(ten.map((words) => kubectl.run(words))));
@@ -97,7 +101,7 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
   });
 
   await t.test('an expired token is replaced', async (t) => {
-    const env = person(WITH_PASSWORD);
+    const env = environmentOf(WITH_PASSWORD);
     const kubectl = kubectlOf(newest, env);
     t.teardown(() => kubectl.close());
     await kubectl.run(['get', 'pods']);
@@ -111,14 +115,17 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
 });
 
 t.test('C255 refused credentials: exit 1, a message, and nothing on standard output', async (t) => {
-  const { code, stdout, stderr } = await runLogin(['--keystone'], person({ ...ALICE, password: 'sesame' }));
+  const { code, stdout, stderr } = await runLogin(
+    ['--keystone'],
+    environmentOf({ ...ALICE, password: 'sesame' }),
+  );
   t.same([code, stdout], [1, '']);
   t.match(stderr, /^stonegate login: login refused: the password of alice of the domain acme is wrong/);
   t.notMatch(stderr, 'sesame');
 });
 
 t.test('C256 no terminal and no password: a clear error, no question, no hang', async (t) => {
-  const { code, stdout, stderr } = await runLogin(['--keystone'], person(ALICE));
+  const { code, stdout, stderr } = await runLogin(['--keystone'], environmentOf(ALICE));
   t.same([code, stdout], [1, '']);
   t.match(
     stderr,
@@ -127,13 +134,13 @@ t.test('C256 no terminal and no password: a clear error, no question, no hang', 
 });
 
 t.test('C256 no terminal and no user: the error names the variable', async (t) => {
-  const { code, stdout, stderr } = await runLogin(['--keystone'], person(WEB));
+  const { code, stdout, stderr } = await runLogin(['--keystone'], environmentOf(WEB));
   t.same([code, stdout], [1, '']);
   t.match(stderr, /the user is missing: give username in clouds.yaml or OS_USERNAME/);
 });
 
 t.test('success is one ExecCredential, and nothing on standard error', async (t) => {
-  const { code, stdout, stderr } = await runLogin(['--keystone'], person(WITH_PASSWORD));
+  const { code, stdout, stderr } = await runLogin(['--keystone'], environmentOf(WITH_PASSWORD));
   t.same([code, stderr], [0, '']);
   t.match(JSON.parse(stdout), {
     kind: 'ExecCredential',
@@ -143,20 +150,25 @@ t.test('success is one ExecCredential, and nothing on standard error', async (t)
 });
 
 t.test('--force logs in though there is a good token', async (t) => {
-  const env = person(WITH_PASSWORD);
+  const env = environmentOf(WITH_PASSWORD);
   await runLogin(['--keystone'], env);
   const [logins, { code }] = await loginsDuring(() => runLogin(['--keystone', '--force'], env));
   t.same([logins, code], [1, 0]);
 });
 
 t.test('a secret on the command line is refused', async (t) => {
-  const { code, stdout, stderr } = await runLogin(['--keystone', '--os-password', 'x'], person(ALICE));
+  const { code, stdout, stderr } = await runLogin(['--keystone', '--os-password', 'x'], environmentOf(ALICE));
   t.same([code, stdout], [2, '']);
   t.match(stderr, /use OS_PASSWORD/);
 });
 
 t.test('a Keystone with a certificate of an untrusted CA', async (t) => {
-  const env = { ...person(WITH_PASSWORD), OS_CLOUD: '', OS_AUTH_URL: keystone.url, OS_USERNAME: 'alice' };
+  const env = {
+    ...environmentOf(WITH_PASSWORD),
+    OS_CLOUD: '',
+    OS_AUTH_URL: keystone.url,
+    OS_USERNAME: 'alice',
+  };
   const { code, stderr } = await runLogin(['--keystone'], { ...env, OS_PASSWORD: 'alice-pass' });
   t.equal(code, 1);
   t.match(stderr, /no login at Keystone .*certificate.*OS_CACERT/s);
@@ -165,7 +177,7 @@ t.test('a Keystone with a certificate of an untrusted CA', async (t) => {
 t.test('at a terminal', { skip: !hasTerminal() && NO_TERMINAL }, async (t) => {
   await t.test('the password is prompted for, and not shown', async (t) => {
     const stdout = join(folder, 'asked.json');
-    const login = runLoginOnTerminal(['--keystone'], person(ALICE), stdout);
+    const login = runLoginOnTerminal(['--keystone'], environmentOf(ALICE), stdout);
     await login.sees('The password of alice of the domain acme at ');
     login.type('alice-pasX\u007fs\r');
     t.equal(await login.ended, 0);
@@ -175,7 +187,7 @@ t.test('at a terminal', { skip: !hasTerminal() && NO_TERMINAL }, async (t) => {
 
   await t.test('Ctrl-C ends it without a word on standard output', async (t) => {
     const stdout = join(folder, 'interrupted.json');
-    const env = person(ALICE);
+    const env = environmentOf(ALICE);
     const login = runLoginOnTerminal(['--keystone'], env, stdout);
     await login.sees('The password of');
     login.type('\u0003');
@@ -189,7 +201,7 @@ t.test('at a terminal', { skip: !hasTerminal() && NO_TERMINAL }, async (t) => {
   await t.test('kubectl that forbids questions gets an error instead', async (t) => {
     const info = { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1' };
     const forbidden = JSON.stringify({ ...info, spec: { interactive: false } });
-    const env = { ...person(ALICE), KUBERNETES_EXEC_INFO: forbidden };
+    const env = { ...environmentOf(ALICE), KUBERNETES_EXEC_INFO: forbidden };
     const login = runLoginOnTerminal(['--keystone'], env, join(folder, 'forbidden.json'));
     t.equal(await login.ended, 1);
     t.match(login.screen, 'there is no terminal to ask');

@@ -90,8 +90,8 @@ function kubectlOf(t: Test, binary: string, env: Environment) {
 }
 
 /** `work`, while a user logs in in the browser that it opens. */
-async function during<T>(work: Promise<T>, desk: Desk, person: LoginUser): Promise<T> {
-  await browse(await desk.page(), person);
+async function during<T>(work: Promise<T>, desk: Desk, user: LoginUser): Promise<T> {
+  await browse(await desk.page(), user);
   return work;
 }
 

@@ -126,7 +126,7 @@ t.test('a real Keystone', { skip }, async (t) => {
     });
   });
 
-  await t.test('C255 a wrong password, and a project that is not the person’s', async (t) => {
+  await t.test('C255 a wrong password, and a project in which the user has no role', async (t) => {
     for (const wrong of [
       { ...alice, password: 'sesame' },
       { ...alice, project_id: 'nil' },

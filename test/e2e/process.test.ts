@@ -132,7 +132,7 @@ t.test('requests are aborted after the grace period; that is a clean exit too', 
 
   stonegate.signal('SIGTERM');
   for (const broken of [slow, discovery, unknown]) await t.rejects(broken.answered, { code: 'ECONNRESET' });
-  t.equal(await hanging.ended, 'aborted', 'the API server is not left working for nobody');
+  t.equal(await hanging.ended, 'aborted', 'the request to the API server is aborted');
   const ended = await stonegate.ended;
   t.match(ended, { code: 0, signal: null });
   t.match(ended.stderr, 'the shutdown grace period is over');
@@ -318,7 +318,7 @@ t.test('wrong usage: exit 2 with how it is meant', async (t) => {
   }
 });
 
-t.test('bytes that are no TLS disturb nobody', async (t) => {
+t.test('bytes that are no TLS disturb no other client', async (t) => {
   const { stonegate, destination, keystoneToken } = await setUp(t);
   const socket = connectTCP(stonegate.port, '127.0.0.1');
   socket.on('error', () => socket.destroy());

@@ -58,11 +58,9 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     `${mode}: a project is provisioned once, however many of its users send requests at once`,
     async (t) => {
       const { statusOf, erin, lab, pods, asked, directory } = await setUp(t, { mode });
-      const people = [erin, directory.user('acme', 'frank'), directory.user('acme', 'gina')];
-      for (const user of people) directory.assign(user, 'member', { project: lab });
-      const all = people
-        .flatMap((user) => [user, user])
-        .map((user) => statusOf(user, { project: lab }, pods));
+      const users = [erin, directory.user('acme', 'frank'), directory.user('acme', 'gina')];
+      for (const user of users) directory.assign(user, 'member', { project: lab });
+      const all = users.flatMap((user) => [user, user]).map((user) => statusOf(user, { project: lab }, pods));
       t.same(new Set(await Promise.all(all)), new Set([200]));
       const namespaces = asked().filter(
         ({ method, url }) => method === 'POST' && url.endsWith('/namespaces'),
@@ -181,8 +179,8 @@ t.test('with role look-up, an unscoped token’s project is provisioned too', as
     bindings: { provision: 'onRequest', credential: { tokenFile: 'provisioner-token' } },
   });
   await app.reload();
-  const stranger = directory.user('acme', 'ivan');
-  t.equal(await statusOf(stranger, undefined, pods), 403);
+  const ivan = directory.user('acme', 'ivan');
+  t.equal(await statusOf(ivan, undefined, pods), 403);
   t.same(bound(), [], 'nothing is created for a user without a role there');
   t.equal(await statusOf(erin, undefined, pods), 200);
   t.ok(bound().every(({ location }) => location.namespace === lab.id));

@@ -239,7 +239,7 @@ t.test('C066 a new client certificate for the API server: the next connection us
     await write('client.key', key);
   };
   const alice = keystoneToken('alice');
-  await present(await authority.client('stranger', ['tenant:system']));
+  await present(await authority.client('attacker', ['tenant:system']));
   const credential = { certFile: 'client.crt', keyFile: 'client.key' };
   await configure({ upstream: { server: strict.url, credential } });
   const impersonation = { verbs: ['impersonate'], resources: ['*'] };

@@ -99,7 +99,7 @@ function defineTests(): void {
     }
   });
 
-  t.test('after `cache drop` of anybody, a project that was switched off counts for nobody', async (t) => {
+  t.test('after any `cache drop`, a project that was disabled counts for no user', async (t) => {
     const { keystone, erin, web, first, second, drop, keys } = await setUp(t, {
       roleAssignments: { cacheTTL: '10m' },
       revocationEvents: false,

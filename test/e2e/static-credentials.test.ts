@@ -105,7 +105,7 @@ t.test(
       ['impersonate-group', 'system:unauthenticated'],
     ]);
     t.equal((await ask(undefined, '/api')).status, 401, 'not a listed path');
-    t.equal((await ask('refused', '/version')).status, 401, 'a refused credential never becomes nobody');
+    t.equal((await ask('refused', '/version')).status, 401, 'a refused credential never becomes anonymous');
     t.equal((await ask(undefined, '/version', basic('a', 'b'))).status, 401);
     t.match(
       (await audited()).find(({ user }) => user.username === 'system:anonymous'),

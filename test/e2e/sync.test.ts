@@ -43,8 +43,8 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     const erin = directory.user('hooli', 'erin');
     const elsewhere = directory.project('hooli', 'web');
     directory.assign(erin, 'member', { project: elsewhere });
-    const stranger = keystone.issue(erin, { project: elsewhere });
-    t.equal(await statusOf(stranger, inWeb('pods')), 403, 'and no user of another project');
+    const outsider = keystone.issue(erin, { project: elsewhere });
+    t.equal(await statusOf(outsider, inWeb('pods')), 403, 'and no user of another project');
     const delegated = directory.applicationCredential(alice, web, { roles: ['reader'] });
     const methods = ['application_credential'];
     const narrow = keystone.issue(alice, { project: web }, { methods, applicationCredential: delegated });
@@ -124,9 +124,9 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     directory.unassign(alice, 'member', { project: web });
     await sync();
     t.equal(ours().length, before.length - 1);
-    const strangers = namesOf('rolebindings').filter((name) => !name.includes('/stonegate-'));
+    const foreign = namesOf('rolebindings').filter((name) => !name.includes('/stonegate-'));
     for (const name of ['admin', `${alice.id}_member`, 'somebody_member'])
-      t.ok(strangers.includes(`${web.id}/${name}`), name);
+      t.ok(foreign.includes(`${web.id}/${name}`), name);
   });
 
   t.test(`${mode}: C237 a project whose name is no namespace's is refused visibly`, async (t) => {

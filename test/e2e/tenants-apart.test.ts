@@ -122,7 +122,7 @@ t.test('three hundred uploads of one tenant that never end keep no other tenant 
   t.equal(posts(), PER_TENANT, 'half of the connections, and no more');
   t.same(attacker.statuses, []);
 
-  // Whoever leaves makes room for the tenant's next.
+  // A client that disconnects makes room for the tenant's next request.
   for (const upload of attacker.streams) upload.close();
   t.equal((await stonegate.ask(alice, CONFIGMAPS)).status, 200);
 });
@@ -134,7 +134,7 @@ t.test('a user without rights who repeatedly tries to impersonate affects no oth
   for (let review = 0; review < 300; review += 1)
     stonegate.apiServer.breakNext('hang', ({ url }) => isReview(url));
   const groups = Array.from({ length: 63 }, (_, index) => `group-${index}`);
-  attacker.send(ATTEMPTS, () => ({ 'impersonate-user': 'somebody', 'impersonate-group': groups }));
+  attacker.send(ATTEMPTS, () => ({ 'impersonate-user': 'other-user', 'impersonate-group': groups }));
   const reviews = (): number => arrived((_method, url) => isReview(url));
   await eventually(() => reviews() >= PER_TENANT);
   await works(stonegate, bob, t, 'impersonations');

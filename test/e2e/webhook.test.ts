@@ -36,7 +36,7 @@ const PROVISIONER = 'provisioner-token';
 
 const hookAuthority = await createAuthority('API servers');
 const apiServer = await hookAuthority.client('kube-apiserver');
-const stranger = await (await createAuthority('somebody else')).client('kube-apiserver');
+const untrusted = await (await createAuthority('another CA')).client('kube-apiserver');
 
 async function start(
   t: Test,
@@ -218,7 +218,7 @@ t.test('clients of the webhook', async (t) => {
   });
 
   t.test('no client with another CA’s certificate', async (t) => {
-    const client = createWebhookClient({ port, ca, own: stranger });
+    const client = createWebhookClient({ port, ca, own: untrusted });
     await t.rejects(client.reviewToken('gAAAAA'));
     client.close();
   });

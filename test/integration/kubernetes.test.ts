@@ -9,7 +9,7 @@ for (const release of [OLDEST, NEWEST] satisfies Release[]) {
     t.teardown(() => kubernetes.stop());
     const version = (await kubernetes.ask(kubernetes.admin, '/version')).json();
     t.equal(`${version.major}.${version.minor}`, release);
-    const alice = await kubernetes.user('alice', ['people']);
+    const alice = await kubernetes.user('alice', ['developers']);
     const pods = await kubernetes.ask(alice, '/api/v1/namespaces/default/pods');
     t.match(pods.json(), { code: 403, message: /User "alice" cannot list resource "pods"/ });
   });

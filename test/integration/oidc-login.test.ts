@@ -41,23 +41,23 @@ async function scene(t: Test, options: Partial<OidcProviderOptions> = {}): Promi
   };
 }
 
-/** A terminal whose browser is operated by `person`; `page` is the last page. */
-function withBrowser(t: Test, person: LoginUser): FakeTerminal & { page(): Promise<Page> } {
+/** A terminal whose browser is operated by `user`; `page` is the last page. */
+function withBrowser(t: Test, user: LoginUser): FakeTerminal & { page(): Promise<Page> } {
   const ended: Promise<Page>[] = [];
   t.teardown(() => Promise.allSettled(ended));
-  const terminal = createFakeTerminal({ browser: (url) => ended.push(browse(url, person)) });
+  const terminal = createFakeTerminal({ browser: (url) => ended.push(browse(url, user)) });
   const page = async () => (await ended[0]) ?? { url: '', status: 0, text: 'no browser was opened' };
   return Object.assign(terminal, { page });
 }
 
 /** A terminal without browser, whose user enters the code on another device. */
-function withOtherDevice(t: Test, person: LoginUser): FakeTerminal {
+function withOtherDevice(t: Test, user: LoginUser): FakeTerminal {
   const ended: Promise<Page>[] = [];
   t.teardown(() => Promise.allSettled(ended));
   return createFakeTerminal({
     onSay: (line) => {
       const url = /with the code in it: (\S+)/.exec(line)?.[1];
-      if (url !== undefined) ended.push(browse(url, person));
+      if (url !== undefined) ended.push(browse(url, user));
     },
   });
 }

@@ -62,8 +62,8 @@ function createVisitor({ authority }: RunningStonegate, port: number): Visitor {
     get: (path) => ask('GET', path),
     async signIn() {
       const token = /name="token" value="([^"]+)"/.exec((await ask('GET', '/login')).body)?.[1] ?? '';
-      const wish = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web', next: '/' };
-      return ask('POST', '/login/keystone', { ...wish, token });
+      const fields = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web', next: '/' };
+      return ask('POST', '/login/keystone', { ...fields, token });
     },
   };
 }

@@ -168,9 +168,9 @@ t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
     const frank = await user('frank');
     await call('PUT', `/projects/${web}/users/${erin}/roles/${member}`);
     await call('PUT', `/projects/${web}/users/${frank}/roles/${lead}`);
-    const stranger = await user('stranger');
-    t.ok(stranger);
-    const unscoped = await login('stranger', 'unscoped');
+    const outsider = await user('outsider');
+    t.ok(outsider);
+    const unscoped = await login('outsider', 'unscoped');
     t.equal((await site.ask(unscoped, site.secrets)).status, 403);
     t.same(inWeb(), [], 'nothing is created for a user without a role there');
     const first = await site.ask(await login('erin', { project: { id: web } }), site.secrets);

@@ -63,10 +63,10 @@ function defineTests(): void {
     t.teardown(() => store.close());
     t.ok(await works(store));
 
-    const stranger = connect({ url, ca: (await createAuthority('another')).cert });
-    t.teardown(() => stranger.close());
-    await eventually(() => /certificate/.test(stranger.problem() ?? ''));
-    t.equal(await stranger.get(['stonegate:one'], 100), undefined, 'another CA is not trusted');
+    const distrusting = connect({ url, ca: (await createAuthority('another')).cert });
+    t.teardown(() => distrusting.close());
+    await eventually(() => /certificate/.test(distrusting.problem() ?? ''));
+    t.equal(await distrusting.get(['stonegate:one'], 100), undefined, 'another CA is not trusted');
   });
 
   t.test('a Redis Cluster', async (t) => {

@@ -226,9 +226,9 @@ function defineTests(): void {
     await lookup('token');
     await eventually(async () => (await entries()).length === 1);
     const [name = ''] = await entries();
-    await server.command('COPY', name, 'kept');
+    await server.command('COPY', name, 'copied');
     await shared.drop(['tenant:acme']);
-    await server.command('COPY', 'kept', name, 'REPLACE');
+    await server.command('COPY', 'copied', name, 'REPLACE');
     backend.answer = async () => 'alice without rights';
     t.equal(await (await ready()).lookup('token'), 'alice without rights');
   });

@@ -101,7 +101,7 @@ t.test('two workers, one port', async (t) => {
     signals.emit('SIGTERM');
     t.match(
       Buffer.concat(await response.toArray()).toString(),
-      'goodbye',
+      'the end',
       'the watch ends cleanly on SIGTERM',
     );
     await primary.stopped;

@@ -14,7 +14,7 @@ import { startStonegate } from '../support/stonegate.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 import { createWebhookClient } from '../support/webhook.ts';
 
-const NOBODY = { authenticated: false };
+const UNAUTHENTICATED = { authenticated: false };
 
 /** alice of acme, a member of the project web by a group of hers. */
 async function seed(keystone: RealKeystone) {
@@ -81,7 +81,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     const token = await login('alice');
     t.match((await client.reviewToken(token)).body.status, { authenticated: true });
     await remove(`/groups/${developers}/users/${alice}`);
-    t.same((await client.reviewToken(token)).body.status, NOBODY);
+    t.same((await client.reviewToken(token)).body.status, UNAUTHENTICATED);
   });
 
   async function isReader(t: Test, token: string): Promise<void> {
@@ -90,7 +90,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     t.match(JSON.stringify(status), '"reader"');
   }
   async function isNobody(t: Test, token: string): Promise<void> {
-    t.same((await client.reviewToken(token)).body.status, NOBODY);
+    t.same((await client.reviewToken(token)).body.status, UNAUTHENTICATED);
   }
 
   const ways: Readonly<Record<string, (id: string) => string>> = {

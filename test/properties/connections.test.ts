@@ -1,6 +1,6 @@
 /**
- * Many requests over few connections: whatever the clients, the server and the network do, in any order, each handler
- * receives its own response, no other, and exactly one end of it.
+ * Many requests over few connections: whatever the clients, the server and the network do, in any order, each
+ * handler receives its own response, no other, and exactly one end of it.
  */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -209,7 +209,7 @@ class World {
     if (target === undefined) return;
     this.#answered.set(connection, (this.#answered.get(connection) ?? 0) + 1);
     const bytes = bytesOf(how, contentFor(target));
-    // Bytes after a response that arrive once the next request was sent cannot be told apart from its response.
+    // Bytes after a response, if they arrive after the next request was sent, look like its response.
     const first = how === 'with more behind it' ? bytes.length : cut;
     connection.send(bytes.slice(0, first));
     if (cut % 2 === 0) await turn();

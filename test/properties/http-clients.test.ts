@@ -1,7 +1,7 @@
 /**
- * The same properties of two HTTP/1.1 clients, ours and undici, against a server that sends arbitrary bytes. Both give the
- * same result for a valid response, however it is split. Ours may be stricter: the last tests name each class of input
- * in which it is, and it refuses all that undici refuses.
+ * The same properties of two HTTP/1.1 clients, ours and undici, against a server that sends arbitrary bytes.
+ * Both give the same result for a valid response, however it is split. Ours may be stricter: the last tests
+ * name each class of input in which it is, and it refuses all that undici refuses.
  */
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
@@ -47,7 +47,7 @@ const content = fc.oneof(
   ),
   fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
 );
-// Undici does not trim white space at the end of a value; Node's own parser does, and `response-parser.test.ts` compares it.
+// Undici does not trim white space at the end of a value. Node's parser does: see `response-parser.test.ts`.
 const line = ([name, value]: readonly [string, string], blank: string): string =>
   `${name}:${blank}${value}${CRLF}`;
 /** Undici refuses a 100 that it did not ask for; `served-responses.test.ts` sends one to ours. */
@@ -280,8 +280,8 @@ for (const [classes, refusing] of [
 }
 
 /**
- * What ours reads and undici does not: white space at the end of a field, which RFC 9110 §5.5 excludes from the value, and
- * a status below 100, which `upstream/failure.ts` refuses.
+ * What ours reads and undici does not: white space at the end of a field, which RFC 9110 §5.5 excludes from
+ * the value, and a status below 100, which `upstream/failure.ts` refuses.
  */
 const EXCEPTIONS = /[ \t]\r\n|^HTTP\/1\.\d 0/;
 

@@ -21,7 +21,7 @@ import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { fakeExchange } from '../support/fake-exchange.ts';
 import { keystoneIdentity } from '../support/identities.ts';
 
-const PREFIXES = ['oidc:', 'corp:people:'];
+const PREFIXES = ['oidc:', 'corp:users:'];
 const modes = [
   createArktosMode({ systemTenant: 'system', domains: {} }),
   createSharedMode({ domains: { 'Big: Corp': 'big', acme: 'other' }, reservedNamePrefixes: PREFIXES }),
@@ -135,7 +135,7 @@ async function act(mode: TenancyMode, tenant: TenantName, sent: HeaderField[]): 
             asked.push(attributes);
             return { allowed: true };
           },
-          reviewSelf: () => Promise.reject(new Error('nobody has a token of their own')),
+          reviewSelf: () => Promise.reject(new Error('no user has a token of their own')),
         },
       },
     );
@@ -198,7 +198,7 @@ for (const mode of modes) {
           'stonegate.dev/tenant': mark,
           ...more
         } = user.extra;
-        const wish = sent.filter(([name]) => canonicalName(name).startsWith('impersonate'));
+        const impersonation = sent.filter(([name]) => canonicalName(name).startsWith('impersonate'));
         return (
           [...groups, ...scopes, ...(user.uid === '' ? [] : [user.uid])].every((one) => reviewed.has(one)) &&
           groups.every((group) => !/^(?:system|keystone|stonegate):/.test(group)) &&
@@ -207,7 +207,7 @@ for (const mode of modes) {
           (mark === undefined || mark.join() === tenant) &&
           Object.keys(more).length === 0 &&
           !user.groups.includes('the-callers') &&
-          wish.filter(([name]) => name === 'Impersonate-User').length === 1
+          impersonation.filter(([name]) => name === 'Impersonate-User').length === 1
         );
       }),
       { numRuns: 5_000 },

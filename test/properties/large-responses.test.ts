@@ -30,9 +30,9 @@ interface Fetch {
 }
 
 /** No two parts of it, and no two users', look alike. */
-function contentOf(person: number, bytes: number): Buffer {
+function contentOf(client: number, bytes: number): Buffer {
   const words = new Uint32Array(Math.ceil(bytes / 4));
-  let state = 0x9e3779b9 ^ (person + 1);
+  let state = 0x9e3779b9 ^ (client + 1);
   for (let at = 0; at < words.length; at += 1) {
     state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + at;
     words[at] = state;
@@ -43,9 +43,9 @@ function contentOf(person: number, bytes: number): Buffer {
 let fetches: readonly Fetch[] = [];
 
 async function answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
-  const person = Number(request.url?.slice(1));
-  const { bytes, step, framed } = fetches[person] ?? assert.fail('nobody asked for it');
-  const content = contentOf(person, bytes);
+  const client = Number(request.url?.slice(1));
+  const { bytes, step, framed } = fetches[client] ?? assert.fail('no client requested it');
+  const content = contentOf(client, bytes);
   if (framed === 'length') response.setHeader('Content-Length', bytes);
   for (let at = 0; at < bytes && !response.destroyed; at += step)
     if (!response.write(content.subarray(at, at + step)))
@@ -91,11 +91,11 @@ async function startSite(secure: boolean) {
   const session = await listening.session();
   const agent = new https.Agent({ keepAlive: true, ca: authority.cert });
   return {
-    fetch: (person: number, wish: Fetch) => {
-      if (wish.over === 'HTTP/2') return read(session.request({ ':path': `/${person}` }), wish);
-      const request = https.get({ agent, port: listening.port, host: 'localhost', path: `/${person}` });
+    fetch: (client: number, plan: Fetch) => {
+      if (plan.over === 'HTTP/2') return read(session.request({ ':path': `/${client}` }), plan);
+      const request = https.get({ agent, port: listening.port, host: 'localhost', path: `/${client}` });
       request.on('error', () => undefined);
-      return once(request, 'response').then(([response]) => read(response, wish));
+      return once(request, 'response').then(([response]) => read(response, plan));
     },
     async close() {
       session.destroy();
@@ -109,15 +109,15 @@ async function startSite(secure: boolean) {
 }
 
 /** @returns what was read; undefined for a client that left */
-async function read(stream: NodeJS.ReadableStream & { destroy(): unknown }, wish: Fetch) {
+async function read(stream: NodeJS.ReadableStream & { destroy(): unknown }, plan: Fetch) {
   const chunks: Buffer[] = [];
   let bytes = 0;
   stream.on('error', () => undefined);
   for await (const chunk of stream) {
-    if (bytes === 0) await pause(wish.slow);
+    if (bytes === 0) await pause(plan.slow);
     chunks.push(Buffer.from(chunk));
     bytes += chunk.length;
-    if (wish.leavesAt === undefined || bytes < wish.leavesAt) continue;
+    if (plan.leavesAt === undefined || bytes < plan.leavesAt) continue;
     stream.destroy();
     return undefined;
   }
@@ -138,12 +138,12 @@ for (const secure of [false, true]) {
     const site = await startSite(secure);
     t.teardown(() => site.close());
     await fc.assert(
-      fc.asyncProperty(fc.array(anyFetch, { minLength: 1, maxLength: 8 }), async (wishes) => {
-        fetches = wishes;
-        const answers = await Promise.all(wishes.map((wish, person) => site.fetch(person, wish)));
-        for (const [person, got] of answers.entries()) {
-          const wanted = contentOf(person, wishes[person]?.bytes ?? 0);
-          assert.ok(got === undefined || got.equals(wanted), `the answer of ${person} is theirs, whole`);
+      fc.asyncProperty(fc.array(anyFetch, { minLength: 1, maxLength: 8 }), async (planned) => {
+        fetches = planned;
+        const answers = await Promise.all(planned.map((plan, client) => site.fetch(client, plan)));
+        for (const [client, got] of answers.entries()) {
+          const wanted = contentOf(client, planned[client]?.bytes ?? 0);
+          assert.ok(got === undefined || got.equals(wanted), `the answer of ${client} is theirs, whole`);
         }
       }),
       { numRuns: 40 },

@@ -21,12 +21,12 @@ const domain = fc.oneof(fc.constantFrom('acme', 'globex', 'a', 'oidc', 'system')
 const id = fc.constantFrom('a', 'b');
 
 /** An identity and who it is. */
-interface Person {
+interface Candidate {
   readonly identity: Identity;
   readonly who: string;
 }
 
-const person: fc.Arbitrary<Person> = fc.oneof(
+const anyCandidate: fc.Arbitrary<Candidate> = fc.oneof(
   fc.tuple(text, domain, fc.constantFrom('acme', 'globex')).map(([name, home, scope]) => ({
     identity: keystoneIdentity(name, { home, scope }),
     who: JSON.stringify(['keystone', home, name]),
@@ -43,7 +43,7 @@ const person: fc.Arbitrary<Person> = fc.oneof(
     })),
 );
 
-function nameOf(mode: TenancyMode, { identity }: Person): string | undefined {
+function nameOf(mode: TenancyMode, { identity }: Candidate): string | undefined {
   try {
     return mode.userOf(identity, mode.tenantOf(identity)).username;
   } catch (error) {
@@ -61,7 +61,7 @@ for (const mode of modes) {
   t.test(`${mode.name}: different users never share a user name`, async (t) => {
     const known = new Map<string, string>();
     fc.assert(
-      fc.property(person, (candidate) => {
+      fc.property(anyCandidate, (candidate) => {
         const name = nameOf(mode, candidate);
         if (name === undefined) return true;
         // As the server reads a header's value: UTF-8, blanks taken off the ends.
@@ -77,7 +77,7 @@ for (const mode of modes) {
 
   t.test(`${mode.name}: no user becomes one of the cluster's own users`, async (t) => {
     fc.assert(
-      fc.property(person, (candidate) => !(nameOf(mode, candidate) ?? '').startsWith('system:')),
+      fc.property(anyCandidate, (candidate) => !(nameOf(mode, candidate) ?? '').startsWith('system:')),
       { numRuns: 2_000 },
     );
     t.pass();

@@ -26,8 +26,8 @@ const word = fc.oneof(
   fc.stringMatching(/^[\x21-\x7e\x80-\xff]{0,12}$/),
 );
 const value = fc.tuple(blanks, word, blanks).map((parts) => parts.join(''));
-const WISHES = ['impersonate-user', 'impersonate-group', 'impersonate-extra-scopes'];
-const wish = fc.oneof(fc.constant('impersonate-user'), fc.constantFrom(...WISHES));
+const IMPERSONATION = ['impersonate-user', 'impersonate-group', 'impersonate-extra-scopes'];
+const impersonation = fc.oneof(fc.constant('impersonate-user'), fc.constantFrom(...IMPERSONATION));
 const other = fc.constantFrom('user-agent', 'authorization', 'x-one');
 const field = (name: fc.Arbitrary<string>): fc.Arbitrary<HeaderField> => fc.tuple(name, value);
 
@@ -71,8 +71,8 @@ t.test('whitespace around a value changes nothing, and hides no impersonation he
   let read = 0;
   const property = fc.asyncProperty(
     fc.array(field(other), { maxLength: 2 }),
-    field(wish),
-    fc.array(field(wish), { maxLength: 2 }),
+    field(impersonation),
+    fc.array(field(impersonation), { maxLength: 2 }),
     async (before, first, more) => {
       const fields = [...before, first, ...more];
       const [, ...by1] = await over1(fields);

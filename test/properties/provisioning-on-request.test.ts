@@ -72,7 +72,7 @@ interface Coming {
 async function come({ cluster, state, mode: of, format: namespaceFormat }: Coming) {
   const [project] = state.projects;
   const domain = state.domains.find(({ id }) => id === project?.domainID);
-  if (project === undefined || domain === undefined) throw new Error('nobody can come');
+  if (project === undefined || domain === undefined) throw new Error('no projects');
   const rules = { ...bindingRules({ namespaceFormat }), subjects: state.holders.kind };
   const { id, name: called } = project;
   const plan = await makeProjectPlan(

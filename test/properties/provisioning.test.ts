@@ -76,8 +76,8 @@ function keystoneOf({ domains, projects, held, users }: Wild): KeystoneState {
       domain || target === undefined
         ? ({ kind: 'domain', domain: home } as const)
         : ({ kind: 'project', project: { ...target, domain: home } } as const);
-    const person = { id: `u-${user}`, name: user === 0 ? ' ' : `user${user}`, domain: home };
-    return { user: person, role: { id: role, name: role }, scope };
+    const holder = { id: `u-${user}`, name: user === 0 ? ' ' : `user${user}`, domain: home };
+    return { user: holder, role: { id: role, name: role }, scope };
   });
   const holders = users
     ? asUsers(assignments, ['u-3'])
@@ -98,9 +98,9 @@ const foreign = fc.array(
 );
 type Foreign = typeof foreign extends fc.Arbitrary<infer T> ? T : never;
 
-function plant(cluster: MemoryCluster, mode: Mode, strangers: Foreign): void {
+function plant(cluster: MemoryCluster, mode: Mode, foreignObjects: Foreign): void {
   const rbac = 'rbac.authorization.k8s.io';
-  for (const { kind, tenant, name: called, namespace, labelledFor } of strangers) {
+  for (const { kind, tenant, name: called, namespace, labelledFor } of foreignObjects) {
     const isNamespace = kind === 'Namespace';
     const labels: Record<string, string> =
       labelledFor !== undefined && isNamespace
@@ -139,9 +139,9 @@ t.test('applying a plan reaches a state for which there is nothing left to do', 
       rules,
       foreign,
       fc.constantFrom<Mode>('arktos', 'shared'),
-      async (first, then, configured, strangers, mode) => {
+      async (first, then, configured, foreignObjects, mode) => {
         const cluster = createMemoryCluster();
-        plant(cluster, mode, strangers);
+        plant(cluster, mode, foreignObjects);
         for (const keystone of [keystoneOf(first), keystoneOf(then)]) {
           const options = { mode, rules: bindingRules(configured) };
           const outcome = await carryOut(cluster, await planFor(cluster, keystone, options));
@@ -162,9 +162,9 @@ t.test('what Stonegate did not make is as it was', async () => {
       rules,
       foreign,
       fc.constantFrom<Mode>('arktos', 'shared'),
-      async (keystone, configured, strangers, mode) => {
+      async (keystone, configured, foreignObjects, mode) => {
         const cluster = createMemoryCluster();
-        plant(cluster, mode, strangers);
+        plant(cluster, mode, foreignObjects);
         const before = state(cluster);
         const options = { mode, rules: bindingRules(configured) };
         await carryOut(cluster, await planFor(cluster, keystoneOf(keystone), options));
@@ -183,9 +183,9 @@ t.test("a user is bound only in a namespace that was created for the binding's o
       rules,
       foreign,
       fc.constantFrom<Mode>('arktos', 'shared'),
-      async (keystone, configured, strangers, mode) => {
+      async (keystone, configured, foreignObjects, mode) => {
         const cluster = createMemoryCluster();
-        plant(cluster, mode, strangers);
+        plant(cluster, mode, foreignObjects);
         const options = { mode, rules: bindingRules(configured) };
         await carryOut(cluster, await planFor(cluster, keystoneOf(keystone), options));
         return [...cluster.objects.values()].every(({ object, place }) => {

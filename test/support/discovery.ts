@@ -13,7 +13,7 @@ import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 function documentCache(
   clock: Clock,
   changes: DocumentChanges,
-  { ttl = 5_000, bytes = 1 << 20, recentTTL = 0, kept = [200] } = {},
+  { ttl = 5_000, bytes = 1 << 20, recentTTL = 0, cacheable = [200] } = {},
 ) {
   return createDocumentCache<UpstreamResponse>({
     ttl,
@@ -22,7 +22,7 @@ function documentCache(
     ownerBytes: bytes,
     fetches: { running: 8, waiting: 256 },
     sizeOf: ({ body }) => body.length,
-    isCacheable: ({ status }) => kept.includes(status),
+    isCacheable: ({ status }) => cacheable.includes(status),
     changes,
     clock,
     telemetry: noTelemetry,
@@ -33,7 +33,7 @@ export function discoveryDocuments(fetcher: UpstreamFetcher, mode: TenancyMode, 
   const shared = createProcessCache({ clock, longestLife: ttl });
   const changes = new DocumentChanges({ shared, period: ttl, clock, logger: silentLogger });
   const cache = documentCache(clock, changes, { ttl });
-  const systemCache = documentCache(clock, changes, { ttl, recentTTL: 1_000, kept: [200, 404] });
+  const systemCache = documentCache(clock, changes, { ttl, recentTTL: 1_000, cacheable: [200, 404] });
   const system = createSystemDiscovery({ fetcher, cache: systemCache, clock, logger: silentLogger, ttl });
   return {
     documents: createDiscoveryDocuments({ fetcher, cache, mode, system }),

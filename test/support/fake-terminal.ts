@@ -27,7 +27,7 @@ export function createFakeTerminal(options: FakeTerminalOptions = {}): FakeTermi
   const interrupted = new AbortController();
   const said: string[] = [];
   const opened: string[] = [];
-  const nobody = async (question: string): Promise<string> => {
+  const noAnswer = async (question: string): Promise<string> => {
     throw new LoginError(`asked: ${question}`);
   };
   return {
@@ -42,7 +42,7 @@ export function createFakeTerminal(options: FakeTerminalOptions = {}): FakeTermi
       said.push(line);
       onSay?.(line);
     },
-    askHidden: nobody,
+    askHidden: noAnswer,
     async openBrowser(url) {
       if (browser === undefined) return false;
       opened.push(url);

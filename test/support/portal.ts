@@ -108,8 +108,8 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
       displayName: 'Keystone',
       defaultDomain: undefined,
       login: {
-        async signIn(wish) {
-          asked.push(wish);
+        async signIn(fields) {
+          asked.push(fields);
           return world.password;
         },
       },
@@ -189,10 +189,10 @@ function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
     await serve(exchange);
     const { response } = exchange;
     for (const [name, value] of response.headers) {
-      const [, key = '', kept = ''] = /^([^=]+)=([^;]*)/.exec(value) ?? [];
+      const [, key = '', content = ''] = /^([^=]+)=([^;]*)/.exec(value) ?? [];
       if (name !== 'Set-Cookie') continue;
       if (value.includes('Max-Age=0')) cookies.delete(key);
-      else cookies.set(key, kept);
+      else cookies.set(key, content);
     }
     formToken = /name="token" value="([^"]*)"/.exec(response.text)?.[1] ?? formToken;
     return response;
@@ -208,8 +208,13 @@ function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
     post: (path, form, given = {}) => ask('POST', path, { origin: ORIGIN, ...given, form }),
     async signIn({ next = '/', ...changes } = {}) {
       await self.get('/login');
-      const wish = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web', ...changes };
-      return self.post('/login/keystone', { ...wish, project: wish.project ?? '', next, token: formToken });
+      const fields = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web', ...changes };
+      return self.post('/login/keystone', {
+        ...fields,
+        project: fields.project ?? '',
+        next,
+        token: formToken,
+      });
     },
   };
   return self;

@@ -57,8 +57,8 @@ export function factsOf(mode: Mode): TenancyFacts {
 
 /** The port, answered from what is at hand. */
 export function directoryOf({ domains, projects, holders }: KeystoneState): KeystoneDirectory {
-  const people = holders.kind === 'users' ? holders : asUsers([]);
-  const all = people.kind === 'users' ? people.assignments : [];
+  const users = holders.kind === 'users' ? holders : asUsers([]);
+  const all = users.kind === 'users' ? users.assignments : [];
   return {
     domains: async () => domains,
     projects: async () => projects,
@@ -70,7 +70,7 @@ export function directoryOf({ domains, projects, holders }: KeystoneState): Keys
           (kind === 'project' && scope.kind === kind && scope.project.id === id) ||
           (kind === 'domain' && scope.kind === kind && scope.domain.id === id),
       ),
-    disabledUserIDs: async () => (people.kind === 'users' ? people.disabledUserIDs : new Set()),
+    disabledUserIDs: async () => (users.kind === 'users' ? users.disabledUserIDs : new Set()),
   };
 }
 

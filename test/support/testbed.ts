@@ -44,11 +44,11 @@ export interface Testbed {
   /** Writes the configuration anew, with these members merged over it. */
   configure(changes: Record<string, object>): Promise<void>;
   /** A new token of `alice` (acme) or `bob` (globex), scoped to their project. */
-  keystoneToken(person: 'alice' | 'bob'): string;
+  keystoneToken(name: 'alice' | 'bob'): string;
   close(): Promise<void>;
 }
 
-const PEOPLE = { alice: 'acme', bob: 'globex' } as const;
+const DOMAINS = { alice: 'acme', bob: 'globex' } as const;
 /** Stonegate's own credential at the API server. */
 export const OWN_TOKEN = 'stonegate-own-token';
 /** The portal at the provider. */
@@ -127,9 +127,9 @@ export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
     configFile,
     log,
     configure,
-    keystoneToken(person) {
-      const user = keystone.directory.user(PEOPLE[person], person);
-      const project = keystone.directory.project(PEOPLE[person], 'web');
+    keystoneToken(name) {
+      const user = keystone.directory.user(DOMAINS[name], name);
+      const project = keystone.directory.project(DOMAINS[name], 'web');
       return keystone.issue(user, { project }, { life: tokenLife * 1_000 });
     },
     async close() {
@@ -140,9 +140,9 @@ export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
 
 /** A `clouds.yaml` with a cloud for each user, by the name of its domain. */
 function cloudsOf({ url, directory }: KeystoneStandIn, cacert: string): string {
-  const clouds = Object.entries(PEOPLE).map(([person, domain]) => {
-    const { password } = directory.user(domain, person);
-    const who = { username: person, user_domain_name: domain, password };
+  const clouds = Object.entries(DOMAINS).map(([name, domain]) => {
+    const { password } = directory.user(domain, name);
+    const who = { username: name, user_domain_name: domain, password };
     const auth = { auth_url: url, ...who, project_name: 'web', project_domain_name: domain };
     return [domain, { auth, cacert: resolve(cacert) }];
   });
@@ -216,8 +216,8 @@ function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean): void {
 }
 
 function seedKeystone({ directory }: KeystoneStandIn): void {
-  for (const [person, domain] of Object.entries(PEOPLE)) {
-    directory.assign(directory.user(domain, person), 'member', { project: directory.project(domain, 'web') });
+  for (const [name, domain] of Object.entries(DOMAINS)) {
+    directory.assign(directory.user(domain, name), 'member', { project: directory.project(domain, 'web') });
   }
 }
 
@@ -229,10 +229,10 @@ function seedTenants(seed: Seed): PodLog {
     acme: ['user:acme:alice', 'group:oidc:developers'],
     globex: ['user:globex:bob'],
   };
-  for (const [tenant, people] of Object.entries(subjects)) {
+  for (const [tenant, members] of Object.entries(subjects)) {
     seed.tenant(tenant);
     seed.clusterRole('worker', WORK, { tenant });
-    seed.clusterRoleBinding('workers', 'worker', people, { tenant });
+    seed.clusterRoleBinding('workers', 'worker', members, { tenant });
     seed.configMap('settings', { owner: tenant }, { tenant });
   }
   seed.pod('web', { tenant: 'globex' });
@@ -242,7 +242,7 @@ function seedTenants(seed: Seed): PodLog {
 /** One namespace a tenant, as an operator of an ordinary cluster would bind them. */
 function seedNamespaces(seed: Seed): PodLog {
   seed.clusterRole('worker', WORK);
-  for (const tenant of Object.values(PEOPLE)) {
+  for (const tenant of Object.values(DOMAINS)) {
     seed.namespace(tenant);
     seed.roleBinding('workers', 'worker', [`group:stonegate:tenant:${tenant}`], { namespace: tenant });
     seed.configMap('settings', { owner: tenant }, { namespace: tenant });

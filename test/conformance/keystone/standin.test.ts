@@ -24,11 +24,11 @@ async function createScene() {
   const api = directory.project('acme', 'api');
   const service = directory.project('Default', 'service');
   const acme = directory.domain('acme');
-  const [alice, bob, nobody] = ['alice', 'bob', 'nobody'].map((name) => directory.user('acme', name));
+  const [alice, bob, erin] = ['alice', 'bob', 'erin'].map((name) => directory.user('acme', name));
   const bridge = directory.user('Default', 'bridge');
   const auditor = directory.user('Default', 'auditor');
   const admin = directory.user('Default', 'admin');
-  if (!alice || !bob || !nobody) throw new Error('no users');
+  if (!alice || !bob || !erin) throw new Error('no users');
   directory.assign(alice, 'member', { project: web });
   directory.assign(alice, 'reader', { project: web });
   directory.assign(bob, 'reader', { project: web });
@@ -85,7 +85,7 @@ async function createScene() {
     acme,
     alice,
     bob,
-    nobody,
+    erin,
     bridge,
     auditor,
     admin,
@@ -113,12 +113,12 @@ const LOGINS: Record<string, (scene: Scene) => Promise<Seen>> = {
   'auth-password-project-nocatalog': (s) => s.password('alice', 'alice-pass', WEB),
   'auth-password-domain': (s) => s.password('alice', 'alice-pass', { domain: { name: 'acme' } }, ''),
   'auth-password-unscoped': (s) => s.password('alice', 'alice-pass', undefined, ''),
-  'auth-password-unscoped-no-roles': (s) => s.password('nobody', 'nobody-pass', undefined, ''),
+  'auth-password-unscoped-no-roles': (s) => s.password('erin', 'erin-pass', undefined, ''),
   'auth-password-wrong': (s) => s.password('alice', 'nope', WEB),
   'auth-password-unknown-user': (s) => s.password('who', 'nope', WEB),
   'auth-password-unknown-project': (s) =>
     s.password('alice', 'alice-pass', { project: { name: 'none', domain: { name: 'acme' } } }),
-  'auth-password-project-without-role': (s) => s.password('nobody', 'nobody-pass', WEB),
+  'auth-password-project-without-role': (s) => s.password('erin', 'erin-pass', WEB),
   'auth-password-system-without-role': (s) => s.password('alice', 'alice-pass', { system: { all: true } }),
   'auth-password-disabled-project': (s) => {
     s.web.enabled = false;

@@ -102,9 +102,9 @@ export function createCluster(flavour: Flavour, { schedulesPods }: { schedulesPo
       if (flavour === 'arktos') markTenant(store, kind, location, metadata);
       fillIn(kind, draft);
       const isNew = store.get(location) === undefined;
-      const kept = store.put(location, draft);
+      const stored = store.put(location, draft);
       if (isNew && kind.resource === 'tenants' && kind.group === '') furnishTenant(cluster, location.name);
-      return kept;
+      return stored;
     },
     remove(location) {
       if (location.group === '' && location.resource === 'namespaces')

@@ -3,7 +3,7 @@
  * must be held by the user who binds it, or `bind`. A binding's role never changes. Arktos looks a binding's
  * role up in the *system* tenant, whichever tenant the binding is in, so it checks the rules of another role,
  * or finds none.
- * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
+ * https://kubernetes.io/docs/reference/access-authn-authz/rbac/ (privilege escalation prevention)
  */
 import type { Exchange } from './exchange.ts';
 import { type JsonObject, objectAt, objectsAt, textAt, textsAt } from './json.ts';

@@ -187,8 +187,8 @@ function create(exchange: Exchange, kind: Kind, object: JsonObject): void {
   if (cluster.store.get(location) !== undefined) throw alreadyExists(kind.group, kind.resource, name);
   if (kind.kind === 'Pod' && cluster.schedulesPods) ensureObject(object, 'spec').nodeName ??= 'n1';
   for (const key of ['uid', 'resourceVersion', 'selfLink', 'creationTimestamp']) delete metadata[key];
-  const kept = path.query.has('dryRun') ? object : cluster.write(kind, location, object);
-  sendJSON(response, 201, present(exchange, kept));
+  const stored = path.query.has('dryRun') ? object : cluster.write(kind, location, object);
+  sendJSON(response, 201, present(exchange, stored));
 }
 
 function update(exchange: Exchange, kind: Kind, object: JsonObject): void {
@@ -240,8 +240,8 @@ function replace(
         ? { ...object, status: before.object.status ?? {} }
         : object;
   const unchanged = JSON.stringify(withoutRevision(next)) === JSON.stringify(withoutRevision(before.object));
-  const kept = unchanged || path.query.has('dryRun') ? next : cluster.write(kind, before.location, next);
-  sendJSON(response, 200, present(exchange, kept));
+  const stored = unchanged || path.query.has('dryRun') ? next : cluster.write(kind, before.location, next);
+  sendJSON(response, 200, present(exchange, stored));
 }
 
 function withoutRevision(object: JsonObject): JsonObject {

@@ -54,22 +54,22 @@ export class ObjectStore {
   /**
    * Writes an object, new or changed, and gives it its revision, its uid and its birth date.
    *
-   * @returns the object as it is now kept; not to be changed
+   * @returns the object as it is stored now; not to be changed
    */
   put(location: Location, object: JsonObject): JsonObject {
     const key = keyOf(location);
     const before = this.#objects.get(key)?.object;
-    const kept = structuredClone(object);
-    const metadata = ensureObject(kept, 'metadata');
+    const copy = structuredClone(object);
+    const metadata = ensureObject(copy, 'metadata');
     const born = before === undefined ? undefined : ensureObject(before, 'metadata');
     metadata.uid = born?.uid ?? randomUUID();
     metadata.creationTimestamp = born?.creationTimestamp ?? now();
     this.#revision += 1;
     metadata.resourceVersion = String(this.#revision);
-    const stored = { location, object: kept };
+    const stored = { location, object: copy };
     this.#objects.set(key, stored);
     this.#announce({ ...stored, type: before ? 'MODIFIED' : 'ADDED', revision: this.#revision, before });
-    return kept;
+    return copy;
   }
 
   /** @returns the object as it was, or undefined where there was none */

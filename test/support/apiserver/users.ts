@@ -102,7 +102,7 @@ export function tenantOfName(username: string): string {
   return colon < 0 ? '' : username.slice(0, colon);
 }
 
-interface Wish {
+interface Impersonation {
   readonly user: string | undefined;
   readonly uid: string | undefined;
   readonly groups: readonly string[];
@@ -110,7 +110,7 @@ interface Wish {
 }
 
 /** Every header that asks for impersonation; UTF-8 as Go reads it, extra keys lower-cased and unescaped. */
-function readWish(request: IncomingMessage, flavour: Flavour): Wish {
+function readImpersonation(request: IncomingMessage, flavour: Flavour): Impersonation {
   let user: string | undefined;
   let uid: string | undefined;
   const groups: string[] = [];
@@ -148,9 +148,10 @@ export function impersonate(
   rbac: Rbac,
   flavour: Flavour,
 ): User {
-  const wish = readWish(request, flavour);
-  if (wish.user === undefined) {
-    if (wish.groups.length === 0 && wish.extra.size === 0 && wish.uid === undefined) return impersonator;
+  const requested = readImpersonation(request, flavour);
+  if (requested.user === undefined) {
+    if (requested.groups.length === 0 && requested.extra.size === 0 && requested.uid === undefined)
+      return impersonator;
     throw new ApiError(
       500,
       'InternalError',
@@ -158,7 +159,7 @@ export function impersonate(
       {},
     );
   }
-  const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(wish.user);
+  const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(requested.user);
   const require = (group: string, resource: string, subresource: string, name: string, namespace = '') => {
     const target = { group, resource, subresource, name, namespace, tenant: '' };
     const attributes = {
@@ -172,17 +173,17 @@ export function impersonate(
       throw forbidden({ ...target, userName: impersonator.username, verb: 'impersonate' });
   };
   if (account) require('', 'serviceaccounts', '', account[2] ?? '', account[1] ?? '');
-  else require('', 'users', '', wish.user);
-  for (const group of wish.groups) require('', 'groups', '', group);
-  for (const [key, values] of wish.extra)
+  else require('', 'users', '', requested.user);
+  for (const group of requested.groups) require('', 'groups', '', group);
+  for (const [key, values] of requested.extra)
     for (const value of values) require(AUTHENTICATION_GROUP, 'userextras', key, value);
-  if (wish.uid !== undefined) require(AUTHENTICATION_GROUP, 'uids', '', wish.uid);
-  const tenant = flavour === 'kubernetes' ? '' : tenantOfName(wish.user);
+  if (requested.uid !== undefined) require(AUTHENTICATION_GROUP, 'uids', '', requested.uid);
+  const tenant = flavour === 'kubernetes' ? '' : tenantOfName(requested.user);
   return {
-    username: wish.user,
-    uid: wish.uid ?? '',
-    groups: groupsOf(wish.groups, account?.[1], flavour),
-    extra: Object.fromEntries(wish.extra),
+    username: requested.user,
+    uid: requested.uid ?? '',
+    groups: groupsOf(requested.groups, account?.[1], flavour),
+    extra: Object.fromEntries(requested.extra),
     tenant,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * A server that sends exactly the bytes that a test has prepared for each request, split where the test says, and notes
- * how the client uses its connections.
+ * A server that sends exactly the bytes that a test has prepared for each request, split as the test says,
+ * and records how the client uses its connections.
  */
 import { once } from 'node:events';
 import net from 'node:net';

@@ -14,7 +14,7 @@ export interface ServerProcess {
 }
 
 const POLL = 20;
-const PATIENCE = 60_000;
+const TIMEOUT = 60_000;
 
 /** @param log the file for its output */
 export function startServerProcess(program: string, words: readonly string[], log: string): ServerProcess {
@@ -31,7 +31,7 @@ export function startServerProcess(program: string, words: readonly string[], lo
     pid: child.pid ?? 0,
     output,
     async whenReady(ready) {
-      for (let tries = PATIENCE / POLL; tries > 0; tries -= 1) {
+      for (let tries = TIMEOUT / POLL; tries > 0; tries -= 1) {
         if (hasEnded()) break;
         if (await ready()) return;
         await pause(POLL);

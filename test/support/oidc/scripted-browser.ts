@@ -18,7 +18,7 @@ const MAX_STEPS = 20;
  * @param home an origin at which the walk ends, with the address and without asking for its page
  * @returns the page on which it ends: one without a form, or one that was already filled in
  */
-export async function browse(address: string, person: LoginUser, home?: string): Promise<Page> {
+export async function browse(address: string, user: LoginUser, home?: string): Promise<Page> {
   const cookies = new Map<string, string>();
   let url = new URL(address);
   let body: URLSearchParams | undefined;
@@ -43,7 +43,7 @@ export async function browse(address: string, person: LoginUser, home?: string):
     const page = { url: url.href, status: response.status, text };
     if (form === undefined || met.has(text)) return page;
     met.add(text);
-    body = fillIn(form, person);
+    body = fillIn(form, user);
     url = new URL(form.action, url);
   }
   throw new Error(`the login goes round in circles at ${url.href}`);
@@ -69,12 +69,12 @@ function readForm(html: string): Form | undefined {
   };
 }
 
-function fillIn({ fields, canCancel }: Form, person: LoginUser): URLSearchParams {
+function fillIn({ fields, canCancel }: Form, user: LoginUser): URLSearchParams {
   const filled = new Map(fields);
-  if (person === 'cancel') {
+  if (user === 'cancel') {
     if (canCancel) filled.set('abort', 'yes');
   } else {
-    for (const [name, value] of Object.entries(person)) if (filled.has(name)) filled.set(name, value);
+    for (const [name, value] of Object.entries(user)) if (filled.has(name)) filled.set(name, value);
   }
   return new URLSearchParams([...filled]);
 }

@@ -1,5 +1,5 @@
 /**
- * Somebody who wants an answer and writes down what is told.
+ * A response handler that records every call.
  */
 
 import type { BorrowedChunk } from '../../../src/http1/borrowed-chunk.ts';
@@ -18,7 +18,7 @@ export class Recorder implements ResponseHandler {
   error: Error | undefined;
   /** What else is done when something is told. */
   on: (call: HandlerCall) => void = () => undefined;
-  /** For whoever has to steer it. */
+  /** The request whose response is recorded, so that a test can pause or cancel it. */
   pending: PendingRequest | undefined;
   readonly #ended = Promise.withResolvers<void>();
 

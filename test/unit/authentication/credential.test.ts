@@ -108,16 +108,19 @@ t.test('a subprotocol that is no base64url, or holds nothing, is refused', async
   }
 });
 
-t.test('a token that a connection brings again is the same object, whoever else brings it', async (t) => {
-  const [mine, other] = [{}, {}];
-  const bearer = (token: string, connection: object) =>
-    credentialOf([['Authorization', `Bearer ${token}`]], undefined, connection);
-  const first = bearer('abc', mine);
-  t.equal(bearer('abc', mine), first);
-  t.not(bearer('abc', other), first);
-  t.same(bearer('abcd', mine), { kind: 'bearer', token: 'abcd' });
-  t.same(bearer('abc', mine), { kind: 'bearer', token: 'abc' });
-});
+t.test(
+  'a token that a connection sends again is the same object, whichever other connection sends it',
+  async (t) => {
+    const [mine, other] = [{}, {}];
+    const bearer = (token: string, connection: object) =>
+      credentialOf([['Authorization', `Bearer ${token}`]], undefined, connection);
+    const first = bearer('abc', mine);
+    t.equal(bearer('abc', mine), first);
+    t.not(bearer('abc', other), first);
+    t.same(bearer('abcd', mine), { kind: 'bearer', token: 'abcd' });
+    t.same(bearer('abc', mine), { kind: 'bearer', token: 'abc' });
+  },
+);
 
 t.test('the same text in another field of the same connection is another credential', async (t) => {
   const connection = {};

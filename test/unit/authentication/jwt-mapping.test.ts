@@ -20,7 +20,7 @@ function withExtra(key: string, claim: string): Partial<JWTConfiguration> {
   return { claimMappings: { username: { claim: 'sub', prefix: '' }, extra: [{ key, claim }] } };
 }
 
-t.test('a token becomes a person with the issuer’s prefix, groups and tenant', async (t) => {
+t.test('a token becomes a user with the issuer’s prefix, groups and tenant', async (t) => {
   const identity = map({ sub: 'carol', groups: ['dev', 'ops'], jti: 'token-1' });
   t.same(identity, {
     authenticator: 'jwt',
@@ -71,7 +71,7 @@ t.test('C037 a required claim that is missing, other or no string is refused wit
   }
 });
 
-t.test('an e-mail address names a person only when the issuer has verified it', async (t) => {
+t.test('an e-mail address names a user only if the issuer has verified it', async (t) => {
   const byEmail = named('oidc:', 'email');
   t.match(map({ email: 'carol@example.com', email_verified: true }, byEmail).subject, {
     name: 'oidc:carol@example.com',
@@ -215,7 +215,7 @@ t.test('Entra ID groups that overflowed are refused with a message that says so'
   t.throws(() => map({ sub: 'carol', hasgroups: true }), { code: 'GroupsOverflow' });
 });
 
-t.test('an overflow of groups concerns nobody who maps application roles', async (t) => {
+t.test('an issuer that maps application roles accepts tokens with overflowed groups', async (t) => {
   const claimMappings = {
     username: { claim: 'sub', prefix: '' },
     groups: { claim: 'roles', prefix: '' },

@@ -53,7 +53,7 @@ const ENTRA = {
   ver: '2.0',
 };
 
-t.test('Entra ID: a person is named by their object id, with their groups', async (t) => {
+t.test('Entra ID: a user is named by their object id, with their groups', async (t) => {
   t.match(await login('azure-ad', 'RS256', ENTRA), {
     subject: { name: `entra-acme:${ENTRA.oid}` },
     tenantOrigin: { from: 'issuer', tenant: 'acme' },
@@ -63,7 +63,7 @@ t.test('Entra ID: a person is named by their object id, with their groups', asyn
   });
 });
 
-t.test('Entra ID: a person of 200 groups has them all', async (t) => {
+t.test('Entra ID: a user of 200 groups has them all', async (t) => {
   const groups = Array.from(
     { length: 200 },
     (_, index) => `0f2a9a3e-7ad1-4c39-9f2e-${String(index).padStart(12, '0')}`,
@@ -104,7 +104,7 @@ t.test('Entra ID: application roles do not overflow', async (t) => {
   });
 });
 
-t.test('Entra ID: another directory’s people, and version 1 tokens, are nobody’s', async (t) => {
+t.test('Entra ID: users of another directory, and version 1 tokens, are refused', async (t) => {
   for (const iss of [
     'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
     `https://sts.windows.net/${ENTRA.tid}/`,
@@ -125,7 +125,7 @@ const GOOGLE = {
   at_hash: 'HK6E_P6Dh8Y93mRNtsDB1Q',
 };
 
-t.test('Google: a person of a Workspace domain is named by their address', async (t) => {
+t.test('Google: a user of a Workspace domain is named by their address', async (t) => {
   t.match(await login('google', 'RS256', GOOGLE), {
     subject: { name: 'google:alice@acme.com' },
     tenantOrigin: { tenant: 'acme' },
@@ -140,7 +140,7 @@ t.test('Google: a private account has no tenant, whatever its address', async (t
   await t.rejects(login('google', 'RS256', { ...GOOGLE, hd: 'evil.com' }), { code: 'TenantUnknown' });
 });
 
-t.test('Google: an address that is not verified names nobody', async (t) => {
+t.test('Google: an address that is not verified is refused', async (t) => {
   await t.rejects(login('google', 'RS256', { ...GOOGLE, email_verified: false }), {
     code: 'IdentityUnusable',
   });
@@ -164,7 +164,7 @@ const KEYCLOAK = {
   tenant: 'globex',
 };
 
-t.test('Keycloak: a person with group paths, in the tenant of their attribute', async (t) => {
+t.test('Keycloak: a user has their group paths, and the tenant of their attribute', async (t) => {
   t.match(await login('generic-oidc', 'RS256', KEYCLOAK), {
     subject: { name: 'staff:carol' },
     tenantOrigin: { tenant: 'globex' },

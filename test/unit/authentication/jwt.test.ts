@@ -37,7 +37,7 @@ function encode(value: unknown): string {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 }
 
-/** Bare, so that nobody learns from a refusal why: C028. */
+/** A bare message: a refusal does not tell the client the reason (C028). */
 async function refused(t: Test, token: string, by = authenticator): Promise<void> {
   await t.rejects(login(token, by), {
     code: 'CredentialInvalid',
@@ -189,7 +189,7 @@ t.test('a token naming no key may be signed with any key of the issuer', async (
   await other.down();
 });
 
-t.test('a token with critical header parameters that nobody here knows is refused', async (t) => {
+t.test('a token with unknown critical header parameters is refused', async (t) => {
   const [, payload, signature] = (await issuer.sign(CAROL)).split('.');
   const header = encode({ alg: 'ES256', crit: ['exp'], exp: 1 });
   await refused(t, `${header}.${payload}.${signature}`);
@@ -303,7 +303,7 @@ t.test('what a token’s claims come to is made once, a refusal too', async (t) 
   t.equal(await login(carol), await login(carol));
 });
 
-t.test('a verified token is remembered for a minute at most', async (t) => {
+t.test('a verified token is cached for a minute at most', async (t) => {
   const clock = createFakeClock(1_000);
   const tokens = createVerifiedTokens<string>({ maxEntries: 2, clock });
   tokens.set('token', 'carol', 1_000_000);

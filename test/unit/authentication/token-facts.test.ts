@@ -1,4 +1,4 @@
-/** What is told of a token beside its user: the id of the credential, and of a refused one the issuer and the name. */
+/** What is recorded of a token beside its user: the credential’s id; of a refused one its issuer and name. */
 import t from 'tap';
 import type { AuditEvent } from '../../../src/api/audit-v1.ts';
 import { createAuditLog } from '../../../src/audit/audit-log.ts';

@@ -114,11 +114,11 @@ t.test('a token is let in no longer than it says itself', async (t) => {
   await t.rejects(bearer(token), { code: 'CredentialInvalid' });
 });
 
-t.test('one that is over already is refused, whoever vouches for it', async (t) => {
+t.test('an expired token is refused, even if the API server accepts it', async (t) => {
   await t.rejects(scene().bearer(jwtUntil(-1)), { code: 'CredentialInvalid' });
 });
 
-t.test('a bad token is remembered for seconds', async (t) => {
+t.test('a bad token is cached for seconds', async (t) => {
   const { bearer, asked, clock } = scene(() => undefined);
   for (let i = 0; i < 3; i += 1) await t.rejects(bearer('bad'), { code: 'CredentialInvalid' });
   t.equal(asked.length, 1);
@@ -159,7 +159,7 @@ for (const [what, token] of [
   ['with "=" in its midst', 'a=b'],
   ['empty', ''],
 ] as const)
-  t.test(`what is ${what} is no token, and nobody is asked`, async (t) => {
+  t.test(`what is ${what} is no token, and no TokenReview is created`, async (t) => {
     const { bearer, asked } = scene();
     await t.rejects(bearer(token), { code: 'CredentialInvalid' });
     t.same(asked, []);
@@ -183,7 +183,7 @@ function jwt(payload: string): string {
   return `${encoded('{"alg":"RS256"}')}.${encoded(payload)}.c2ln`;
 }
 
-t.test('a token’s tenant and end are remembered with its user', async (t) => {
+t.test('a token’s tenant and expiry are cached with its user', async (t) => {
   const token = jwt('{"exp":100,"kubernetes.io/serviceaccount/tenant":"acme"}');
   t.same(reviewedUser(token, ROBOT), { user: ROBOT, expiresAt: 100_000, tenantClaim: 'acme' });
 });
@@ -199,7 +199,7 @@ t.test('a claim that is no text is no tenant, and does not count as absent', asy
     });
 });
 
-t.test('a token that two readers could read differently is nobody’s', async (t) => {
+t.test('a token that two parsers could read differently is refused', async (t) => {
   const key = '"kubernetes.io/serviceaccount/tenant"';
   t.equal(reviewedUser(jwt(`{${key}:"acme",${key}:"globex"}`), ROBOT), undefined);
 });

@@ -1,4 +1,4 @@
-/** Whom a client certificate names, in Arktos' two forms, and which certificates name nobody. */
+/** The user that a client certificate names, in Arktos' two forms, and the certificates that are refused. */
 import t from 'tap';
 import type { VerifiedCertificate } from '../../../src/api/credentials.ts';
 import { createX509Authenticator, type X509AuthenticatorOptions } from '../../../src/authentication/x509.ts';
@@ -78,7 +78,7 @@ t.test(
   },
 );
 
-t.test('what names nobody, or could name two, is refused', async (t) => {
+t.test('a certificate that names no user, or could name two, is refused', async (t) => {
   const refused = {
     'two organizations, one of them a tenant': { cn: ['bob'], o: ['tenant:acme', 'dev'] },
     'the same behind another': { cn: ['bob'], o: ['dev', 'tenant:acme'] },

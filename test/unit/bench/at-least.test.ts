@@ -1,4 +1,4 @@
-/** What continuous integration holds Stonegate to: the ratio of `npm run bench -- --quick --at-least RATIO`. */
+/** The ratio that continuous integration requires: `npm run bench -- --quick --at-least RATIO`. */
 import t from 'tap';
 import { verdictOf } from '../../bench/at-least.ts';
 

@@ -40,18 +40,18 @@ t.test('tenants come before namespaces, namespaces before roles, and bindings la
 });
 
 t.test(
-  'a namespace that somebody else made after the plan is left alone, and nobody is bound in it',
+  'a namespace that another client created after the plan is not changed, and no user is bound in it',
   async (t) => {
     const cluster = createMemoryCluster();
     const plan = await planFor(cluster, smallKeystone(), shared);
     cluster.put(foreignNamespace(), {});
     const { failures } = await carryOut(cluster, plan);
-    t.match(failures[0], { change: { object: { kind: 'Namespace' } }, reason: /somebody else has made it/ });
+    t.match(failures[0], { change: { object: { kind: 'Namespace' } }, reason: /meanwhile/ });
     t.equal(bindingsIn(cluster).length, 0);
   },
 );
 
-t.test('a namespace that is exchanged while people are being bound: nobody stays bound in it', async (t) => {
+t.test('in a namespace that is replaced while users are being bound, no user stays bound', async (t) => {
   const cluster = createMemoryCluster();
   const plan = await planFor(cluster, smallKeystone(), shared);
   once(cluster, 'create', 'RoleBinding', () => {
@@ -63,7 +63,7 @@ t.test('a namespace that is exchanged while people are being bound: nobody stays
   t.equal(bindingsIn(cluster).length, 0);
 });
 
-t.test('a namespace that is being deleted: nobody is bound in it', async (t) => {
+t.test('in a namespace that is being deleted, no user is bound', async (t) => {
   const cluster = createMemoryCluster();
   await carryOut(
     cluster,
@@ -167,12 +167,12 @@ t.test('many removals are held back, and what is missing is made all the same', 
 
 t.test('who makes look-alikes in one namespace keeps nothing in force in another', async (t) => {
   const cluster = createMemoryCluster();
-  const people = Array.from({ length: 10 }, (_, at) => ({ ...alice, id: `u-${at}`, name: `user${at}` }));
-  const keystoneOf = (members: typeof people) => {
+  const users = Array.from({ length: 10 }, (_, at) => ({ ...alice, id: `u-${at}`, name: `user${at}` }));
+  const keystoneOf = (members: typeof users) => {
     const holders = asUsers(members.map((user) => onWeb('member', user)));
     return smallKeystone({ projects: [web, { ...web, id: 'p-2', name: 'shop' }], holders });
   };
-  await carryOut(cluster, await planFor(cluster, keystoneOf(people), shared));
+  await carryOut(cluster, await planFor(cluster, keystoneOf(users), shared));
   t.equal(bindingsIn(cluster).length, 10);
   for (let at = 0; at < 40; at += 1) {
     const name = `stonegate-${at.toString(16).padStart(40, '0')}`;
@@ -188,7 +188,7 @@ t.test('who makes look-alikes in one namespace keeps nothing in force in another
       { namespace: 'p-2' },
     );
   }
-  const plan = await planFor(cluster, keystoneOf(people.slice(1)), shared);
+  const plan = await planFor(cluster, keystoneOf(users.slice(1)), shared);
   const { heldBack } = await carryOut(cluster, plan, false);
   t.equal(heldBack.length, 40);
   t.equal(bindingsIn(cluster).filter(({ place }) => place.namespace === web.id).length, 9);

@@ -69,7 +69,7 @@ t.test('arktos: the roles of a domain are bound in its tenant', async (t) => {
 });
 
 t.test(
-  'a Role that somebody keeps in each namespace is bound there, for roles on the domain too',
+  'a Role that the operator maintains in each namespace is bound there, for roles on the domain too',
   async (t) => {
     const rules = bindingRules({ roles: { ops: { role: 'operators' } } });
     const holders = { kind: 'groups', roleNames: ['ops'] } as const;
@@ -181,7 +181,7 @@ t.test('a project that is renamed keeps its namespace', async (t) => {
   }
 });
 
-t.test("a namespace of another project's, or of nobody's, is refused", async (t) => {
+t.test('a namespace of another project, or of none, is refused', async (t) => {
   for (const labels of [
     {},
     { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/project-id': 'other' },
@@ -241,7 +241,7 @@ t.test('a binding that names another role is made anew; one for others is put ri
   t.same((await planFor(cluster, smallKeystone(), { ...shared, rules })).changes, []);
 });
 
-t.test('a copy of a binding under another name belongs to whoever made it', async (t) => {
+t.test('a copy of a binding under another name belongs to its creator and is not changed', async (t) => {
   const cluster = await synchronised(smallKeystone(), shared);
   const [found] = [...cluster.objects.values()].filter(({ object }) => 'roleRef' in object);
   if (found === undefined) throw new Error('nothing is bound');

@@ -63,7 +63,7 @@ t.test('it is done for the domain that a token is for', async (t) => {
 t.test('nothing is done for whom Keystone gives no project and no domain', async (t) => {
   const { ensure, claims } = setUp();
   const { scope: _scope, ...unscoped } = as(web);
-  const people: Identity[] = [
+  const identities: Identity[] = [
     unscoped,
     as({ kind: 'unscoped', roles: [] }),
     as({ kind: 'system', roles: ['reader'] }),
@@ -71,7 +71,7 @@ t.test('nothing is done for whom Keystone gives no project and no domain', async
     { ...as(web), tenantOrigin: { from: 'issuer', tenant: 'acme' } },
     { ...as(web), tenantOrigin: { from: 'nowhere' } },
   ];
-  for (const identity of people) t.equal(ensure(identity, never), undefined);
+  for (const identity of identities) t.equal(ensure(identity, never), undefined);
   t.same(claims, []);
 });
 
@@ -82,7 +82,7 @@ t.test('many who come at once are one piece of work, and later ones do not wait'
   t.equal(ensure(as(web, 'u4'), never), undefined);
 });
 
-t.test('when the interval is over it is done again, and nobody waits', async (t) => {
+t.test('after the interval provisioning runs again, and no request waits for it', async (t) => {
   const { ensure, claims, clock } = setUp();
   await ensure(as(web), never);
   clock.advance(INTERVAL - 1);
@@ -106,21 +106,21 @@ t.test('requests wait a few seconds from when it was begun, and no longer', asyn
   t.equal(ensure(as(web), never), undefined);
 });
 
-t.test('whoever leaves waits no more', async (t) => {
+t.test('a client that disconnects waits no longer', async (t) => {
   const { ensure, work, clock } = setUp();
   work.plan = () => new Promise(() => {});
-  const leaving = new AbortController();
-  const waiting = ensure(as(web), leaving.signal);
-  leaving.abort();
+  const controller = new AbortController();
+  const waiting = ensure(as(web), controller.signal);
+  controller.abort();
   await t.resolves(Promise.resolve(waiting));
   t.equal(clock.pending, 0);
 });
 
-t.test('a failure is remembered for seconds, and then tried again', async (t) => {
+t.test('after a failure provisioning is tried again some seconds later', async (t) => {
   const { ensure, work, claims, clock } = setUp();
   work.plan = () => Promise.reject(new StatusError('KeystoneUnavailable', 'Service Unavailable: gone'));
   await t.resolves(Promise.resolve(ensure(as(web), never)));
-  t.equal(ensure(as(web), never), undefined, 'nobody waits for what has just failed');
+  t.equal(ensure(as(web), never), undefined, 'no request waits for what has just failed');
   clock.advance(9_999);
   t.equal(ensure(as(web), never), undefined);
   clock.advance(1);
@@ -162,7 +162,7 @@ t.test('a flood of projects is bounded: beyond the line requests go on without',
   t.equal(waits.filter((each) => each === undefined).length, 6);
 });
 
-t.test('only so many projects are remembered, the latest of them', async (t) => {
+t.test('the number of cached projects is bounded, and the latest stay', async (t) => {
   const { ensure, claims } = setUp();
   await ensure(as({ ...web, id: 'first' }), never);
   for (let index = 0; index < 10_000; index += 1) {
@@ -176,7 +176,7 @@ t.test('only so many projects are remembered, the latest of them', async (t) => 
   t.equal(claims.length, before + 1, 'who did not is looked at anew');
 });
 
-t.test('as users, each person is looked after, and again when their roles change', async (t) => {
+t.test('with subjects `users`, each user is provisioned, and again if their roles change', async (t) => {
   const { ensure, claims } = setUp({ subjects: 'users' });
   await ensure(as({ ...web, roles: ['member', 'reader'] }, 'u1'), never);
   await ensure(as({ ...web, roles: ['reader', 'member'] }, 'u1'), never);

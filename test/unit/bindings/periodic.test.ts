@@ -24,7 +24,7 @@ const DELETION = {
   reason: 'for the test',
 } as const;
 
-/** A lease that several replicas may share: whoever holds it keeps it. */
+/** A lease that several replicas may share: its holder renews it. */
 function sharedLease() {
   const state = { holder: '', away: false, released: 0 };
   const leaseOf = (name: string): Lease => ({
@@ -157,7 +157,7 @@ t.test('a lease that is lost in the midst of a run ends the run', async (t) => {
   const { periodic, clock, signals, applied, runs } = setUp({ plans, lease: leaseOf('one') });
   periodic.start();
   await resolveNamespaces();
-  state.holder = 'somebody else';
+  state.holder = 'another-replica';
   await pass(clock, 10_000);
   t.equal(signals[0]?.aborted, true);
   t.match(runs, [{ result: 'broken-off' }]);
@@ -169,7 +169,7 @@ t.test('a lease that is lost in the midst of a run ends the run', async (t) => {
   t.ok(signals.length > 1, 'until the lease is its own again');
 });
 
-t.test('while nobody can be asked for the lease, nobody provisions', async (t) => {
+t.test('while the lease is unavailable, no replica provisions', async (t) => {
   const { state, leaseOf } = sharedLease();
   state.away = true;
   const { periodic, clock, runs } = setUp({ lease: leaseOf('one') });
@@ -263,7 +263,7 @@ t.test('stopping while the lease is being asked for begins nothing, and keeps no
 
 t.test('who never held the lease gives nothing back', async (t) => {
   const { state, leaseOf } = sharedLease();
-  state.holder = 'somebody else';
+  state.holder = 'another-replica';
   const { periodic } = setUp({ lease: leaseOf('one') });
   periodic.start();
   await resolveNamespaces();

@@ -83,7 +83,7 @@ t.test('C238 a lost role takes its binding with it, and no other one', async (t)
   const { resolved, cluster, bindings } = start();
   cluster.put(namespace('p1', 'p1'), {});
   const others = [
-    binding('alice-id_admin', 'cluster-admin', 'somebody'),
+    binding('alice-id_admin', 'cluster-admin', 'another-name'),
     binding('bob-id_admin', 'admin', 'acme:bob'),
     binding('by-hand', 'admin', 'acme:alice'),
   ];
@@ -91,7 +91,7 @@ t.test('C238 a lost role takes its binding with it, and no other one', async (t)
     cluster.put(other, { namespace: 'p1' });
   await resolved(ALICE);
   t.same(bindings(), [
-    'alice-id_admin → somebody',
+    'alice-id_admin → another-name',
     'alice-id_member → acme:alice',
     'bob-id_admin → acme:bob',
     'by-hand → acme:alice',
@@ -107,7 +107,7 @@ t.test('a user who is called otherwise now is called so in the bindings there ar
 });
 
 for (const [whose, found] of Object.entries({
-  'nobody’s': namespace('p1'),
+  'no project’s': namespace('p1'),
   'another project’s': namespace('p1', 'p2'),
 })) {
   t.test(`nothing is bound in a namespace that is ${whose}, and the log says so`, async (t) => {

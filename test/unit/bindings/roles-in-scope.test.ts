@@ -53,7 +53,7 @@ t.test('in a namespace the roles on its project count, then those on the domain'
   ]);
 });
 
-t.test('a role that is held twice, as a group and a person may, counts once', async (t) => {
+t.test('a role that a user has twice, directly and through a group, counts once', async (t) => {
   t.same(shown([held(project('p1', 'web'), 'member'), held(project('p1', 'web'), 'member')], inWeb), [
     ['project', 'member'],
   ]);
@@ -133,7 +133,7 @@ t.test('names and ids that fit into no group are refused with 403', async (t) =>
   });
 });
 
-t.test('only an unscoped token that was delegated by nobody has assignments that count', async (t) => {
+t.test('only the assignments of an unscoped token that is not delegated count', async (t) => {
   t.equal(erin.assignmentsOf, 'u1');
   const delegation = { kind: 'application-credential', id: 'c1' } as const;
   const p1 = { id: 'p1', name: 'web', domain: ACME };

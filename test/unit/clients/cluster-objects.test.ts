@@ -84,7 +84,7 @@ t.test('a list is read to its last page, whose members do not say what they are'
   t.match(targets()[1], /continue=next%26page$/);
 });
 
-t.test('whoever makes objects so large that a page of them is too much hides nothing', async (t) => {
+t.test('objects so large that a page of them exceeds the limit are still listed', async (t) => {
   const sizes = Array.from({ length: 60 }, (_, at) => (at > 20 && at < 40 ? 900 : 1));
   const pages: number[] = [];
   const objects = createClusterObjects({

@@ -98,7 +98,7 @@ const groupOnSystem = {
   ],
 };
 
-t.test('a role on the system through a group counts for its members, and for nobody else', async (t) => {
+t.test('a role on the system through a group counts for its members, and for no other user', async (t) => {
   const bob = '3e0aec2f29b642608c8cd9805f6f0ba6';
   const { directory } = directoryOf({
     [assignmentsOf(bob)]: recorded('role-assignments-effective-group-and-project'),
@@ -115,7 +115,7 @@ t.test('a role on the system through a group counts for its members, and for nob
   t.same(await directory.roleAssignmentsOf('other'), []);
 });
 
-t.test('the system’s assignments are asked for once in five seconds, whoever comes', async (t) => {
+t.test('the system’s assignments are requested once in five seconds, for all users together', async (t) => {
   const { directory, asked, clock } = directoryOf({
     [assignmentsOf('a')]: { role_assignments: [] },
     [assignmentsOf('b')]: { role_assignments: [] },
@@ -150,7 +150,7 @@ t.test('pages are followed, to where the first came from and nowhere else', asyn
   t.same(asked, ['/domains', '/domains?marker=a']);
 });
 
-t.test('a list that is not whole is a 503: what is missing would be taken from somebody', async (t) => {
+t.test('an incomplete list is a 503: provisioning would remove what is missing from a user', async (t) => {
   const answers: Readonly<Record<string, JSONObject>> = {
     'cut short': { projects: [], truncated: true, links: { next: null } },
     'without an end': { projects: [], links: { next: 'http://k/v3/projects?marker=1' } },
@@ -168,7 +168,7 @@ t.test('a list that is not whole is a 503: what is missing would be taken from s
   await t.rejects(directory.projects(), unavailable, 'nor is a Keystone without projects believed');
 });
 
-t.test('an assignment that is somebody else’s is a 503', async (t) => {
+t.test('an assignment of another user is a 503', async (t) => {
   const { directory } = directoryOf({
     [assignmentsOf('me')]: recorded('role-assignments-effective-group-and-project'),
   });

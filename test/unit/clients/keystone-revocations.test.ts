@@ -1,4 +1,4 @@
-/** Following revocation events: what is asked, what is carried out once, and what happens when Keystone is not there. */
+/** Following revocation events: requests, what is dropped once, and what happens while Keystone is down. */
 import t from 'tap';
 import type { RevocationEvent } from '../../../src/api/keystone-v3.ts';
 import { keystoneUnavailable } from '../../../src/clients/keystone-http.ts';

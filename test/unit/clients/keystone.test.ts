@@ -99,7 +99,7 @@ async function untilHanging(keystone: { readonly hanging: number }): Promise<voi
   while (keystone.hanging === 0) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Waits for exchanges that nobody waits for: each has a deadline set. */
+/** Waits for background exchanges: each has a deadline set. */
 async function untilIdle(clock: { readonly pending: number }): Promise<void> {
   while (clock.pending > 0) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -169,7 +169,7 @@ t.test('a service may log in to a domain or to the system', async (t) => {
   }
 });
 
-t.test('the login is renewed ahead of its end, and nobody waits for it', async (t) => {
+t.test('the login is renewed before it expires, and no request waits for it', async (t) => {
   const { client, keystone, alice, web, clock, count } = await createScene(t, { credential: BRIDGE });
   const longLived = keystone.issue(alice, web, { life: 24 * 3_600_000 });
   await client.validate(longLived);
@@ -280,14 +280,14 @@ t.test('a flood of bad tokens does not double into a flood of checks on our own'
   t.ok(count('GET') < 150, `${count('GET')} questions`);
 });
 
-t.test('a disabled service project logs nobody out: its 404 is a 503', async (t) => {
+t.test('a disabled service project makes no user’s token invalid: its 404 is a 503', async (t) => {
   const { client, token, service } = await createScene(t, { credential: BRIDGE });
   await client.validate(token);
   service.project.enabled = false;
   await t.rejects(client.validate(token), unavailable);
 });
 
-t.test('a deleted service user logs nobody out', async (t) => {
+t.test('a deleted service user makes no user’s token invalid', async (t) => {
   const { client, token, bridge } = await createScene(t, { credential: BRIDGE });
   await client.validate(token);
   bridge.deleted = true;
@@ -439,7 +439,7 @@ t.test('a Keystone that refuses connections is a 503, until it listens again', a
   t.match(await client.validate(token), { user: { name: 'alice' } });
 });
 
-t.test('whoever leaves ends the question', async (t) => {
+t.test('a client that disconnects ends the request to Keystone', async (t) => {
   const { client, keystone, token, clock } = await createScene(t);
   keystone.fault = 'hang';
   const controller = new AbortController();
@@ -451,7 +451,7 @@ t.test('whoever leaves ends the question', async (t) => {
   keystone.release();
 });
 
-t.test('a kept connection that Keystone closes in the moment of use is tried anew', async (t) => {
+t.test('a request on an idle connection that Keystone closes at that moment is sent again', async (t) => {
   let asked = 0;
   const client = await clientOf(t, (request, response) => {
     asked += 1;

@@ -156,7 +156,7 @@ t.test('the probe of the API server', async (t) => {
   for (const [name, given, expected] of [
     ['a server that cannot be reached', down, down.message],
     ['another status', answer(500, ''), 'GET /version was answered with 500'],
-    ['what nobody foresaw', new Error('secret'), 'the API server could not be asked'],
+    ['an unexpected error', new Error('secret'), 'the API server could not be asked'],
   ] as const) {
     t.test(`says why not after ${name}`, async (t) => {
       const { probe } = probeOf(given);

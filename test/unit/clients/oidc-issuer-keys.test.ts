@@ -144,7 +144,7 @@ t.test('C032 an issuer that goes down later stays ready, and its known keys serv
   t.equal(made.keys.notReadyBecause(), undefined);
 });
 
-t.test('a key nobody knows is a 503 while the issuer cannot be asked about it', async (t) => {
+t.test('an unknown key is a 503 while the issuer is unavailable', async (t) => {
   const { issuer, keys } = await started(t);
   await issuer.down();
   await unavailable(t, keys, 'key-2');
@@ -258,7 +258,7 @@ t.test('an issuer that does not answer in time counts as down', async (t) => {
   t.match(made.keys.notReadyBecause(), /did not answer within 5000 ms/);
 });
 
-t.test('a slow issuer delays nobody whose key is known', async (t) => {
+t.test('a slow issuer delays no token whose key is known', async (t) => {
   const made = await started(t);
   const asked = new Promise<void>((resolve) => {
     made.issuer.faults.discovery = () => resolve();
@@ -314,7 +314,7 @@ t.test('a document found elsewhere must still name the issuer', async (t) => {
   t.match(wrong.keys.notReadyBecause(), /names the issuer "https:\/\/login.microsoftonline.com\/0000-1111/);
 });
 
-t.test('the multi-tenant document of Entra ID, whose issuer is a placeholder, is nobody’s', async (t) => {
+t.test('the multi-tenant document of Entra ID, whose issuer is a placeholder, is refused', async (t) => {
   const common = await startSigningIssuer({ url: 'https://login.microsoftonline.com/{tenantid}/v2.0' });
   t.teardown(() => common.down());
   const { discoveryURL } = common;
@@ -351,7 +351,7 @@ t.test('a document without keys is an error', async (t) => {
   await unavailable(t, keys);
 });
 
-t.test('a failure is logged with its reason, and that the keys are kept', async (t) => {
+t.test('a failure is logged with its reason, and that the keys stay in use', async (t) => {
   const made = await started(t);
   await made.issuer.down();
   const fetched = made.fetched();
@@ -401,8 +401,8 @@ t.test('an issuer with a CA of its own is believed by that CA alone', async (t) 
   t.teardown(() => secure.down());
   const right = await started(t, { url: secure.url, ca: authority.cert });
   t.same(await kidsOf(right.keys, 'key-1'), ['key-1']);
-  const stranger = await createAuthority('another CA');
-  for (const ca of [undefined, stranger.cert]) {
+  const otherAuthority = await createAuthority('another CA');
+  for (const ca of [undefined, otherAuthority.cert]) {
     const wrong = await started(t, { url: secure.url, ca });
     await unavailable(t, wrong.keys, 'key-1');
     t.match(wrong.keys.notReadyBecause(), /certificate|self.signed/);
@@ -416,7 +416,7 @@ function parsedKids(keys: readonly unknown[], issuer = 'https://login.example.co
   return parseKeySet(JSON.stringify({ keys }), issuer).keys.map((key) => key.kid);
 }
 
-t.test('public keys of asymmetric algorithms are kept', async (t) => {
+t.test('public keys of asymmetric algorithms are used', async (t) => {
   t.same(parsedKids([KEY, { kty: 'EC', kid: 'b' }, { kty: 'OKP', kid: 'c' }]), ['a', 'b', 'c']);
 });
 
@@ -440,7 +440,7 @@ t.test('what is no key set is refused', async (t) => {
   }
 });
 
-t.test('of Entra ID’s keys only those for any tenant and for the issuer’s own are kept', async (t) => {
+t.test('of Entra ID’s keys only those for any tenant and for the issuer’s own tenant are used', async (t) => {
   const keys = [
     { ...KEY, kid: 'any', issuer: 'https://login.microsoftonline.com/{tenantid}/v2.0' },
     { ...KEY, kid: 'own', issuer: TENANT },

@@ -40,7 +40,7 @@ async function scene(t: Test, metadata: Record<string, unknown> = {}): Promise<S
   };
 }
 
-/** A login whose person has come back with a good answer, and whose code is redeemed for `said`. */
+/** A login whose browser has returned with a valid code, which the provider exchanges for `said`. */
 async function redeemed(t: Test, said: (nonce: string, provider: ScriptedProvider) => Said) {
   const { provider, login } = await scene(t);
   const begun = await (await login()).beginCode(REDIRECT);
@@ -251,18 +251,18 @@ t.test('renewal', async (t) => {
     t.match(await client.refresh('old', provider.idToken()), { refreshToken: 'old' });
   });
 
-  t.test('refused: the ID token of somebody else', async (t) => {
+  t.test('refused: the ID token of another user', async (t) => {
     provider.tokenAnswers = [ok(provider.idToken({ sub: 'mallory' }))];
     await t.rejects(client.refresh('r', provider.idToken()), {
       kind: 'invalid',
-      message: /somebody else's$/,
+      message: /the renewed ID token is/,
     });
   });
 
-  t.test('refused: nobody knows whose the old one was', async (t) => {
+  t.test('refused: the user of the previous ID token is unknown', async (t) => {
     provider.tokenAnswers = [ok(provider.idToken())];
     for (const old of ['', 'a.b.c', `a.${Buffer.from('null').toString('base64url')}.c`]) {
-      await t.rejects(client.refresh('r', old), { kind: 'invalid', message: /somebody else's$/ });
+      await t.rejects(client.refresh('r', old), { kind: 'invalid', message: /the renewed ID token is/ });
     }
   });
 
@@ -326,7 +326,7 @@ t.test('asks as often as the provider says', async (t) => {
   t.same(pauses, [2_000]);
 });
 
-t.test('shows what the person needs', async (t) => {
+t.test('shows the address and the code that the user needs', async (t) => {
   const { provider, begin } = await deviceLogin(
     t,
     {},

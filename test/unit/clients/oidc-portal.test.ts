@@ -26,23 +26,26 @@ async function setUp(t: Test, changes: Partial<OidcPortalOptions> = {}) {
     ...changes,
   });
   t.teardown(() => Promise.all([login.close(), provider.close(), site.down()]));
-  const walk = async (person: LoginUser) => {
+  const walk = async (user: LoginUser) => {
     const { location, transaction } = await login.begin(redirectURI);
-    return { callback: new URL((await browse(location, person)).url), transaction, location };
+    return { callback: new URL((await browse(location, user)).url), transaction, location };
   };
   return { provider, login, walk, redirectURI };
 }
 
-t.test('a person who logs in there comes back with a code that becomes an ID token', async (t) => {
-  const { login, walk } = await setUp(t);
-  const { callback, transaction, location } = await walk(CAROL);
-  const query = new URL(location).searchParams;
-  t.equal(query.get('scope'), 'openid email');
-  t.equal(query.get('code_challenge_method'), 'S256');
-  const result = await login.finish(callback, transaction);
-  t.match(result, { idToken: /^eyJ/ });
-  t.match(await login.finish(callback, transaction), { refused: /invalid_grant/ }, 'a code counts once');
-});
+t.test(
+  'a user who signs in at the provider returns with a code, which is exchanged for an ID token',
+  async (t) => {
+    const { login, walk } = await setUp(t);
+    const { callback, transaction, location } = await walk(CAROL);
+    const query = new URL(location).searchParams;
+    t.equal(query.get('scope'), 'openid email');
+    t.equal(query.get('code_challenge_method'), 'S256');
+    const result = await login.finish(callback, transaction);
+    t.match(result, { idToken: /^eyJ/ });
+    t.match(await login.finish(callback, transaction), { refused: /invalid_grant/ }, 'a code counts once');
+  },
+);
 
 t.test('two sign-ins share neither state nor nonce nor verifier', async (t) => {
   const { login, redirectURI } = await setUp(t);
@@ -51,7 +54,7 @@ t.test('two sign-ins share neither state nor nonce nor verifier', async (t) => {
     t.not(one.transaction[part], other.transaction[part]);
 });
 
-t.test('a person who says no is told so in the provider’s words', async (t) => {
+t.test('a user who cancels sees the provider’s own message', async (t) => {
   const { login, walk } = await setUp(t);
   const { callback, transaction } = await walk('cancel');
   const result = await login.finish(callback, transaction);

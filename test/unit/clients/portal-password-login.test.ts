@@ -52,7 +52,7 @@ t.test('whatever is wrong, it is simply wrong', async (t) => {
     t.same(await login.signIn({ ...ALICE, ...change }, signal), { refused: 'wrong' });
 });
 
-t.test('a Keystone that is down is nobody’s mistake', async (t) => {
+t.test('a Keystone that is down is not reported as a wrong password', async (t) => {
   const { login, keystone } = await setUp(t);
   await keystone.down();
   await t.rejects(login.signIn(ALICE, signal), { code: 'KeystoneUnavailable' });
@@ -83,7 +83,7 @@ t.test('a second factor that is wanted is said', async (t) => {
   t.same(await login.signIn(ALICE, signal), { refused: 'second-factor' });
 });
 
-t.test('a list of projects that does not come keeps nobody from signing in', async (t) => {
+t.test('a user can sign in without the list of projects', async (t) => {
   const expires_at = new Date(Date.now() + 60_000).toISOString();
   for (const answer of [
     [500, {}],

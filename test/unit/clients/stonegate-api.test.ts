@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import t, { type Test } from 'tap';
 import { askStonegate } from '../../../src/clients/stonegate-api.ts';
 
-/** A server that answers everything so; what it was asked is kept. */
+/** A server that gives every request this response and records the requests. */
 async function serverThat(t: Test, status: number, body: string) {
   const asked: { method: string | undefined; url: string | undefined; headers: object; body: string }[] = [];
   const server = createServer((request, response) => {

@@ -65,9 +65,9 @@ for (const [what, status, audiences] of [
   ['there is an error', { user: {}, error: 'invalid bearer token' }, []],
   ['C152 the audience is another', { authenticated: true, user: USER, audiences: ['c'] }, ['a']],
   ['the API server knows no audiences', { authenticated: true, user: USER }, ['a']],
-  ['it is nobody', { authenticated: true, user: { username: 'system:anonymous' } }, []],
+  ['the user is anonymous', { authenticated: true, user: { username: 'system:anonymous' } }, []],
   [
-    'it is one of nobody',
+    'the user is unauthenticated',
     { authenticated: true, user: { username: 'x', groups: ['system:unauthenticated'] } },
     [],
   ],

@@ -97,7 +97,7 @@ async function start(t: Test) {
   return { ...hand, folder, file, writeSecret, reloader, applied, errors, results, certificate, state };
 }
 
-const KEPT = 'the new configuration is not used; the last valid one stays in force';
+const NOT_USED = 'the new configuration is not used; the last valid one stays in force';
 
 t.test('C150 a certificate behind a double symlink, swapped twice, is read anew each time', async (t) => {
   const { tick, writeSecret, certificate, applied } = await start(t);
@@ -117,7 +117,7 @@ t.test('C234 a bad file keeps the last good configuration, and each problem is s
   await tick();
   await tick();
   t.equal(applied.length, 0);
-  t.same(errors, ['tenancy.mode (line 5): expected "arktos" or "shared", found "bogus"', KEPT]);
+  t.same(errors, ['tenancy.mode (line 5): expected "arktos" or "shared", found "bogus"', NOT_USED]);
   t.same(results, ['error']);
   writeFileSync(file, CONFIGURATION.replace('arktos', 'shared'));
   await tick();
@@ -170,7 +170,7 @@ t.test('what cannot be applied is logged, and the watch goes on', async (t) => {
   state.failure = new Error('no such address');
   writeFileSync(join(folder, 'token'), 'def');
   await tick();
-  t.same(errors, [KEPT]);
+  t.same(errors, [NOT_USED]);
   t.same(results, ['error']);
   state.failure = undefined;
   writeFileSync(join(folder, 'token'), 'ghi');

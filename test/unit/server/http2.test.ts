@@ -98,7 +98,7 @@ t.test('HEAD has no body', async (t) => {
   session.close();
 });
 
-t.test('repeated response fields are kept', async (t) => {
+t.test('every line of a repeated response field is sent', async (t) => {
   const headers: HeaderList = [
     ['Warning', 'a'],
     ['Warning', 'b'],

@@ -22,7 +22,7 @@ const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 /** Sends the head at once and ends when the listener drains, like a watch. */
 async function watch({ response, draining, signal }: Exchange): Promise<void> {
   response.writeHead(200, []);
-  draining?.addEventListener('abort', () => response.end('goodbye'), { once: true, signal });
+  draining?.addEventListener('abort', () => response.end('the end'), { once: true, signal });
 }
 
 t.test('HTTP/2 and HTTP/1.1 are negotiated by ALPN, HTTP/1.1 without ALPN', async (t) => {
@@ -194,8 +194,8 @@ t.test('closing a listener', async (t) => {
     const goaway = once(session, 'goaway');
 
     const closed = listening.listener.close(30_000);
-    t.match(await readAll(watch1), /goodbye\r\n0\r\n\r\n$/, 'the watch over HTTP/1.1 ends cleanly');
-    t.match(await watched2, { body: 'goodbye' }, 'the watch over HTTP/2 ends cleanly');
+    t.match(await readAll(watch1), /the end\r\n0\r\n\r\n$/, 'the watch over HTTP/1.1 ends cleanly');
+    t.match(await watched2, { body: 'the end' }, 'the watch over HTTP/2 ends cleanly');
     await goaway;
     await t.rejects(listening.socket(), 'no new client is accepted');
 

@@ -1,4 +1,4 @@
-/** The stand-in API server where no recording speaks: impersonation, watches, patches, upgrades and its faults. */
+/** The API server's stand-in beyond the recordings: impersonation, watches, patches, upgrades and faults. */
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -109,8 +109,8 @@ t.test('impersonation in arktos', async (t) => {
     { code: 403, message: /userextras\/other/ },
     'an extra key that no role names is refused',
   );
-  const nobody = await asProxy(server, [['Impersonate-Group', 'devs']]);
-  t.equal(nobody.status, 500, 'groups without a user are an error');
+  const withoutUser = await asProxy(server, [['Impersonate-Group', 'devs']]);
+  t.equal(withoutUser.status, 500, 'groups without a user are an error');
 });
 
 t.test('impersonation in an ordinary cluster', async (t) => {
@@ -291,7 +291,7 @@ t.test('a hanging request is seen to be given up', async (t) => {
 
 t.test('a restart breaks what is open and keeps the objects', async (t) => {
   const server = await start(t);
-  server.seed.configMap('kept', {}, { tenant: 'tenant1' });
+  server.seed.configMap('unchanged', {}, { tenant: 'tenant1' });
   const { url } = server;
   const watch = await open(server, '/api/v1/tenants/tenant1/configmaps?watch=true');
   const broken = once(watch, 'error');
@@ -301,7 +301,7 @@ t.test('a restart breaks what is open and keeps the objects', async (t) => {
   t.match(error, { code: 'ECONNRESET' });
   t.equal(server.url, url, 'the address stays');
   const list = await ask(server, '/api/v1/tenants/tenant1/configmaps');
-  t.match(list.body, { items: [{ metadata: { name: 'kept' } }] });
+  t.match(list.body, { items: [{ metadata: { name: 'unchanged' } }] });
 });
 
 t.test('the tenant called all', async (t) => {
@@ -336,8 +336,8 @@ t.test('client certificates', async (t) => {
       groups: ['devs', 'system:authenticated'],
       tenant: flavour === 'arktos' ? 'tenant1' : '',
     });
-    const stranger = await createAuthority('another CA');
-    const forged = await stranger.client('tenant1:alice', ['system:masters']);
+    const otherAuthority = await createAuthority('another CA');
+    const forged = await otherAuthority.client('tenant1:alice', ['system:masters']);
     const refused = httpsRequest(`${server.url}/version`, {
       ...forged,
       ca: authority.cert,
@@ -357,6 +357,6 @@ t.test('a deleted namespace takes what is in it along', async (t) => {
   await ask(server, '/api/v1/tenants/tenant1/namespaces/doomed', [], 'DELETE');
   const path = '/api/v1/tenants/tenant1/namespaces/doomed/configmaps/inside';
   t.equal((await ask(server, path)).status, 404);
-  const kept = await ask(server, '/api/v1/tenants/tenant1/namespaces/default', [], 'DELETE');
-  t.match(kept.body, { code: 403, message: /this namespace may not be deleted/ });
+  const refused = await ask(server, '/api/v1/tenants/tenant1/namespaces/default', [], 'DELETE');
+  t.match(refused.body, { code: 403, message: /this namespace may not be deleted/ });
 });

@@ -94,7 +94,7 @@ t.test('with legacy names the domain need not be a tenant', async (t) => {
 t.test('C240 mappings apply in order, and objects are created for the mapped user name', async (t) => {
   const roleMappings = [
     { role: 'member', username: 'first', groups: ['a'] },
-    { role: 'other', username: 'nobody', groups: ['b'] },
+    { role: 'other', username: 'bob', groups: ['b'] },
     { role: 'member', username: 'myuser', groups: ['mygroup'] },
     { role: 'member', groups: ['c'] },
   ];

@@ -139,7 +139,7 @@ kind: StonegateConfiguration
 server: { tls: { certFile: c, keyFile: k } }
 upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
 tenancy: { mode: arktos }
-authentication: { tokenFile: { file: people } }
+authentication: { tokenFile: { file: users } }
 webhook: { usernames: legacy, tls: { certFile: c, keyFile: k, clientCAFile: a } }
 `;
   const problems = parseConfiguration(text, '/').problems.map(formatProblem);
