@@ -26,6 +26,8 @@ export interface StreamFacts {
   readonly credential: Credential | undefined;
   /** The client's address. */
   readonly source: string;
+  /** When the request was received, before it was authenticated; in milliseconds since the epoch. */
+  readonly receivedAt: number;
 }
 
 /** One credential of one user, with all streams that were opened with it. */
@@ -40,8 +42,8 @@ export class StreamCredential {
   readonly uid: string;
   /** Milliseconds since the epoch; Infinity if the credential has no end. */
   readonly expiresAt: number;
-  /** Its streams are linked behind this place. */
-  readonly ring = new ListNode();
+  /** Head of the list of its streams. */
+  readonly list = new ListNode();
   /** When it is to be validated again, in milliseconds since the epoch. */
   dueAt = Number.POSITIVE_INFINITY;
   /** None of its streams ends before, by its own time. */
@@ -68,10 +70,10 @@ export class StreamCredential {
     this.expiresAt = identity.expiresAt;
   }
 
-  /** What is ended leaves the ring later, when its request has ended. */
+  /** What is ended leaves the list later, when its request has ended. */
   get streams(): OpenStream[] {
     const streams: OpenStream[] = [];
-    for (let place = this.ring.next; place instanceof OpenStream; place = place.next) streams.push(place);
+    for (let node = this.list.next; node instanceof OpenStream; node = node.next) streams.push(node);
     return streams;
   }
 
@@ -91,6 +93,8 @@ export class OpenStream extends ListNode implements Cancellation {
   readonly kind: LongRunning;
   readonly user: UserInfo;
   readonly opener: StreamCredential;
+  /** Of its request, in milliseconds since the epoch. */
+  readonly receivedAt: number;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
   /** Uniform in [0, 1): spreads the ends of streams that end for the same reason. */
@@ -99,7 +103,7 @@ export class OpenStream extends ListNode implements Cancellation {
   #callback: (() => void) | undefined;
 
   constructor(
-    { info, kind, user }: StreamFacts,
+    { info, kind, user, receivedAt }: StreamFacts,
     opener: StreamCredential,
     openedAt: number,
     fraction: number,
@@ -109,9 +113,10 @@ export class OpenStream extends ListNode implements Cancellation {
     this.kind = kind;
     this.user = user;
     this.opener = opener;
+    this.receivedAt = receivedAt;
     this.openedAt = openedAt;
     this.fraction = fraction;
-    this.insertBefore(opener.ring);
+    this.insertBefore(opener.list);
   }
 
   /** A connection into a pod, a service or a node. */

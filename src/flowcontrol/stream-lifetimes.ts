@@ -58,6 +58,8 @@ export class StreamLifetimes {
   readonly #options: StreamLifetimesOptions;
   #drops: Drops;
   #learned: number;
+  /** When another configuration came into force, or a drop was last noticed; in milliseconds since the epoch. */
+  #changedAt = Number.NEGATIVE_INFINITY;
   /** By authenticator. */
   readonly #rechecks: KeyedSemaphore;
   #timer: Timer | undefined;
@@ -84,6 +86,7 @@ export class StreamLifetimes {
     const replaced = drops !== this.#drops;
     this.#drops = drops;
     if (replaced) this.#learned = drops.learned;
+    this.#changedAt = this.#options.clock.now();
     for (const credential of this.#options.registry.credentials) {
       if (replaced) this.#watchDrops(credential);
       credential.lookAt = 0;
@@ -104,6 +107,8 @@ export class StreamLifetimes {
       this.#watchDrops(opener);
       this.#postpone(opener, this.settings.recheck);
     }
+    // It was authenticated before the change, while its credential was in no list.
+    if (stream.receivedAt <= this.#changedAt) this.#hasten(opener);
     if (stream.tunnel && opener.expiresAt < Number.POSITIVE_INFINITY)
       opener.revocations ??= this.#drops.watch(revocationTags(opener));
     this.#timer ??= this.#options.clock.after(this.#interval, this.#look);
@@ -125,6 +130,7 @@ export class StreamLifetimes {
     const { learned } = this.#drops;
     const heard = learned !== this.#learned;
     this.#learned = learned;
+    if (heard) this.#changedAt = now;
     for (const credential of registry.credentials) {
       if (heard) this.#heard(credential, now);
       if (credential.lookAt <= now) this.#endDue(credential, now);
@@ -195,7 +201,7 @@ export class StreamLifetimes {
     this.#postpone(credential, this.settings.recheck);
     try {
       // Its last stream may have ended while it waited.
-      if (credential.ring.linked) await this.#validate(credential);
+      if (credential.list.linked) await this.#validate(credential);
       credential.unverifiedSince = undefined;
     } catch (error) {
       this.#unverified(credential, error);
@@ -224,7 +230,10 @@ export class StreamLifetimes {
     );
     // An outage of a backend is no revocation, so it ends no tunnel.
     if (now - credential.unverifiedSince >= recheck) credential.endAllButTunnels('unverified');
+    // A change while this validation was under way has asked for the next one soon.
+    const { dueAt } = credential;
     this.#postpone(credential, recheck * RETRY);
+    credential.dueAt = Math.min(credential.dueAt, dueAt);
   }
 }
 

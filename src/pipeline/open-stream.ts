@@ -19,11 +19,11 @@ type RecheckStages = Pick<Stages, 'clock' | 'authenticators' | 'anonymousAccess'
  * @throws StatusError StreamLimitExceeded
  */
 export function openStream(scoped: Scoped, streams: StreamRegistry): void {
-  const { info, tenant, named: user, proven: identity, credential, sourceIPs } = scoped;
+  const { info, tenant, named: user, proven: identity, credential, sourceIPs, receivedAt } = scoped;
   if (info.longRunning === undefined) return;
   const [source] = sourceIPs;
   const kind = info.longRunning;
-  setStream(scoped, streams.open({ info, kind, tenant, user, identity, credential, source }));
+  setStream(scoped, streams.open({ info, kind, tenant, user, identity, credential, source, receivedAt }));
 }
 
 /**

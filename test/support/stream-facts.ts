@@ -22,12 +22,14 @@ export function streamFacts({
   username = 'alice',
   token = 'token',
   expiresAt = Number.POSITIVE_INFINITY,
+  receivedAt = 0,
 }: {
   readonly kind?: LongRunning;
   readonly tenant?: string;
   readonly username?: string;
   readonly token?: string;
   readonly expiresAt?: number;
+  readonly receivedAt?: number;
 } = {}): StreamFacts {
   const info = readRequestInfo('GET', TARGETS[kind], { readsTenantFromPath: false });
   if (!info.isResourceRequest || !isTenantName(tenant)) throw new TypeError('no long-running request');
@@ -39,5 +41,6 @@ export function streamFacts({
     identity: { ...alice, expiresAt },
     credential: { kind: 'bearer', token },
     source: '192.0.2.7',
+    receivedAt,
   };
 }

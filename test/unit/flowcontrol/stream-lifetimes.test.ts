@@ -205,6 +205,49 @@ t.test('a reload: everything is validated by the new configuration within second
   t.equal(checked.length, 1);
 });
 
+t.test('a reload: a stream of a request that was authenticated before it is validated as soon', async (t) => {
+  const { clock, registry, lifetimes, drops, checked, pass } = setUp({ fraction: 0.9 });
+  await pass(1_000);
+  lifetimes.reloaded({ ...SETTINGS, recheck: HOUR }, drops);
+  await pass(2_000);
+  registry.open(streamFacts({ token: 'before', receivedAt: 500 }));
+  registry.open(streamFacts({ token: 'after', receivedAt: clock.now() }));
+  await pass(5_000);
+  t.match(checked, { length: 1, 0: { credential: { token: 'before' } } });
+});
+
+t.test('a drop: the same for a stream of a request that was authenticated before it', async (t) => {
+  const settings = { ...SETTINGS, recheck: HOUR };
+  const { clock, registry, dropped, checked, pass } = setUp({ fraction: 0.9, settings });
+  const earlier = registry.open(streamFacts({ token: 'open' }));
+  await pass(1_000);
+  dropped.push('user:another');
+  await pass(10_000);
+  t.match(checked.splice(0), { length: 1 }, 'the open one');
+  registry.close(earlier);
+  registry.open(streamFacts({ token: 'before', receivedAt: 500 }));
+  registry.open(streamFacts({ token: 'after', receivedAt: clock.now() }));
+  await pass(5_000);
+  t.match(checked, { length: 1, 0: { credential: { token: 'before' } } });
+});
+
+t.test(
+  'a reload while a credential is validated: a failure of that does not put the next one off',
+  async (t) => {
+    const { registry, lifetimes, drops, checked, check, pass } = setUp({ fraction: 0.9 });
+    const former = Promise.withResolvers<void>();
+    check.now = () => former.promise;
+    registry.open(streamFacts());
+    await pass(2 * MINUTE);
+    t.equal(checked.length, 1);
+    lifetimes.reloaded({ ...SETTINGS, recheck: HOUR }, drops);
+    check.now = async () => {};
+    former.reject(new Error('its backend is closed'));
+    await pass(6_000);
+    t.equal(checked.length, 2);
+  },
+);
+
 t.test('without streams no timer runs, nor after the end of the process has begun', async (t) => {
   const { clock, registry, lifetimes, pass } = setUp();
   t.equal(clock.pending, 0);
