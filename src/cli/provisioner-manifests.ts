@@ -73,12 +73,13 @@ function withoutCovered(rules: readonly PolicyRule[]): PolicyRule[] {
   return rules.filter(
     (rule, index) =>
       !rules.some(
-        (other, place) => place !== index && covers(other, rule) && (place < index || !covers(rule, other)),
+        (other, place) =>
+          place !== index && includes(other, rule) && (place < index || !includes(rule, other)),
       ),
   );
 }
 
-function covers(larger: PolicyRule, smaller: PolicyRule): boolean {
+function includes(larger: PolicyRule, smaller: PolicyRule): boolean {
   return (
     contains(larger.apiGroups, smaller.apiGroups) &&
     contains(larger.resources, smaller.resources) &&

@@ -8,7 +8,12 @@
 
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
-import { ORIGINAL_USER_KEY, RESERVED_EXTRA_KEY, reservedPrefixOf } from '../api/reserved-names.ts';
+import {
+  AUTHENTICATED,
+  ORIGINAL_USER_KEY,
+  RESERVED_EXTRA_KEY,
+  reservedPrefixOf,
+} from '../api/reserved-names.ts';
 import type { Account } from '../api/upstream-request.ts';
 import type { AccessAttributes, AccessReviewer } from '../authorization/access-reviewer.ts';
 import { forbidden } from '../errors/forbidden.ts';
@@ -40,8 +45,6 @@ export interface ActAsOptions {
   /** @throws StatusError TenantRateExceeded */
   readonly limitTenant: (tenant: TenantName) => void;
 }
-
-const AUTHENTICATED = 'system:authenticated';
 
 /**
  * @returns the user that the request's headers name; undefined if they name none

@@ -2,6 +2,7 @@
  * Responds to requests for Stonegate's own API: who the client is, and how a request would be decided. The
  * body of an explanation holds a credential: it is read only here, and neither logged nor audited.
  */
+import { JSON_TYPE } from '../api/meta-v1.ts';
 import type { ExplainedRequest, ExplanationRequest, SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -18,8 +19,6 @@ export interface ExplanationAnswererOptions {
   readonly limits: BodyLimits;
   readonly clock: Clock;
 }
-
-const JSON_TYPE = 'application/json';
 
 export function createExplanationAnswerer(options: ExplanationAnswererOptions): Answerer {
   return {

@@ -2,7 +2,9 @@
  * One discovery document: how it is requested, how it is read, and the error if it cannot be read.
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
+
 import type { TenantName } from '../api/identity.ts';
+import { JSON_TYPE } from '../api/meta-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { discoveryPath, discoveryQuery } from '../tenancy/discovery-paths.ts';
@@ -16,7 +18,6 @@ export interface GroupVersion {
   readonly version: string;
 }
 
-export const JSON_TYPE = 'application/json';
 /** The rest is about the connection, or about a body that we may have changed. */
 const RELAYED: ReadonlySet<string> = new Set([
   'content-type',

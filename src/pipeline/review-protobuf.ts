@@ -7,8 +7,6 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { isJSONObject } from '../lib/json-object.ts';
 
-export const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf';
-
 /** A string, or a message if its own fields are given; `list` if it may occur often. */
 type Field = readonly [name: string, fields?: Message | undefined, list?: 'list'];
 /** By field number. */
