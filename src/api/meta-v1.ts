@@ -3,6 +3,9 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
  */
 
+export const JSON_TYPE = 'application/json';
+export const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf';
+
 export interface ObjectMeta {
   readonly name?: string;
   readonly namespace?: string;

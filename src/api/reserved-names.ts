@@ -6,6 +6,9 @@
 /** No other identity source may give a user or group such a name, and no client may impersonate one. */
 export const RESERVED_PREFIXES = ['system:', 'keystone:', 'stonegate:'] as const;
 
+/** Of every user who is not anonymous: the one group that starts with `system:` and may come from outside. */
+export const AUTHENTICATED = 'system:authenticated';
+
 /** @returns the reserved prefix of the name; undefined if it has none */
 export function reservedPrefixOf(name: string): string | undefined {
   return RESERVED_PREFIXES.find((prefix) => name.startsWith(prefix));

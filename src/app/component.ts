@@ -32,7 +32,7 @@ export class ComponentType<T extends object> {
   }
 }
 
-/** An instance with what decides whether it is reused, and where it is in its life. */
+/** An instance with its fingerprint, which decides whether it is reused, and its lifecycle state. */
 export class Component<T extends object = object> {
   readonly type: ComponentType<T>;
   readonly instance: T;

@@ -145,7 +145,7 @@ export class Generations<V> {
    * requests in flight are released.
    *
    * @throws what `build` throws; then its new components are disposed, and all that is in force stays as it
-   * was
+   *   was
    */
   replace(build: (generation: GenerationBuilder) => V): void {
     if (this.#isClosed) throw new Error('the generations are closed');

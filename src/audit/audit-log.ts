@@ -13,7 +13,7 @@ import {
   usersText,
 } from './audit-event.ts';
 
-/** The port to where the lines go. Implemented in `observability/audit-sink.ts`. */
+/** The port for the destination of the lines. Implemented in `observability/audit-sink.ts`. */
 export interface AuditSink {
   /**
    * Writes one line. A text put together from its parts would be laid out twice, once to be a text and once
@@ -52,9 +52,9 @@ const STAGES = {
 };
 
 /**
- * What the stages of a request share is made once. `user` is the user as the API server is to know them;
- * `impersonatedUser` is whom they act as (`kubectl --as`), else themselves where the request was forwarded as
- * that user.
+ * The part that all stages of a request share is serialized once. `user` is the authenticated user by the
+ * name that the API server sees; `impersonatedUser` is the user of `kubectl --as`, or `user` if the request
+ * was forwarded without it.
  *
  * @param request of which user and target do not change any more; keeps the shared beginning
  * @param at of the stage, in milliseconds since the epoch

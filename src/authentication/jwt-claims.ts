@@ -98,7 +98,10 @@ export function requirePrintable(value: string, claim: string): string {
   return requirePrintableText(value, `claim ${quoted(claim)}`);
 }
 
-/** @throws StatusError IdentityReserved for a name that only the cluster, Keystone or Stonegate itself may give */
+/**
+ * @throws StatusError IdentityReserved for a name that only the cluster, Keystone or Stonegate itself may
+ *   give
+ */
 export function requireUnreserved(name: string, claim: string): string {
   return requireUnreservedName(name, `claim ${quoted(claim)}`);
 }

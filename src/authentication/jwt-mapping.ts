@@ -6,7 +6,12 @@
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import type { JWTConfiguration, JWTStrictness, JWTTenant } from '../api/config-v1alpha1.ts';
 import type { Identity } from '../api/identity.ts';
-import { CREDENTIAL_ID_KEY, RESERVED_EXTRA_KEY, SENDABLE_EXTRA_KEY } from '../api/reserved-names.ts';
+import {
+  AUTHENTICATED,
+  CREDENTIAL_ID_KEY,
+  RESERVED_EXTRA_KEY,
+  SENDABLE_EXTRA_KEY,
+} from '../api/reserved-names.ts';
 import { refusedName, StatusError, unauthorized } from '../errors/status-error.ts';
 import { compileClaimsExpression } from '../lib/cel.ts';
 import type { JSONObject } from '../lib/json-object.ts';
@@ -32,8 +37,6 @@ import { requirePrintableText, requireUnreservedName } from './name-validation.t
 
 type ClaimMappings = JWTConfiguration['claimMappings'];
 type Read<T> = (verified: VerifiedJWT) => T;
-
-const AUTHENTICATED = 'system:authenticated';
 
 /**
  * @throws StatusError CredentialInvalid if a required claim is missing or has another value, or a validation

@@ -19,7 +19,10 @@ export function requirePrintableText(value: string, what: string): string {
   );
 }
 
-/** @throws StatusError IdentityReserved for a name that only the cluster, Keystone or Stonegate itself may give */
+/**
+ * @throws StatusError IdentityReserved for a name that only the cluster, Keystone or Stonegate itself may
+ *   give
+ */
 export function requireUnreservedName(name: string, what: string): string {
   const prefix = reservedPrefixOf(name);
   if (prefix === undefined) return name;

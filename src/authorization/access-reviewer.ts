@@ -11,7 +11,7 @@ import type {
 import type { TenantName } from '../api/identity.ts';
 import type { Account, Sender } from '../api/upstream-request.ts';
 
-/** What is asked: one of the two, with its `tenant` where the API server knows tenants. */
+/** The reviewed access: one of the two, with its `tenant` if the API server has tenants. */
 export type AccessAttributes =
   | { readonly resourceAttributes: ResourceAttributes }
   | { readonly nonResourceAttributes?: NonResourceAttributes };
@@ -33,9 +33,9 @@ export interface AccessReviewer {
   /**
    * A SelfSubjectAccessReview, asked with a client's own token.
    *
-   * @param home the tenant it is asked in; undefined where the API server knows no tenants
-   * @returns "not allowed" also where the client may not ask
-   * @throws StatusError CredentialInvalid where the API server takes the token no more, UpstreamUnavailable,
+   * @param home the tenant in which the review is created; undefined if the API server has no tenants
+   * @returns "not allowed" also if the client may not create reviews
+   * @throws StatusError CredentialInvalid if the API server refuses the token, UpstreamUnavailable,
    *   UpstreamTimeout
    */
   reviewSelf(
@@ -47,20 +47,19 @@ export interface AccessReviewer {
   ): Promise<SubjectAccessReviewStatus>;
 }
 
-/** Whom a question is about: the user whom the request would be made as, by whatever credential. */
+/** The user whose access is reviewed: the one as whom the request would be sent, and its credential. */
 export interface ReviewSubject {
   readonly user: UserInfo;
   readonly sender: Sender;
-  /** The tenant an access review of theirs names; undefined where the API server knows no tenants. */
+  /** The tenant named in reviews of this user; undefined if the API server has no tenants. */
   readonly home: TenantName | undefined;
   /** The user's tenant, as the account of the question. */
   readonly tenant: TenantName;
 }
 
 /**
- * Asks about whoever goes through with their own token by that token, and about everybody else by name: the
- * name of a service account says no tenant, so that a review by name would be about another account of the
- * same name.
+ * Reviews a pass-through user with the user's own token and every other user by name: the name of a service
+ * account contains no tenant, so that a review by name could be about another account of the same name.
  *
  * @throws StatusError as the reviewer does
  */

@@ -13,23 +13,22 @@ export interface AuthorizationAttributes {
   readonly info: RequestInfo;
   readonly user: UserInfo;
   readonly tenant: TenantName;
-  /** With whose credential the request would go on. */
+  /** The owner of the credential with which the request would be sent. */
   readonly sender: Sender;
 }
 
 export interface AskedExchange {
   readonly method: string;
-  /** Present where the client wants to upgrade to this protocol, lower-cased: `spdy/3.1`, `websocket`. */
+  /** Present if the client requests an upgrade to this protocol, lower-cased: `spdy/3.1`, `websocket`. */
   readonly upgrade?: { readonly protocol: string };
-  /** Aborted when the client leaves; made when it is read, so only by whoever asks somebody. */
+  /** Aborted when the client disconnects; created when it is read, so only if a review is sent. */
   readonly signal: AbortSignal;
 }
 
 export interface Authorizer {
   readonly name: string;
   /**
-   * @returns undefined where it is content without asking anybody: nearly every request is let through by all
-   *   of them
+   * @returns undefined if it has no objection and needs no review, as for nearly every request
    * @throws StatusError TenantForbidden, PathForbidden or AccessDenied
    */
   authorize(attributes: AuthorizationAttributes): Promise<void> | undefined;

@@ -13,7 +13,7 @@ import type { AuthorizationAttributes, Authorizer } from './authorizer.ts';
 
 export interface ConnectCreateOptions {
   readonly reviewer: AccessReviewer;
-  /** The tenant an access review names; undefined where the API server knows no tenants. */
+  /** The tenant named in access reviews; undefined if the API server has no tenants. */
   readonly reviewTenant: (tenant: TenantName) => TenantName | undefined;
 }
 

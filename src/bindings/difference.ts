@@ -141,6 +141,6 @@ function isBinding(object: KubernetesObject): object is Binding {
 
 function titleOf({ object, place }: DesiredObject): string {
   const { tenant, namespace } = place;
-  const where = [tenant, namespace].filter((part) => part !== undefined).join('/');
-  return `${object.kind} ${object.metadata.name}${where === '' ? '' : ` in ${where}`}`;
+  const path = [tenant, namespace].filter((part) => part !== undefined).join('/');
+  return `${object.kind} ${object.metadata.name}${path === '' ? '' : ` in ${path}`}`;
 }

@@ -125,7 +125,7 @@ function keyOfPlace(place: GrantPlace): string {
 
 export type RoleRules = Pick<BindingsConfiguration, 'roles' | 'projects' | 'domains' | 'ignore'>;
 
-/** Where a role is assigned: on a project of a domain, or on the domain. */
+/** The target of a role assignment: a project of a domain, or the domain. */
 export interface RolePlace {
   readonly projectID?: string;
   readonly domainID: string;
@@ -167,8 +167,8 @@ interface Place {
 /** @returns the binding; a RoleBinding still lacks its namespace */
 export function bindingOf(kind: Binding['kind'], grant: Grant, { domain, project }: Place): DesiredBinding {
   const { purpose, place, roleName, target, subject, userName } = grant;
-  const person = userName === undefined ? '' : ` of the user ${userName}`;
-  const where =
+  const ofUser = userName === undefined ? '' : ` of the user ${userName}`;
+  const assignedOn =
     place.kind === 'project' && project !== undefined
       ? titleOf('project', project)
       : titleOf('domain', domain);
@@ -189,7 +189,7 @@ export function bindingOf(kind: Binding['kind'], grant: Grant, { domain, project
       roleRef: roleRefOf(target),
       subjects: [subject],
     },
-    reason: `role ${roleName}${person} on ${where}`,
+    reason: `role ${roleName}${ofUser} on ${assignedOn}`,
   };
 }
 

@@ -106,7 +106,7 @@ export function replaces(wanted: KubernetesObject, existing: KubernetesObject): 
 }
 
 /**
- * Labels and annotations of others are kept; subjects and rules must equal the desired ones exactly.
+ * Labels and annotations of others are preserved; subjects and rules must equal the desired ones exactly.
  *
  * @returns the object to write; undefined if nothing differs
  */

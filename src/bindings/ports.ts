@@ -70,7 +70,7 @@ export interface AssignmentSource {
   roleAssignmentsOf(userID: string): Promise<readonly RoleAssignment[]>;
 }
 
-/** Where an object is. In Arktos every object but a Tenant has a tenant; in Kubernetes none has. */
+/** The place of an object. In Arktos every object but a Tenant has a tenant; in Kubernetes none has. */
 export interface Place {
   readonly tenant?: string;
   readonly namespace?: string;

@@ -19,7 +19,7 @@ const MAX_WAITING = 1_000;
 export interface ProjectSynchronizerOptions {
   readonly objects: ClusterObjects;
   readonly rules: () => KeystoneSync | undefined;
-  /** Where a member's objects are; with a tenant if the API server has tenants. */
+  /** The place of a member's objects; with a tenant if the API server has tenants. */
   readonly placeOf: (member: ProjectMember) => Place;
   readonly logger: Logger;
 }
@@ -128,7 +128,7 @@ export function createProjectSynchronizer({
     ];
     let count = 0;
     for (const { binding, write } of writes) {
-      const failure = await refusalOf(write);
+      const failure = await failureReason(write);
       if (signal.aborted) return;
       if (failure === undefined) count += 1;
       else {
@@ -167,7 +167,7 @@ export function createProjectSynchronizer({
 }
 
 /** A refusal of one role does not stop the others: the provisioner may hold the rights of the next. */
-async function refusalOf(write: () => Promise<unknown>): Promise<string | undefined> {
+async function failureReason(write: () => Promise<unknown>): Promise<string | undefined> {
   try {
     await write();
     return undefined;

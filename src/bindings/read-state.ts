@@ -128,7 +128,7 @@ async function readPartOfTenant(
   return { ...place, namespaces, clusterRoles, bindings: [...bindings, ...ofDomain] };
 }
 
-/** The namespaces of the project, and the one that it would get, whoever's it is. */
+/** The namespaces of the project, and the namespace that it would get, even if another project owns it. */
 async function readNamespaces(
   { projects: [desiredProject] }: DesiredState,
   place: Pick<Place, 'tenant'>,

@@ -78,15 +78,15 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
     }));
   }
 
-  function remembered(
+  function memoized(
     identity: Identity,
     assignments: readonly RoleAssignment[],
     held: readonly ScopedRoles[],
   ): Identity {
-    const ofPerson = made(identity)(assignments);
+    const ofUser = made(identity)(assignments);
     const key = held.map(({ scope }) => scopeKey(scope)).join(' ');
-    const known = ofPerson.get(key) ?? withRoles(identity, held);
-    ofPerson.set(key, known);
+    const known = ofUser.get(key) ?? withRoles(identity, held);
+    ofUser.set(key, known);
     return known;
   }
 
@@ -100,11 +100,7 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
           'KeystoneUnavailable',
           "Service Unavailable: the user's roles cannot be learned",
         );
-      return remembered(
-        identity,
-        assignments,
-        rolesInScope(assignments, roleScope, { disabled, namespaceOf }),
-      );
+      return memoized(identity, assignments, rolesInScope(assignments, roleScope, { disabled, namespaceOf }));
     },
   };
 }

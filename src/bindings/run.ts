@@ -10,7 +10,7 @@ import type { Change, Plan } from './plan.ts';
 
 /** Plans and applies, for the whole cluster or for one project. */
 export interface Provisioning {
-  /** @throws StatusError where either side cannot be read whole */
+  /** @throws StatusError if Keystone or the cluster cannot be read completely */
   plan(signal: AbortSignal): Promise<Plan>;
   apply(plan: Plan, options: { readonly force: boolean; readonly signal: AbortSignal }): Promise<ApplyResult>;
 }
@@ -122,7 +122,7 @@ export function createRunLog(logger: Logger): RunLog {
             places: losses.length,
             losses: losses.slice(0, SHOWN),
           },
-          'more bindings would be removed than bindings.maxDeletedShare allows: these are not, until somebody runs stonegate sync --force',
+          'more bindings would be removed than bindings.maxDeletedShare allows: these are not, until an operator runs stonegate sync --force',
         );
     },
     planned() {

@@ -102,7 +102,7 @@ function asNew(object: KubernetesObject): KubernetesObject {
 /** What a binding applies to: a namespace, or a whole tenant. */
 export type BindingTarget = Namespace | Tenant;
 
-/** @returns undefined where there is none */
+/** @returns undefined if there is none */
 export async function getBindingTarget(
   objects: ClusterObjects,
   { tenant, namespace }: Place,

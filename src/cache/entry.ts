@@ -55,13 +55,17 @@ export interface SealedEntry {
   readonly epochs: Readonly<Record<string, number>>;
 }
 
-/** @param text what was opened */
+/**
+ * Checks the shape like any input's: a replica with the key has sealed it, but perhaps another version of
+ * Stonegate.
+ *
+ * @param text what was opened
+ */
 export function parseSealedEntry(text: string): SealedEntry | undefined {
   let entry: unknown;
   try {
     entry = JSON.parse(text);
   } catch {
-    // Not ours, then: the shape decides.
     return undefined;
   }
   return isSealedEntry(entry) ? entry : undefined;

@@ -73,12 +73,13 @@ function withoutCovered(rules: readonly PolicyRule[]): PolicyRule[] {
   return rules.filter(
     (rule, index) =>
       !rules.some(
-        (other, place) => place !== index && covers(other, rule) && (place < index || !covers(rule, other)),
+        (other, place) =>
+          place !== index && includes(other, rule) && (place < index || !includes(rule, other)),
       ),
   );
 }
 
-function covers(larger: PolicyRule, smaller: PolicyRule): boolean {
+function includes(larger: PolicyRule, smaller: PolicyRule): boolean {
   return (
     contains(larger.apiGroups, smaller.apiGroups) &&
     contains(larger.resources, smaller.resources) &&
@@ -115,7 +116,7 @@ function listText(texts: readonly string[] = []): string {
 }
 
 function notes({ mode, createRoles }: ProvisionerNeeds, provisioner: Impersonator): string {
-  const where =
+  const credential =
     provisioner.kind === 'ServiceAccount'
       ? `# Its token:
 #   kubectl -n ${provisioner.namespace} get secret ${provisioner.name}-token -o jsonpath='{.data.token}' | base64 -d
@@ -128,7 +129,7 @@ function notes({ mode, createRoles }: ProvisionerNeeds, provisioner: Impersonato
     : '# It may bind the roles that the configuration names, and make none.';
   return `# What Stonegate needs at the API server for provisioning (tenancy mode: ${mode}).
 ${mode === 'arktos' ? '# Arktos: apply as an administrator of the system tenant.' : '# An ordinary Kubernetes cluster: apply as a cluster administrator.'}
-${where}
+${credential}
 ${held}
 # Whoever holds this credential can give itself these rights in every namespace: keep it as you keep an administrator's.`;
 }

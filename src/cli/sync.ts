@@ -162,7 +162,7 @@ function totalsLine(plan: ShownPlan, done: number, failed: number): string {
   return `${done} done, ${failed} failed, ${unchanged} as they should be, ${refusals.length} refused\n`;
 }
 
-/** @param losses per place where nothing is deleted, the largest first */
+/** @param losses per place whose deletions are held back, the largest first */
 export function heldBackLine(losses: readonly ShownLoss[]): string {
   const count = losses.reduce((sum, { going }) => sum + going, 0);
   const named = losses
@@ -181,8 +181,8 @@ function cellsOf({ object, place }: ShownChange): [string, string, string] {
 }
 
 function whereOf({ tenant, namespace }: ShownChange['place']): string {
-  const where = [tenant, namespace].filter((part) => part !== undefined).join('/');
-  return where === '' ? '-' : where;
+  const path = [tenant, namespace].filter((part) => part !== undefined).join('/');
+  return path === '' ? '-' : path;
 }
 
 function countsOf({ changes }: ShownPlan): string {

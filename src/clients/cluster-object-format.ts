@@ -1,6 +1,6 @@
 /**
  * Paths of the objects that Stonegate provisions, and validation of objects that the API server returns.
- * Unknown fields are kept, so that an update removes nothing. Arktos has a tenant in each path.
+ * Unknown fields are preserved, so that an update removes nothing. Arktos has a tenant in each path.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris
  */
 import type {

@@ -209,13 +209,13 @@ function forbidden(response: UpstreamResponse, what: string): StatusError {
   return new StatusError(
     'ProvisioningForbidden',
     'Service Unavailable: the API server does not let Stonegate provision this; its operator applies what `stonegate manifests rbac --config FILE --provisioner` prints',
-    { cause: refusalOf(response, what) },
+    { cause: responseError(response, what) },
   );
 }
 
 /** A Status explains a refusal; any other response cannot be used. */
 function unexpected(response: UpstreamResponse, what: string): StatusError {
-  const cause = refusalOf(response, what);
+  const cause = responseError(response, what);
   const refuses = response.status >= 400 && response.status < 500 && messageOf(response) !== undefined;
   if (!refuses) return unusable(cause);
   return new StatusError('ProvisioningRefused', 'the API server refuses what provisioning asks for', {
@@ -223,7 +223,7 @@ function unexpected(response: UpstreamResponse, what: string): StatusError {
   });
 }
 
-function refusalOf(response: UpstreamResponse, what: string): Error {
+function responseError(response: UpstreamResponse, what: string): Error {
   return new Error(`${what}: ${messageOf(response) ?? `the status was ${response.status}`}`);
 }
 

@@ -58,7 +58,7 @@ export function createKeystoneDirectory({
   clock,
 }: KeystoneDirectoryOptions): KeystoneDirectory & AssignmentSource {
   const flight = new SingleFlight<SystemRoles>();
-  let remembered: SystemRoles | undefined;
+  let cached: SystemRoles | undefined;
 
   /** @returns undefined if there is no such object */
   async function find<T>(
@@ -96,12 +96,12 @@ export function createKeystoneDirectory({
     const assignments = await all(SYSTEM, 'role_assignments', readSystemAssignment);
     const inferences =
       assignments.length === 0 ? [] : await all('/role_inferences', 'role_inferences', readImplication);
-    remembered = { at, assignments, implications: new Map(inferences) };
-    return remembered;
+    cached = { at, assignments, implications: new Map(inferences) };
+    return cached;
   }
 
   async function systemRoles(): Promise<SystemRoles> {
-    const known = remembered;
+    const known = cached;
     return known !== undefined && clock.now() < known.at + SYSTEM_AGE
       ? known
       : flight.do('system', askSystem);
@@ -157,7 +157,8 @@ export function createKeystoneDirectory({
       const held = await find(path, 'role_assignments', readAssignment);
       if (held === undefined) return [];
       const own = held.filter(({ user }) => user.id === userID);
-      if (own.length < held.length) throw keystoneUnavailable(new Error('the answer is about somebody else'));
+      if (own.length < held.length)
+        throw keystoneUnavailable(new Error('the response is about another user'));
       const onSystem = await systemRolesOf(userID);
       if (onSystem.length === 0) return held;
       const user = held[0]?.user ?? (await userOf(userID));

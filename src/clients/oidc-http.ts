@@ -50,13 +50,13 @@ export function createIssuerHTTP(options: { readonly ca?: string | Buffer | unde
       if (size > MAX_BYTES) throw new Error(`the answer is larger than ${MAX_BYTES} bytes`);
       chunks.push(chunk);
     }
-    const kept = ['content-type', 'www-authenticate', 'retry-after'].flatMap((name): [string, string][] => {
+    const passed = ['content-type', 'www-authenticate', 'retry-after'].flatMap((name): [string, string][] => {
       const value = response.headers[name];
       return typeof value === 'string' ? [[name, value]] : [];
     });
     return new Response(mayHaveBody(response.statusCode) ? Buffer.concat(chunks) : null, {
       status: response.statusCode,
-      headers: kept,
+      headers: passed,
     });
   }
 

@@ -28,7 +28,7 @@ export function createPortalPasswordLogin(
       return (await listProjects(http, token, signal)).slice(0, MAX_PROJECTS);
     } catch (error) {
       // A failed list does not fail the login.
-      logger.warn({ error }, 'portal: the projects of somebody could not be listed');
+      logger.warn({ error }, 'portal: the projects of a user could not be listed');
       return [];
     }
   }

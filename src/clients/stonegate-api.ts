@@ -1,34 +1,34 @@
 /**
- * Stonegate's own API, asked as a client: for the commands that speak to a running one. Over TLS, plain HTTP only to
- * this very machine, since a credential goes along; no redirect is followed.
+ * A client of Stonegate's own API, for commands that call a running Stonegate. It sends a credential: plain
+ * HTTP is allowed only to a loopback address, and redirects are not followed.
  */
 import { Pool } from 'undici';
 import { isLoopback } from '../lib/transport-security.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
-/** Milliseconds for the answer; Stonegate itself may have to ask Keystone first. */
+/** Milliseconds for the response; Stonegate may have to ask Keystone first. */
 const TIMEOUT = 30_000;
 
 export interface StonegateAddress {
   readonly url: string;
-  /** PEM; undefined where the system's authorities are enough. */
+  /** PEM; undefined for the authorities of the system. */
   readonly ca: string | undefined;
-  /** In the certificate, where it is not the address. */
+  /** The name in the certificate, if it is not the address. */
   readonly serverName: string | undefined;
-  /** The header's value; undefined where the certificate says who asks. */
+  /** The header's value; undefined if a client certificate identifies the user. */
   readonly authorization: string | undefined;
   /** Of the client; PEM. */
   readonly certificate: { readonly cert: string; readonly key: string } | undefined;
 }
 
-/** Not reached, or a refusal in Stonegate's own words. */
+/** Stonegate was not reached, or it refused; the message is for the user. */
 class StonegateAPIError extends Error {}
 
 /**
  * @param path below the server's address
  * @param body posted as JSON; without it the request is a GET
- * @returns the JSON of a 2xx answer
- * @throws Error with a sentence for the person
+ * @returns the JSON of a 2xx response
+ * @throws Error with a message for the user
  */
 export async function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
   const url = safeURL(address.url);

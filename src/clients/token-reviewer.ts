@@ -21,7 +21,7 @@ export interface TokenReviewClientOptions {
 
 const PATH = '/apis/authentication.k8s.io/v1/tokenreviews';
 /** The anonymous user: no token may authenticate as it. */
-const NOBODY = 'system:anonymous';
+const ANONYMOUS = 'system:anonymous';
 const UNAUTHENTICATED = 'system:unauthenticated';
 
 export function createTokenReviewClient({
@@ -87,7 +87,7 @@ function userOf(status: JSONObject, audiences: readonly string[]): UserInfo | un
   if (typeof username !== 'string' || username === '' || typeof uid !== 'string')
     throw unusable('its user has no name');
   const groups = texts(user.groups);
-  if (username === NOBODY || groups.includes(UNAUTHENTICATED)) return undefined;
+  if (username === ANONYMOUS || groups.includes(UNAUTHENTICATED)) return undefined;
   return { username, uid, groups, extra: extraOf(user.extra) };
 }
 

@@ -25,7 +25,9 @@ const SHORTEST = 10_000;
 const PATH = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const AUTHENTICATION = 'authentication.k8s.io';
 const ACCEPT: HeaderList[number] = ['Accept', 'application/json'];
-/** A request that impersonates a group and no user is refused by both implementations, each in its own words. */
+/**
+ * A request that impersonates a group and no user is refused by both implementations, each in its own words.
+ */
 const PROBE: HeaderList = [ACCEPT, ['Impersonate-Group', 'stonegate:probe']];
 const CONSTRAINED_WORDS = 'without impersonating a user name';
 
@@ -54,7 +56,10 @@ export interface AskedUpstreamRights extends UpstreamRights {
   stop(): void;
 }
 
-/** Until the first response, if nothing is known, every optional key is omitted and impersonation is taken for unconstrained. */
+/**
+ * Until the first response, if nothing is known, every optional key is omitted and impersonation is taken for
+ * unconstrained.
+ */
 export function createUpstreamRights(options: UpstreamRightsOptions): AskedUpstreamRights {
   const { fetcher, optionalKeys, mayBeConstrained, known, clock, logger } = options;
   const stopped = new AbortController();
@@ -160,7 +165,8 @@ async function mayImpersonate(
 }
 
 /**
- * Whether the credential may impersonate users and groups at all: without that, every forwarded request is refused.
+ * Whether the credential may impersonate users and groups at all: without that, every forwarded request is
+ * refused.
  *
  * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is no review
  */
@@ -208,8 +214,9 @@ async function isAllowed(
 }
 
 /**
- * The feature has no discovery, and a version is only a hint, as its gate can be off. The two implementations of the
- * impersonation filter word one refusal differently, before any authorization (k8s.io/apiserver 0.35 and later).
+ * The feature has no discovery, and a version is only a hint, as its gate can be off. The two implementations
+ * of the impersonation filter word one refusal differently, before any authorization (k8s.io/apiserver 0.35
+ * and later).
  */
 async function hasConstrained(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<boolean> {
   const response = await fetcher.fetch(

@@ -37,7 +37,7 @@ export function certificatesOutOfPeriod(
  * organization the user is not the one that the output of `stonegate manifests rbac` gives rights to.
  *
  * @returns a problem for each of Stonegate's own client certificates that is not of the system tenant
- * (arktos)
+ *   (arktos)
  */
 export function certificatesOfOtherTenants({ configuration, file }: LoadedConfiguration): Problem[] {
   const { tenancy, upstream, bindings } = configuration;

@@ -1,6 +1,6 @@
 /**
- * Problems of a configuration: where, what was expected, what was found. All problems are reported at once,
- * and no message repeats a value that may be a secret.
+ * Problems of a configuration: the path, the expected value, the value found. All problems are reported at
+ * once, and no message repeats a value that may be a secret.
  */
 import type { z } from 'zod';
 

@@ -10,7 +10,7 @@ export interface Remainder<T> {
   readonly value: T;
   /** Paths, as in the file, at which `value` differs from it. */
   readonly gaps: readonly Path[];
-  /** Converts a path in `value` to the path in the file, where removed list entries are counted. */
+  /** Converts a path in `value` to the path in the file, whose indices count removed list entries. */
   readonly placeInFile: (path: Path) => Path;
 }
 

@@ -1,7 +1,6 @@
 /**
- * The schema of `portal`, where users sign in with a browser. Its addresses are origins, because cookies are
- * bound to them.
- * RFC 6454 (origins), RFC 7636 (PKCE), OpenID Connect Core 1.0 §3.1.2.1 (scopes).
+ * The schema of `portal`, at which users sign in with a browser. Its addresses are origins, because cookies
+ * are bound to them. RFC 6454 (origins), RFC 7636 (PKCE), OpenID Connect Core 1.0 §3.1.2.1 (scopes).
  */
 import { z } from 'zod';
 import { bind, type FileField, label, period, rate, secretSource, tenant, text, url } from './fields.ts';

@@ -30,7 +30,7 @@ export class StatusError extends Error {
     this.auditAnnotations = options.auditAnnotations ?? {};
   }
 
-  /** A copy with further annotations; existing ones are kept. */
+  /** A copy with further annotations; existing ones are not replaced. */
   annotated(annotations: Readonly<Record<string, string>>): StatusError {
     const { code, message, details, allow, cause, auditAnnotations } = this;
     return new StatusError(code, message, {

@@ -42,8 +42,8 @@ export class StreamCredential {
   readonly uid: string;
   /** Milliseconds since the epoch; Infinity if the credential has no end. */
   readonly expiresAt: number;
-  /** Its streams are linked behind this place. */
-  readonly ring = new ListNode();
+  /** Head of the list of its streams. */
+  readonly list = new ListNode();
   /** When it is to be validated again, in milliseconds since the epoch. */
   dueAt = Number.POSITIVE_INFINITY;
   /** None of its streams ends before, by its own time. */
@@ -70,10 +70,10 @@ export class StreamCredential {
     this.expiresAt = identity.expiresAt;
   }
 
-  /** What is ended leaves the ring later, when its request has ended. */
+  /** What is ended leaves the list later, when its request has ended. */
   get streams(): OpenStream[] {
     const streams: OpenStream[] = [];
-    for (let place = this.ring.next; place instanceof OpenStream; place = place.next) streams.push(place);
+    for (let node = this.list.next; node instanceof OpenStream; node = node.next) streams.push(node);
     return streams;
   }
 
@@ -116,7 +116,7 @@ export class OpenStream extends ListNode implements Cancellation {
     this.receivedAt = receivedAt;
     this.openedAt = openedAt;
     this.fraction = fraction;
-    this.insertBefore(opener.ring);
+    this.insertBefore(opener.list);
   }
 
   /** A connection into a pod, a service or a node. */

@@ -201,7 +201,7 @@ export class StreamLifetimes {
     this.#postpone(credential, this.settings.recheck);
     try {
       // Its last stream may have ended while it waited.
-      if (credential.ring.linked) await this.#validate(credential);
+      if (credential.list.linked) await this.#validate(credential);
       credential.unverifiedSince = undefined;
     } catch (error) {
       this.#unverified(credential, error);

@@ -67,7 +67,7 @@ export class StreamRegistry {
   close(stream: OpenStream): void {
     const { opener, kind, reason } = stream;
     stream.unlink();
-    if (!opener.ring.linked) this.#credentials.delete(opener.key);
+    if (!opener.list.linked) this.#credentials.delete(opener.key);
     decrement(this.#users, userKeyOf(opener.tenant, opener.username));
     decrement(this.#tenants, opener.tenant);
     this.#size -= 1;

@@ -1,6 +1,7 @@
 /**
- * A piece of a response body in the receive buffer that all connections share. The next read, for another request,
- * overwrites the buffer: therefore the bytes are only handed out as a copy, and not at all after the release.
+ * A piece of a response body in the receive buffer that all connections share. The next read, for another
+ * request, overwrites the buffer: therefore the bytes are only handed out as a copy, and not at all after the
+ * release.
  */
 export class BorrowedChunk {
   #bytes: Buffer | undefined;

@@ -1,6 +1,7 @@
 /**
- * Decodes the chunked transfer coding, in whole slices. Extensions and trailers are skipped, since nothing that
- * Stonegate forwards has a use for them, but must be valid: if not, a chunk probably ended elsewhere. RFC 9112 §7.1.
+ * Decodes the chunked transfer coding, in whole slices. Extensions and trailers are skipped, since nothing
+ * that Stonegate forwards has a use for them, but must be valid: if not, a chunk probably ended elsewhere.
+ * RFC 9112 §7.1.
  */
 import { malformedResponse } from './errors.ts';
 import { isToken } from './syntax.ts';

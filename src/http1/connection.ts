@@ -1,6 +1,6 @@
 /**
- * One connection to the server, for one request at a time. It is reused only if the request was sent and its response
- * received completely and the server allows it. RFC 9112 §9.
+ * One connection to the server, for one request at a time. It is reused only if the request was sent and its
+ * response received completely and the server allows it. RFC 9112 §9.
  */
 import type { Socket } from 'node:net';
 import process from 'node:process';
@@ -22,7 +22,7 @@ export interface WireRequest {
   readonly body?: Buffer | Readable | undefined;
 }
 
-/** Receives a response. No method is called after `onEnd` or `onFailure`. If a method throws, the request fails. */
+/** Receives a response. `onEnd` or `onFailure` is the last call. If a method throws, the request fails. */
 export interface ResponseHandler {
   /** The last byte of the request was handed to the socket. */
   onSent(): void;
@@ -31,7 +31,7 @@ export interface ResponseHandler {
   onHead(status: number, fields: HeaderField[]): void;
   onData(chunk: BorrowedChunk): void;
   onEnd(): void;
-  /** @param error an Http1Error, an error of the socket or of TLS, or what a method of the handler has thrown */
+  /** @param error an Http1Error, an error of the socket or of TLS, or one that the handler has thrown */
   onFailure(error: Error): void;
 }
 

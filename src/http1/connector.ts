@@ -1,7 +1,7 @@
 /**
- * Opens connections: TCP, TLS, and the timeout for both. The server's certificate is always verified, for the name in
- * the configured URL. TLS sessions are resumed only within one connector, since a session remembers the client
- * certificate that it was made with. RFC 8446 §2.2.
+ * Opens connections: TCP, TLS, and the timeout for both. The server's certificate is always verified, for the
+ * name in the configured URL. TLS sessions are resumed only within one connector, since a session is bound to
+ * the client certificate that it was made with. RFC 8446 §2.2.
  */
 import net from 'node:net';
 import tls, { TLSSocket } from 'node:tls';
@@ -108,12 +108,12 @@ export interface Receiver {
 }
 
 /**
- * @param onResult called once, with an error or when the first byte may be sent, but not before the connector has
- *   returned. Returns the receiver of the bytes that arrive
+ * @param onResult called once, with an error or when the first byte may be sent, but not before the connector
+ *   has returned. Returns the receiver of the bytes that arrive
  */
 export type Connector = (onResult: (result: net.Socket | Error) => Receiver | undefined) => ConnectAttempt;
 
-/** @throws Error if the authorities or the certificate are invalid: at the start, not when a request needs them */
+/** @throws Error if the authorities or the certificate are invalid: at once, not at the first request */
 export function createConnector(options: ConnectOptions, clock: Clock): Connector {
   if (parseServer(options.server).secure) secureContext(options);
   let session: Buffer | undefined;

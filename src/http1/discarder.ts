@@ -1,7 +1,7 @@
 /**
  * Reads the response to a cancelled request to its end and discards it, so that the connection can be reused:
- * over HTTP/1.1 a request can only be cancelled by closing its connection, and a new one costs the server a TLS
- * handshake (decision 0006). The connection is closed if there is too much to read or it takes too long.
+ * over HTTP/1.1 a request can only be cancelled by closing its connection, and a new one costs the server a
+ * TLS handshake (decision 0006). The connection is closed if there is too much to read or it takes too long.
  */
 import type { BorrowedChunk } from './borrowed-chunk.ts';
 import type { Connection, ResponseHandler } from './connection.ts';

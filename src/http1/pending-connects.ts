@@ -1,6 +1,7 @@
 /**
- * Connections that are being opened, each for one request. If that request is cancelled, the attempt continues for the
- * next one, as in Go's transport: otherwise clients that send and cancel would cost the server a TLS handshake each.
+ * Connections that are being opened, each for one request. If that request is cancelled, the attempt
+ * continues for the next one, as in Go's transport: otherwise clients that send and cancel would cost the
+ * server a TLS handshake each.
  */
 import type { Socket } from 'node:net';
 import { ListNode } from '../lib/linked-list.ts';

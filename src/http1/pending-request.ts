@@ -83,7 +83,8 @@ export class PendingRequest extends TimeoutEntry {
   }
 
   /**
-   * Cancels the request, but reads the rest of its response and discards it, so that the connection can be reused.
+   * Cancels the request, but reads the rest of its response and discards it, so that the connection can be
+   * reused.
    *
    * @param onDone called once, with whether the connection was closed after all
    * @returns false if the request was not sent completely or has ended; then nothing happens
@@ -133,7 +134,10 @@ export class RequestQueue {
     return this.#timeouts.empty;
   }
 
-  /** Appends the request. One that was taken but got no connection returns to the front, with its first time limit. */
+  /**
+   * Appends the request. One that was taken but got no connection returns to the front, with its first time
+   * limit.
+   */
   add(request: PendingRequest): void {
     request.stage = { phase: 'queued', queue: this };
     const { clock, timeout } = this.#timeouts;

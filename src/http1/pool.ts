@@ -1,8 +1,9 @@
 /**
- * A pool of HTTP/1.1 connections to one server. Each carries one request at a time, without pipelining, and is reused.
+ * A pool of HTTP/1.1 connections to one server. Each carries one request at a time, without pipelining, and
+ * is reused.
  *
- * An idle connection is used only after all input that had arrived was read: the pool closes a connection over which
- * bytes came unasked, since the next request, of another user, would take them for its response.
+ * An idle connection is used only after all input that had arrived was read: the pool closes a connection
+ * over which bytes came unasked, since the next request, of another user, would take them for its response.
  * RFC 9112 §9.3; https://github.com/advisories/GHSA-35p6-xmwp-9g52
  */
 import type { Socket } from 'node:net';
@@ -79,8 +80,8 @@ export class ConnectionPool implements ConnectionOwner, PendingConnectsOwner, Re
   }
 
   /**
-   * @param alreadyAccepted also while the pool closes: the request repeats one that has just failed, and is sent from
-   *   its handler
+   * @param alreadyAccepted also while the pool closes: the request repeats one that has just failed, and is
+   *   sent from its handler
    * @returns the request; if its handler was told of a failure already, nothing was sent
    */
   send(request: WireRequest, handler: ResponseHandler, alreadyAccepted = false): PendingRequest {

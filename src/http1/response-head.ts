@@ -1,6 +1,6 @@
 /**
- * Parses the head of a response, strictly: the head decides where the response ends, and bytes that two parsers
- * attribute differently would reach another user's response. RFC 9112 §2.2, §4, §5, §6.3.
+ * Parses the head of a response, strictly: the head decides the end of the response, and bytes that two
+ * parsers attribute differently would reach another user's response. RFC 9112 §2.2, §4, §5, §6.3.
  */
 import type { HeaderField } from '../lib/header-list.ts';
 import { memoize } from '../lib/memoize.ts';
@@ -150,8 +150,8 @@ function responseFraming(
 }
 
 /**
- * Whether bytes may follow that are not the next response: the body until the connection closes, and the body that
- * some servers send after a 204 with a length, although a 204 has none (RFC 9110 §8.6).
+ * Whether bytes may follow that are not the next response: the body until the connection closes, and the body
+ * that some servers send after a 204 with a length, although a 204 has none (RFC 9110 §8.6).
  */
 function isEndDoubtful(
   { contentLength, transferEncoding }: MessageFields,

@@ -1,6 +1,6 @@
 /**
- * Parses the responses of one connection, each to the request sent before it. Bytes that belong to no request are an
- * error and never kept: the next request, of another user, would take them for its response.
+ * Parses the responses of one connection, each to the request sent before it. Bytes that belong to no request
+ * are an error and never buffered: the next request, of another user, would take them for its response.
  * RFC 9112 §6.3, §9.3; RFC 9110 §15.2.
  */
 import { BorrowedChunk } from './borrowed-chunk.ts';
@@ -16,7 +16,7 @@ export interface ResponseParts {
 }
 
 export interface ParserLimits {
-  /** Of all heads of a response together, interim ones included; 64 KiB by default, four times Node's limit. */
+  /** Of all heads of a response together, interim ones included; 64 KiB by default. */
   readonly maxHeaderBytes?: number;
   /** Of one chunk's extensions, or of all trailers; 16 KiB by default. */
   readonly maxTrailerBytes?: number;

@@ -1,7 +1,7 @@
 /**
- * Writes requests: the head as one string, and a streamed body with exactly the length its head declares. Nothing in
- * a field may end the field, since the server would take what follows for a field or a request of Stonegate's own.
- * RFC 9112 §3, §5, §6, §7.1; RFC 9110 §5.5, §5.6.2, §8.6.
+ * Writes requests: the head as one string, and a streamed body with exactly the length its head declares.
+ * Nothing in a field may end the field, since the server would take what follows for a field or a request of
+ * Stonegate's own. RFC 9112 §3, §5, §6, §7.1; RFC 9110 §5.5, §5.6.2, §8.6.
  */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';

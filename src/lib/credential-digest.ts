@@ -1,6 +1,5 @@
 /**
- * What stands for a credential where something about it is remembered: its digest, from which nobody gets
- * back to it.
+ * The digest that identifies a credential in caches; the credential cannot be computed from it.
  */
 import { hash } from 'node:crypto';
 import { memoizeByReference } from './memoize.ts';

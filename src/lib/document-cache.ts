@@ -1,26 +1,26 @@
 /**
- * The port for documents that many people are shown and that change seldom, such as a tenant's discovery.
+ * The port for documents that many users read and that change rarely, such as a tenant's discovery.
  * Implemented in `cache/document-cache.ts`.
  */
 
 export interface DocumentRequest {
-  /** Whose it is: owners take no place and no turn from each other. */
+  /** The owner; each owner has its own space and its own queue. */
   readonly owner: string;
   /** Everything the document depends on beside its owner; an owner's keys must be few. */
   readonly key: string;
-  /** Which of a key's many documents; the last one asked for is kept. */
+  /** The version of the document; only the version requested last is cached. */
   readonly version?: string;
-  /** False for what must be asked anew each time. */
+  /** False if the document is fetched for each request. */
   readonly reusable: boolean;
 }
 
 export interface DocumentCache<T> {
   /**
-   * The kept document, or what `load` fetches; one `load` runs per document at a time, and its signal is
-   * aborted when the last who waits for it has left. What it throws is not kept.
+   * Returns the cached document or loads it. One `load` runs per document at a time, and its signal is
+   * aborted when no caller waits any more. Errors are not cached.
    *
-   * @param signal aborted when the caller waits no more
-   * @throws StatusError TenantRateExceeded where too many of the owner's documents are waited for already
+   * @param signal aborted when the caller stops waiting
+   * @throws StatusError TenantRateExceeded if too many of the owner's documents are being loaded
    */
   get(request: DocumentRequest, signal: AbortSignal, load: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }

@@ -1,6 +1,6 @@
 /**
- * What cached entries are tagged with, so that they can be dropped without being found: by an operator, or by
- * what Keystone says was revoked. Each kind has a prefix of its own.
+ * Tags of cached entries, by which an operator or a revocation of Keystone drops them. Each kind has a prefix
+ * of its own.
  */
 
 /** By id, and by the name the API server knows. */
@@ -15,9 +15,9 @@ export const projectTag = (projectID: string): string => `project:${projectID}`;
 /** On what concerns too many projects to name each. */
 export const ANY_PROJECT_TAG = 'projects';
 export const domainTag = (domainID: string): string => `domain:${domainID}`;
-/** What Keystone has said of a person: a drop of it asks about everybody again. */
+/** Everything that Keystone said about users: if it is dropped, Keystone is asked again about all users. */
 export const EVERYTHING_TAG = 'keystone';
-/** What is switched off. It is learned for all at once, so that whoever drops anything drops it too. */
+/** The disabled projects and domains. They are fetched in one list, so that each drop drops the list too. */
 export const SWITCHED_OFF_TAG = 'switched-off';
 /** That an event was carried out, so that no other replica does it again. */
 export const eventTag = (digest: string): string => `event:${digest}`;

@@ -1,8 +1,7 @@
 /**
- * HTTP header fields as they came: ordered name/value pairs, names in their own spelling, repeats kept apart.
- * Objects would merge repeats and lose the order, and both matter to whoever forwards a request. Names are
- * looked for at every request, so their lengths are compared first: most names need no copy in lower case.
- * RFC 9110 §5.1–5.3.
+ * HTTP header fields as received: ordered name/value pairs with the spelling of the names and repeated
+ * fields. An object would merge repeated fields and lose the order, which a proxy must preserve. Look-ups
+ * compare the lengths of names first, so that most names need no copy in lower case. RFC 9110 §5.1–5.3.
  */
 
 export type HeaderField = readonly [name: string, value: string];
@@ -37,7 +36,7 @@ export function countHeader(list: HeaderList, name: string): number {
   return count;
 }
 
-/** The field's first value, or undefined where it is absent. `name` is given in lower case. */
+/** The field's first value, or undefined if it is absent. `name` is given in lower case. */
 export function headerValue(list: HeaderList, name: string): string | undefined {
   for (const [key, value] of list) if (isNamed(key, name)) return value;
   return undefined;

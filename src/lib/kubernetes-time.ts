@@ -9,7 +9,7 @@ const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
 
 /**
  * @param text such as `60s`, `1m30s`, `250ms`; a bare `0` is allowed
- * @returns milliseconds, or undefined where the text is no duration
+ * @returns milliseconds, or undefined if the text is no duration
  */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0;

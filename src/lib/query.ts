@@ -1,12 +1,12 @@
 /**
- * Query strings read as Go's `net/url` reads them, since the API server behind us is written in Go: what we
- * take from a query must be what the API server will take from it. https://pkg.go.dev/net/url#ParseQuery
+ * Parses query strings as Go's `net/url` does: Stonegate must find the same parameters in a query as the API
+ * server, which is written in Go. https://pkg.go.dev/net/url#ParseQuery
  */
 
 /**
  * One name or value, percent- and plus-decoded.
  *
- * @returns undefined where an escape is broken or the bytes are no UTF-8
+ * @returns undefined if an escape is broken or the bytes are no UTF-8
  */
 export function decodeQueryText(text: string): string | undefined {
   const spaced = text.replaceAll('+', ' ');
@@ -19,7 +19,7 @@ export function decodeQueryText(text: string): string | undefined {
   }
 }
 
-/** The decoded name of a `name=value` pair; undefined where it cannot be decoded. */
+/** The decoded name of a `name=value` pair; undefined if it cannot be decoded. */
 export function parameterName(pair: string): string | undefined {
   const equals = pair.indexOf('=');
   return decodeQueryText(equals === -1 ? pair : pair.slice(0, equals));
@@ -29,7 +29,7 @@ export function parameterName(pair: string): string | undefined {
  * The first value of a parameter, as Go sees it: pairs with a semicolon or a broken escape do not exist.
  *
  * @param name decoded
- * @returns the decoded value, empty for a bare `name`; undefined where the parameter is absent
+ * @returns the decoded value, empty for a bare `name`; undefined if the parameter is absent
  */
 export function firstParameter(query: string, name: string): string | undefined {
   if (query === '') return undefined;
@@ -46,7 +46,7 @@ export function allParameters(query: string, name: string): string[] {
   return query.split('&').flatMap((pair) => valueIn(pair, name) ?? []);
 }
 
-/** @returns undefined where the pair is of another parameter, or does not exist */
+/** @returns undefined if the pair is of another parameter or is ignored by Go */
 function valueIn(pair: string, name: string): string | undefined {
   if (pair.includes(';') || parameterName(pair) !== name) return undefined;
   const equals = pair.indexOf('=');

@@ -1,13 +1,13 @@
 /**
- * By what a source address is counted. An IPv4 address is one source; of an IPv6 address the first 64 bits
- * are, since whoever has one address of a subnet has them all (RFC 4291 §2.5.4, RFC 6177). An IPv4 address
- * written as IPv6 (RFC 4291 §2.5.5.2) counts as the IPv4 address.
+ * The key by which a source address is counted. An IPv4 address is one source; of an IPv6 address the first
+ * 64 bits are, since a client with one address of a subnet has them all (RFC 4291 §2.5.4, RFC 6177). An IPv4
+ * address written as IPv6 (RFC 4291 §2.5.5.2) counts as the IPv4 address.
  */
 import { isIPv6 } from 'node:net';
 
 const GROUPS = 8;
 
-/** @param address as the listener found it; what is no IPv6 address is its own key */
+/** @param address of the client; any text that is no IPv6 address is its own key */
 export function sourceKey(address: string): string {
   const [plain = ''] = address.split('%');
   if (!isIPv6(plain)) return plain;

@@ -1,10 +1,11 @@
 /**
- * The port for what the parts count. Closed sets of labels only, so that no stranger can grow the number of
- * series. Implemented with prom-client in `observability/metrics.ts`; every name stands in `docs/metrics.md`.
+ * The port for counters. All labels have closed sets of values, so that no client can increase the number of
+ * series. Implemented with prom-client in `observability/metrics.ts`; every name is listed in
+ * `docs/metrics.md`.
  */
 
 export type Backend = 'keystone' | 'issuer' | 'redis' | 'upstream';
-/** `refused`: our own credential was. */
+/** `refused`: Stonegate's own credential was refused. */
 export type BackendResult = 'ok' | 'error' | 'timeout' | 'refused';
 export type CacheTier = 'memory' | 'redis' | 'negative' | 'discovery';
 
@@ -16,11 +17,11 @@ export type ProvisioningResult = 'ok' | 'incomplete' | 'held-back' | 'broken-off
 export interface ProvisioningRun {
   readonly trigger: 'periodic' | 'request';
   readonly result: ProvisioningResult;
-  /** What was done; absent where nothing could be planned. */
+  /** The changes that were made; absent if there was no plan. */
   readonly changes?: Readonly<Record<'create' | 'update' | 'delete', number>>;
   /** What Keystone has and the cluster cannot. */
   readonly refusals?: number;
-  /** Deletions that wait for a person. */
+  /** Deletions that wait for an operator. */
   readonly heldBack?: number;
 }
 

@@ -4,9 +4,7 @@
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/**
- * @returns each with its first and last line; whether there is a certificate between them nobody has looked
- */
+/** @returns the PEM blocks with their first and last lines; the content is not parsed */
 export function certificateBlocks(pem: string | Buffer): readonly string[] {
   return pem.toString('latin1').match(CERTIFICATE) ?? [];
 }

@@ -24,7 +24,7 @@ const MISTAKES: Readonly<Record<string, string>> = {
 /** Of the parser, as far as it may be repeated. */
 interface ParserError {
   readonly code: string;
-  /** Where it begins and ends; lines are counted from 1. */
+  /** Its begin and end; lines are counted from 1. */
   readonly linePos?: readonly { readonly line: number }[];
 }
 

@@ -4,13 +4,12 @@
  * RFC 9110 §12.5.1;
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/handlers/negotiation
  */
+import { JSON_TYPE, PROTOBUF_TYPE } from '../api/meta-v1.ts';
 import { isWorkload, type RequestInfo } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type HeaderField, type HeaderList, headerValues, isNamed } from '../lib/header-list.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 
-const JSON_TYPE = 'application/json';
-const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf';
 const ANYTHING: ReadonlySet<string> = new Set(['*/*', 'application/*']);
 
 /** Whether a response to the request is a watch whose events are filtered. */

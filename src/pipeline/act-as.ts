@@ -8,7 +8,12 @@
 
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
-import { ORIGINAL_USER_KEY, RESERVED_EXTRA_KEY, reservedPrefixOf } from '../api/reserved-names.ts';
+import {
+  AUTHENTICATED,
+  ORIGINAL_USER_KEY,
+  RESERVED_EXTRA_KEY,
+  reservedPrefixOf,
+} from '../api/reserved-names.ts';
 import type { Account } from '../api/upstream-request.ts';
 import type { AccessAttributes, AccessReviewer } from '../authorization/access-reviewer.ts';
 import { forbidden } from '../errors/forbidden.ts';
@@ -41,8 +46,6 @@ export interface ActAsOptions {
   readonly limitTenant: (tenant: TenantName) => void;
 }
 
-const AUTHENTICATED = 'system:authenticated';
-
 /**
  * @returns the user that the request's headers name; undefined if they name none
  * @throws StatusError ImpersonationForbidden, IdentityUnusable or RequestMalformed for what no user may ask
@@ -65,7 +68,7 @@ export async function resolveImpersonatedUser(
   return userOf(request, target, user);
 }
 
-/** A pass-through's own token would say somebody else, and nobody has no rights to act by. */
+/** The token of a pass-through user names another user; the anonymous user has no rights to review. */
 function assertNamed(kind: Scoped['identity']['subject']['kind']): void {
   if (kind === 'upstream' || kind === 'anonymous') throw impossible('this credential may not');
 }

@@ -4,7 +4,9 @@
  * some forty in a row. The user's identity is not on these requests, so their paths are a closed list
  * (`tenancy/discovery-paths.ts`).
  */
+
 import type { TenantName } from '../api/identity.ts';
+import { JSON_TYPE } from '../api/meta-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { mapWithConcurrency } from '../lib/concurrency.ts';
 import type { DocumentCache } from '../lib/document-cache.ts';
@@ -31,7 +33,6 @@ import {
   type GroupVersion,
   groupVersionOf,
   JSON_ANSWER,
-  JSON_TYPE,
   NOT_FOUND,
   nameOf,
   refusedRights,

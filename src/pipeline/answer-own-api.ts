@@ -2,6 +2,7 @@
  * Responds to requests for Stonegate's own API: who the client is, and how a request would be decided. The
  * body of an explanation holds a credential: it is read only here, and neither logged nor audited.
  */
+import { JSON_TYPE } from '../api/meta-v1.ts';
 import type { ExplainedRequest, ExplanationRequest, SelfIdentity } from '../api/stonegate-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -18,8 +19,6 @@ export interface ExplanationAnswererOptions {
   readonly limits: BodyLimits;
   readonly clock: Clock;
 }
-
-const JSON_TYPE = 'application/json';
 
 export function createExplanationAnswerer(options: ExplanationAnswererOptions): Answerer {
   return {
@@ -130,14 +129,14 @@ function answerWith(identity: SelfIdentity): UpstreamResponse {
   };
 }
 
-/** The same of somebody who is known by other means than a request. */
+/** The same for a user who is known by other means than a request. */
 export function selfIdentityOf({
   user,
   tenant,
   identity,
   impersonator,
 }: Pick<Scoped, 'user' | 'tenant' | 'identity' | 'impersonator'>): SelfIdentity {
-  // What a credential is good for is not known of whom its holder acts as.
+  // The facts of a credential do not hold for the user whom its holder impersonates.
   const known = impersonator === undefined ? identity.scope : undefined;
   const { roles = [], ...scope } = known ?? {};
   return {

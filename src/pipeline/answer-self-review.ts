@@ -127,8 +127,8 @@ function namesAnother(
 }
 
 /**
- * Fills in the user's own tenant; only a user of the system tenant may name another. What is kept once for
- * the whole cluster is in no tenant: a wildcard in a tenant's role does not reach it.
+ * Fills in the user's own tenant; only a user of the system tenant may name another. A cluster-scoped
+ * resource is in no tenant: a wildcard in a tenant's role does not cover it.
  */
 function inTenant(
   asked: AccessQuestion,

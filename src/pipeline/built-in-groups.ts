@@ -36,7 +36,7 @@ const GROUPS: ReadonlySet<string> = new Set([
 const DOCUMENTS = /^\/(?:api(?:\/v1)?|apis|version|openapi\/v2|healthz|livez|readyz)\/?$/;
 const GROUP_DOCUMENT = /^\/apis\/([^/]+)(?:\/[^/]*)?\/?$/;
 
-export function isAnsweredByAPIServer(info: RequestInfo): boolean {
+export function isServedByAPIServer(info: RequestInfo): boolean {
   if (info.isResourceRequest) return GROUPS.has(info.apiGroup) && !isWorkload(info);
   const group = GROUP_DOCUMENT.exec(info.rawPath)?.[1];
   return group === undefined ? DOCUMENTS.test(info.rawPath) : GROUPS.has(group);

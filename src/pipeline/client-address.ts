@@ -1,7 +1,7 @@
 /**
- * Whose request it is, by address: the peer, unless the peer is a proxy the configuration trusts; then the
- * nearest address in X-Forwarded-For that is not itself trusted. What cannot be parsed is never believed, and
- * makes the peer the client. https://pkg.go.dev/k8s.io/apimachinery/pkg/util/net#SourceIPs
+ * The client's address: the peer, or, if the peer is a trusted proxy of the configuration, the nearest
+ * address in X-Forwarded-For that is not trusted itself. If the header cannot be parsed, the peer is the
+ * client. https://pkg.go.dev/k8s.io/apimachinery/pkg/util/net#SourceIPs
  */
 import ipaddr from 'ipaddr.js';
 import { type HeaderList, headerValues } from '../lib/header-list.ts';
@@ -10,7 +10,7 @@ import { memoize } from '../lib/memoize.ts';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export type TrustedProxies = readonly [Address, number][];
 
-/** @throws Error where a CIDR is none; `check` has refused it before */
+/** @throws Error if a CIDR is invalid; the configuration's validation reports it first */
 export function parseTrustedProxies(cidrs: readonly string[]): TrustedProxies {
   return cidrs.map((cidr) => {
     const [address, bits] = ipaddr.parseCIDR(cidr);
@@ -19,8 +19,9 @@ export function parseTrustedProxies(cidrs: readonly string[]): TrustedProxies {
 }
 
 /**
- * @param peer the connection's other end; undefined where it is gone or has no address (a Unix socket)
- * @returns the client's address first, then the trusted proxies between it and us, nearest last; never empty
+ * @param peer the connection's other end; undefined if it is closed or has no address (a Unix socket)
+ * @returns the client's address first, then the trusted proxies between it and Stonegate, nearest last; never
+ *   empty
  */
 export function clientAddresses(
   peer: string | undefined,
@@ -48,7 +49,7 @@ const UNKNOWN: readonly [string] = ['unknown'];
 
 interface Read {
   readonly address: Address;
-  /** What a client of this address comes from, where nobody is between it and us. */
+  /** The result if no trusted proxy is between the client of this address and Stonegate. */
   readonly alone: readonly [string];
 }
 

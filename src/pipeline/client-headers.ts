@@ -25,7 +25,7 @@ const DROPPED: ReadonlySet<string> = new Set([
   'proxy-authorization',
   'expect',
   'host',
-  // Who the client says it is, or where from.
+  // Claims about the client's identity or address.
   'authorization',
   'forwarded',
   'x-real-ip',
@@ -136,7 +136,9 @@ export function cleanClientHeaders(
   return forwarded;
 }
 
-/** @returns undefined where there is no Connection field: over HTTP/2 never, over HTTP/1.1 seldom */
+/**
+ * @returns undefined without a Connection field, which HTTP/2 does not have and HTTP/1.1 clients rarely send
+ */
 function namedByConnection(headers: HeaderList): ReadonlySet<string> | undefined {
   if (headerValue(headers, 'connection') === undefined) return undefined;
   return new Set(headerTokens(headers, 'connection').map(canonicalName));

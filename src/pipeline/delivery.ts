@@ -11,7 +11,7 @@ import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
 import { isFilteredWatch } from './accepted-types.ts';
-import { isAnsweredByAPIServer } from './built-in-groups.ts';
+import { isServedByAPIServer } from './built-in-groups.ts';
 import type { BodyInspection, Inspected } from './inspect-body.ts';
 import type {
   Forwarder,
@@ -163,7 +163,7 @@ function upstreamRequest(
     ...(stream && { ending: stream }),
     proxied: isWorkload(info),
     dropsBookmarks: isFilteredWatch(info, mode),
-    ownAnswer: isAnsweredByAPIServer(info),
+    servedByAPIServer: isServedByAPIServer(info),
     ...(inspected && { body: inspected.body }),
   };
 }
@@ -180,7 +180,7 @@ export function forgetRefusedToken(
   authenticators.find(({ name }) => name === identity.authenticator)?.forget?.(sender.token);
 }
 
-/** The one place where an error becomes a response. */
+/** Converts an error to a response; no other code does. */
 export function refuse(
   error: unknown,
   { exchange, auditID }: Received,

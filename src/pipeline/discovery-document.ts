@@ -1,8 +1,10 @@
 /**
- * One discovery document: where it is requested, how it is read, and the error if it cannot be read.
+ * One discovery document: how it is requested, how it is read, and the error if it cannot be read.
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
+
 import type { TenantName } from '../api/identity.ts';
+import { JSON_TYPE } from '../api/meta-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { discoveryPath, discoveryQuery } from '../tenancy/discovery-paths.ts';
@@ -16,7 +18,6 @@ export interface GroupVersion {
   readonly version: string;
 }
 
-export const JSON_TYPE = 'application/json';
 /** The rest is about the connection, or about a body that we may have changed. */
 const RELAYED: ReadonlySet<string> = new Set([
   'content-type',
@@ -133,8 +134,8 @@ const ANYTHING: ReadonlySet<string> = new Set(['*/*', 'application/*']);
 const MAX_RANGES = 16;
 
 /**
- * @param accept the client's own, empty where it has none
- * @returns the Accept to ask with: one of a small, fixed number per path
+ * @param accept the client's own; empty if it sent none
+ * @returns the Accept header to send: one of a small, fixed number of values per path
  */
 export function discoveryForm(path: string, accept: string): string {
   const forms = FORMS.find(([pattern]) => pattern.test(path))?.[1] ?? JSON_ONLY;

@@ -61,8 +61,8 @@ export interface ImpersonationOptions {
 
 /**
  * @param cleaned the client's headers after `cleanClientHeaders`
- * @throws StatusError IdentityTooLarge where the identity does not fit, InvariantBroken where anything but
- *   our identity is on the request
+ * @throws StatusError IdentityTooLarge if the identity does not fit, InvariantBroken if the request carries
+ *   anything but this identity
  */
 export function withImpersonationHeaders(
   cleaned: HeaderList,

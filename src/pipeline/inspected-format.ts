@@ -4,22 +4,21 @@
  * §8.4;
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#patch-and-apply
  */
+
 import type { BodyAdmission, BodyFormat } from '../admission/body-admission.ts';
 import { malformed } from '../admission/body-fields.ts';
+import { JSON_TYPE, PROTOBUF_TYPE } from '../api/meta-v1.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type HeaderList, headerValues } from '../lib/header-list.ts';
 import { parseStrictJSON } from '../lib/strict-json.ts';
 import { parseYAMLBody } from './body-yaml.ts';
-import { PROTOBUF_TYPE } from './review-protobuf.ts';
 
 /** How a body is encoded, and what it means. */
 export interface MediaType {
   readonly encoding: 'json' | 'yaml' | 'protobuf';
   readonly format: BodyFormat;
 }
-
-const JSON_TYPE = 'application/json';
 
 const OBJECT_TYPES: Readonly<Record<string, MediaType>> = {
   [JSON_TYPE]: { encoding: 'json', format: 'object' },

@@ -13,9 +13,7 @@ import type { ImpersonationOptions } from './impersonate.ts';
 
 const STONEGATE: Sender = { kind: 'stonegate' };
 
-/**
- * @throws StatusError InvariantBroken for somebody who may only go through with a token and has brought none
- */
+/** @throws StatusError InvariantBroken if a pass-through user has no bearer token */
 export function senderOf({ subject }: Identity, credential: Credential | undefined): Sender {
   if (subject.kind !== 'upstream') return STONEGATE;
   if (credential?.kind !== 'bearer') throw invalid();
@@ -24,8 +22,8 @@ export function senderOf({ subject }: Identity, credential: Credential | undefin
 
 /**
  * @param cleaned the client's headers after `cleanClientHeaders`
- * @returns all that is sent but for the token, which the adapter puts on
- * @throws StatusError InvariantBroken where anything on the request says who it is
+ * @returns all headers that are sent except the token, which `upstream/` adds
+ * @throws StatusError InvariantBroken if a header names a user
  */
 export function passThrough(
   cleaned: HeaderList,

@@ -103,7 +103,7 @@ export interface UpstreamRequest {
    * The API server itself responds, so that a refusal of Stonegate's rights in it is genuine; false if
    * absent.
    */
-  readonly ownAnswer?: boolean;
+  readonly servedByAPIServer?: boolean;
   /** The whole body, if it was read before; else it is the exchange's. */
   readonly body?: Buffer;
 }
@@ -173,7 +173,7 @@ export interface UpstreamFetcher {
   fetch(
     request: Omit<
       UpstreamRequest,
-      'longRunning' | 'endless' | 'ending' | 'proxied' | 'dropsBookmarks' | 'ownAnswer' | 'body'
+      'longRunning' | 'endless' | 'ending' | 'proxied' | 'dropsBookmarks' | 'servedByAPIServer' | 'body'
     > & {
       readonly body?: Buffer | string;
     },

@@ -40,7 +40,7 @@ const NUMBER = /^([+-]?)(?=[0-9])0*([0-9]*)$/;
 /** Of an int64. */
 const MAX_DIGITS = 19;
 
-/** Where things stand in a resource path, as indices into its segments. */
+/** The positions of the parts of a resource path, as indices into its segments. */
 interface Layout {
   readonly apiPrefix: 'api' | 'apis';
   readonly versionAt: number;
@@ -104,7 +104,7 @@ function layoutOf(segments: readonly string[], readsTenant: boolean): Layout | u
   };
 }
 
-/** The name in `scope/NAME/X…`, where X is no subresource of the scope's own object. */
+/** The name in `scope/NAME/X…`, unless X is a subresource of the scope's own object. */
 function scopeName(segments: readonly string[], at: number, scope: string): string | undefined {
   const behind = segments[at + 2];
   if (segments[at] !== scope || behind === undefined || isOfObject(behind)) return undefined;
@@ -230,7 +230,7 @@ function isConnection(subresource: string): subresource is LongRunning {
   return CONNECTIONS.has(subresource);
 }
 
-/** Where the segment of that index begins in the path. */
+/** The offset in the path at which the segment of that index begins. */
 function offsetOf(segments: readonly string[], index: number): number {
   let offset = 1;
   for (let at = 0; at < index; at += 1) offset += (segments[at]?.length ?? 0) + 1;

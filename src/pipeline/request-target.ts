@@ -8,7 +8,7 @@ import { StatusError } from '../errors/status-error.ts';
 
 export interface RequestTarget {
   readonly path: string;
-  /** Without the `?`; empty where there is none. */
+  /** Without the `?`; empty if there is none. */
   readonly query: string;
 }
 
@@ -16,8 +16,8 @@ const PRINTABLE_ASCII = /^[\x21-\x7e]+$/;
 const ESCAPE = /%([0-9A-Fa-f]{2})/g;
 const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 /**
- * What nobody escapes who has nothing to hide: unreserved characters, both slashes, the escape itself,
- * controls.
+ * Characters that no honest client escapes: unreserved characters, both slashes, the percent sign, control
+ * characters.
  */
 const NEVER_ESCAPED = /[A-Za-z0-9\-._~/\\%\p{Cc}]/u;
 const DOT_SEGMENT = /^\.\.?$/;

@@ -2,14 +2,16 @@
  * Reads the body of a self review, JSON or protobuf, and builds a new one of the allowed fields only: the
  * review is made in the user's name, so nothing is forwarded that Stonegate has not read.
  */
+
 import type { NonResourceAttributes, ResourceAttributes } from '../api/authorization-v1.ts';
+import { JSON_TYPE, PROTOBUF_TYPE } from '../api/meta-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';
 import { isTenantName } from '../tenancy/tenant-name.ts';
 import type { Exchange } from './ports.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
-import { decodeReview, PROTOBUF_TYPE } from './review-protobuf.ts';
+import { decodeReview } from './review-protobuf.ts';
 
 /** What an access review asks: one of the two. */
 export type AccessQuestion =
@@ -18,7 +20,6 @@ export type AccessQuestion =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const JSON_TYPE = 'application/json';
 const RESOURCE_FIELDS = [
   'tenant',
   'namespace',
@@ -32,7 +33,7 @@ const RESOURCE_FIELDS = [
 const NON_RESOURCE_FIELDS = ['path', 'verb'] as const;
 
 /**
- * @returns the review's `spec`, empty where there is none
+ * @returns the review's `spec`, empty if there is none
  * @throws StatusError MediaTypeUnsupported, BodyTooLarge, BodyTimeout, BodyMalformed
  */
 export async function readReviewSpec(

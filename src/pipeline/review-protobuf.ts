@@ -7,8 +7,6 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { isJSONObject } from '../lib/json-object.ts';
 
-export const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf';
-
 /** A string, or a message if its own fields are given; `list` if it may occur often. */
 type Field = readonly [name: string, fields?: Message | undefined, list?: 'list'];
 /** By field number. */
@@ -58,7 +56,7 @@ const SPEC = 2;
 
 /**
  * @returns the review as its JSON would be, with its `spec` alone
- * @throws Error where the bytes are no such message
+ * @throws Error if the bytes are no such message
  */
 export function decodeReview(body: Uint8Array, review: keyof typeof SPECS): Fields {
   if (!MAGIC.equals(body.subarray(0, MAGIC.length)))

@@ -149,14 +149,14 @@ export function roleScopeOf(
   info: RequestInfo,
   { tenantOrigin }: Identity,
   tenant: TenantName,
-  mode: Pick<TenancyMode, 'concernsCluster'>,
+  mode: Pick<TenancyMode, 'isClusterWide'>,
 ): RoleScope {
   const named = info.isResourceRequest ? info.tenant : '';
   const own = named === '' || named === tenant;
   return {
     domainID: own && tenantOrigin.from === 'domain' ? tenantOrigin.domain.id : undefined,
     namespace: info.isResourceRequest ? info.namespace : '',
-    cluster: mode.concernsCluster(info, tenant),
+    cluster: mode.isClusterWide(info, tenant),
   };
 }
 

@@ -110,7 +110,7 @@ export const tooManySignIns = (): PortalProblem =>
     headers: [['Retry-After', '60']],
   });
 
-export const sessionNotKept = (): PortalProblem =>
+export const sessionNotStored = (): PortalProblem =>
   new PortalProblem({
     status: 503,
     title: 'You could not be signed in just now',

@@ -33,7 +33,7 @@ export const SET_UP = '/#kubectl';
 const REDIRECT_TARGETS: readonly string[] = [HOME, SET_UP];
 
 /**
- * Where the browser goes after sign-in. The requested value is compared whole and never parsed, so that no
+ * The browser's target after sign-in. The requested value is compared whole and never parsed, so that no
  * spelling leads to another site (CWE-601).
  *
  * @param next decoded value of a link or a form

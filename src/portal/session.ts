@@ -7,7 +7,7 @@
 import type { PortalContext } from './context.ts';
 import { clearCookie, newID, OIDC_COOKIE, SESSION_COOKIE, setCookie, VISIT_COOKIE } from './cookies.ts';
 import type { ProjectName, Session } from './ports.ts';
-import { sessionNotKept } from './problem.ts';
+import { sessionNotStored } from './problem.ts';
 import { type PortalRequest, redirectTarget } from './request.ts';
 import { type PortalResponse, seeOther } from './response.ts';
 
@@ -41,7 +41,7 @@ export async function beginSession(
   };
   if (sessionID !== undefined) await sessions.remove(sessionID);
   const id = newID(random);
-  if (!(await sessions.save(id, session, described))) throw sessionNotKept();
+  if (!(await sessions.save(id, session, described))) throw sessionNotStored();
   const { tenant, user } = described;
   logger.info({ user: user.username, tenant, source, issuer }, 'signed in at the portal');
   return seeOther(redirectTarget(next), [

@@ -1,5 +1,5 @@
 /**
- * Where a request goes on an Arktos API server. An impersonated user's short path would be read in the tenant
+ * Routes requests to an Arktos API server. An impersonated user's short path would be read in the tenant
  * of the impersonator, so the tenant's full path is always written out; cluster-scoped resources have no full
  * path. The tenant goes into the raw path, byte for byte, so that nothing is decoded and encoded anew.
  */

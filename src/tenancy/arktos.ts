@@ -30,7 +30,7 @@ export interface ArktosOptions {
  */
 const EVERY_TENANT = 'all';
 
-/** @throws Error where `domains` gives two domains one tenant */
+/** @throws Error if `domains` gives two domains one tenant */
 export function createArktosMode({ systemTenant, domains }: ArktosOptions): TenancyMode {
   const resolve = createTenantResolver({
     domains,
@@ -48,7 +48,7 @@ export function createArktosMode({ systemTenant, domains }: ArktosOptions): Tena
     watchLists: 'refused',
     isSystem,
     reviewTenant: (tenant) => tenant,
-    concernsCluster: (_info, tenant) => isSystem(tenant),
+    isClusterWide: (_info, tenant) => isSystem(tenant),
     mayBeShared: (info, tenant) => !isBuiltIn(info.apiGroup, info.resource) && !isSystem(tenant),
     isWithinTenant: (path, tenant) => isSystem(tenant) || isWithinTenant(path, tenant),
     tenantOf(identity) {

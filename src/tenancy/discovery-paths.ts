@@ -57,11 +57,11 @@ const DOCUMENT_HASH = /^[0-9A-Fa-f]{1,128}$/;
 const MAX_EXCLUDED = 32;
 
 /**
- * What of a client's query goes on when Stonegate asks as itself: parameters of a closed list, each written
- * anew, and the tenant where there is one. Not `timeout`: the answer may be for many, and no one of them says
- * how long all wait.
+ * The query of a request that Stonegate sends with its own identity: the client's parameters of a closed
+ * list, each written anew, and the tenant if there is one. `timeout` is left out, since several clients may
+ * share the response.
  *
- * @param tenant undefined where the API server is not to be told
+ * @param tenant undefined if the query names no tenant
  */
 export function discoveryQuery(path: string, query: string, tenant: TenantName | undefined): string {
   const parameters = isHealth(path)
@@ -101,17 +101,17 @@ export type DiscoveryChange = { readonly owner: TenantName | undefined };
 
 /**
  * @param tenant of the user; a path may name another, for users of the system tenant
- * @returns undefined for a request that changes nothing of it: nearly every one
+ * @returns undefined for a request that does not change discovery, as nearly all do not
  */
 export function discoveryChange(
   info: RequestInfo,
   tenant: TenantName,
-  mode: Pick<TenancyMode, 'concernsCluster' | 'readsTenantFromPath'>,
+  mode: Pick<TenancyMode, 'isClusterWide' | 'readsTenantFromPath'>,
 ): DiscoveryChange | undefined {
   // Without tenants in paths discovery is forwarded, and nothing of it is cached.
   if (!mode.readsTenantFromPath) return undefined;
   if (!info.isResourceRequest || DEFINING.get(info.apiGroup) !== info.resource) return undefined;
   if (!WRITES.has(info.verb)) return undefined;
   const concerned = info.tenant === '' ? tenant : info.tenant;
-  return { owner: mode.concernsCluster(info, concerned) ? undefined : concerned };
+  return { owner: mode.isClusterWide(info, concerned) ? undefined : concerned };
 }

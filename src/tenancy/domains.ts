@@ -1,7 +1,7 @@
 /**
- * From where an identity comes to the tenant it belongs to. A Keystone domain's name is free text and a
- * tenant's is not, so a domain is its tenant only where its name is fit for one; every other needs an entry
- * in the configuration, and no two domains ever become one tenant.
+ * Maps the domain or issuer of an identity to a tenant. The name of a Keystone domain is free text: it is the
+ * tenant's name if it is a valid one, otherwise the domain needs an entry in the configuration. Two domains
+ * never map to one tenant.
  */
 import type { TenantName, TenantOrigin } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -16,8 +16,8 @@ export interface DomainOptions {
 
 /**
  * @returns the tenant an identity belongs to
- * @throws Error where two domains are given one tenant, or a tenant's name is none: the configuration's check
- *   says so first
+ * @throws Error if two domains have one tenant or a tenant's name is invalid; the configuration's validation
+ *   reports it first
  */
 export function createTenantResolver({
   domains,
@@ -54,8 +54,8 @@ export function createTenantResolver({
 
 /**
  * @param domains Keystone domain name → tenant
- * @returns the name of the Keystone domain whose users are a tenant's; undefined where no domain can be: the
- *   one of the tenant's own name is another tenant's
+ * @returns a function that returns the Keystone domain of a tenant's users; undefined if there is none: the
+ *   domain with the tenant's name belongs to another tenant
  */
 export function createDomainFinder(
   domains: Readonly<Record<string, string>>,

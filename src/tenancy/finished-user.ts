@@ -6,11 +6,10 @@
  */
 import type { Extra, UserInfo } from '../api/authentication-v1.ts';
 import type { Identity, Subject } from '../api/identity.ts';
-import { SENDABLE_EXTRA_KEY } from '../api/reserved-names.ts';
+import { AUTHENTICATED, SENDABLE_EXTRA_KEY } from '../api/reserved-names.ts';
 import { refusedName, StatusError } from '../errors/status-error.ts';
 import { assertSendable, assertUsable } from './user-name.ts';
 
-const AUTHENTICATED = 'system:authenticated';
 /** The domain of the extra keys and groups that only Stonegate itself may set. */
 const OWN_DOMAIN = 'stonegate.dev';
 

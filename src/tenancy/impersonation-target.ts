@@ -49,7 +49,7 @@ export function nameBelow(prefix: string, wanted: string, systemUser = false): s
   return `${prefix}${own}`;
 }
 
-/** @returns undefined where the name is no service account's */
+/** @returns undefined if it is not the name of a service account */
 export function serviceAccountOf(username: string): ServiceAccount | undefined {
   const [, namespace, name] = SERVICE_ACCOUNT.exec(username) ?? [];
   return namespace === undefined || name === undefined || name.length > 253 ? undefined : { namespace, name };

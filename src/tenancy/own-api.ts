@@ -7,7 +7,7 @@ import type { RequestInfo } from '../api/request-info.ts';
 import { EXPLANATIONS_PATH, SELF_IDENTITY_PATH } from '../api/stonegate-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
 
-/** Where a request for it goes: nowhere. */
+/** A request that Stonegate answers itself and does not forward. */
 export interface OwnAPIRoute {
   readonly kind: 'own-api';
   readonly resource: 'selfidentity' | 'explanations';

@@ -14,7 +14,7 @@ export interface ResourceNames {
 export interface ResourceDescription {
   readonly name: string;
   readonly namespaced?: boolean;
-  /** Arktos alone: false for what is kept once for all tenants. */
+  /** Only in Arktos: false for a cluster-scoped resource, which all tenants share. */
   readonly tenanted?: boolean;
 }
 

@@ -27,7 +27,7 @@ export function isSelfReview(info: RequestInfo): boolean {
   return selfReviewOf(info) !== undefined;
 }
 
-/** @returns undefined where the request is no such question */
+/** @returns undefined if the request is no self review */
 export function selfReviewOf(info: RequestInfo): SelfReview | undefined {
   if (!info.isResourceRequest || info.verb !== 'create') return undefined;
   if (info.namespace !== '' || info.name !== '') return undefined;

@@ -19,11 +19,11 @@ export interface SharedOptions {
   readonly domains: Readonly<Record<string, string>>;
   /** The user name prefixes of the configured issuers: no Keystone domain may produce a name under one. */
   readonly reservedNamePrefixes: readonly string[];
-  /** Then a question about oneself is about who one is in the namespace that its body names. */
+  /** If true, a self review is answered with the user's roles in the namespace that its body names. */
   readonly looksUpRoles?: boolean;
 }
 
-/** @throws Error where `domains` gives two domains one tenant */
+/** @throws Error if `domains` gives two domains one tenant */
 export function createSharedMode({
   domains,
   reservedNamePrefixes,
@@ -71,7 +71,7 @@ export function createSharedMode({
     mayBeShared: () => false,
     isWithinTenant: () => true,
     reviewTenant: () => undefined,
-    concernsCluster: (info) => !info.isResourceRequest || info.namespace === '',
+    isClusterWide: (info) => !info.isResourceRequest || info.namespace === '',
     tenantOf: ({ tenantOrigin }) => (tenantOrigin.from === 'nowhere' ? NO_TENANT : resolve(tenantOrigin)),
     userOf: (identity, tenant) =>
       userOrNamed(identity, (named) =>

@@ -69,8 +69,8 @@ export function withForced<T extends ResourceNames>(
   const isForcedResource = ({ name }: { readonly name: string }) => forced.has(resourceOf(name));
   const shared = system.resources.filter(isForcedResource);
   if (shared.length === 0) return own;
-  const kept = own?.resources.filter((resource) => !isForcedResource(resource)) ?? [];
-  return { ...(own ?? system), resources: [...kept, ...shared] };
+  const others = own?.resources.filter((resource) => !isForcedResource(resource)) ?? [];
+  return { ...(own ?? system), resources: [...others, ...shared] };
 }
 
 /** The resource that a subresource belongs to. */

@@ -8,7 +8,7 @@ import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { ImpersonationTarget } from './impersonation-target.ts';
 
-/** What becomes of a request. Refusals are thrown. */
+/** How a request is served. Refusals are thrown. */
 export type Route =
   /** To the API server as the impersonated user; `path` and `query` are exactly what is sent. */
   | { readonly kind: 'forward'; readonly path: string; readonly query: string }
@@ -49,29 +49,29 @@ export interface TenancyMode {
    */
   userOf(identity: Identity, tenant: TenantName): UserInfo;
   /**
-   * Whom a user of the tenant asks to act as: always somebody of the same tenant, whatever the name.
+   * The user whom a user of the tenant asks to impersonate: always a user of the same tenant.
    *
-   * @param wanted as the client names them
+   * @param wanted the name that the client sent
    * @throws StatusError ImpersonationForbidden or IdentityUnusable
    */
   impersonationTarget(wanted: string, tenant: TenantName): ImpersonationTarget;
   /**
-   * Decides where a request goes. Refusing other tenants is the authorizer's business, not the route's.
+   * Decides how a request is served. Other tenants are refused by the authorizer, not here.
    *
    * @throws StatusError PathForbidden for what is no tenant's
    */
   route(info: RequestInfo, method: string, tenant: TenantName, user: UserInfo): Route;
-  /** The tenant an access review names; undefined where the API server knows no tenants. */
+  /** The tenant named in access reviews; undefined if the API server has no tenants. */
   reviewTenant(tenant: TenantName): TenantName | undefined;
   /**
-   * Whether a path, as it would be sent, is one that somebody of the tenant may ask for with their own
-   * credential, by which alone the API server need not hold them to their tenant.
+   * Whether a user of the tenant may request the path, as it is sent, with their own token: the API server
+   * does not restrict such a user to the tenant.
    */
   isWithinTenant(path: string, tenant: TenantName): boolean;
   /** Whether the tenant may act in every other: Arktos' system tenant. */
   isSystem(tenant: TenantName): boolean;
-  /** Whether a request of that tenant's is about the whole cluster rather than about the tenant. */
-  concernsCluster(info: RequestInfo, tenant: TenantName): boolean;
+  /** Whether a request of that tenant concerns the whole cluster, not only the tenant. */
+  isClusterWide(info: RequestInfo, tenant: TenantName): boolean;
   /**
    * Whether the tenant's requests may concern a custom resource whose objects all tenants share without a
    * right to.

@@ -1,6 +1,6 @@
 /**
- * What may be a tenant's name: a DNS-1123 label, since it stands in paths, user names and groups, where every
- * other character means something else. https://www.rfc-editor.org/rfc/rfc1123#section-2
+ * A tenant's name is a DNS-1123 label: it is part of paths, user names and groups, in which other characters
+ * have a meaning. https://www.rfc-editor.org/rfc/rfc1123#section-2
  */
 import type { TenantName } from '../api/identity.ts';
 import { StatusError } from '../errors/status-error.ts';

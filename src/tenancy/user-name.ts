@@ -14,7 +14,7 @@ export const DELEGATION_WORDS: ReadonlySet<string> = new Set(['application-crede
 /**
  * One free-text part of a name, with `%`, `:` and `@` percent-encoded.
  *
- * @throws StatusError IdentityUnusable where it cannot be told from another name once it is in a header
+ * @throws StatusError IdentityUnusable if it is ambiguous in a header: another name would look the same
  */
 export function escapeNamePart(part: string): string {
   assertUsable(part, 'the user name');

@@ -52,7 +52,7 @@ export interface AccountLimits {
    * Limits how many long-running requests begin, not how many there are. Undefined for an account without a
    * limit.
    */
-  openingsOf(account: Account): Semaphore | undefined;
+  longRunningLimiterOf(account: Account): Semaphore | undefined;
   /** Refuses all waiting requests. */
   destroy(): void;
 }
@@ -75,13 +75,13 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
       ...common,
       permits: MAX_CONNECTIONS - RESERVED_FOR_STONEGATE - sourceConnections,
       permitsPerKey: CONNECTIONS_PER_TENANT,
-      refusal: refusalOf(tenantQueueFull),
+      refusal: refuseWith(tenantQueueFull),
     }),
     source: new KeyedSemaphore({
       ...common,
       permits: sourceConnections,
       permitsPerKey: Math.ceil(sourceConnections / 2),
-      refusal: refusalOf(
+      refusal: refuseWith(
         () => new StatusError('CredentialRateExceeded', tooMany('new credentials from your address')),
       ),
     }),
@@ -89,16 +89,16 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
       ...common,
       permits: RESERVED_FOR_STONEGATE,
       permitsPerKey: RESERVED_FOR_STONEGATE,
-      refusal: refusalOf(() => unavailable("too many of Stonegate's own requests wait")),
+      refusal: refuseWith(() => unavailable("too many of Stonegate's own requests wait")),
     }),
   };
-  const openings = new KeyedSemaphore({
+  const longRunning = new KeyedSemaphore({
     ...common,
     permits: Number.POSITIVE_INFINITY,
     // A permit is held for a moment only; `delayedRelease` is the limit.
     permitsPerKey: 1,
     delayedRelease: LONG_RUNNING,
-    refusal: refusalOf(tenantQueueFull),
+    refusal: refuseWith(tenantQueueFull),
   });
   return {
     connectionsOf(account) {
@@ -111,10 +111,11 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
           return connections.stonegate.of(STONEGATE);
       }
     },
-    openingsOf: (account) => (account.kind === 'tenant' ? openings.of(account.tenant) : undefined),
+    longRunningLimiterOf: (account) =>
+      account.kind === 'tenant' ? longRunning.of(account.tenant) : undefined,
     destroy() {
       const gone = unavailable('the connections are being given up');
-      for (const semaphore of [...Object.values(connections), openings]) semaphore.refuseAll(gone);
+      for (const semaphore of [...Object.values(connections), longRunning]) semaphore.refuseAll(gone);
     },
   };
 }
@@ -135,7 +136,7 @@ function tenantQueueFull(tenant: string): StatusError {
   );
 }
 
-function refusalOf(full: (key: string) => StatusError): SemaphoreOptions['refusal'] {
+function refuseWith(full: (key: string) => StatusError): SemaphoreOptions['refusal'] {
   return (reason, key) =>
     reason === 'full' ? full(key) : timedOut("none of its account's connections became free");
 }

@@ -21,9 +21,9 @@ export interface CallRequest {
   readonly body?: Buffer | ((onError: (error: Error) => void) => Readable) | undefined;
   /** Of the account; the request waits there before it may take a connection. */
   readonly limiter?: Semaphore | undefined;
-  /** What it acquires: a permit until its connection is free again, or the right to begin (long-running requests). */
+  /** What the permit limits: connections in use, or how many long-running requests begin. */
   readonly limits: 'connection' | 'opening';
-  /** Whether a cancelled request may run to its end, its response unread: one that changes nothing and ends by itself. */
+  /** Whether a cancelled request may run to its end, its response discarded: only if it changes nothing. */
   readonly discardable: boolean;
   /** Whether a 401 concerns the client: a workload responded, or the client's own token was refused. */
   readonly refusalIsClients: boolean;
@@ -46,7 +46,8 @@ export interface ResponseSink {
   data(chunk: BorrowedChunk): void;
   end(): void;
   /**
-   * The response broke off, or the client cancelled before there was one. If it throws, the call fails with that.
+   * The response broke off, or the client cancelled before there was one. If it throws, the call fails with
+   * that.
    *
    * @returns the result of the call
    */
@@ -59,7 +60,10 @@ export interface CallResult {
   readonly aborted: boolean;
 }
 
-/** Bytes of a body that the listener accepts from the client before they are read: the window of an HTTP/2 stream. */
+/**
+ * Bytes of a body that the listener accepts from the client before they are read: the window of an HTTP/2
+ * stream.
+ */
 const READ_AHEAD = 256 * 1024;
 /** Of a request's objects and its connection to the client, roughly. */
 const REQUEST_BYTES = 8 * 1024;

@@ -1,6 +1,6 @@
 /**
- * One call to the API server: its account's permit, its timeouts, the client's cancellation, and one retry. The
- * connection pool sends the request, and a sink receives the response.
+ * One call to the API server: its account's permit, its timeouts, the client's cancellation, and one retry.
+ * The connection pool sends the request, and a sink receives the response.
  */
 import type { Readable } from 'node:stream';
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
@@ -204,7 +204,10 @@ class Call implements ResponseHandler, Flow, Waiter {
     this.#state.pending?.resume();
   }
 
-  /** Only a request that changes nothing, without a body, whose connection was lost before any byte of a response. */
+  /**
+   * Only a request that changes nothing, without a body, whose connection was lost before any byte of a
+   * response.
+   */
   #mayRepeat(attempt: Attempt, error: unknown): boolean {
     const { method, body, cancellation } = this.#request;
     const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
@@ -288,8 +291,8 @@ class Call implements ResponseHandler, Flow, Waiter {
 }
 
 /**
- * Whether clients or workloads can have caused that the connection was closed. A connection that is lost before any byte
- * of a response was closed by the API server.
+ * Whether clients or workloads can have caused that the connection was closed. A connection that is lost
+ * before any byte of a response was closed by the API server.
  */
 function hasClosed(state: State, error: unknown): boolean {
   if (state.phase !== 'attempt') return false;

@@ -1,8 +1,9 @@
 /**
- * Which connections and which token a request is sent with. The API server authenticates the client certificate of a
- * connection before the token of a request: over a connection with Stonegate's certificate, a request with a client's
- * own token would have Stonegate's rights. Such requests therefore have pools without a certificate, and with them TLS
- * sessions of their own. https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
+ * Which connections and which token a request is sent with. The API server authenticates the client
+ * certificate of a connection before the token of a request: over a connection with Stonegate's certificate,
+ * a request with a client's own token would have Stonegate's rights. Such requests therefore have pools
+ * without a certificate, and with them TLS sessions of their own.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates
  */
 import type { Sender } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -45,7 +46,7 @@ export interface ConnectionPools {
 
 /** Milliseconds; a Kubernetes API server closes an idle connection after 90 s. */
 const IDLE_TIMEOUT = 60_000;
-/** Milliseconds; a Kubernetes API server waits 32 s for the first request of a connection (`ReadHeaderTimeout`). */
+/** Milliseconds; kube-apiserver waits 32 s for a connection's first request (`ReadHeaderTimeout`). */
 const UNUSED_TIMEOUT = 28_000;
 
 export function createConnectionPools(options: ConnectionPoolsOptions): ConnectionPools {
@@ -84,8 +85,9 @@ export function createConnectionPools(options: ConnectionPoolsOptions): Connecti
 }
 
 /**
- * Two pools, so that thousands of watches do not take the connections of short requests. No more requests are queued in
- * the first than it has connections: each has a slot of its account's limiter, and there are no more slots.
+ * Two pools, so that thousands of watches do not take the connections of short requests. No more requests are
+ * queued in the first than it has connections: each has a slot of its account's limiter, and there are no
+ * more slots.
  */
 function createPoolPair(
   connection: ConnectOptions,

@@ -1,6 +1,6 @@
 /**
- * Stonegate's credential at the API server, and its user name as far as the credential shows it: the common name of a
- * certificate, or the account of a service account's token. An opaque token shows no name.
+ * Stonegate's credential at the API server, and its user name as far as the credential shows it: the common
+ * name of a certificate, or the account of a service account's token. An opaque token shows no name.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/
  */
 import { X509Certificate } from 'node:crypto';

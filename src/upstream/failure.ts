@@ -1,6 +1,6 @@
 /**
- * What a failed call means to the client. The errors' own messages are only logged, since they contain addresses and
- * certificates.
+ * What a failed call means to the client. The errors' own messages are only logged, since they contain
+ * addresses and certificates.
  */
 import { StatusError } from '../errors/status-error.ts';
 import { Http1Error } from '../http1/errors.ts';
@@ -14,7 +14,7 @@ export function unavailable(cause: unknown): StatusError {
   });
 }
 
-/** Node's codes for a chain without a trusted CA: https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+/** Chains without a trusted CA: https://nodejs.org/api/tls.html#x509-certificate-error-codes */
 const UNTRUSTED: ReadonlySet<unknown> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'UNABLE_TO_GET_ISSUER_CERT',
@@ -81,12 +81,13 @@ export function backendResult({ code }: StatusError): BackendResult {
 }
 
 /**
- * Which responses are not forwarded, by their status alone: an unknown status, and a 401 about Stonegate's own
- * credential. The API server never asks an impersonated user for a credential; passed on, its 401 would make clients
- * discard their tokens. Headers are not considered: a workload behind `proxy` chooses them.
+ * Which responses are not forwarded, by their status alone: an unknown status, and a 401 about Stonegate's
+ * own credential. The API server never asks an impersonated user for a credential; passed on, its 401 would
+ * make clients discard their tokens. Headers are not considered: a workload behind `proxy` chooses them.
  *
  * @param status a final one
- * @param refusalIsClients whether a 401 concerns the client: a workload responded, or the client's own token was refused
+ * @param refusalIsClients whether a 401 concerns the client: a workload responded, or the client's own token
+ *   was refused
  * @returns undefined for a response that is forwarded
  */
 export function responseFault(

@@ -1,5 +1,6 @@
 /**
- * Requests whose responses Stonegate itself uses (discovery, reviews): the whole response in memory, with a limit.
+ * Requests whose responses Stonegate itself uses (discovery, reviews): the whole response in memory, with a
+ * limit.
  */
 import type { Account } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -17,7 +18,7 @@ import { unavailable } from './failure.ts';
 import { responseHeaders } from './header-rules.ts';
 import { type ImpersonationRefusals, pause, REFUSAL_PAUSE } from './impersonation-refusal.ts';
 
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 /** Of all responses that are read at the same time, in bytes, and of one account's. */
 const RESPONSE_MEMORY = { total: 256 * 1024 * 1024, perKey: 64 * 1024 * 1024 };
 
@@ -50,16 +51,20 @@ export function createFetcher(options: FetcherOptions): UpstreamFetcher {
   return {
     async fetch(request, signal) {
       const { sender, headers, method, body } = request;
-      const refusalOf = ({ body: said }: UpstreamResponse) => refusals.read(said, headers);
+      const impersonationRefusalIn = ({ body: said }: UpstreamResponse) => refusals.read(said, headers);
       // Without an impersonated user any refusal is about Stonegate itself; the caller says what it means.
       const asItself = headerValue(headers, 'impersonate-user') === undefined;
-      let answer = await fetchOnce(request, signal, false);
-      if (answer.status !== 403 || sender.kind === 'client') return answer;
-      if (method === 'GET' && body === undefined && (asItself || refusalOf(answer) !== undefined))
-        answer = await repeat(request, signal);
-      const refusal = answer.status === 403 ? refusalOf(answer) : undefined;
+      let response = await fetchOnce(request, signal, false);
+      if (response.status !== 403 || sender.kind === 'client') return response;
+      if (
+        method === 'GET' &&
+        body === undefined &&
+        (asItself || impersonationRefusalIn(response) !== undefined)
+      )
+        response = await repeat(request, signal);
+      const refusal = response.status === 403 ? impersonationRefusalIn(response) : undefined;
       if (refusal !== undefined) throw refusals.report(refusal);
-      return answer;
+      return response;
     },
   };
 }
@@ -101,8 +106,8 @@ function createFetch({
           head = { status, headers: responseHeaders(status, received) };
         },
         data(piece) {
-          if (taken + piece.length > MAX_ANSWER_BYTES)
-            refused = new TooLarge(`the answer is over ${MAX_ANSWER_BYTES} bytes`);
+          if (taken + piece.length > MAX_RESPONSE_BYTES)
+            refused = new TooLarge(`the response is over ${MAX_RESPONSE_BYTES} bytes`);
           else if (memory.tryReserve(budgetKey, piece.length)) taken += piece.length;
           else refused = noMemory(account);
           if (refused !== undefined) throw refused;
@@ -115,7 +120,7 @@ function createFetch({
     const { aborted } = await called.finally(() => memory.release(budgetKey, taken));
     if (refused instanceof StatusError) throw refused;
     if (aborted || head === undefined) {
-      const brokenOff = refused ?? `the answer to ${method} ${target} broke off`;
+      const brokenOff = refused ?? `the response to ${method} ${target} broke off`;
       throw unavailable(signal.aborted ? signal.reason : brokenOff);
     }
     return { ...head, body: Buffer.concat(chunks) };

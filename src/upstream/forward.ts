@@ -1,7 +1,7 @@
 /**
- * Forwards one request and streams the response back, chunk by chunk, so that a watch's event is sent at once, and no
- * faster than the client reads. Redirects are passed to the client and never followed: that would send Stonegate's
- * credential to their target (CVE-2020-8559).
+ * Forwards one request and streams the response back, chunk by chunk, so that a watch's event is sent at
+ * once, and no faster than the client reads. Redirects are passed to the client and never followed: that
+ * would send Stonegate's credential to their target (CVE-2020-8559).
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
@@ -53,7 +53,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       const { account, longRunning, sender } = request;
       const pools = options.selectPools(sender);
       const context = longRunning ? pools.longRunning : pools.short;
-      const looks = request.ownAnswer === true && sender.kind === 'stonegate';
+      const looks = request.servedByAPIServer === true && sender.kind === 'stonegate';
       const { limits, refusals, repeating } = options;
       const isSafe = request.method === 'GET' || request.method === 'HEAD';
 
@@ -71,7 +71,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
             framing,
             body,
             refusalIsClients: request.proxied || sender.kind === 'client',
-            limiter: longRunning ? limits.openingsOf(account) : limits.connectionsOf(account),
+            limiter: longRunning ? limits.longRunningLimiterOf(account) : limits.connectionsOf(account),
             limits: longRunning ? 'opening' : 'connection',
             // What changes something is cancelled, as every Go proxy does it: it may still be stopped.
             discardable: !longRunning && isSafe,
@@ -100,7 +100,10 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
         }
       }
 
-      /** A response to HEAD has no body that tells whose refusal it is, so that it is repeated, and then passed on. */
+      /**
+       * A response to HEAD has no body that shows whether it is a refusal of impersonation. It is repeated
+       * once and then relayed.
+       */
       function readerOf(mayRepeat: boolean): ReadRefusal | undefined {
         if (request.method !== 'HEAD') return (body) => refusals.read(body, request.headers);
         const impersonates = headerValue(request.headers, 'impersonate-user') !== undefined;
@@ -139,11 +142,12 @@ function streamOf(
       clock,
       maxBytes: maxBodyBytes,
       clientStall: timeouts.body,
-      // A byte now and then would else hold a connection for days. kube-apiserver gives the whole request 60 s.
+      // Without a limit a client that sends one byte at a time would hold a connection for days.
+      // kube-apiserver limits the whole request to 60 s.
       whole: longRunning ? Number.POSITIVE_INFINITY : timeouts.response,
-      // Long-running or not: a body that nobody takes hides that its client has left.
+      // For long-running requests too: an unread body hides that the client has disconnected.
       upstreamStall: timeouts.response,
-      answered: () => exchange.response.headersSent,
+      responseBegun: () => exchange.response.headersSent,
       onFault,
     });
 }
@@ -152,7 +156,9 @@ function clientCancellation({ cancellation, signal }: Exchange): Cancellation {
   return cancellation ?? fromAbortSignal(signal);
 }
 
-/** A watch has no end of its own: it ends with its client, with its access, or with the server that relays it. */
+/**
+ * Cancels the request if the client disconnects or the user's access ends; a watch also if Stonegate drains.
+ */
 function endOf(exchange: Exchange, { endless, ending }: UpstreamRequest): Cancellation {
   const client = clientCancellation(exchange);
   const cancellation = ending === undefined ? client : anyOf(client, ending);
@@ -171,7 +177,7 @@ class ToClient implements ResponseSink {
   readonly #endless: boolean;
   readonly #ending: StreamEnding | undefined;
   readonly #hooks: RelayHooks;
-  /** None where an answer may wait for hours between two pieces. */
+  /** Undefined for a response that may pause for hours between two chunks. */
   readonly #memory: ResponseBuffers | undefined;
   readonly #dropsBookmarks: boolean;
   #filter: WatchFilter | undefined;
@@ -211,7 +217,10 @@ class ToClient implements ResponseSink {
     if (this.#held === undefined) this.#hooks.onHead(status);
   }
 
-  /** The API server's refusal to let Stonegate impersonate, or what may be one: then the client was sent nothing. */
+  /**
+   * The API server's refusal to let Stonegate impersonate, or what may be one: then the client was sent
+   * nothing.
+   */
   get refusal(): PossibleRefusal | undefined {
     return this.#held?.refusal;
   }
@@ -231,8 +240,9 @@ class ToClient implements ResponseSink {
   }
 
   /**
-   * A watch is ended cleanly if the server is stopping or the user's access has ended, so that the client watches on.
-   * For all else the connection is aborted: a response that ended cleanly would be taken for complete (RFC 9112 §8).
+   * A watch is ended cleanly if the server is stopping or the user's access has ended, so that the client
+   * watches on. For all else the connection is aborted: a response that ended cleanly would be taken for
+   * complete (RFC 9112 §8).
    */
   brokeOff(result: CallResult): CallResult {
     const stopping = this.#endless && this.#exchange.draining?.aborted === true;

@@ -32,8 +32,8 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 const WRITTEN_BY_STONEGATE: ReadonlySet<string> = new Set(['content-length', 'expect', 'host']);
 
 /**
- * `credential` is an Authorization field that is still on the request: it must never be sent beside, or instead of, the
- * sender's, so that the request fails.
+ * `credential` is an Authorization field that is still on the request: it must never be sent beside, or
+ * instead of, the sender's, so that the request fails.
  */
 type RequestHeaderRule = 'pass' | 'hop-by-hop' | 'drop' | 'credential';
 
@@ -120,8 +120,8 @@ export function isWithoutBody(status: number): boolean {
 }
 
 /**
- * All fields that Node's HTTP/2 accepts once per message, those of requests included, since a workload may send any: a
- * repeated one throws and leaves the stream hanging.
+ * All fields that Node's HTTP/2 accepts once per message, those of requests included, since a workload may
+ * send any: a repeated one throws and leaves the stream hanging.
  */
 const SINGLE_VALUE: ReadonlySet<string> = new Set([
   'access-control-allow-credentials',
@@ -166,7 +166,10 @@ const responseHeaderRule = memoize((field: string) => {
   return { name, hopByHop: HOP_BY_HOP.has(name), single: SINGLE_VALUE.has(name) };
 });
 
-/** The fields that the client receives: without those of the connection, single-value fields once, the first wins. */
+/**
+ * The fields that the client receives: without those of the connection, single-value fields once, the first
+ * wins.
+ */
 export function responseHeaders(status: number, received: HeaderList): HeaderField[] {
   const named = connectionOptions(received);
   const seen: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * Recognizes the API server's refusal to let Stonegate impersonate. It is about Stonegate's own rights, so no client
- * may take it for a response about its own rights. It happens for a moment after each start of an API server, and if a
- * right is missing.
+ * Recognizes the API server's refusal to let Stonegate impersonate. It is about Stonegate's own rights, so no
+ * client may take it for a response about its own rights. It happens for a moment after each start of an API
+ * server, and if a right is missing.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/filters#WithImpersonation
  */
 import { StatusError } from '../errors/status-error.ts';
@@ -18,7 +18,7 @@ export interface ImpersonationRefusal {
   readonly extraKey?: string;
 }
 
-/** Milliseconds until a refused request is repeated: an API server knows no roles for about 100 ms after its start. */
+/** Milliseconds before the repetition: an API server knows no roles for about 100 ms after its start. */
 export const REFUSAL_PAUSE = 200;
 
 export function pause(clock: Clock, milliseconds: number): Promise<void> {
@@ -31,7 +31,10 @@ export function pause(clock: Clock, milliseconds: number): Promise<void> {
 const MAX_BYTES = 4096;
 const LOG_INTERVAL = 60_000;
 const GO_STRING = String.raw`"((?:[^"\\]|\\.)*)"`;
-/** From the beginning, since no user's text can stand before it. The object's name may be mangled by the server. */
+/**
+ * From the beginning, since no user's text can stand before it. The object's name may be mangled by the
+ * server.
+ */
 const MESSAGE = new RegExp(
   String.raw`^(users|groups|uids|userextras|serviceaccounts)(?:\.authentication\.k8s\.io)? (?:${GO_STRING} )?is forbidden: User ${GO_STRING} cannot impersonate(?::[a-z-]+)? resource "\1(?:/([^"\\]+))?" in API group "(?:authentication\.k8s\.io)?" `,
 );
@@ -88,7 +91,9 @@ export class ImpersonationRefusals {
     );
   }
 
-  /** Without the name, at least it must not be the user's: the server says of users what they may not do, too. */
+  /**
+   * Without the name, at least it must not be the user's: the server says of users what they may not do, too.
+   */
   #isOwn(name: string | undefined, impersonated: string): boolean {
     const { ownName } = this.#options;
     if (name === undefined || name === '') return false;
@@ -110,7 +115,9 @@ function parse(body: Buffer): unknown {
   }
 }
 
-/** Holds a small JSON response with status 403 until it is known what it says; everything else passes at once. */
+/**
+ * Holds a small JSON response with status 403 until it is known what it says; everything else passes at once.
+ */
 export class HeldRefusal<Refusal = ImpersonationRefusal> implements ResponseWriter {
   readonly #response: ResponseWriter;
   readonly #hooks: RelayHooks;

@@ -1,7 +1,7 @@
 /**
- * Two ends made one: bytes go both ways with backpressure, and nothing is left open. An end passes on to the
- * other side after what was sent before it; a break passes on at once. There is no idle limit: a port-forward
- * may be silent for hours.
+ * Joins two streams: bytes flow both ways with backpressure, and both are closed in the end. If one side
+ * ends, the other ends after the bytes before it; an error closes both at once. There is no idle timeout,
+ * since a port-forward may be silent for hours.
  */
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -13,17 +13,17 @@ const KEEP_ALIVE_PROBE = 30_000;
 
 export interface JoinOptions {
   readonly clock: Clock;
-  /** Breaks both off. */
+  /** Closes both streams. */
   readonly signal: AbortSignal;
-  /** What the client is sent then, so that it sees an end in good order; undefined if it cannot be sent now. */
-  readonly lastWords?: () => Buffer | undefined;
+  /** The bytes sent to the client before the close, such as a close frame; undefined if none can be sent. */
+  readonly lastBytes?: () => Buffer | undefined;
 }
 
 /** @returns, once both are closed, whether one broke instead of ending */
 export function joinStreams(
   client: Duplex,
   upstream: Duplex,
-  { clock, signal, lastWords }: JoinOptions,
+  { clock, signal, lastBytes }: JoinOptions,
 ): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   let broken = false;
@@ -37,15 +37,15 @@ export function joinStreams(
   }
 
   function onAbort(): void {
-    const words = lastWords?.();
-    if (words === undefined || client.destroyed) {
+    const bytes = lastBytes?.();
+    if (bytes === undefined || client.destroyed) {
       breakOff();
       return;
     }
     upstream.unpipe(client);
-    // Read, its end is noticed.
+    // The end of a stream is emitted only if the stream is read.
     upstream.resume();
-    client.end(words);
+    client.end(bytes);
     upstream.end();
     onEnd();
   }
@@ -76,7 +76,7 @@ export function joinStreams(
   return promise;
 }
 
-/** What still comes has nobody to go to; reading it is how its end is noticed. */
+/** Discards further bytes. The stream is read on, since its end is emitted only then. */
 function drain(stream: Duplex): void {
   stream.unpipe();
   stream.resume();

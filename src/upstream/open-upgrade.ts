@@ -38,8 +38,9 @@ export type Opened =
   | { readonly kind: 'left' };
 
 /**
- * The supported protocols, with their registered spelling, which some servers compare exactly. In a tunnel of another
- * protocol (h2c) a client could send further requests with Stonegate's credential and without impersonation.
+ * The supported protocols, with their registered spelling, which some servers compare exactly. In a tunnel of
+ * another protocol (h2c) a client could send further requests with Stonegate's credential and without
+ * impersonation.
  */
 const PROTOCOLS: ReadonlyMap<string, string> = new Map([
   ['websocket', 'websocket'],

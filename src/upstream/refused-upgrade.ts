@@ -16,28 +16,28 @@ export interface RefusalOptions {
 }
 
 export function relayRefusal(
-  answer: IncomingMessage,
+  refusal: IncomingMessage,
   response: ResponseWriter,
   hooks: RelayHooks,
   { clock, timeout, signal }: RefusalOptions,
 ): Promise<RelayResult> {
   const { promise, resolve } = Promise.withResolvers<RelayResult>();
-  const status = answer.statusCode ?? 0;
+  const status = refusal.statusCode ?? 0;
   const empty = isWithoutBody(status);
-  const idle = new InactivityTimers(clock, timeout).start(() => answer.destroy());
+  const idle = new InactivityTimers(clock, timeout).start(() => refusal.destroy());
   const onLeave = (): void => {
-    answer.destroy();
+    refusal.destroy();
   };
   signal.addEventListener('abort', onLeave, { once: true });
-  answer
+  refusal
     .on('data', (chunk: Buffer) => {
       idle.touch();
       if (empty || response.closed || response.write(chunk)) return;
-      answer.pause();
+      refusal.pause();
       idle.hold();
       response.onDrain(() => {
         idle.release();
-        answer.resume();
+        refusal.resume();
       });
     })
     .on('end', () => {
@@ -48,11 +48,11 @@ export function relayRefusal(
     .on('close', () => {
       idle.stop();
       signal.removeEventListener('abort', onLeave);
-      const aborted = !answer.complete || signal.aborted;
+      const aborted = !refusal.complete || signal.aborted;
       if (aborted && !response.closed) response.destroy();
       resolve({ status, aborted });
     });
-  response.writeHead(status, responseHeaders(status, fromRawHeaders(answer.rawHeaders)));
+  response.writeHead(status, responseHeaders(status, fromRawHeaders(refusal.rawHeaders)));
   hooks.onHead(status);
   return promise;
 }

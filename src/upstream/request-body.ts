@@ -1,12 +1,7 @@
 /**
- * The client's body on its way to the API server: counted against the limit while it streams, and watched for
- * whoever keeps the other waiting. Nothing is read before somebody wants it, since reading tells a client that
- * expects a 100 to go on. Destroying it leaves the client's own stream paused and alive, because the answer still
- * has to go out over the same connection; what becomes of the rest is the listener's business.
- *
- * An unread body stops all reading from its connection, which then does not tell that its client has left. So what the
- * API server no longer takes once it has begun to answer is thrown away, within bounds: a Go server reads no body
- * behind the head of its answer.
+ * Streams the client's body to the API server, with a limit of bytes and timeouts for both sides. It reads
+ * nothing before the connection asks for it, since reading sends `100 Continue` to a client that expects it.
+ * If it is destroyed, the client's stream stays open, since the response uses the same connection.
  */
 import { Readable } from 'node:stream';
 import { StatusError } from '../errors/status-error.ts';
@@ -18,17 +13,20 @@ export interface RequestBodyOptions {
   readonly maxBytes: number;
   /** Milliseconds the client may leave the API server waiting for bytes. */
   readonly clientStall: number;
-  /** Milliseconds from its first byte's being wanted to the last one's coming; infinity for as long as it takes. */
+  /** Milliseconds from the first request for bytes to the last byte; Infinity for no limit. */
   readonly whole: number;
   /** Milliseconds the API server may refuse to take bytes. */
   readonly upstreamStall: number;
-  /** Whether the answer has begun. */
-  readonly answered: () => boolean;
-  /** Told once why the body cannot go on. */
+  /** Whether the response to the client has begun. */
+  readonly responseBegun: () => boolean;
+  /** Called once, with the reason, if the body fails. */
   readonly onFault: (fault: Error) => void;
 }
 
-/** Milliseconds after which what is not taken beside a begun answer is not wanted. */
+/**
+ * Milliseconds without a read after which the rest of the body is discarded if the response has begun: a Go
+ * server stops reading the body then, and an unread body hides that the client has disconnected.
+ */
 const UNWANTED_AFTER = 5_000;
 const MAX_DISCARDED_BYTES = 256 * 1024;
 
@@ -71,7 +69,7 @@ export class RequestBody extends Readable {
     this.#source.resume();
   }
 
-  /** Milliseconds until the whole of it has to be there. */
+  /** Milliseconds until the whole body must have arrived. */
   #left(): number {
     const { clock, whole } = this.#options;
     const now = clock.now();
@@ -79,7 +77,7 @@ export class RequestBody extends Readable {
     return Math.max(0, this.#until - now);
   }
 
-  /** An error is told, not emitted: nobody listens for one any more once the call has ended. */
+  /** Reports an error by `onFault` and does not emit it: after the call has ended there is no listener. */
   override _destroy(error: Error | null, done: (error: null) => void): void {
     this.#timer?.cancel();
     this.#source.pause();
@@ -108,7 +106,7 @@ export class RequestBody extends Readable {
   #waitForDemand(left: number): void {
     const wait = Math.min(left, UNWANTED_AFTER);
     this.#wait(wait, () => {
-      if (this.#options.answered()) {
+      if (this.#options.responseBegun()) {
         this.#unwanted = true;
         this.#source.resume();
       } else if (left > wait) this.#waitForDemand(left - wait);

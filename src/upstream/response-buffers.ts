@@ -1,7 +1,7 @@
 /**
- * Buffers for the body of one response until its client's connection has taken it. The same memory is reused instead of
- * allocated for each chunk: garbage collection of buffers was over a fifth of the CPU of a 1 MB list. No two responses
- * share memory, so that a missing release cannot mix them.
+ * Buffers for the body of one response until its client's connection has taken it. The same memory is reused
+ * instead of allocated for each chunk: garbage collection of buffers was over a fifth of the CPU of a 1 MB
+ * list. No two responses share memory, so that a missing release cannot mix them.
  */
 import type { BorrowedChunk } from '../http1/borrowed-chunk.ts';
 

@@ -1,8 +1,7 @@
 /**
- * Upgraded connections: exec, attach, port-forward and cp, over SPDY/3.1 or WebSocket. A connection of its own
- * for each, opened with Node's own client, because pooled clients either destroy what they do not know or lose
- * the API server's refusal.
- * RFC 9110 §7.8; RFC 6455 §4.
+ * Upgraded connections: exec, attach, port-forward and cp, over SPDY/3.1 or WebSocket. A connection of its
+ * own for each, opened with Node's own client, because pooled clients either destroy what they do not know or
+ * lose the API server's refusal. RFC 9110 §7.8; RFC 6455 §4.
  */
 import type { Duplex } from 'node:stream';
 import type { Semaphore } from '../lib/semaphore.ts';
@@ -93,7 +92,7 @@ async function runTunnel(
     }
     if (opened.kind === 'refused') {
       const relayed = { clock, timeout: timeouts.response, signal };
-      if (request.ownAnswer !== true || request.sender.kind === 'client')
+      if (request.servedByAPIServer !== true || request.sender.kind === 'client')
         return await relayRefusal(opened.response, exchange.response, hooks, relayed);
       const { refusals } = options;
       const held = new HeldRefusal(exchange.response, hooks, (body) => refusals.read(body, request.headers));
@@ -107,8 +106,8 @@ async function runTunnel(
     hooks.onHead(101);
     upgrade.socket.write(opened.rest);
     opened.socket.write(upgrade.head);
-    const lastWords = lastWordsOf(request, upgrade, opened.socket, opened.rest);
-    const joined = { clock, signal: ending, ...(lastWords && { lastWords }) };
+    const lastBytes = createLastBytes(request, upgrade, opened.socket, opened.rest);
+    const joined = { clock, signal: ending, ...(lastBytes && { lastBytes }) };
     const aborted = await joinStreams(upgrade.socket, opened.socket, joined);
     return { status: 101, aborted };
   } finally {
@@ -123,16 +122,16 @@ async function begin(
   request: UpstreamRequest,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const openings = limits.openingsOf(request.account);
-  if (openings === undefined) return true;
-  const begun = await openings.acquire(heldBytes(request), signal);
-  if (begun) openings.releaseDelayed();
+  const limiter = limits.longRunningLimiterOf(request.account);
+  if (limiter === undefined) return true;
+  const begun = await limiter.acquire(heldBytes(request), signal);
+  if (begun) limiter.releaseDelayed();
   return begun;
 }
 
 /**
- * A connection that waits to be upgraded is not read, and so does not report that it has ended. Reading nothing
- * (`read(0)`) shows the end and leaves the bytes.
+ * A connection that waits to be upgraded is not read, and so does not report that it has ended. Reading
+ * nothing (`read(0)`) shows the end and leaves the bytes.
  */
 function watchForLeaving(socket: Duplex, onLeave: () => void): () => void {
   const look = (): void => {
@@ -144,7 +143,7 @@ function watchForLeaving(socket: Duplex, onLeave: () => void): () => void {
 }
 
 /** Of a watch over WebSocket, which ends cleanly between two frames. */
-function lastWordsOf(
+function createLastBytes(
   { ending }: UpstreamRequest,
   { protocol }: Upgrade,
   upstream: Duplex,

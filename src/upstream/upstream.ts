@@ -1,6 +1,6 @@
 /**
- * The API server as one object, by which the pipeline forwards, tunnels and fetches. A new certificate or token makes a
- * new one; the previous one finishes its requests.
+ * The API server as one object, by which the pipeline forwards, tunnels and fetches. A new certificate or
+ * token makes a new one; the previous one finishes its requests.
  */
 import { InactivityTimers } from '../http1/inactivity-timer.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -31,8 +31,8 @@ export interface UpstreamOptions {
     /** TCP and TLS together. */
     readonly connect: number;
     /**
-     * For a connection to become free, then from the request's last byte to the response's first, and between two
-     * chunks. Does not apply to long-running requests.
+     * For a connection to become free, then from the request's last byte to the response's first, and between
+     * two chunks. Does not apply to long-running requests.
      */
     readonly response: number;
     /** For the next bytes of a request body the API server is waiting for. */
@@ -46,7 +46,10 @@ export interface UpstreamOptions {
 }
 
 export interface Upstream extends Forwarder, Tunneller, UpstreamFetcher {
-  /** Takes no new requests; resolves when the last request and tunnel have ended and all connections are closed. */
+  /**
+   * Takes no new requests; resolves when the last request and tunnel have ended and all connections are
+   * closed.
+   */
   close(): Promise<void>;
   /** Breaks off all requests and tunnels. */
   destroy(): Promise<void>;

@@ -1,7 +1,7 @@
 /**
- * Drops the BOOKMARK events of a watch. An Arktos API server fills them with whole objects of any tenant, secrets
- * included, whether the client asked for bookmarks or not. Each event is one line of JSON, and its first bytes decide,
- * so that nothing is parsed or held back.
+ * Drops the BOOKMARK events of a watch. An Arktos API server fills them with whole objects of any tenant,
+ * secrets included, whether the client asked for bookmarks or not. Each event is one line of JSON, and its
+ * first bytes decide, so that nothing is parsed or held back.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#watch-bookmarks
  */
 import { StatusError } from '../errors/status-error.ts';
@@ -35,7 +35,8 @@ const JSON_TYPE = /^application\/json(?:\s*;|\s*$)/i;
 
 /**
  * @param headers of the response to a watch
- * @throws StatusError UpstreamUnavailable for one that is not in the form that was asked for, or whose length is fixed
+ * @throws StatusError UpstreamUnavailable for one that is not in the form that was asked for, or whose length
+ *   is fixed
  */
 export function assertWatchEvents(headers: HeaderList): void {
   const types = headerValues(headers, 'content-type');
@@ -66,7 +67,7 @@ export class WatchFilter {
    */
   take(bytes: Buffer): Buffer[] {
     const parts: Buffer[] = [];
-    /** Where the bytes begin that pass and are not among the parts yet. */
+    /** Start of the bytes that pass and are not in `parts` yet. */
     let passing = this.#decided && this.#kind?.passes ? 0 : bytes.length;
     let at = 0;
     while (at < bytes.length) {
@@ -91,7 +92,7 @@ export class WatchFilter {
     return Buffer.from((this.#kind?.beginning ?? START).subarray(0, length));
   }
 
-  /** @returns where it stopped: behind the line's beginning, or at the end of the bytes */
+  /** @returns the index of the next byte: behind the line's beginning, or the end of the bytes */
   #readBeginning(bytes: Buffer, from: number): number {
     let expected = this.#kind?.beginning ?? START;
     let read = this.#read;
@@ -114,7 +115,7 @@ export class WatchFilter {
     return at;
   }
 
-  /** @returns where the next line begins, or the end of the bytes */
+  /** @returns the index of the next line, or the end of the bytes */
   #readRest(bytes: Buffer, from: number): number {
     const end = bytes.indexOf(NEWLINE, from);
     if (end === -1) return bytes.length;

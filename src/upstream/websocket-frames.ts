@@ -1,6 +1,6 @@
 /**
- * Where the frames of a WebSocket stream begin and end, so that a close frame can be put between two of them. Only
- * heads are read, not the content of a frame. RFC 6455 §5.2.
+ * Tracks the frame boundaries of a WebSocket stream, so that a close frame can be sent between two frames.
+ * Only heads are read, not the content of a frame. RFC 6455 §5.2.
  */
 
 /** Close, unmasked, status 1001 (going away). RFC 6455 §5.5.1, §7.4.1. */

@@ -3,6 +3,7 @@
  * serves them. A refusal is thrown and becomes a Status: the API server treats every response except 2xx as
  * an error and does not cache it.
  */
+import { JSON_TYPE } from '../api/meta-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { headerValue } from '../lib/header-list.ts';
@@ -17,7 +18,6 @@ import type { TokenReviewHandler } from './token-review.ts';
 
 /** Enough for a token of 16 kB or a user with some thousand groups. */
 const REVIEW_BYTES = 1024 * 1024;
-const JSON_TYPE = 'application/json';
 
 export interface WebhookOptions {
   readonly path: string;

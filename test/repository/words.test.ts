@@ -29,6 +29,8 @@ const REJECTED = new RegExp(`(?<![\\w-])(?:${Object.keys(WORDS).join('|')})(?![\
 
 const COLUMNS = 110;
 const COMMENT = /^ *(?:\/\/|\*|\/\*\*)/;
+/** An address cannot be broken. */
+const ADDRESS_ALONE = /^ *(?:\/\/|\*) https:\/\/\S+$/;
 
 /** Text of others, which is quoted as it is. */
 const QUOTED: readonly RegExp[] = [
@@ -40,31 +42,42 @@ const QUOTED: readonly RegExp[] = [
 ];
 
 /**
+ * Lines of the source with a rejected word that are output: Status messages, what commands print and manifests. Users
+ * and scripts may depend on them, so they change only with a reason, and never together with the wording of the code.
+ */
+const OUTPUT: Readonly<Record<string, readonly string[]>> = {
+  'src/bindings/difference.ts': ["const [first = 'nobody', ...others]"],
+  'src/bindings/grants.ts': [
+    "'bindings.subjects is users: what a person holds",
+    "reason: 'people may ask what they may do'",
+  ],
+  'src/bindings/write-object.ts': ["new OwnershipConflict('somebody else"],
+  'src/cli/login.ts': [
+    'The token is kept for the next calls.',
+    'where tokens are kept; without it stonegate in',
+  ],
+  'src/cli/provisioner-manifests.ts': ['# Whoever holds this credential can give itself'],
+  'src/cli/rbac-manifests.ts': ['# Ask what a person may do:'],
+  'src/clients/oidc-login.ts': ["the renewed ID token is somebody else's"],
+  'src/pipeline/act-as.ts': ['`acting as somebody else is refused: '],
+  'src/pipeline/body-yaml.ts': ["'a number cannot be kept exactly: send JSON'"],
+  'src/pipeline/client-headers.ts': ['`acting as somebody else is refused: '],
+  'src/pipeline/explain/descriptions.ts': ["return 'nobody';"],
+  'src/pipeline/impersonation-request.ts': [
+    '`acting as somebody else is not possible by the header',
+    '`nobody can be impersonated: ',
+  ],
+  'src/portal/problem.ts': ["text: 'Sessions cannot be kept at the moment."],
+  'src/tenancy/impersonation-target.ts': ['`acting as somebody else is refused: '],
+  'src/tenancy/shared.ts': ['`acting as somebody else is refused: '],
+};
+
+/**
  * What is still to be rewritten, by folder: the number of words and of long comment lines that it may have. Numbers only
  * go down.
  */
 const LEFT: Readonly<Record<string, number>> = {
   'test/unit': 407,
-  'src/main.ts': 1,
-  'src/upstream': 86,
-  'src/tenancy': 72,
-  'src/portal': 1,
-  'src/pipeline': 211,
-  'src/observability': 42,
-  'src/lib': 88,
-  'src/http1': 37,
-  'src/flowcontrol': 29,
-  'src/errors': 3,
-  'src/config': 128,
-  'src/clients': 130,
-  'src/cli': 186,
-  'src/cache': 95,
-  'src/bindings': 227,
-  'src/authorization': 66,
-  'src/authentication': 129,
-  'src/audit': 7,
-  'src/app': 63,
-  'src/admission': 34,
 };
 
 /** `src/pipeline`, `test/unit`, `docs`. */
@@ -79,8 +92,11 @@ function offencesIn(file: string): string[] {
   return readFileSync(file, 'utf8')
     .split('\n')
     .flatMap((line, at) => {
-      const words = [...line.matchAll(REJECTED)].map(([word]) => `${file}:${at + 1}: ${word}`);
-      const long = file.endsWith('.ts') && line.length > COLUMNS && COMMENT.test(line);
+      const output = OUTPUT[file]?.some((text) => line.includes(text)) ?? false;
+      const found = output ? [] : [...line.matchAll(REJECTED)];
+      const words = found.map(([word]) => `${file}:${at + 1}: ${word}`);
+      const long =
+        file.endsWith('.ts') && line.length > COLUMNS && COMMENT.test(line) && !ADDRESS_ALONE.test(line);
       return long ? [...words, `${file}:${at + 1}: a comment of ${line.length} columns`] : words;
     });
 }

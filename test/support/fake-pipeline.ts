@@ -54,7 +54,7 @@ export const openMode: TenancyMode = {
   route: (info) => ({ kind: 'forward', path: info.rawPath, query: info.rawQuery }),
   reviewTenant: () => undefined,
   isSystem: () => false,
-  concernsCluster: () => false,
+  isClusterWide: () => false,
   mayBeShared: () => false,
   isWithinTenant: () => true,
   hiddenResources: new Set(),

@@ -2,10 +2,10 @@
  * Decides by a policy of k8s-keystone-auth. An allow-list: what no entry allows is not denied either, so that
  * another authorizer of the API server may still allow it.
  *
- * Three things are narrower than where the format comes from. Subresources count in version 2 as they do in
- * version 1: who may create pods may not therefore `exec` into them. An entry without `users` is for people
- * whom Keystone vouched for, which their attributes show: service accounts have attributes too, by now. And
- * `users.domains` is not ignored.
+ * It is stricter than k8s-keystone-auth in three ways. Subresources need an entry in version 2 as in version
+ * 1: the right to create pods does not include `exec`. An entry without `users` holds for users of Keystone
+ * only, which their attributes show, since service accounts have attributes too. `users.domains` is not
+ * ignored.
  */
 import type { Extra } from '../../api/authentication-v1.ts';
 import type {
@@ -127,7 +127,7 @@ function matches(conditions: readonly PolicyMatch[], subject: PolicySubject): bo
   });
 }
 
-/** @returns undefined for a type that nobody knows: it holds for nobody, whatever its values */
+/** @returns undefined for an unknown type, which matches no user, whatever its values */
 function valuesOf(type: string, subject: PolicySubject): readonly string[] | undefined {
   switch (type) {
     case 'user':

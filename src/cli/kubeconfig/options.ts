@@ -156,8 +156,8 @@ export interface CloudCheckOptions {
 }
 
 /**
- * Looks where kubectl's login will look, which is not the working directory. A kubeconfig may be for another
- * machine, so a missing clouds.yaml is not an error.
+ * Searches the directories that kubectl's login will search, not the working directory. A kubeconfig may be
+ * for another machine, so a missing clouds.yaml is not an error.
  *
  * @param name of the cloud
  * @returns a sentence for the user if there is no clouds.yaml; undefined if the cloud exists

@@ -40,7 +40,9 @@ export async function logInAtKeystone(plan: KeystonePlan, terminal: Terminal): P
       ? await lookUpToken(http, proof.token, clock.now())
       : await logIn(http, proof, scope, clock.now());
     if (login.issued !== undefined) return login.issued;
-    throw new LoginError(`${refusalOf(plan.proof, login)} (Keystone at ${url} answered ${login.refused})`);
+    throw new LoginError(
+      `${refusalMessage(plan.proof, login)} (Keystone at ${url} answered ${login.refused})`,
+    );
   } catch (error) {
     if (error instanceof StatusError) throw new LoginError(unreachable(url, error));
     throw error;
@@ -80,7 +82,7 @@ async function askSecret(
 }
 
 /** Keystone does not report the reason, so that clients cannot find out which users exist. */
-function refusalOf(proof: PlannedProof, { refused, secondFactors }: RefusedLogin): string {
+function refusalMessage(proof: PlannedProof, { refused, secondFactors }: RefusedLogin): string {
   if (secondFactors !== undefined) {
     const rules = secondFactors.map((rule) => rule.join(' with ')).join(', or ');
     return `one proof is not enough: Keystone wants ${rules || 'another'} of ${describe(proof)}. ${INSTEAD}`;

@@ -88,8 +88,7 @@ function cannotLock(file: string): (error: unknown) => never {
 }
 
 /**
- * @returns undefined if the owner has ended or released the lock. An owner on another host is assumed to
- * run.
+ * @returns undefined if the owner has ended or released the lock. An owner on another host is assumed to run.
  */
 async function ownerOf(content: string): Promise<string | undefined> {
   const { host, pid, started } = parse(content);

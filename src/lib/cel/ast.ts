@@ -6,7 +6,7 @@
 import type { Value } from './values.ts';
 
 interface At {
-  /** Where it begins in the source, for messages. */
+  /** Its offset in the source, for messages. */
   readonly at: number;
 }
 

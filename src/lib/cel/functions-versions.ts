@@ -49,14 +49,14 @@ function normalized(text: string): string | undefined {
   const parts = text.replace(/^v/, '').split('.');
   const three = parts.length > 3 ? [...parts.slice(0, 2), parts.slice(2).join('.')] : parts;
   const stripped = three.map((part) =>
-    part.length > 1 ? part.replace(/^0+(?![0-9])|^0+/, zeroKept(part)) : part,
+    part.length > 1 ? part.replace(/^0+(?![0-9])|^0+/, remainingZero(part)) : part,
   );
   if (stripped.length < 3 && /[+-]/.test(stripped.at(-1) ?? '')) return undefined;
   return [...stripped, '0', '0'].slice(0, 3).join('.');
 }
 
 /** One zero is left before what is no digit. */
-function zeroKept(part: string): string {
+function remainingZero(part: string): string {
   return /^0+(?:$|[^0-9])/.test(part) ? '0' : '';
 }
 

@@ -72,9 +72,9 @@ export function identityWords({ authenticator, subject, scope, expiresAt }: Iden
       ? `, by the ${subject.delegation.kind} ${subject.delegation.id}`
       : '';
   const name = scope?.name === undefined ? '' : ` ${quoted(scope.name)}`;
-  const where = scope === undefined ? '' : `, scope ${scope.kind}${name}`;
+  const inScope = scope === undefined ? '' : `, scope ${scope.kind}${name}`;
   const until = isLastInstant(expiresAt) ? '' : `, until ${timestamp(expiresAt)}`;
-  return `${authenticator} vouches for ${who}${delegated}${where}${until}`;
+  return `${authenticator} vouches for ${who}${delegated}${inScope}${until}`;
 }
 
 function subjectWords(subject: Identity['subject']): string {
@@ -189,7 +189,7 @@ export function factsOf(
   };
 }
 
-/** What the API server would be sent; of what Stonegate answers itself, where it asks. */
+/** The request to the API server: the forwarded one, or the one for Stonegate's own response. */
 export function sentOf(
   { route, upstreamHeaders }: Outgoing,
   told: Told,

@@ -70,7 +70,7 @@ export function createExplain({ stages, reviewer }: ExplainOptions): Explain {
   };
 }
 
-/** @returns undefined where a stage refuses, which the trail remembers */
+/** @returns undefined if a stage refuses; the trail records the refusal */
 async function walk(received: Received, stages: Stages, trail: Trail): Promise<Outgoing | undefined> {
   try {
     const identified = await trail.stage(
@@ -128,13 +128,13 @@ function outcomeOf(outgoing: Outgoing | undefined): Explanation['status']['outco
 /** Shorter ones are no tokens, and would make holes everywhere. */
 const SHORTEST_TOKEN = 8;
 
-/** Takes the credential out of a text, and whatever else looks like one. */
+/** Removes the credential, and everything that looks like one, from a text. */
 function withoutSecrets(token = ''): (text: string) => string {
   if (token.length < SHORTEST_TOKEN) return redact;
   return (text) => redact(text.replaceAll(token, '[redacted]'));
 }
 
-/** From where the explanation is asked for. */
+/** The connection of the client that requests the explanation. */
 export interface Asker {
   readonly peerAddress: string | undefined;
   readonly signal: AbortSignal;
@@ -161,7 +161,7 @@ function describedExchange(
   };
 }
 
-/** A listener sees bytes where the description has text. */
+/** Converts a text of the description to the form in which Node delivers header values. */
 function asSent(value: string): string {
   return Buffer.from(value, 'utf8').toString('latin1');
 }

@@ -54,7 +54,7 @@ export class Trail {
       this.note({ name, decision: 'passed', reason: reason(made) });
       return made;
     } catch (error) {
-      this.#refusal = this.#refusalOf(name, error);
+      this.#refusal = this.#describeRefusal(name, error);
       const { message, cause } = this.#refusal;
       const why = cause === undefined || cause === message ? message : `${message} (${cause})`;
       this.note({ name, decision: 'refused', reason: why });
@@ -85,7 +85,7 @@ export class Trail {
     return this.#told(texts.filter((text) => text !== '').join(': '));
   }
 
-  #refusalOf(stage: StageName, error: unknown): Refusal {
+  #describeRefusal(stage: StageName, error: unknown): Refusal {
     const code = error instanceof StatusError ? error.code : 'InternalError';
     const { status } = toStatus(error, '');
     const cause = this.causeOf(error);
@@ -178,7 +178,7 @@ function questionOf({ info, tenant }: Outgoing, mode: TenancyMode): AccessAttrib
   if (!info.isResourceRequest) return { nonResourceAttributes: { path: info.rawPath, verb } };
   const { apiGroup: group, apiVersion: version, namespace, resource, subresource, name } = info;
   const attributes = { verb, group, version, namespace, resource, subresource, name };
-  // What is kept once for the whole cluster is in no tenant.
+  // A cluster-scoped resource is in no tenant.
   const clusterWide = !mode.isSystem(tenant) && mode.hiddenResources.has(`${group}/${resource}`);
   const asked = info.tenant === '' ? mode.reviewTenant(tenant) : info.tenant;
   return {

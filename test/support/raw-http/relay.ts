@@ -56,7 +56,7 @@ export interface RelayOptions {
   /** Whether a workload answers. */
   readonly proxied?: boolean;
   /** Whether the API server itself answers. */
-  readonly ownAnswer?: boolean;
+  readonly servedByAPIServer?: boolean;
   /** Whether it is a watch whose events are filtered. */
   readonly dropsBookmarks?: boolean;
   readonly maxBodyBytes?: number;
@@ -165,7 +165,7 @@ function relay(
     endless: options.endless ?? options.longRunning ?? false,
     ...(options.ending && { ending: options.ending }),
     proxied: options.proxied ?? false,
-    ownAnswer: options.ownAnswer ?? false,
+    servedByAPIServer: options.servedByAPIServer ?? false,
     dropsBookmarks: options.dropsBookmarks ?? false,
   };
   const hooks = { onHead: (status: number) => void heads.push(status) };

@@ -1,5 +1,6 @@
 /**
- * Watches last for days and configurations change more often, so a forwarded watch must not hold its generation.
+ * Watches last for days and configurations change more often, so a forwarded watch must not hold its
+ * generation.
  */
 import { setImmediate } from 'node:timers/promises';
 import t from 'tap';

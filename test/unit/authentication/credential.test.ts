@@ -48,7 +48,7 @@ t.test('a Keystone token may come as X-Auth-Token', async (t) => {
   t.same(credentialOf([['X-Auth-Token', 'gAAAAAx']]), { kind: 'x-auth-token', token: 'gAAAAAx' });
 });
 
-t.test('a certificate is a credential, believed or not, and a second one beside any other', async (t) => {
+t.test('a certificate is a credential, verified or not, and ambiguous beside any other', async (t) => {
   const certificate = { verified: false, problem: 'CERT_HAS_EXPIRED' } as const;
   t.same(credentialOf([['Accept', '*/*']], certificate), { kind: 'certificate', certificate });
   for (const header of [

@@ -168,7 +168,7 @@ t.test('a rule on the user sees what the mapping made of the claims', async (t) 
   );
 });
 
-t.test('what the client is told never repeats what the token says', async (t) => {
+t.test('the message for the client never repeats the token’s content', async (t) => {
   for (const expression of [
     'claims[claims.sub]',
     'claims.sub + 1',

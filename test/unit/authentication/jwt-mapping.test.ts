@@ -168,7 +168,7 @@ t.test('names with control characters, or blanks at an end are refused', async (
   }
 });
 
-t.test('a token with half a character is refused: else two names would become one', async (t) => {
+t.test('a token with an unpaired surrogate is refused: two names would become one', async (t) => {
   for (const bad of ['a\ud800', '\udc00a', '\udc00\ud800']) {
     for (const claims of [
       { sub: bad },
@@ -292,7 +292,7 @@ t.test('members that every object has are no entries of the map', async (t) => {
   }
 });
 
-t.test('the cluster’s own tenants come only from a map', async (t) => {
+t.test('the cluster’s own tenants result only from a map', async (t) => {
   for (const name of ['system', 'all']) {
     t.throws(() => tenantOfClaims({}, { value: name }), { code: 'TenantUnknown' });
     t.throws(() => tenantOfClaims({ org: name }, { claim: 'org', allow: [name] }), { code: 'TenantUnknown' });

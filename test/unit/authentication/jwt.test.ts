@@ -110,13 +110,16 @@ t.test('a token that is not yet valid is refused, save for clocks that differ a 
   await refused(t, await issuer.sign({ ...CAROL, nbf: NOW + 31 }));
 });
 
-t.test('a token for several audiences must be made for one of ours, where it says for whom', async (t) => {
-  const several = { ...CAROL, aud: ['account', 'kubernetes'] };
-  t.ok(await login(await issuer.sign(several)));
-  t.ok(await login(await issuer.sign({ ...several, azp: 'kubernetes' })));
-  await refused(t, await issuer.sign({ ...several, azp: 'account' }));
-  await refused(t, await issuer.sign({ ...several, azp: 7 }));
-});
+t.test(
+  'the authorized party of a token for several audiences must be one of the configured audiences',
+  async (t) => {
+    const several = { ...CAROL, aud: ['account', 'kubernetes'] };
+    t.ok(await login(await issuer.sign(several)));
+    t.ok(await login(await issuer.sign({ ...several, azp: 'kubernetes' })));
+    await refused(t, await issuer.sign({ ...several, azp: 'account' }));
+    await refused(t, await issuer.sign({ ...several, azp: 7 }));
+  },
+);
 
 t.test('each of several configured audiences is accepted', async (t) => {
   const by = authenticatorWith({ issuer: { url: ISSUER, audiences: ['kubernetes', 'api://cluster'] } });
@@ -159,7 +162,7 @@ t.test('a token signed with the public key as a shared secret is refused', async
   }
 });
 
-t.test('a token that brings its own key along is refused', async (t) => {
+t.test('a token that contains its own key is refused', async (t) => {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
   const jwk = await exportJWK(publicKey);
   const token = await new SignJWT({ ...CAROL, iss: ISSUER })
@@ -173,7 +176,7 @@ t.test('a token changed after signing is refused', async (t) => {
   await refused(t, `${header}.${encode({ ...CAROL, iss: ISSUER, sub: 'admin' })}.${signature}`);
 });
 
-t.test('a token naming no key is accepted where the issuer has but one', async (t) => {
+t.test('a token without key id is accepted if the issuer has only one key', async (t) => {
   const { kid: _, ...key } = { ...issuer.keys[0] };
   const keys: IssuerKeys = { initialized: true, keys: async () => ({ keys: [key] }) };
   t.ok(await login(await issuer.sign(CAROL, { kid: undefined }), authenticatorWith({}, keys)));
@@ -268,7 +271,7 @@ t.test('keys that are garbage make no token genuine', async (t) => {
   }
 });
 
-t.test('a token verified once is judged anew when its issuer’s keys have changed', async (t) => {
+t.test('a cached token is verified again after its issuer’s keys have changed', async (t) => {
   const known = directKeys(issuer);
   let asked: (string | undefined)[] = [];
   let keys = known;
@@ -292,7 +295,7 @@ t.test('a token verified once is judged anew when its issuer’s keys have chang
   await refused(t, token, by);
 });
 
-t.test('what a token’s claims come to is made once, a refusal too', async (t) => {
+t.test('the claims of a token are mapped once, also if they are refused', async (t) => {
   const strict = authenticatorWith({ claimValidationRules: [{ expression: 'claims.sub == "dave"' }] });
   const carol = await issuer.sign(CAROL);
   const refusals: unknown[] = [];

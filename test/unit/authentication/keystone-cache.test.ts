@@ -14,7 +14,7 @@ const token: KeystoneToken = {
   expiresAt: 2,
 };
 
-t.test('a token of every kind comes back as it was', async (t) => {
+t.test('an identity of every kind is restored from the cache unchanged', async (t) => {
   const kinds: KeystoneToken[] = [
     token,
     { ...token, scope: { kind: 'domain', domain } },
@@ -80,7 +80,7 @@ const hits = (event: Partial<RevocationEvent>, given = delegated) => {
 };
 
 t.test(
-  'a token goes with its own id, its chain, trust, user, trustee, project and either domain',
+  'a token is dropped by its own id, its chain, trust, user, trustee, project and either domain',
   async (t) => {
     t.ok(hits({ auditID: 'own' }));
     t.ok(hits({ auditChainID: 'chain' }));
@@ -99,7 +99,7 @@ t.test('others stay', async (t) => {
     t.notOk(hits(event), JSON.stringify(event));
 });
 
-t.test('a token that was made from no other is its own chain', async (t) => {
+t.test('a token that was not made from another is its own chain', async (t) => {
   t.ok(hits({ auditChainID: 'own' }, { ...delegated, auditIDs: ['own'] }));
 });
 

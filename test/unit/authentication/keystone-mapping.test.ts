@@ -93,7 +93,7 @@ t.test('federated groups are groups by id', async (t) => {
   t.strictSame(identity.groups, ['keystone:group:g1', 'keystone:group:g2']);
 });
 
-t.test('an application credential has a name of its own and none of the user’s groups', async (t) => {
+t.test('an application credential has its own name and none of the user’s groups', async (t) => {
   const delegation = { kind: 'application-credential', id: '75b868e7' } as const;
   const identity = identityOf(tokenOf({ delegation, federatedGroups: ['g1'] }));
   t.match(identity.subject, {
@@ -104,7 +104,7 @@ t.test('an application credential has a name of its own and none of the user’s
   t.match(identity.auditAnnotations, { 'keystone.stonegate.dev/application-credential': '75b868e7' });
 });
 
-t.test('the audit log of an impersonating trust names the trustee, who acts', async (t) => {
+t.test('the audit log of an impersonating trust names the trustee, who sends the request', async (t) => {
   const delegation = {
     kind: 'trust',
     id: 'b9318f93',

@@ -74,7 +74,7 @@ function jwtUntil(seconds: number): string {
   return `${encoded({ alg: 'RS256' })}.${encoded({ exp: START / 1_000 + seconds })}.c2ln`;
 }
 
-t.test('whom the API server vouches for is whom it says, of the tenant that is theirs', async (t) => {
+t.test('a reviewed user has the API server’s user name and their own tenant', async (t) => {
   const { bearer } = scene();
   t.match(await bearer('opaque'), {
     authenticator: 'token-review',
@@ -96,7 +96,7 @@ t.test('no other kind of credential is taken', async (t) => {
   t.same(asked, []);
 });
 
-t.test('the API server is asked once a minute, through the gate', async (t) => {
+t.test('a token is reviewed once a minute, and counts against the rate of unknown credentials', async (t) => {
   const { bearer, asked, entered, clock } = scene();
   const first = await bearer('opaque');
   t.equal(await bearer('opaque'), first, 'the same identity, made once');
@@ -127,7 +127,7 @@ t.test('a bad token is cached for seconds', async (t) => {
   t.equal(asked.length, 2);
 });
 
-t.test('an API server that cannot be asked makes no token bad', async (t) => {
+t.test('an unavailable API server makes no token invalid', async (t) => {
   let down = true;
   const { bearer } = scene(() => {
     if (down) throw new StatusError('UpstreamUnavailable', 'down');
@@ -138,7 +138,7 @@ t.test('an API server that cannot be asked makes no token bad', async (t) => {
   t.ok(await bearer('opaque'));
 });
 
-t.test('a token that was refused where it went is asked about anew', async (t) => {
+t.test('a token that the API server refused after its review is reviewed again', async (t) => {
   const { bearer, authenticator, asked } = scene();
   await bearer('opaque');
   authenticator.forget?.('opaque');
@@ -146,7 +146,7 @@ t.test('a token that was refused where it went is asked about anew', async (t) =
   t.equal(asked.length, 2);
 });
 
-t.test('who is of no tenant is refused', async (t) => {
+t.test('a user without a tenant is refused', async (t) => {
   const { bearer } = scene(() => ZOE, { isOrdinaryTenant: () => false });
   await t.rejects(bearer('opaque'), { code: 'CredentialInvalid', cause: /which tenant/ });
 });
@@ -213,9 +213,12 @@ t.test('in arktos mode', async (t) => {
     t.equal(tenantOfReviewed({ user: ROBOT }, { ...ordinary, tenant: 'other' }), 'other');
     t.equal(tenantOfReviewed({ user: ROBOT }, ordinary), undefined);
   });
-  t.test('anybody else is of the tenant their name begins with, whatever the token claims', async (t) => {
-    t.equal(tenantOfReviewed({ ...named('acme:zoe'), tenantClaim: 'globex' }, ordinary), 'acme');
-  });
+  t.test(
+    'another user is of the tenant that their name begins with, whatever the token claims',
+    async (t) => {
+      t.equal(tenantOfReviewed({ ...named('acme:zoe'), tenantClaim: 'globex' }, ordinary), 'acme');
+    },
+  );
   for (const name of [
     'system:admin',
     'system:serviceaccount:robot',
@@ -231,7 +234,7 @@ t.test('in arktos mode', async (t) => {
     });
 });
 
-t.test('in a cluster without tenants everybody is of the configured one', async (t) => {
+t.test('in a cluster without tenants every user is of the configured tenant', async (t) => {
   for (const user of [{ user: ROBOT, tenantClaim: 'globex' }, named('acme:zoe')])
     t.equal(tenantOfReviewed(user, { tenant: 'robots' }), 'robots');
 });

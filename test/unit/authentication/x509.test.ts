@@ -98,19 +98,22 @@ t.test('a certificate that names no user, or could name two, is refused', async 
     await t.rejects(identify(subject), { code: 'CredentialInvalid' }, what);
 });
 
-t.test('the system tenant only where the configuration says so, all tenants never', async (t) => {
-  const reserved = { code: 'TenantUnknown' };
-  const allowed = { allowSystemTenant: true };
-  for (const systemTenant of ['system', 'root'])
-    for (const tenant of ['system', systemTenant]) {
-      await t.rejects(identify({ cn: ['bob'], o: [`tenant:${tenant}`] }, { systemTenant }), reserved);
-      await t.rejects(identify({ cn: [`${tenant}:bob`] }, { systemTenant }), reserved);
-      const identity = await identify({ cn: [`${tenant}:bob`] }, { systemTenant, ...allowed });
-      t.match(identity, { tenantOrigin: { tenant } });
-    }
-  await t.rejects(identify({ cn: ['all:bob'] }, allowed), reserved);
-  await t.rejects(identify({ cn: ['bob'], o: ['tenant:all'] }, allowed), reserved);
-});
+t.test(
+  'the system tenant is accepted only if the configuration says so, the name of all tenants never',
+  async (t) => {
+    const reserved = { code: 'TenantUnknown' };
+    const allowed = { allowSystemTenant: true };
+    for (const systemTenant of ['system', 'root'])
+      for (const tenant of ['system', systemTenant]) {
+        await t.rejects(identify({ cn: ['bob'], o: [`tenant:${tenant}`] }, { systemTenant }), reserved);
+        await t.rejects(identify({ cn: [`${tenant}:bob`] }, { systemTenant }), reserved);
+        const identity = await identify({ cn: [`${tenant}:bob`] }, { systemTenant, ...allowed });
+        t.match(identity, { tenantOrigin: { tenant } });
+      }
+    await t.rejects(identify({ cn: ['all:bob'] }, allowed), reserved);
+    await t.rejects(identify({ cn: ['bob'], o: ['tenant:all'] }, allowed), reserved);
+  },
+);
 
 t.test('names of the cluster, of Keystone and of Stonegate are refused, whatever the prefix', async (t) => {
   const bare = { usernamePrefix: '', groupsPrefix: '' };

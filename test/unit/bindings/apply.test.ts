@@ -88,7 +88,7 @@ t.test('what another replica has made meanwhile is found as it should be', async
   t.equal(cluster.writes.length, before);
 });
 
-t.test('who changes a binding meanwhile is taken into account', async (t) => {
+t.test('a concurrent change of a binding is respected', async (t) => {
   const cluster = createMemoryCluster();
   await carryOut(cluster, await planFor(cluster, smallKeystone(), shared));
   const [binding] = bindingsIn(cluster);
@@ -107,7 +107,7 @@ t.test('who changes a binding meanwhile is taken into account', async (t) => {
   });
 });
 
-t.test('a binding that changes all the time is given up, and told', async (t) => {
+t.test('a binding that changes all the time is given up and reported', async (t) => {
   const cluster = createMemoryCluster();
   await carryOut(cluster, await planFor(cluster, smallKeystone(), shared));
   const plan = await planFor(cluster, smallKeystone({ projects: [{ ...web, enabled: false }] }), shared);
@@ -142,7 +142,7 @@ t.test("one tenant's trouble does not stop the others", async (t) => {
   t.equal(bindingsIn(cluster).length, 3);
 });
 
-t.test('a mistake of our own is no failure of the cluster', async (t) => {
+t.test('a programming error is not reported as a failure of the cluster', async (t) => {
   const cluster = createMemoryCluster();
   const plan = await planFor(cluster, smallKeystone(), shared);
   cluster.before = () => {
@@ -165,7 +165,7 @@ t.test('many removals are held back, and what is missing is made all the same', 
   t.equal(bindingsIn(cluster).length, 12);
 });
 
-t.test('who makes look-alikes in one namespace keeps nothing in force in another', async (t) => {
+t.test('look-alike bindings in one namespace keep nothing in force in another', async (t) => {
   const cluster = createMemoryCluster();
   const users = Array.from({ length: 10 }, (_, at) => ({ ...alice, id: `u-${at}`, name: `user${at}` }));
   const keystoneOf = (members: typeof users) => {
@@ -213,7 +213,7 @@ t.test('once it is broken off nothing further is begun', async (t) => {
   t.same(cluster.writes, []);
 });
 
-t.test('progress is told change by change', async (t) => {
+t.test('progress is reported change by change', async (t) => {
   const cluster = createMemoryCluster();
   const plan = await planFor(cluster, smallKeystone(), shared);
   const told: string[] = [];

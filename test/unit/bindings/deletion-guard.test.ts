@@ -9,22 +9,25 @@ function loss(namespace: string, going: number, there: number): Loss {
 const SHARE = 0.2;
 const A_FEW = loss('a-few', 2, 10);
 
-t.test('a place is heavy that loses more than the share of its own, or all of several', async (t) => {
-  for (const [going, there, share, heavy] of [
-    [1, 1, 0.2, false],
-    [1, 10, 0, false],
-    [2, 10, 0.2, false],
-    [3, 10, 0.2, true],
-    [2, 10, 0, true],
-    [9, 10, 1, false],
-    [10, 10, 1, true],
-    [2, 2, 1, true],
-    [2, 0, 1, true],
-  ] as const) {
-    const losses = [loss('web', going, there)];
-    t.same(heavyLosses(losses, share), heavy ? losses : [], `${going} of ${there} at ${share}`);
-  }
-});
+t.test(
+  'removals are held back in a namespace that loses more than its share, or all of several bindings',
+  async (t) => {
+    for (const [going, there, share, heavy] of [
+      [1, 1, 0.2, false],
+      [1, 10, 0, false],
+      [2, 10, 0.2, false],
+      [3, 10, 0.2, true],
+      [2, 10, 0, true],
+      [9, 10, 1, false],
+      [10, 10, 1, true],
+      [2, 2, 1, true],
+      [2, 0, 1, true],
+    ] as const) {
+      const losses = [loss('web', going, there)];
+      t.same(heavyLosses(losses, share), heavy ? losses : [], `${going} of ${there} at ${share}`);
+    }
+  },
+);
 
 for (const [what, losses, existing, held] of [
   ['nothing where nothing goes', [], 10, []],

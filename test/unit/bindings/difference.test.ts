@@ -39,7 +39,7 @@ function namespace(name: string, labels: Record<string, string> = {}): Kubernete
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
 }
 
-t.test('each role of a project is bound to the group of those who hold it there', async (t) => {
+t.test('each role of a project is bound to the group of users who have it there', async (t) => {
   const cluster = await synchronised(smallKeystone(), shared);
   t.same(
     bound(cluster),
@@ -128,14 +128,19 @@ t.test('a project or domain that is switched off loses its bindings, never its n
   }
 });
 
-t.test('C239 a user who has lost an assignment has no binding, whether or not they come back', async (t) => {
-  const holders = asUsers([onWeb('member'), onWeb('reader')]);
-  const cluster = await synchronised(smallKeystone({ holders }), shared);
-  t.equal(bound(cluster).length, 2);
-  const left = smallKeystone({ holders: asUsers([onWeb('member', { ...alice, id: 'u-bob', name: 'bob' })]) });
-  await carryOut(cluster, await planFor(cluster, left, shared));
-  t.same(bound(cluster), ['p-web: stonegate:edit to acme:bob@d-acme']);
-});
+t.test(
+  'C239 a user who has lost an assignment has no binding, with or without a further request',
+  async (t) => {
+    const holders = asUsers([onWeb('member'), onWeb('reader')]);
+    const cluster = await synchronised(smallKeystone({ holders }), shared);
+    t.equal(bound(cluster).length, 2);
+    const left = smallKeystone({
+      holders: asUsers([onWeb('member', { ...alice, id: 'u-bob', name: 'bob' })]),
+    });
+    await carryOut(cluster, await planFor(cluster, left, shared));
+    t.same(bound(cluster), ['p-web: stonegate:edit to acme:bob@d-acme']);
+  },
+);
 
 t.test('a user who may not log in, or is ignored, has no binding', async (t) => {
   const disabled = smallKeystone({ holders: asUsers([onWeb('member')], [alice.id]) });
@@ -159,7 +164,7 @@ t.test('two projects that want one namespace get none', async (t) => {
   t.notOk(plan.changes.some(({ object }) => object.kind === 'Namespace'));
 });
 
-t.test('a newcomer of the same name takes nothing away from who is there', async (t) => {
+t.test('a new project of the same name takes nothing from the existing one', async (t) => {
   const rules = bindingRules({ namespaceFormat: '%n' });
   const cluster = await synchronised(smallKeystone(), { ...shared, rules });
   const before = bound(cluster);
@@ -227,7 +232,7 @@ t.test('arktos: a tenant that was made for another domain is not used', async (t
   t.same(plan.changes, []);
 });
 
-t.test('a binding that names another role is made anew; one for others is put right', async (t) => {
+t.test('a binding with another role is replaced; one with other subjects is corrected', async (t) => {
   const cluster = await synchronised(smallKeystone(), shared);
   const rules = bindingRules({
     roles: { member: 'own-editors', reader: 'stonegate:read', admin: 'stonegate:manage' },
@@ -260,7 +265,7 @@ t.test('a binding that has lost its labels is found by its name', async (t) => {
   ]);
 });
 
-t.test('ids that can be no label are told apart by their digest', async (t) => {
+t.test('ids that cannot be a label value are distinguished by their digest', async (t) => {
   const ids = ['x'.repeat(64), '_', '.'];
   const projects = ids.map((id, at) => ({ ...web, id, name: `p${at}` }));
   const rules = bindingRules({ namespaceFormat: '%n' });

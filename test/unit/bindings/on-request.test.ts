@@ -60,7 +60,7 @@ t.test('it is done for the domain that a token is for', async (t) => {
   t.same(claims, [{ domain }]);
 });
 
-t.test('nothing is done for whom Keystone gives no project and no domain', async (t) => {
+t.test('nothing is provisioned for a token without project and domain', async (t) => {
   const { ensure, claims } = setUp();
   const { scope: _scope, ...unscoped } = as(web);
   const identities: Identity[] = [
@@ -75,7 +75,7 @@ t.test('nothing is done for whom Keystone gives no project and no domain', async
   t.same(claims, []);
 });
 
-t.test('many who come at once are one piece of work, and later ones do not wait', async (t) => {
+t.test('concurrent requests share one provisioning run, and later requests do not wait', async (t) => {
   const { ensure, claims } = setUp();
   await Promise.all(['u1', 'u2', 'u3'].map((uid) => ensure(as(web, uid), never)));
   t.equal(claims.length, 1);

@@ -139,7 +139,7 @@ t.test('of two replicas only one ever runs', async (t) => {
   t.equal(other.runs.length, 0);
 });
 
-t.test('when the holder ends in good order another goes on at once', async (t) => {
+t.test('after a clean shutdown of the holder another replica continues at once', async (t) => {
   const clock = createFakeClock();
   const { leaseOf } = sharedLease();
   const [one, other] = [setUp({ clock, lease: leaseOf('one') }), setUp({ clock, lease: leaseOf('other') })];
@@ -197,7 +197,7 @@ t.test('a run that fails is tried again soon, then less and less often', async (
   t.equal(logged.filter((message) => message.includes('provisioning failed')).length, 1);
 });
 
-t.test('a mistake of our own does not end the loop', async (t) => {
+t.test('a programming error does not end the loop', async (t) => {
   const plans = [() => Promise.reject(new TypeError('no')), async () => NOTHING];
   const { periodic, clock, runs } = setUp({ plans });
   periodic.start();
@@ -205,28 +205,31 @@ t.test('a mistake of our own does not end the loop', async (t) => {
   t.match(runs, [{ result: 'error' }, { result: 'ok' }]);
 });
 
-t.test('nothing is ever forced, and what is held back is told, with where', async (t) => {
-  const inWeb = { ...DELETION, place: { namespace: 'web' } };
-  const plan: Plan = {
-    ...NOTHING,
-    changes: [inWeb, inWeb],
-    existingByPlace: new Map([
-      ['/', 3],
-      ['/web', 7],
-    ]),
-  };
-  const { periodic, clock, runs, applied, logged, told } = setUp({
-    plans: [async () => plan],
-    result: { ...DONE, heldBack: plan.changes },
-  });
-  periodic.start();
-  await pass(clock, 2 * INTERVAL);
-  t.ok(applied.every(({ force }) => !force));
-  t.match(runs[0], { result: 'held-back', heldBack: 2, changes: { delete: 0 } });
-  t.equal(logged.filter((message) => message.includes('stonegate sync --force')).length, 1);
-  const waiting = told.filter((fields) => 'losses' in fields);
-  t.match(waiting, [{ heldBack: 2, places: 1, losses: [{ namespace: 'web', going: 2, there: 7 }] }]);
-});
+t.test(
+  'nothing is ever forced, and removals that are held back are logged with their namespaces',
+  async (t) => {
+    const inWeb = { ...DELETION, place: { namespace: 'web' } };
+    const plan: Plan = {
+      ...NOTHING,
+      changes: [inWeb, inWeb],
+      existingByPlace: new Map([
+        ['/', 3],
+        ['/web', 7],
+      ]),
+    };
+    const { periodic, clock, runs, applied, logged, told } = setUp({
+      plans: [async () => plan],
+      result: { ...DONE, heldBack: plan.changes },
+    });
+    periodic.start();
+    await pass(clock, 2 * INTERVAL);
+    t.ok(applied.every(({ force }) => !force));
+    t.match(runs[0], { result: 'held-back', heldBack: 2, changes: { delete: 0 } });
+    t.equal(logged.filter((message) => message.includes('stonegate sync --force')).length, 1);
+    const waiting = told.filter((fields) => 'losses' in fields);
+    t.match(waiting, [{ heldBack: 2, places: 1, losses: [{ namespace: 'web', going: 2, there: 7 }] }]);
+  },
+);
 
 t.test('what failed of a run counts as not done', async (t) => {
   const plan: Plan = { ...NOTHING, changes: [DELETION, { ...DELETION, action: 'create' }] };
@@ -251,7 +254,7 @@ t.test('stopping ends a run, waits for nothing that is only read, and gives the 
   t.equal(clock.pending, 0, 'and nothing is left to happen');
 });
 
-t.test('stopping while the lease is being asked for begins nothing, and keeps no lease', async (t) => {
+t.test('stopping while the lease is requested starts no run and holds no lease', async (t) => {
   const { state, leaseOf } = sharedLease();
   const { periodic, clock, signals } = setUp({ lease: leaseOf('one') });
   periodic.start();
@@ -261,7 +264,7 @@ t.test('stopping while the lease is being asked for begins nothing, and keeps no
   t.equal(clock.pending, 0);
 });
 
-t.test('who never held the lease gives nothing back', async (t) => {
+t.test('a replica that never held the lease releases nothing', async (t) => {
   const { state, leaseOf } = sharedLease();
   state.holder = 'another-replica';
   const { periodic } = setUp({ lease: leaseOf('one') });

@@ -98,7 +98,7 @@ t.test('C238 a lost role takes its binding with it, and no other one', async (t)
   ]);
 });
 
-t.test('a user who is called otherwise now is called so in the bindings there are', async (t) => {
+t.test('a user’s new name is written into the existing bindings', async (t) => {
   const { resolved, cluster, bindings } = start();
   cluster.put(namespace('p1', 'p1'), {});
   cluster.put(binding('alice-id_member', 'member', 'alice'), { namespace: 'p1' });
@@ -137,7 +137,7 @@ t.test('a name that is too long is the project’s id alone', async (t) => {
   t.ok(cluster.objects.has('Namespace///p1'));
 });
 
-t.test('only what is asked for is made', async (t) => {
+t.test('only the requested objects are created', async (t) => {
   const { resolved, cluster } = start({ roleAssignments: false });
   await resolved(ALICE);
   t.same([...cluster.objects.keys()], ['Namespace///p1']);

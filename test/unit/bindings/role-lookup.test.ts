@@ -130,7 +130,7 @@ t.test('a drop of the user is seen at once', async (t) => {
   t.not(await lookup.inScope(who, inNamespace('web')), who);
 });
 
-t.test('a user whom Keystone no longer knows has no role', async (t) => {
+t.test('a user who was deleted in Keystone has no role', async (t) => {
   const { directory, lookup, identity, inNamespace } = await setUp(t);
   const gone = directory.user('acme', 'gone');
   directory.assign(gone, 'member', { project: directory.project('acme', 'web') });

@@ -71,7 +71,7 @@ t.test(
   },
 );
 
-t.test('about another tenant nothing counts but the system, where it is about the cluster', async (t) => {
+t.test('in another tenant no role counts except a role on the system, for the cluster', async (t) => {
   const all = [held(project('p1', 'web'), 'member'), held(domain('d1'), 'admin'), held(system, 'reader')];
   t.same(shown(all, { domainID: undefined, namespace: 'web', cluster: true }), [['system', 'reader']]);
 });

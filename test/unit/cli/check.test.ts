@@ -79,7 +79,7 @@ jwt:
     claimMappings: { username: { claim: sub, prefix: "a:" }, uid: { expression: "claims.sub +" } }
 `;
 
-t.test('one mistake of each class, and all are told in one run', async (t) => {
+t.test('one mistake of each class, all reported in one run', async (t) => {
   const folder = t.testdir({
     'c.yaml': EVERY_CLASS,
     'authentication.yaml': AUTHENTICATION,
@@ -139,7 +139,7 @@ for (const [name, argv, message] of [
 }
 
 t.test(
-  'what the API server does not let Stonegate do is a warning, unless it is not to be asked',
+  'a right that Stonegate lacks at the API server is a warning, unless --offline is given',
   async (t) => {
     const folder = t.testdir({ 'c.yaml': CONFIGURATION, 'tls.crt': cert, 'tls.key': key, token: 'abc' });
     const file = join(folder, 'c.yaml');

@@ -26,7 +26,7 @@ for (const [argv, words] of UNKNOWN) {
   });
 }
 
-t.test('an option without its value is told as such', async (t) => {
+t.test('an option without its value is reported as such', async (t) => {
   const stderr = /^Option '-n, --name <value>' argument missing\n\nUsage: it\n$/;
   t.match(await run('-n'), { code: 2, stdout: '', stderr });
 });

@@ -22,7 +22,7 @@ for (const [line, stderr] of HINTS) {
   });
 }
 
-t.test('what explain guesses stands beside the answer, not in it', async (t) => {
+t.test('what explain guesses is printed beside the response, not in it', async (t) => {
   const line = 'get widgets.v1.example.com --context none --kubeconfig none';
   const { stdout, stderr } = await run(...line.split(' '));
   t.equal(stdout, '');

@@ -32,7 +32,7 @@ t.test('it holds every right that it gives', async (t) => {
   }
 });
 
-t.test('in an ordinary cluster it does not hold what everybody has there', async (t) => {
+t.test('in an ordinary cluster it does not grant what every user has there', async (t) => {
   t.same(verbsOn(provisionerRules(shared), 'selfsubjectreviews'), []);
 });
 
@@ -85,7 +85,7 @@ t.test('in arktos mode it may bind the roles that it makes, each by name', async
   );
 });
 
-t.test('where an administrator keeps the roles it only binds them', async (t) => {
+t.test('if an administrator maintains the roles, it only binds them', async (t) => {
   const rules = provisionerRules({
     ...shared,
     createRoles: false,
@@ -106,7 +106,7 @@ t.test('whatever a role is called, the manifest is YAML of what was meant', asyn
   t.same(role.rules, JSON.parse(JSON.stringify(provisionerRules({ ...shared, targets }))));
 });
 
-t.test('manifests rbac --provisioner prints it, under a name of its own', async (t) => {
+t.test('manifests rbac --provisioner prints it, under its own name', async (t) => {
   const printed: string[] = [];
   const io = { stdout: (text: string) => printed.push(text), stderr: () => {} };
   t.equal(await manifests(['rbac', '--mode', 'shared', '--provisioner'], io), 0);

@@ -25,7 +25,7 @@ t.test('a configuration that is not good is a 1 with its problems', async (t) =>
 });
 
 t.test(
-  'removals that wait are told with the places that are the reason, each with its own numbers',
+  'removals that are held back are reported with their namespaces, each with its own numbers',
   async (t) => {
     const losses = [
       { place: { tenant: 'acme', namespace: 'web' }, going: 40, there: 50 },
@@ -35,7 +35,7 @@ t.test(
   },
 );
 
-t.test('of many places where removals wait a few are named', async (t) => {
+t.test('of many namespaces with removals that are held back a few are named', async (t) => {
   const losses = Array.from({ length: 8 }, (_, at) => ({
     place: { namespace: `p${at}` },
     going: 2,

@@ -44,7 +44,7 @@ const status = (code: number, reason: string, message = 'no') => ({
   body: { kind: 'Status', code, reason, message },
 });
 
-t.test('each kind has its place, behind its tenant where there are tenants', async (t) => {
+t.test('each kind has its path, after its tenant if there are tenants', async (t) => {
   const places = [
     ['Tenant', {}, '/api/v1/tenants'],
     ['Namespace', {}, '/api/v1/namespaces'],
@@ -122,7 +122,7 @@ t.test('one object that is too large by itself is no empty list', async (t) => {
   t.ok(asked < 10);
 });
 
-t.test('a list whose revision is gone is begun anew, a few times', async (t) => {
+t.test('a list whose revision has expired is restarted, a few times', async (t) => {
   const first = list([{ metadata: { name: 'a' } }], 'more');
   const gone = status(410, 'Expired');
   const again = setUp(first, gone, list([{ metadata: { name: 'c' } }]));
@@ -131,7 +131,7 @@ t.test('a list whose revision is gone is begun anew, a few times', async (t) => 
   await t.rejects(never.objects.list('Namespace', {}, '', signal), { code: 'UpstreamUnavailable' });
 });
 
-t.test('what is not known of an object stays on it', async (t) => {
+t.test('unknown fields of an object are preserved', async (t) => {
   const body = {
     ...binding,
     metadata: { ...binding.metadata, ownerReferences: [{ name: 'x' }] },
@@ -142,7 +142,7 @@ t.test('what is not known of an object stays on it', async (t) => {
   t.match(found, { metadata: { ownerReferences: [{ name: 'x' }] }, subjects: [] });
 });
 
-t.test('no answer that is not whole is taken for an empty cluster', async (t) => {
+t.test('no incomplete response is taken for an empty cluster', async (t) => {
   const answers: Answer[] = [
     { status: 200, body: 'no JSON' },
     { status: 200, body: [] },
@@ -171,7 +171,7 @@ t.test('no answer that is not whole is taken for an empty cluster', async (t) =>
   await t.rejects(objects.list('ClusterRole', {}, '', signal), { code: 'UpstreamUnavailable' });
 });
 
-t.test('what must not be is told to the operator, in the words of the API server', async (t) => {
+t.test('what the API server forbids is reported to the operator in its own words', async (t) => {
   const { objects } = setUp(status(403, 'Forbidden', 'attempt to grant extra privileges'));
   const refused = objects.create(binding, { namespace: 'web' }, signal);
   await t.rejects(refused, {
@@ -181,18 +181,15 @@ t.test('what must not be is told to the operator, in the words of the API server
   });
 });
 
-t.test(
-  'a refusal is told in the words of the API server, not as a server that is out of order',
-  async (t) => {
-    const words = 'clusterroles.rbac.authorization.k8s.io "stonegate:edit" not found';
-    const { objects } = setUp(status(404, 'NotFound', words));
-    await t.rejects(objects.create(binding, { namespace: 'web' }, signal), {
-      code: 'ProvisioningRefused',
-      message: 'the API server refuses what provisioning asks for',
-      cause: { message: `create /apis/rbac.authorization.k8s.io/v1/namespaces/web/rolebindings: ${words}` },
-    });
-  },
-);
+t.test('a refusal is reported in the API server’s own words, not as an unavailable server', async (t) => {
+  const words = 'clusterroles.rbac.authorization.k8s.io "stonegate:edit" not found';
+  const { objects } = setUp(status(404, 'NotFound', words));
+  await t.rejects(objects.create(binding, { namespace: 'web' }, signal), {
+    code: 'ProvisioningRefused',
+    message: 'the API server refuses what provisioning asks for',
+    cause: { message: `create /apis/rbac.authorization.k8s.io/v1/namespaces/web/rolebindings: ${words}` },
+  });
+});
 
 t.test('a name that is taken is no failure; another conflict is', async (t) => {
   const { objects } = setUp(status(409, 'AlreadyExists'), status(409, 'Conflict'), {
@@ -224,7 +221,7 @@ t.test('only what was read can be deleted', async (t) => {
   await t.rejects(objects.delete(unread, { namespace: 'web' }, signal), TypeError);
 });
 
-t.test('objects are read on the account that is given, and on Stonegate’s own without one', async (t) => {
+t.test('objects are read on the given account, and on Stonegate’s own without one', async (t) => {
   const { objects, fetcher, asked } = setUp(list([]), list([]));
   const account: Account = { kind: 'tenant', tenant: toTenantName('acme') };
   await createClusterObjects(fetcher, account).list('RoleBinding', { namespace: 'web' }, '', signal);

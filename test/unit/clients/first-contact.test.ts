@@ -24,7 +24,7 @@ function setUp() {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-t.test('a backend is asked until it has answered once', async (t) => {
+t.test('a backend is probed until it has responded once', async (t) => {
   const { contact, clock, logged, asked } = setUp();
   contact.start();
   asked[0]?.reject(new Error('away'));
@@ -38,7 +38,7 @@ t.test('a backend is asked until it has answered once', async (t) => {
   t.same(logged, ['a backend is not reached yet', 'the backend was reached']);
 });
 
-t.test('a question that the end breaks off says nothing, and is not asked again', async (t) => {
+t.test('a probe cancelled by the shutdown logs nothing and is not repeated', async (t) => {
   const { contact, clock, logged, asked } = setUp();
   contact.start();
   contact.stop();

@@ -64,7 +64,7 @@ t.test('an inherited role is listed for each project', async (t) => {
   t.ok(held.every(({ scope }) => scope.kind === 'project'));
 });
 
-t.test('a role on the system comes with what it implies, which “effective” leaves out', async (t) => {
+t.test('a role on the system includes the roles it implies, which “effective” leaves out', async (t) => {
   const auditor = '7b789f1033f74e779c48ae24bf2d50c0';
   const { directory } = directoryOf({
     [assignmentsOf(auditor)]: recorded('role-assignments-effective-system'),
@@ -137,7 +137,7 @@ t.test(
   },
 );
 
-t.test('pages are followed, to where the first came from and nowhere else', async (t) => {
+t.test('pages are followed on the same origin and nowhere else', async (t) => {
   const domain = (id: string) => ({ id, name: id, enabled: true });
   const { directory, asked } = directoryOf({
     '/domains': { domains: [domain('a')], links: { next: 'http://evil.example/v3/domains?marker=a' } },
@@ -175,7 +175,7 @@ t.test('an assignment of another user is a 503', async (t) => {
   await t.rejects(directory.roleAssignmentsOf('me'), unavailable);
 });
 
-t.test('what is switched off is told, though the filter was not heard', async (t) => {
+t.test('disabled users and projects are reported, even if Keystone ignores the filter', async (t) => {
   const { directory } = directoryOf({
     '/projects?enabled=false': {
       projects: [
@@ -190,7 +190,7 @@ t.test('what is switched off is told, though the filter was not heard', async (t
   t.same(await directory.disabledUserIDs(), new Set(['frank']));
 });
 
-t.test('roles are told by name', async (t) => {
+t.test('roles are listed by name', async (t) => {
   const { directory } = directoryOf({ '/roles': { roles: [{ id: 'r', name: 'member' }] } });
   t.same(await directory.roleNames(), ['member']);
 });

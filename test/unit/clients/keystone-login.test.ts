@@ -18,7 +18,7 @@ async function list(body: KeystoneResponse['body'], status = 200) {
   return { projects: await listProjects(http, 'tok'), asked };
 }
 
-t.test('the projects are asked for with the token itself', async (t) => {
+t.test('the projects are requested with the token itself', async (t) => {
   const { projects, asked } = await list({ projects: [{ id: '1', name: 'web', enabled: true }] });
   t.strictSame(projects, [{ id: '1', name: 'web' }]);
   t.match(asked, [{ method: 'GET', path: '/auth/projects', headers: { 'x-auth-token': 'tok' } }]);
@@ -31,7 +31,7 @@ t.test('disabled ones, and what is no project, are left out', async (t) => {
   ]);
 });
 
-t.test('an answer without a list is no list', async (t) => {
+t.test('a response without a list is an error', async (t) => {
   await t.rejects(list({ error: { code: 401 } }, 401), { code: 'KeystoneUnavailable' });
 });
 
@@ -49,7 +49,7 @@ t.test('the names of a user’s groups', async (t) => {
   alice.groups.push('developers', 'operators');
   const token = keystone.issue(alice);
 
-  t.test('are asked for with their own token', async (t) => {
+  t.test('are requested with their own token', async (t) => {
     t.same(await client.list(alice.id, token), ['developers', 'operators']);
   });
 

@@ -37,7 +37,7 @@ t.test('a project token is read whole', async (t) => {
   });
 });
 
-t.test('each scope is told from the others', async (t) => {
+t.test('each scope is distinguished from the others', async (t) => {
   t.match(read({ ...UNSCOPED, domain: ACME, roles: BODY.roles }).token?.scope, {
     kind: 'domain',
     domain: ACME,
@@ -88,7 +88,7 @@ t.test('tokens that prove less than a proxy can check are refused', async (t) =>
   }
 });
 
-t.test('what Keystone would not say is not believed', async (t) => {
+t.test('a response that Keystone would not send is refused', async (t) => {
   const garbage: Record<string, unknown> = {
     'no token': undefined,
     'a token that is text': 'gAAAAA',

@@ -78,13 +78,13 @@ const event = (fields: object = { user_id: 'u' }) => ({
   ...fields,
 });
 
-t.test('the first question reaches back as far as what was cached before', async (t) => {
+t.test('the first request covers the time of all cached entries', async (t) => {
   const { start, asked } = setUp({ reach: 600_000 });
   await start();
   t.same(asked, ['2026-11-21T11:49:00Z']);
 });
 
-t.test('each further one overlaps the last by a minute, in Keystone’s own time', async (t) => {
+t.test('each further request overlaps the last by a minute of Keystone’s clock', async (t) => {
   const ahead = setUp({ skew: 600_000 });
   await ahead.start();
   await ahead.next();
@@ -140,22 +140,19 @@ t.test('while Keystone is down the pauses grow, one line says so, and nothing is
   t.equal(clock.untilNext, INTERVAL);
 });
 
-t.test(
-  'a service user without the right to read them is told of once, also if Keystone fails in between',
-  async (t) => {
-    const { start, next, answer, logged } = setUp();
-    const refused = keystoneUnavailable(new Error('its user needs the role service'));
-    const down = keystoneUnavailable(new Error('connection refused'));
-    let turn = 0;
-    answer(() => {
-      turn += 1;
-      throw turn % 2 === 0 ? down : refused;
-    });
-    await start();
-    for (let polls = 0; polls < 8; polls += 1) await next();
-    t.equal(logged.length, 2, 'each reason once');
-  },
-);
+t.test('a missing right to read them is logged once, also if Keystone fails in between', async (t) => {
+  const { start, next, answer, logged } = setUp();
+  const refused = keystoneUnavailable(new Error('its user needs the role service'));
+  const down = keystoneUnavailable(new Error('connection refused'));
+  let turn = 0;
+  answer(() => {
+    turn += 1;
+    throw turn % 2 === 0 ? down : refused;
+  });
+  await start();
+  for (let polls = 0; polls < 8; polls += 1) await next();
+  t.equal(logged.length, 2, 'each reason once');
+});
 
 t.test('a Keystone that fails for ever new reasons does not fill the log', async (t) => {
   const { start, next, answer, logged } = setUp();
@@ -193,7 +190,7 @@ t.test('an event that cannot be carried out holds up no other', async (t) => {
   t.equal(asked[0], asked[1]);
 });
 
-t.test('garbage and a Keystone without such events are said once, and asked about again', async (t) => {
+t.test('garbage and a Keystone without such events are logged once and retried', async (t) => {
   for (const bad of [{}, 'events', [7], [event({ revoked_at: 'yesterday' })], undefined]) {
     const { start, next, answer, carriedOut, logged } = setUp();
     answer(() => bad);
@@ -204,14 +201,14 @@ t.test('garbage and a Keystone without such events are said once, and asked abou
   }
 });
 
-t.test('without a time of Keystone’s our own serves', async (t) => {
+t.test('without Keystone’s time the local clock is used', async (t) => {
   const { start, next, asked } = setUp({ skew: undefined });
   await start();
   await next();
   t.equal(asked[1], '2026-11-21T11:59:00Z');
 });
 
-t.test('once it is stopped it asks no more, and says nothing of what fails then', async (t) => {
+t.test('after the stop no request is sent and no failure is logged', async (t) => {
   const { start, revocations, clock, asked } = setUp();
   await start();
   revocations.stop();

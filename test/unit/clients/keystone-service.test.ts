@@ -9,7 +9,7 @@ function createProbe() {
   return { alive, pending };
 }
 
-t.test('who asks while a check runs shares the next one, not the one that began before', async (t) => {
+t.test('a call during a running check shares the next check, not the running one', async (t) => {
   const { alive, pending } = createProbe();
   const first = alive('token');
   const second = alive('token');
@@ -23,7 +23,7 @@ t.test('who asks while a check runs shares the next one, not the one that began 
   t.strictSame(await Promise.all([second, third]), [false, false]);
 });
 
-t.test('a check that fails fails for those who waited for it only', async (t) => {
+t.test('a failed check fails only the calls that waited for it', async (t) => {
   const { alive, pending } = createProbe();
   const first = alive('token');
   const second = alive('token');

@@ -106,13 +106,13 @@ async function untilIdle(clock: { readonly pending: number }): Promise<void> {
 
 const unavailable = { code: 'KeystoneUnavailable', http: 503 };
 
-t.test('a token validates itself where there is no service credential', async (t) => {
+t.test('a token validates itself if there is no service credential', async (t) => {
   const { client, token, keystone } = await createScene(t);
   t.match(await client.validate(token), { user: { name: 'alice' }, scope: { kind: 'project' } });
   t.strictSame(keystone.calls, ['GET /v3/auth/tokens']);
 });
 
-t.test('a revoked token that is asked about itself is bad, not a fault of Keystone', async (t) => {
+t.test('a revoked token that validates itself is invalid, not a failure of Keystone', async (t) => {
   const { client, token, keystone } = await createScene(t);
   keystone.revoke(token);
   t.equal(await client.validate(token), undefined);
@@ -196,7 +196,7 @@ t.test('a login that cannot be renewed serves on to its end', async (t) => {
   t.match(logged.join('\n'), "error: Keystone refuses Stonegate's own credential");
 });
 
-t.test('after its own end a login is made anew', async (t) => {
+t.test('after its expiry the login is renewed', async (t) => {
   const { client, keystone, alice, web, clock, count } = await createScene(t, { credential: BRIDGE });
   const longLived = keystone.issue(alice, web, { life: 24 * 3_600_000 });
   await client.validate(longLived);
@@ -205,7 +205,7 @@ t.test('after its own end a login is made anew', async (t) => {
   t.equal(count('POST'), 2);
 });
 
-t.test('a 401 on our own token causes one new login and one more question', async (t) => {
+t.test('a 401 on Stonegate’s own token causes one new login and one more validation', async (t) => {
   const { client, token, keystone, directory, bridge, service, count } = await createScene(t, {
     credential: BRIDGE,
   });
@@ -219,7 +219,7 @@ t.test('a 401 on our own token causes one new login and one more question', asyn
   t.equal(count('POST'), 0);
 });
 
-t.test('a service whose token was revoked logs in again without anybody noticing', async (t) => {
+t.test('a service whose token was revoked logs in again, and no user’s request fails', async (t) => {
   const { client, token, keystone, bridge, count } = await createScene(t, { credential: BRIDGE });
   await client.validate(token);
   keystone.revokeAllOf(bridge);
@@ -267,13 +267,13 @@ t.test('Keystone’s certificate is checked against the configured authority', a
   await t.rejects(strange.probe(), unavailable);
 });
 
-t.test('a 404 is believed after our own token has proved alive', async (t) => {
+t.test('a 404 counts after Stonegate’s own token has proved valid', async (t) => {
   const { client, keystone } = await createScene(t, { credential: BRIDGE });
   t.equal(await client.validate('gAAAAABnobodys'), undefined);
   t.strictSame(keystone.calls, ['POST /v3/auth/tokens', 'GET /v3/auth/tokens', 'GET /v3/auth/tokens']);
 });
 
-t.test('a flood of bad tokens does not double into a flood of checks on our own', async (t) => {
+t.test('a flood of invalid tokens does not cause a flood of checks of Stonegate’s own token', async (t) => {
   const { client, count } = await createScene(t, { credential: BRIDGE });
   const bad = Array.from({ length: 100 }, (_, index) => client.validate(`gAAAAAB${index}`));
   t.same(new Set(await Promise.all(bad)), new Set([undefined]));
@@ -305,23 +305,28 @@ t.test('a service user that lost its role is a 503 and a loud log line', async (
   t.equal(counted.at(-1), 'keystone refused');
 });
 
-t.test('a role that our user lacks is told once, and again when it was there meanwhile', async (t) => {
-  const { client, token, directory, bridge, service, logged } = await createScene(t, { credential: BRIDGE });
-  directory.assign(bridge, 'reader', service);
-  const told = () => logged.filter((line) => line.includes('does not let Stonegate')).length;
-  const refused = async () => {
-    directory.unassign(bridge, 'service', service);
-    for (const _ of [1, 2, 3]) await t.rejects(client.validate(token), unavailable);
-  };
-  await refused();
-  t.equal(told(), 1);
-  directory.assign(bridge, 'service', service);
-  await client.validate(token);
-  await refused();
-  t.equal(told(), 2);
-});
+t.test(
+  'a missing role of Stonegate’s user is logged once, and again if it was present meanwhile',
+  async (t) => {
+    const { client, token, directory, bridge, service, logged } = await createScene(t, {
+      credential: BRIDGE,
+    });
+    directory.assign(bridge, 'reader', service);
+    const told = () => logged.filter((line) => line.includes('does not let Stonegate')).length;
+    const refused = async () => {
+      directory.unassign(bridge, 'service', service);
+      for (const _ of [1, 2, 3]) await t.rejects(client.validate(token), unavailable);
+    };
+    await refused();
+    t.equal(told(), 1);
+    directory.assign(bridge, 'service', service);
+    await client.validate(token);
+    await refused();
+    t.equal(told(), 2);
+  },
+);
 
-t.test('a wrong password of ours is a 503 and a loud log line', async (t) => {
+t.test('a wrong password of Stonegate’s user is a 503 and an error in the log', async (t) => {
   const { client, token, logged, counted } = await createScene(t, { credential: BRIDGE, secret: 'wrong' });
   await t.rejects(client.validate(token), unavailable);
   t.match(logged.join('\n'), "error: Keystone refuses Stonegate's own credential");
@@ -395,7 +400,7 @@ t.test('half a login is no login', async (t) => {
   }
 });
 
-t.test('a 404 is not believed while our own token gets a strange answer', async (t) => {
+t.test('a 404 does not count while Stonegate’s own token gets an unexpected response', async (t) => {
   const client = await clientOf(
     t,
     (request, response) => {
@@ -411,7 +416,7 @@ t.test('a 404 is not believed while our own token gets a strange answer', async 
   await t.rejects(client.validate('gAAAAABsomebodys'), unavailable);
 });
 
-t.test('a login answered with garbage is a 503', async (t) => {
+t.test('a garbage response to a login is a 503', async (t) => {
   for (const fault of ['html', 'wrong-shape', 'error'] as const) {
     const { client, keystone, token } = await createScene(t, { credential: BRIDGE });
     keystone.fault = fault;
@@ -487,7 +492,7 @@ t.test('C211 a token is dead at the very millisecond of its end, whatever Keysto
   t.equal(await client.validate(keystone.issue(alice, web, { life: 0 })), undefined);
 });
 
-t.test('what is not spelt as a Keystone token is bad without a question', async (t) => {
+t.test('a malformed token is invalid without a request to Keystone', async (t) => {
   const { client, keystone, token } = await createScene(t, { credential: BRIDGE });
   for (const spelling of [
     '',
@@ -516,7 +521,7 @@ t.test('a token of an application credential with access rules is bad', async (t
   t.equal(await client.validate(keystone.issue(alice, web, { applicationCredential })), undefined);
 });
 
-t.test('nothing secret and none of Keystone’s words reach a log or an error', async (t) => {
+t.test('no secret and no text of Keystone reaches a log or an error', async (t) => {
   const secrets: string[] = [];
   const told: string[] = [];
   for (const fault of [undefined, ...FAULTS]) {
@@ -545,7 +550,7 @@ t.test('nothing secret and none of Keystone’s words reach a log or an error', 
   for (const secret of secrets) t.notOk(told.join('\n').includes(secret), secret.slice(0, 12));
 });
 
-t.test('the probe says whether Keystone answers and takes our login', async (t) => {
+t.test('the probe reports whether Keystone responds and accepts Stonegate’s login', async (t) => {
   const { client, keystone } = await createScene(t, { credential: BRIDGE });
   await t.resolves(client.probe());
   keystone.fault = 'html';

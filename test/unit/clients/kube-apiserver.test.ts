@@ -55,7 +55,7 @@ function reviewerOf(...answers: (UpstreamResponse | Error)[]) {
 }
 
 t.test('an access review', async (t) => {
-  t.test('is posted in the tenant it concerns, in the words of the API', async (t) => {
+  t.test('is posted in the tenant that it concerns, as the API defines it', async (t) => {
     const { reviewer, asked } = reviewerOf(review({ allowed: true, reason: 'RBAC: allowed by …' }));
     const status = await reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL);
     t.same(status, { allowed: true, reason: 'RBAC: allowed by …' });
@@ -73,7 +73,7 @@ t.test('an access review', async (t) => {
     ]);
   });
 
-  t.test('names uid and extra where there are some, and a path instead of a resource', async (t) => {
+  t.test('has uid and extra if there are any, and a path instead of a resource', async (t) => {
     const { reviewer, asked } = reviewerOf(review({ allowed: false }));
     const user = { ...ALICE, uid: 'u1', extra: { 'example.com/key': ['a', 'b'] } };
     const nonResourceAttributes = { path: '/metrics', verb: 'get' };
@@ -100,7 +100,7 @@ t.test('an access review', async (t) => {
     await t.rejects(reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), { code: 'UpstreamTimeout' });
   });
 
-  t.test('that Stonegate may not ask says so', async (t) => {
+  t.test('the error names the missing right if Stonegate may not create reviews', async (t) => {
     const { reviewer } = reviewerOf(answer(403, { kind: 'Status' }));
     await t.rejects(reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), {
       code: 'UpstreamRefusedCredential',
@@ -123,7 +123,7 @@ t.test('an access review', async (t) => {
     ['an error with a yes in it', { ...review({ allowed: true }), status: 500 }],
     ['a redirect with a yes in it', { ...review({ allowed: true }), status: 302 }],
   ] as const) {
-    t.test(`C027 answered with ${name} is never a yes`, async (t) => {
+    t.test(`C027 a response of ${name} never allows`, async (t) => {
       const { reviewer } = reviewerOf(unusable);
       await t.rejects(reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), { code: 'UpstreamUnavailable' });
     });
@@ -142,7 +142,7 @@ t.test('the probe of the API server', async (t) => {
   }
   const down = new StatusError('UpstreamUnavailable', 'the API server cannot be reached at the moment');
 
-  t.test('is not ready before it has asked', async (t) => {
+  t.test('is not ready before the first probe', async (t) => {
     t.equal(probeOf(answer(200, {})).probe.notReadyBecause(), 'not asked yet');
   });
 
@@ -165,7 +165,7 @@ t.test('the probe of the API server', async (t) => {
     });
   }
 
-  t.test('asks again after the interval, tells changes once, and stops', async (t) => {
+  t.test('probes again after the interval, logs changes once, and stops', async (t) => {
     const { probe, clock, asked, messages } = probeOf(down, down, answer(200, {}));
     probe.start();
     for (const round of [1, 2, 3]) {
@@ -184,7 +184,7 @@ t.test('a review of oneself', async (t) => {
     answer(201, { kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', status });
   const home = toTenantName('acme');
 
-  t.test('is asked with the client’s own token, in its own tenant', async (t) => {
+  t.test('is sent with the client’s own token, in its own tenant', async (t) => {
     const senders: unknown[] = [];
     const fetcher: UpstreamFetcher = {
       async fetch({ sender, target, body }) {
@@ -203,15 +203,18 @@ t.test('a review of oneself', async (t) => {
       },
     ]);
   });
-  t.test('is a no where the client may not ask, and a 401 where its token counts no more', async (t) => {
-    const forbidden = reviewerOf(answer(403, {})).reviewer;
-    t.match(await forbidden.reviewSelf('theirs', home, LIST_PODS, ACCOUNT, SIGNAL), { allowed: false });
-    const refused = reviewerOf(answer(401, {})).reviewer;
-    await t.rejects(refused.reviewSelf('theirs', home, LIST_PODS, ACCOUNT, SIGNAL), {
-      code: 'CredentialInvalid',
-    });
-  });
-  t.test('is never answered by what is no such review', async (t) => {
+  t.test(
+    'denies if the client may not create reviews, and is a 401 if its token is no longer accepted',
+    async (t) => {
+      const forbidden = reviewerOf(answer(403, {})).reviewer;
+      t.match(await forbidden.reviewSelf('theirs', home, LIST_PODS, ACCOUNT, SIGNAL), { allowed: false });
+      const refused = reviewerOf(answer(401, {})).reviewer;
+      await t.rejects(refused.reviewSelf('theirs', home, LIST_PODS, ACCOUNT, SIGNAL), {
+        code: 'CredentialInvalid',
+      });
+    },
+  );
+  t.test('a response of another kind never allows', async (t) => {
     const { reviewer } = reviewerOf(review({ allowed: true }));
     await t.rejects(reviewer.reviewSelf('theirs', home, LIST_PODS, ACCOUNT, SIGNAL), {
       code: 'UpstreamUnavailable',

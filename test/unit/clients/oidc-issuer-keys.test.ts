@@ -105,34 +105,31 @@ t.test(
   },
 );
 
-t.test('a request that comes before the first keys waits for them', async (t) => {
+t.test('a request that arrives before the first keys waits for them', async (t) => {
   const { keys } = await scene(t);
   keys.start();
   t.same(await kidsOf(keys, 'key-1'), ['key-1']);
 });
 
-t.test(
-  'an issuer that was down at the start is asked again, ever more seldom, until it answers',
-  async (t) => {
-    const made = await scene(t);
-    await made.issuer.down();
-    for (const wait of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]) {
-      const fetched = made.fetched();
-      if (made.results.length === 0) made.keys.start();
-      else made.clock.advance(made.clock.untilNext);
-      await fetched;
-      t.equal(made.clock.untilNext, wait);
-    }
-    await made.issuer.up();
+t.test('an issuer that was down at the start is retried with growing pauses until it responds', async (t) => {
+  const made = await scene(t);
+  await made.issuer.down();
+  for (const wait of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]) {
     const fetched = made.fetched();
-    made.clock.advance(60_000);
+    if (made.results.length === 0) made.keys.start();
+    else made.clock.advance(made.clock.untilNext);
     await fetched;
-    t.equal(made.keys.initialized, true);
-    t.equal(made.clock.untilNext, MAX_AGE);
-  },
-);
+    t.equal(made.clock.untilNext, wait);
+  }
+  await made.issuer.up();
+  const fetched = made.fetched();
+  made.clock.advance(60_000);
+  await fetched;
+  t.equal(made.keys.initialized, true);
+  t.equal(made.clock.untilNext, MAX_AGE);
+});
 
-t.test('C032 an issuer that goes down later stays ready, and its known keys serve on for ever', async (t) => {
+t.test('C032 an issuer that goes down later stays ready, and its known keys stay valid', async (t) => {
   const made = await started(t);
   await made.issuer.down();
   for (let round = 0; round < 3; round += 1) {
@@ -152,7 +149,7 @@ t.test('an unknown key is a 503 while the issuer is unavailable', async (t) => {
   t.same(await kidsOf(keys, 'key-1'), ['key-1']);
 });
 
-t.test('keys are fetched anew on age, in the background, and withdrawn ones are gone', async (t) => {
+t.test('keys are fetched again by age, in the background, and withdrawn ones are removed', async (t) => {
   const made = await started(t);
   await made.issuer.rotate();
   t.same(await kidsOf(made.keys, 'key-1'), ['key-1'], 'not yet');
@@ -163,7 +160,7 @@ t.test('keys are fetched anew on age, in the background, and withdrawn ones are 
 });
 
 t.test(
-  'the background fetch comes up to a fifth early, so that replicas do not all ask at once',
+  'the background fetch starts up to a fifth early, so that replicas do not all fetch at once',
   async (t) => {
     const random = { bytes: Buffer.alloc, uuid: () => '', fraction: () => 0.5 };
     const { clock } = await started(t, { random });
@@ -185,7 +182,7 @@ t.test('a second new key right after the first is accepted at once, too', async 
   t.same(await kidsOf(keys, 'key-3'), ['key-3']);
 });
 
-t.test('a key published while an older answer is still on its way is accepted at once', async (t) => {
+t.test('a key published while an older response is still in flight is accepted at once', async (t) => {
   const made = await started(t);
   const stale = JSON.stringify({ keys: made.issuer.keys });
   const asked = new Promise<() => void>((resolve) => {
@@ -212,7 +209,7 @@ t.test('a flood of unknown keys is one fetch per interval', async (t) => {
   t.equal(issuer.requests.keys, 3);
 });
 
-t.test('the same keys are the same object, so that what was verified with them stays verified', async (t) => {
+t.test('unchanged keys are the same object, so that cached verifications stay valid', async (t) => {
   const made = await started(t);
   const before = await made.keys.keys('key-1');
   const fetched = made.fetched();
@@ -244,7 +241,7 @@ t.test('garbage in place of the keys leaves the last good ones', async (t) => {
   t.same(made.results, ['issuer ok', ...garbage.map(() => 'issuer error')]);
 });
 
-t.test('an issuer that does not answer in time counts as down', async (t) => {
+t.test('an issuer that does not respond in time counts as down', async (t) => {
   const made = await scene(t);
   const asked = new Promise<void>((resolve) => {
     made.issuer.faults.keys = () => resolve();
@@ -268,7 +265,7 @@ t.test('a slow issuer delays no token whose key is known', async (t) => {
   t.same(await kidsOf(made.keys, 'key-1'), ['key-1']);
 });
 
-t.test('an answer that never ends is cut off', async (t) => {
+t.test('a response that never ends is cancelled', async (t) => {
   const { issuer, keys } = await scene(t);
   issuer.faults.keys = (response) => {
     response.on('error', () => response.destroy());
@@ -294,7 +291,7 @@ t.test('a redirect is not followed', async (t) => {
   t.match(other.keys.notReadyBecause(), /status 302/);
 });
 
-t.test('a document that names another issuer is not believed, however similar', async (t) => {
+t.test('a discovery document that names another issuer is refused, however similar', async (t) => {
   for (const named of [`https://login.example.com`, 'upper', 'slash']) {
     const { issuer, keys } = await scene(t);
     const url = named === 'slash' ? `${issuer.url}/` : named === 'upper' ? issuer.url.toUpperCase() : named;
@@ -339,7 +336,7 @@ t.test('keys are not fetched over plain HTTP from another machine, nor with a pa
   }
 });
 
-t.test('an issuer on another machine is not asked over plain HTTP', async (t) => {
+t.test('no issuer on another machine is fetched over plain HTTP', async (t) => {
   const { keys } = await scene(t, { url: 'http://login.example.com' });
   await unavailable(t, keys);
   t.match(keys.notReadyBecause(), /HTTPS|https/);
@@ -373,7 +370,7 @@ t.test('closing ends what is under way and leaves no timer', async (t) => {
   t.equal(made.clock.pending, 0);
 });
 
-t.test('keys once fetched can be asked for after closing', async (t) => {
+t.test('cached keys are available after closing', async (t) => {
   const { keys, clock } = await started(t);
   await keys.close();
   t.same(await kidsOf(keys, 'key-1'), ['key-1']);
@@ -395,7 +392,7 @@ t.test('a server that is no issuer at all is an error', async (t) => {
   await unavailable(t, keys);
 });
 
-t.test('an issuer with a CA of its own is believed by that CA alone', async (t) => {
+t.test('an issuer with its own CA is trusted by that CA alone', async (t) => {
   const authority = await createAuthority();
   const secure = await startSigningIssuer({ tls: await authority.server('issuer') });
   t.teardown(() => secure.down());

@@ -53,7 +53,7 @@ const ok = (idToken: string | undefined): Said => ({
   body: { access_token: 'a', token_type: 'Bearer', ...(idToken && { id_token: idToken }) },
 });
 
-t.test('a code becomes the ID token, its end and the refresh token', async (t) => {
+t.test('a code is exchanged for the ID token, its expiry and the refresh token', async (t) => {
   const exp = Math.floor(Date.now() / 1_000) + 60;
   const tokens = await redeemed(t, (nonce, { idToken }) => ({
     body: { ...Object(ok(idToken({ nonce, exp })).body), refresh_token: 'r' },
@@ -81,7 +81,7 @@ t.test('refused: what the provider said is not of this login, or not for this cl
   }
 });
 
-t.test('refused: the browser came back with the answer to something else', async (t) => {
+t.test('refused: the browser returned with the response of another login', async (t) => {
   const { login, provider } = await scene(t, { authorization_response_iss_parameter_supported: true });
   const begun = await (await login()).beginCode(REDIRECT);
   const iss = encodeURIComponent(provider.issuer);
@@ -205,7 +205,7 @@ t.test('refused: a page to confirm a code that is no web page', async (t) => {
   await t.rejects((await login()).beginDevice(), { message: /the address must be https/ });
 });
 
-t.test('the scopes asked for', async (t) => {
+t.test('the requested scopes', async (t) => {
   const cases: [unknown, readonly string[], string][] = [
     [undefined, [], 'openid profile email'],
     [['openid', 'email', 'profile'], [], 'openid profile email'],
@@ -272,7 +272,7 @@ t.test('renewal', async (t) => {
   });
 });
 
-t.test('a provider of a certificate authority of its own', async (t) => {
+t.test('a provider with its own certificate authority', async (t) => {
   const authority = await createAuthority('a company');
   const provider = await startScriptedProvider({ tls: await authority.server('login') });
   t.teardown(() => provider.close());
@@ -310,7 +310,7 @@ async function deviceLogin(
   return { provider, pauses, clock, begin, tokens };
 }
 
-t.test('asks every five seconds, and slower when it is told to', async (t) => {
+t.test('polls every five seconds, and slower if the provider says slow_down', async (t) => {
   const { provider, pauses, begin, tokens } = await deviceLogin(t);
   const pending = error('authorization_pending');
   provider.tokenAnswers = [pending, error('slow_down'), pending, error('slow_down'), tokens];
@@ -319,7 +319,7 @@ t.test('asks every five seconds, and slower when it is told to', async (t) => {
   t.same(pauses, [5_000, 5_000, 10_000, 10_000, 15_000]);
 });
 
-t.test('asks as often as the provider says', async (t) => {
+t.test('polls at the provider’s interval', async (t) => {
   const { provider, pauses, begin, tokens } = await deviceLogin(t, {}, { interval: 2 });
   provider.tokenAnswers = [tokens];
   await (await begin()).wait();

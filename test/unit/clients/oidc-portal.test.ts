@@ -68,7 +68,7 @@ t.test('a code of another browser’s sign-in is refused', async (t) => {
   t.match(await login.finish(mallory.callback, planted), { refused: /invalid_grant/ });
 });
 
-t.test('an answer with another state, or an ID token with another nonce, is not used', async (t) => {
+t.test('a response with another state, or an ID token with another nonce, is refused', async (t) => {
   const { login, walk } = await setUp(t);
   for (const change of [{ state: 'another' }, { nonce: 'another' }]) {
     const { callback, transaction } = await walk(CAROL);
@@ -82,7 +82,7 @@ t.test('a client secret that is wrong is said', async (t) => {
   t.match(await login.finish(callback, transaction), { refused: /invalid_client/ });
 });
 
-t.test('an issuer that is down can be asked when it is back', async (t) => {
+t.test('an issuer that was down is used again when it is back', async (t) => {
   const { provider, login, redirectURI } = await setUp(t);
   await provider.down();
   await t.rejects(login.begin(redirectURI), { code: 'IssuerUnavailable' });

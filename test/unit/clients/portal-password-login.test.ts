@@ -26,7 +26,7 @@ async function setUp(t: Test) {
   return { keystone, directory, login };
 }
 
-t.test('who signs in gets a token of the project, and the list of all they could sign in to', async (t) => {
+t.test('a user who signs in gets a token of the project, and the list of their other projects', async (t) => {
   const { login, directory } = await setUp(t);
   const result = await login.signIn(ALICE, signal);
   t.match(result, { token: /^gAAAAA/, projects: [{ name: 'web' }, { name: 'batch' }] });

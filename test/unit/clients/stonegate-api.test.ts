@@ -26,7 +26,7 @@ async function serverThat(t: Test, status: number, body: string) {
 
 const nothing = { ca: undefined, serverName: undefined, authorization: 'Bearer tok', certificate: undefined };
 
-t.test('it asks with the token, below the path of the address', async (t) => {
+t.test('requests carry the token and go below the path of the address', async (t) => {
   const { url, asked } = await serverThat(t, 200, '{"a":1}');
   t.strictSame(await askStonegate({ ...nothing, url: `${url}/k8s/` }, '/apis/x'), { a: 1 });
   t.match(asked, [{ method: 'GET', url: '/k8s/apis/x', headers: { authorization: 'Bearer tok' } }]);
@@ -46,7 +46,7 @@ const BAD: readonly (readonly [number, string, RegExp])[] = [
   [500, '{"message":5}', /answered 500/],
 ];
 for (const [status, body, message] of BAD) {
-  t.test(`the answer ${status} ${body} is a failure in words`, async (t) => {
+  t.test(`the response ${status} ${body} becomes an error message`, async (t) => {
     const { url, asked } = await serverThat(t, status, body);
     await t.rejects(askStonegate({ ...nothing, url }, '/x'), { message });
     t.equal(asked.length, 1, 'no redirect is followed');
@@ -59,7 +59,7 @@ for (const [url, message] of [
   ['http://stonegate.example', /in the clear/],
   ['https://127.0.0.1:1', /https:\/\/127\.0\.0\.1:1 cannot be asked: .*ECONNREFUSED/],
 ] as const) {
-  t.test(`${url} cannot be asked, and the token stays here`, async (t) => {
+  t.test(`${url} is refused, and the token is not sent`, async (t) => {
     await t.rejects(askStonegate({ ...nothing, url }, '/x'), { message });
   });
 }

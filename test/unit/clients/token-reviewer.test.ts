@@ -36,23 +36,26 @@ async function ask({ status = 201, body }: Answer, audiences: string[] = []) {
   return { outcome, asked, pending: clock.pending };
 }
 
-t.test('the question is Stonegate’s own, with the audiences where there are some', async (t) => {
-  const plain = await ask(review({ authenticated: true, user: USER }));
-  t.same(plain.asked, [
-    {
-      account: { kind: 'source', address: '192.0.2.1' },
-      sender: { kind: 'stonegate' },
-      method: 'POST',
-      target: '/apis/authentication.k8s.io/v1/tokenreviews',
-      body: { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec: { token: 'the-token' } },
-    },
-  ]);
-  t.same(plain.outcome, USER);
-  t.equal(plain.pending, 0, 'no timer is left');
-  const meant = await ask(review({ authenticated: true, user: USER, audiences: ['b'] }), ['a', 'b']);
-  t.match(meant.asked, [{ body: { spec: { token: 'the-token', audiences: ['a', 'b'] } } }]);
-  t.same(meant.outcome, USER);
-});
+t.test(
+  'the TokenReview uses Stonegate’s own credential, and has the audiences if there are any',
+  async (t) => {
+    const plain = await ask(review({ authenticated: true, user: USER }));
+    t.same(plain.asked, [
+      {
+        account: { kind: 'source', address: '192.0.2.1' },
+        sender: { kind: 'stonegate' },
+        method: 'POST',
+        target: '/apis/authentication.k8s.io/v1/tokenreviews',
+        body: { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec: { token: 'the-token' } },
+      },
+    ]);
+    t.same(plain.outcome, USER);
+    t.equal(plain.pending, 0, 'no timer is left');
+    const meant = await ask(review({ authenticated: true, user: USER, audiences: ['b'] }), ['a', 'b']);
+    t.match(meant.asked, [{ body: { spec: { token: 'the-token', audiences: ['a', 'b'] } } }]);
+    t.same(meant.outcome, USER);
+  },
+);
 
 t.test('a user without uid, groups and extra is one too', async (t) => {
   const { outcome } = await ask(review({ authenticated: true, user: { username: 'zoe' } }, 200));
@@ -92,13 +95,13 @@ for (const [what, answer] of [
   ['groups that are no texts', review({ authenticated: true, user: { username: 'zoe', groups: [1] } })],
   ['an extra that is no list', review({ authenticated: true, user: { username: 'zoe', extra: { k: 'v' } } })],
 ] as const)
-  t.test(`an answer that is ${what} is neither yes nor no`, async (t) => {
+  t.test(`a response that is ${what} neither accepts nor refuses the token`, async (t) => {
     const { outcome } = await ask(answer);
     t.match(outcome, { code: 'UpstreamUnavailable', http: 503 });
     t.notMatch(String(outcome instanceof StatusError ? outcome.cause : ''), 'the-token');
   });
 
-t.test('Stonegate without the right to ask says so', async (t) => {
+t.test('the error names the missing right if Stonegate may not create token reviews', async (t) => {
   const { outcome } = await ask({ status: 403, body: { kind: 'Status' } });
   t.match(outcome, {
     code: 'UpstreamRefusedCredential',

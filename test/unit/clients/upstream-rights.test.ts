@@ -72,7 +72,7 @@ t.test('a key is omitted until the API server has said that it may be impersonat
   t.same([...rights.withheld], []);
 });
 
-t.test('what is known already counts until the API server has answered, and then what it says', async (t) => {
+t.test('cached rights count until the API server has responded, then its response', async (t) => {
   const known = { withheld: new Set<string>(), constrained: true };
   const { server, rights, start, advance } = setUp({ isDown: true }, known);
   t.same([[...rights.withheld], rights.constrained], [[], true]);
@@ -83,7 +83,7 @@ t.test('what is known already counts until the API server has answered, and then
   t.same([[...rights.withheld], rights.constrained], [[KEY], false]);
 });
 
-t.test('without the right to the key it stays omitted, which the log says once', async (t) => {
+t.test('without the right to the key it stays omitted, and the log says so once', async (t) => {
   const { rights, start, advance, logged } = setUp();
   await start();
   await advance(60_000);
@@ -110,21 +110,24 @@ t.test(
   },
 );
 
-t.test('after a refusal it asks at once, and under a flood of refusals every ten seconds', async (t) => {
-  const { server, rights, start, advance, refuse, rounds } = setUp({ rights: GRANTED });
-  await start();
-  await advance(600_000);
-  server.rights = [];
-  await refuse();
-  t.same([...rights.withheld], [KEY]);
-  const before = rounds();
-  for (let i = 0; i < 100; i += 1) await refuse();
-  t.equal(rounds(), before);
-  await advance(10_000);
-  t.equal(rounds(), before + 1);
-});
+t.test(
+  'after a refusal rights are checked at once, under a flood of refusals every ten seconds',
+  async (t) => {
+    const { server, rights, start, advance, refuse, rounds } = setUp({ rights: GRANTED });
+    await start();
+    await advance(600_000);
+    server.rights = [];
+    await refuse();
+    t.same([...rights.withheld], [KEY]);
+    const before = rounds();
+    for (let i = 0; i < 100; i += 1) await refuse();
+    t.equal(rounds(), before);
+    await advance(10_000);
+    t.equal(rounds(), before + 1);
+  },
+);
 
-t.test('what was known stays while the API server cannot be asked', async (t) => {
+t.test('cached rights stay while the API server is unavailable', async (t) => {
   const { server, rights, start, advance, logged } = setUp({ rights: GRANTED, words: CONSTRAINED });
   await start();
   server.isDown = true;
@@ -134,7 +137,7 @@ t.test('what was known stays while the API server cannot be asked', async (t) =>
   t.match(logged, [{ level: 'info' }, { level: 'warn', message: /could not ask/ }]);
 });
 
-t.test('constrained impersonation is recognized by the words of a refusal', async (t) => {
+t.test('constrained impersonation is recognized by the message of a refusal', async (t) => {
   for (const [words, expected] of [
     [CONSTRAINED, true],
     [LEGACY, false],
@@ -170,7 +173,7 @@ t.test(
   },
 );
 
-t.test('every request is on Stonegate’s own account', async (t) => {
+t.test('every request counts for Stonegate’s own account', async (t) => {
   const { fetcher, start } = setUp({ rights: GRANTED });
   await start();
   t.ok(

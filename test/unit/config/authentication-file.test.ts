@@ -138,7 +138,7 @@ t.test('a prefix that begins with "-" is none of ours to read otherwise', async 
   t.same(configuration?.authentication.jwt[0]?.claimMappings.username, { claim: 'sub', prefix: '-' });
 });
 
-t.test('the file is asked for by its name, and only where it is named', async (t) => {
+t.test('the token file is read only if the configuration names it', async (t) => {
   const asked: string[] = [];
   const text = stringify({ ...parse(MINIMAL), authentication: { configurationFile: 'x.yaml', ...ofA } });
   const result = await parseWithAuthenticationFile(text, '/conf', async (name) => {
@@ -467,7 +467,7 @@ t.test('an e-mail address may be asked for in the name, in an extra or in a rule
   }
 });
 
-t.test('problems of both files are told at once', async (t) => {
+t.test('problems of both files are reported together', async (t) => {
   const problems = problemsOf({
     own: { tenants: { [A]: { value: 'Acme' } }, requireAllIssuers: 'yes' },
     text: mapped({ uid: { claim: 'a', expression: 'claims.a' } }, { x: 1 }),
@@ -480,16 +480,19 @@ t.test('problems of both files are told at once', async (t) => {
     );
 });
 
-t.test('a portal that names an issuer of a file that is wrong is not told that there is none', async (t) => {
-  const portal = {
-    publicURL: 'https://p.example',
-    tls: { certFile: 'c', keyFile: 'k' },
-    kubernetes: { server: 'https://s.example' },
-    oidc: [{ name: 'a', issuer: A, clientID: 'kubernetes', displayName: 'A' }],
-  };
-  const own = { ...parse(MINIMAL), authentication: { configurationFile: 'auth.yaml', ...ofA }, portal };
-  const problems = (text: string) =>
-    parseConfiguration(stringify(own), '/', () => Buffer.from(text)).problems.map(formatProblem);
-  t.same(problems(file([issuer(A)])), []);
-  t.match(problems('kind: x').join(), /^((?!portal).)+$/);
-});
+t.test(
+  'a portal that names an issuer of an invalid file is not reported as naming an unknown issuer',
+  async (t) => {
+    const portal = {
+      publicURL: 'https://p.example',
+      tls: { certFile: 'c', keyFile: 'k' },
+      kubernetes: { server: 'https://s.example' },
+      oidc: [{ name: 'a', issuer: A, clientID: 'kubernetes', displayName: 'A' }],
+    };
+    const own = { ...parse(MINIMAL), authentication: { configurationFile: 'auth.yaml', ...ofA }, portal };
+    const problems = (text: string) =>
+      parseConfiguration(stringify(own), '/', () => Buffer.from(text)).problems.map(formatProblem);
+    t.same(problems(file([issuer(A)])), []);
+    t.match(problems('kind: x').join(), /^((?!portal).)+$/);
+  },
+);

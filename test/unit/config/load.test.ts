@@ -57,23 +57,26 @@ function problemsOf(result: LoadResult): string[] {
   return result.ok ? [] : result.problems.map(formatProblem);
 }
 
-t.test('a good configuration comes with the content of every file and secret it names', async (t) => {
-  const result = await load();
-  t.same(problemsOf(result), []);
-  if (!result.ok) return;
-  const { loaded, watched } = result;
-  t.equal(loaded.file('/etc/stonegate/tls.crt').toString(), server.cert);
-  t.equal(loaded.secret({ fromEnv: 'SECRET' }), 's3cret');
-  t.equal(loaded.secret({ fromFile: '/etc/stonegate/seal' }), Buffer.alloc(32, 7).toString('base64'));
-  t.throws(() => loaded.file('/etc/passwd'), RangeError);
-  t.throws(() => loaded.secret({ fromEnv: 'NOT_SET' }), RangeError);
-  t.same(
-    [...watched.keys()].sort(),
-    Object.keys(FILES)
-      .map((name) => `/etc/stonegate/${name}`)
-      .sort(),
-  );
-});
+t.test(
+  'a valid configuration is loaded with the content of every file and secret that it names',
+  async (t) => {
+    const result = await load();
+    t.same(problemsOf(result), []);
+    if (!result.ok) return;
+    const { loaded, watched } = result;
+    t.equal(loaded.file('/etc/stonegate/tls.crt').toString(), server.cert);
+    t.equal(loaded.secret({ fromEnv: 'SECRET' }), 's3cret');
+    t.equal(loaded.secret({ fromFile: '/etc/stonegate/seal' }), Buffer.alloc(32, 7).toString('base64'));
+    t.throws(() => loaded.file('/etc/passwd'), RangeError);
+    t.throws(() => loaded.secret({ fromEnv: 'NOT_SET' }), RangeError);
+    t.same(
+      [...watched.keys()].sort(),
+      Object.keys(FILES)
+        .map((name) => `/etc/stonegate/${name}`)
+        .sort(),
+    );
+  },
+);
 
 for (const [digest, what, change, differs] of [
   ['identityDigest', 'the identity of users', CONFIGURATION.replace('arktos', 'shared'), true],
@@ -212,7 +215,7 @@ t.test('a Redis URL of another kind is refused and not repeated', async (t) => {
   }
 });
 
-t.test('problems between fields and in files are told together', async (t) => {
+t.test('problems between fields and in files are reported together', async (t) => {
   const text = CONFIGURATION.replace(
     'tenancy: { mode: arktos }',
     'tenancy: { mode: arktos, systemTenant: all }',

@@ -379,7 +379,7 @@ log: { level: debug }
   });
 });
 
-t.test('all problems are told at once, with path and line', async (t) => {
+t.test('all problems are reported together, with path and line', async (t) => {
   const text = MINIMAL.replace('mode: arktos', 'mode: bogus').replace(
     'server: "https',
     'extra: 1, server: "ftp',
@@ -755,7 +755,7 @@ t.test(
   },
 );
 
-t.test('a prefix that is missing is one problem, at its own place', async (t) => {
+t.test('a missing prefix is one problem, at its own line', async (t) => {
   const text = twoIssuers(
     jwt('https://a', '', '{ value: a }'),
     jwt('https://b', 'b:', '{ value: b }').replace(

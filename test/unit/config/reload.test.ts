@@ -99,7 +99,7 @@ async function start(t: Test) {
 
 const NOT_USED = 'the new configuration is not used; the last valid one stays in force';
 
-t.test('C150 a certificate behind a double symlink, swapped twice, is read anew each time', async (t) => {
+t.test('C150 a certificate behind a double symlink, swapped twice, is read again each time', async (t) => {
   const { tick, writeSecret, certificate, applied } = await start(t);
   await tick();
   t.equal(applied.length, 0, 'nothing changed yet');
@@ -125,7 +125,7 @@ t.test('C234 a bad file keeps the last good configuration, and each problem is s
   t.same(results, ['error', 'ok']);
 });
 
-t.test('a problem that comes back after a good state is said again', async (t) => {
+t.test('a problem that returns after a good state is logged again', async (t) => {
   const { tick, folder, errors } = await start(t);
   const token = join(folder, 'token');
   for (const text of ['', 'abc', '']) {
@@ -165,7 +165,7 @@ t.test(
   },
 );
 
-t.test('what cannot be applied is logged, and the watch goes on', async (t) => {
+t.test('a configuration that cannot be applied is logged, and watching continues', async (t) => {
   const { tick, folder, applied, errors, results, state } = await start(t);
   state.failure = new Error('no such address');
   writeFileSync(join(folder, 'token'), 'def');
@@ -194,7 +194,7 @@ t.test('closed, it applies nothing any more, not even what is being loaded', asy
   t.same([applied, errors], [[], []]);
 });
 
-t.test('what the change handler throws is told, and the next look still comes', async (t) => {
+t.test('an error of the change handler is logged, and the next check still runs', async (t) => {
   const { clock, tick } = handClock();
   const told: unknown[] = [];
   const failure = new Error('cannot');

@@ -24,34 +24,31 @@ upstream:
 tenancy: { mode: arktos }
 `;
 
-t.test(
-  'fields that are wrong, fields that do not go together and files that are missing are told in one run',
-  async (t) => {
-    const said = await saidOf(`${HEAD}limits: { perTenant: { perSecond: -1, burst: 1 } }
+t.test('wrong fields, contradicting fields and missing files are reported in one run', async (t) => {
+  const said = await saidOf(`${HEAD}limits: { perTenant: { perSecond: -1, burst: 1 } }
 log: { level: loud }
 colour: blue
 cache: { redis: { url: { fromEnv: REDIS_URL } } }
 authentication: { keystone: { url: "https://keystone.example.com/v3", timeout: soon } }
 `);
-    for (const expected of [
-      /^limits\.perTenant\.perSecond/,
-      /^log\.level/,
-      /^colour .*is no known key/,
-      /^authentication\.keystone\.timeout/,
-      /^cache\.sealingKeys/,
-      /^server\.tls\.certFile .*expected a file/,
-      /^upstream\.credential\.tokenFile .*expected a file/,
-      /^cache\.redis\.url\.fromEnv .*REDIS_URL/,
-    ]) {
-      t.ok(
-        said.some((line) => expected.test(line)),
-        `${expected}\n${said.join('\n')}`,
-      );
-    }
-  },
-);
+  for (const expected of [
+    /^limits\.perTenant\.perSecond/,
+    /^log\.level/,
+    /^colour .*is no known key/,
+    /^authentication\.keystone\.timeout/,
+    /^cache\.sealingKeys/,
+    /^server\.tls\.certFile .*expected a file/,
+    /^upstream\.credential\.tokenFile .*expected a file/,
+    /^cache\.redis\.url\.fromEnv .*REDIS_URL/,
+  ]) {
+    t.ok(
+      said.some((line) => expected.test(line)),
+      `${expected}\n${said.join('\n')}`,
+    );
+  }
+});
 
-t.test('what only follows from a wrong field is not told as well', async (t) => {
+t.test('a problem that only follows from a wrong field is not reported', async (t) => {
   const said = await saidOf(`${HEAD}authentication: { keystone: { url: 7 } }\n`);
   t.same(said.filter((line) => line.startsWith('authentication')).length, 1, said.join('\n'));
 });
@@ -92,7 +89,7 @@ t.test('an entry of a list that is wrong keeps its place: the others keep their 
   );
 });
 
-t.test('behind an entry of a list that is left out, the others are told at their own places', async (t) => {
+t.test('problems after a list entry that is left out are reported at their own lines', async (t) => {
   const said = await saidOf(`${HEAD}authentication: { keystone: { url: "https://keystone.example.com/v3" } }
 cache: { sealingKeys: [7, { fromFile: second.key }] }
 bindings: { credential: { tokenFile: other } }
@@ -115,7 +112,7 @@ t.test('a section that is wrong as a whole hides nothing of the others', async (
   t.notMatch(said.join('\n'), /dev\/null|stand-in/, 'of what stands in for them nothing is told');
 });
 
-t.test('what a wrong tenancy mode would decide is not told', async (t) => {
+t.test('problems that depend on a wrong tenancy mode are not reported', async (t) => {
   const said = await saidOf(`${HEAD.replace('arktos', 'Arktos')}authentication:
   anonymous: { enabled: true }
   tokenReview: {}

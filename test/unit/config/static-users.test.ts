@@ -19,7 +19,7 @@ function tenantAndGroups(line: string, tenantOfOthers?: string) {
   return entry && [entry.user.tenant, ...entry.user.groups];
 }
 
-t.test('the tenant is the last column where the one before it is empty', async (t) => {
+t.test('the tenant is the last column, also if the one before it is empty', async (t) => {
   t.same(tenantAndGroups('t1,alice,1,,acme'), ['acme']);
   t.same(tenantAndGroups('t1,alice,1,"dev,ops",,acme'), ['acme', 'token:dev', 'token:ops']);
   t.same(tenantAndGroups('t1,alice,1,dev,other,columns,,acme'), ['acme', 'token:dev']);

@@ -58,7 +58,7 @@ t.test('C235 a format without id and name, or of what no namespace may hold, is 
     t.same(problemsOf(`{ namespaceFormat: "${format}" }`), []);
 });
 
-t.test('who provisions needs to be known to Keystone and to the API server', async (t) => {
+t.test('provisioning requires a credential at Keystone and one at the API server', async (t) => {
   for (const provision of ['periodic', 'onRequest']) {
     const problems = problemsOf(`{ provision: ${provision} }`, { service: false });
     t.match(problems, [
@@ -68,7 +68,7 @@ t.test('who provisions needs to be known to Keystone and to the API server', asy
   }
 });
 
-t.test('workers that cannot agree on who provisions are refused', async (t) => {
+t.test('workers without a shared lease for provisioning are refused', async (t) => {
   const tls = 'tls: { certFile: tls.crt, keyFile: tls.key }';
   const periodic = '{ provision: periodic, credential: { tokenFile: provisioner } }';
   const onRequest = '{ provision: onRequest, credential: { tokenFile: provisioner } }';
@@ -98,7 +98,7 @@ t.test('the namespace of one project is a namespace, and its own', async (t) => 
   t.same(problemsOf(twins, { mode: 'arktos' }), [], 'two tenants may each have one');
 });
 
-t.test('a role that cannot be one is refused where it is written', async (t) => {
+t.test('an invalid role is reported at its own line', async (t) => {
   t.match(problemsOf('{ roles: { member: "stonegate:write" } }'), [
     /bindings\.roles\.member.*stonegate:edit/,
   ]);

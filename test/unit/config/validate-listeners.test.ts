@@ -74,7 +74,7 @@ t.test('an address that is no https origin is refused', async (t) => {
     t.match(problemsOf({ publicURL }), [/portal\.publicURL.*an https address without a path/], publicURL);
 });
 
-t.test('one mistake in its address is told once, by the rule that holds there', async (t) => {
+t.test('one mistake in its address is reported once', async (t) => {
   const problems = problemsOf({ publicURL: 'http://login.example.com' });
   t.equal(problems.length, 1);
   t.notMatch(problems, [/loopback/]);
@@ -129,7 +129,7 @@ t.test('a client whose tokens the API would not accept is refused', async (t) =>
   t.same(problemsOf({ oidc: [{ ...OIDC, kubectlClientID: 'kubectl' }] }), []);
 });
 
-t.test('kubectl comes back to an address of its own on loopback, without a port', async (t) => {
+t.test('the login plugin’s redirect address is on loopback, without a port', async (t) => {
   const problemsWith = (kubectlRedirectURI: string) =>
     problemsOf({ oidc: [{ ...OIDC, kubectlRedirectURI }] });
   for (const good of ['http://localhost/', 'http://127.0.0.1/acme', 'http://[::1]/a/b'])

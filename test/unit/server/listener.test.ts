@@ -249,7 +249,7 @@ t.test('closing a listener', async (t) => {
     t.equal(signals[0]?.aborted, true);
   });
 
-  t.test('a request that is not forwarded yet is told that the listener drains', async (t) => {
+  t.test('a request that is not forwarded yet learns that the listener drains', async (t) => {
     const begun = Promise.withResolvers<void>();
     const decided = Promise.withResolvers<void>();
     const listening = await startListener(async ({ draining, response }) => {

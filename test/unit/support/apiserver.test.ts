@@ -245,7 +245,7 @@ for (const [tty, channel] of [
   [false, 2],
   [true, 1],
 ] as const) {
-  t.test(`what a command complains of comes on channel ${channel} with tty=${tty}`, async (t) => {
+  t.test(`a command’s standard error is sent on channel ${channel} with tty=${tty}`, async (t) => {
     const server = await start(t);
     server.seed.pod('p', { tenant: 'tenant1' });
     const path = `/api/v1/tenants/tenant1/namespaces/default/pods/p/exec?command=nosuch&stdout=true&stderr=${!tty}&tty=${tty}`;

@@ -1,6 +1,6 @@
 /**
- * Whatever a tenant's clients do, they use that tenant's connections and queue: forwarded requests, reviews and
- * discovery, tunnels while they are negotiated, and the connections that cancelled requests cost.
+ * Whatever a tenant's clients do, they use that tenant's connections and queue: forwarded requests, reviews
+ * and discovery, tunnels while they are negotiated, and the connections that cancelled requests cost.
  */
 import t, { type Test } from 'tap';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/api/upstream-request.ts';
@@ -157,15 +157,15 @@ t.test('a tenant opens so many long-running requests at once, and the others lat
   const clock = createFakeClock();
   const { tenantQueue, sources } = LIMITS;
   const limits = createAccountLimits({ clock, queueTimeout: 10_000, tenantQueue, sources });
-  const openings = limits.openingsOf({ kind: 'tenant', tenant: toTenantName('acme') });
+  const limiter = limits.longRunningLimiterOf({ kind: 'tenant', tenant: toTenantName('acme') });
   let begun = 0;
-  for (; openings?.tryAcquire(); begun += 1) openings.releaseDelayed();
+  for (; limiter?.tryAcquire(); begun += 1) limiter.releaseDelayed();
   t.equal(begun, 5_001, 'as many as a tenant may have open, and the one that waits for its turn');
   let later = false;
   const onAcquired = () => {
     later = true;
   };
-  t.ok(openings?.enqueue({ onAcquired, onRefused: t.fail }, 100));
+  t.ok(limiter?.enqueue({ onAcquired, onRefused: t.fail }, 100));
   t.notOk(later);
   clock.advance(20);
   t.ok(later);

@@ -786,7 +786,7 @@ t.test('a client that leaves ends its request at once', async (t) => {
 t.test('a refused HEAD, which does not say whose refusal it is', async (t) => {
   const refused = REFUSED_IMPERSONATION.slice(0, REFUSED_IMPERSONATION.indexOf('{'));
   const head = (user: string) => ({
-    ownAnswer: true,
+    servedByAPIServer: true,
     headers: () => [[user, 'acme:alice'] as const],
   });
 
@@ -854,7 +854,7 @@ t.test('giving up the adapter', async (t) => {
     async (t) => {
       for (const tell of ['at once', 'in the pause'] as const) {
         const relay = await relayFor(t, {
-          ownAnswer: true,
+          servedByAPIServer: true,
           headers: () => [['Impersonate-User', 'acme:alice']],
         });
         await relay.request(GET);

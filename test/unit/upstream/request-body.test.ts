@@ -9,7 +9,7 @@ import { codeOf } from '../../support/raw-http/relay.ts';
 function bodyOf<S extends Readable = PassThrough>(
   maxBytes = 100,
   source: S | PassThrough = new PassThrough({ highWaterMark: 1024 * 1024 }),
-  { upstreamStall = 60, answered = false, whole = 1_000 } = {},
+  { upstreamStall = 60, responseBegun = false, whole = 1_000 } = {},
 ) {
   const clock = createFakeClock(0);
   const faults: Error[] = [];
@@ -19,7 +19,7 @@ function bodyOf<S extends Readable = PassThrough>(
     clientStall: 30,
     whole,
     upstreamStall,
-    answered: () => answered,
+    responseBegun: () => responseBegun,
     onFault: (fault) => faults.push(fault),
   });
   return { clock, source, faults, body };
@@ -129,7 +129,7 @@ t.test('a request body', async (t) => {
   });
 
   async function unwanted(size = 1024 * 1024) {
-    const made = bodyOf<PassThrough>(size, undefined, { upstreamStall: 60_000, answered: true });
+    const made = bodyOf<PassThrough>(size, undefined, { upstreamStall: 60_000, responseBegun: true });
     made.body.read(0);
     made.source.write(Buffer.alloc(200_000));
     await eventually(() => made.body.readableLength === 200_000 && made.source.isPaused());
@@ -204,7 +204,7 @@ t.test('a request body', async (t) => {
       clientStall: 1,
       whole: 1,
       upstreamStall: 1,
-      answered: () => false,
+      responseBegun: () => false,
       onFault: (fault) => t.fail(fault.message),
     });
     t.same(await body.toArray(), []);

@@ -1,4 +1,6 @@
-/** Where the content of one answer waits: memory is used again, and never while somebody may still read it. */
+/**
+ * Where the content of one answer waits: memory is used again, and never while somebody may still read it.
+ */
 import t from 'tap';
 import { BorrowedChunk } from '../../../src/http1/borrowed-chunk.ts';
 import { ResponseBuffers, type StoredChunk } from '../../../src/upstream/response-buffers.ts';

@@ -34,7 +34,7 @@ async function review(
 const everything = { current: { allows: () => true } };
 const pods = { resource: 'pods', verb: 'get' };
 
-t.test('a SubjectAccessReview without groups is answered', async (t) => {
+t.test('a SubjectAccessReview without groups gets a response', async (t) => {
   t.match(await review(pods, { policy: everything }), { status: { allowed: true } });
 });
 

@@ -95,7 +95,7 @@ t.test('what only looks like a key written twice is none', async (t) => {
   t.same(problemsOf([{ nonresource_permissions: paths }, { nonresource_permissions: paths }]), []);
 });
 
-t.test('a key that says nothing is told with what was expected', async (t) => {
+t.test('an empty key is reported with what was expected', async (t) => {
   t.same(problemsOf([{ resource_permissions: { pods: ['get'] } }]), [
     '[0].resource_permissions.pods: expected NAMESPACE/RESOURCE, found "pods"',
   ]);

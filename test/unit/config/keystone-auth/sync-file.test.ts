@@ -93,14 +93,14 @@ function filesProblems(webhook: string, content: string, others = ''): string[] 
   );
 }
 
-t.test('every problem of a policy file is told with both places', async (t) => {
+t.test('every problem of a policy file is reported with both lines', async (t) => {
   t.same(filesProblems('policy: { file: p }', '[{"resource":{"version":"*"}},{"users":[]}]'), [
     'webhook.policy.file: [0].resource.namespace: is required: expected a string',
     'webhook.policy.file: [1].users: expected a mapping, found an empty list',
   ]);
 });
 
-t.test('a sync file that asks for objects needs a credential to make them with', async (t) => {
+t.test('a sync file that creates objects requires a credential for it', async (t) => {
   const sync = 'sync: { file: s }';
   const content = 'data-types-to-sync: [projects]';
   t.match(filesProblems(sync, content), [
@@ -129,11 +129,11 @@ t.test('a source is one of the two', async (t) => {
     t.match(parsed(`policy: ${source}`).problems, [/webhook.policy.*exactly one of/]);
 });
 
-t.test('its address is its own', async (t) => {
+t.test('its address differs from every other listener’s', async (t) => {
   t.match(parsed('bind: "127.0.0.1:1"').problems, [/webhook.bind.*another address than server.bind/]);
 });
 
-t.test('it answers for Keystone’s tokens, so there must be a Keystone', async (t) => {
+t.test('it validates Keystone’s tokens, so a Keystone must be configured', async (t) => {
   const text = `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
 server: { tls: { certFile: c, keyFile: k } }

@@ -1,0 +1,36 @@
+/**
+ * What open watches retain over reloads, counted on the heap, with the real listener and the real forwarder.
+ */
+import { queryObjects } from 'node:v8';
+import t from 'tap';
+import { Generation } from '../../src/app/generation.ts';
+import { StreamDelivery } from '../../src/pipeline/delivery.ts';
+import { LastModes } from '../../src/pipeline/impersonation-modes.ts';
+import { openRequest } from '../support/open-request.ts';
+import { startStonegate } from '../support/stonegate.ts';
+
+const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
+const RELOADS = 5;
+
+t.test('after reloads, open watches retain no previous pipeline and no previous generation', async (t) => {
+  const stonegate = await startStonegate({ folder: t.testdir() });
+  t.teardown(() => stonegate.close());
+  const { app, authority, keystoneToken, provider, configure } = stonegate;
+  const destination = { port: app.address.port, ca: authority.cert };
+  const tokens = [keystoneToken('alice'), await provider.idToken('carol')];
+  const watches = [];
+  for (let reload = 0; reload < RELOADS; reload += 1) {
+    for (const token of tokens) {
+      const watch = openRequest(destination, token, WATCH);
+      t.equal((await watch.head).statusCode, 200);
+      watches.push(watch);
+    }
+    await configure({ authentication: { impersonationExtraKeys: [`example.com/${reload}`] } });
+    await app.reload();
+  }
+  t.equal(queryObjects(StreamDelivery), RELOADS * tokens.length, 'all watches are open');
+  t.equal(queryObjects(LastModes), 1, 'each pipeline has one');
+  t.equal(queryObjects(Generation), 1);
+  t.equal(app.counts.generations, 1);
+  for (const watch of watches) watch.leave();
+});
