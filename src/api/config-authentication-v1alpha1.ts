@@ -191,6 +191,6 @@ export type SecretSource = { readonly fromFile: string } | { readonly fromEnv: s
 
 export type Milliseconds = number;
 
-export type UpstreamCredential =
+export type CredentialFiles =
   | { readonly tokenFile: string }
   | { readonly certFile: string; readonly keyFile: string };

@@ -5,9 +5,9 @@
  */
 import type {
   AuthenticationConfiguration,
+  CredentialFiles,
   Milliseconds,
   SecretSource,
-  UpstreamCredential,
 } from './config-authentication-v1alpha1.ts';
 
 export type * from './config-authentication-v1alpha1.ts';
@@ -46,7 +46,7 @@ export interface ServerConfiguration {
 export interface UpstreamConfiguration {
   readonly server: string;
   readonly caFile?: string;
-  readonly credential: UpstreamCredential;
+  readonly credential: CredentialFiles;
   /** The API server's limit for a request head, in bytes. */
   readonly headerBytes: number;
   readonly timeouts: {
@@ -203,7 +203,7 @@ export interface BindingsConfiguration {
    * For provisioning only, never the impersonator's. Required unless `provision` is none and `sync` never
    * runs.
    */
-  readonly credential?: UpstreamCredential;
+  readonly credential?: CredentialFiles;
   /** With `%n` (project name), `%i` (project id) and `%d` (id of the project's domain). */
   readonly namespaceFormat: string;
   readonly roles: Readonly<Record<string, RoleTarget>>;

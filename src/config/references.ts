@@ -3,11 +3,11 @@
  * this list.
  */
 import type {
+  CredentialFiles,
   KeystoneConfiguration,
   PortalConfiguration,
   SecretSource,
   StonegateConfiguration,
-  UpstreamCredential,
   WebhookConfiguration,
   WebhookSource,
 } from '../api/config-v1alpha1.ts';
@@ -91,7 +91,7 @@ export function pairsOf({ server, upstream, bindings, portal, webhook }: Stonega
   ];
 }
 
-function credentialFiles(credential: UpstreamCredential): Files {
+function credentialFiles(credential: CredentialFiles): Files {
   return 'tokenFile' in credential
     ? { tokenFile: [credential.tokenFile, 'token'] }
     : { certFile: [credential.certFile, 'certificate'], keyFile: [credential.keyFile, 'key'] };

@@ -2,7 +2,7 @@
  * Rules for `bindings`, checked when the configuration is loaded and not when provisioning first runs.
  */
 import { CLUSTER_ROLES } from '../api/cluster-roles.ts';
-import type { RoleTarget, StonegateConfiguration, UpstreamCredential } from '../api/config-v1alpha1.ts';
+import type { CredentialFiles, RoleTarget, StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import { MAX_LABEL_LENGTH, namespaceProblem } from '../api/reserved-names.ts';
 import type { Finding, Path } from './problem.ts';
 
@@ -55,7 +55,7 @@ function validateProvisioning(configuration: StonegateConfiguration): Finding[] 
   return findings;
 }
 
-function sharesFile(one: UpstreamCredential, other: UpstreamCredential): boolean {
+function sharesFile(one: CredentialFiles, other: CredentialFiles): boolean {
   const names = new Set(Object.values(other));
   return Object.values(one).some((name) => names.has(name));
 }

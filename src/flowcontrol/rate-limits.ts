@@ -70,7 +70,7 @@ export function createTenantRateLimit({ clock, ...rate }: Rate & { readonly cloc
  * nothing; and per user, against many clients that try one. An attacked user waits up to a minute too, which
  * is better than a guessed password.
  */
-export interface SignInRateLimit {
+export interface SignInRateLimiter {
   /**
    * @param user whose password is tried; undefined if an issuer asks for it
    * @returns whose limit is exceeded, if one is; a try that is refused counts for the source alone
@@ -82,7 +82,7 @@ export function createSignInRateLimit(options: {
   readonly perSource: Rate;
   readonly perUser: Rate;
   readonly clock: Clock;
-}): SignInRateLimit {
+}): SignInRateLimiter {
   const { perSource, perUser, clock } = options;
   const sources = createTokenBuckets({ ...perSource, maxKeys: MAX_KEYS, clock });
   const users = createTokenBuckets({ ...perUser, maxKeys: MAX_KEYS, clock });

@@ -58,7 +58,7 @@ export class StreamLifetimes {
   readonly #options: StreamLifetimesOptions;
   #drops: Drops;
   #learned: number;
-  /** When another configuration came into force, or a drop was last noticed; in milliseconds since the epoch. */
+  /** When another configuration came into force, or a drop was last noticed: milliseconds since the epoch. */
   #changedAt = Number.NEGATIVE_INFINITY;
   /** By authenticator. */
   readonly #rechecks: KeyedSemaphore;

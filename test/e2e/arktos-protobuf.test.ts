@@ -8,7 +8,7 @@ import { creates, fails, startForKubectl, succeeds } from '../support/kubectl-us
 const newest = findKubectls().at(-1);
 
 t.test(
-  'the newest kubectl reads JSON, and is told when it sends protobuf',
+  'the newest kubectl reads JSON, and gets an error if it sends protobuf',
   {
     skip: newest === undefined && NO_KUBECTL,
   },

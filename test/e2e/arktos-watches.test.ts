@@ -81,7 +81,7 @@ t.test('no watch is upgraded: a tunnel would not be filtered', async (t) => {
     t.equal((await ask(alice, path, { headers })).status, 400, path);
 });
 
-t.test('a client that reads nothing but protobuf is told that there is none', async (t) => {
+t.test('a client that accepts nothing but protobuf gets 406', async (t) => {
   for (const path of [SECRETS, `${SECRETS}/mine`, `${SECRETS}?${ONE}`]) {
     const { status, json } = await ask(alice, path, { headers: { accept: PROTOBUF } });
     t.equal(status, 406, path);
@@ -106,7 +106,7 @@ t.test('an object in protobuf is not taken, and none is made', async (t) => {
   );
 });
 
-t.test('an informer that wants its list as a watch is told to list', async (t) => {
+t.test('an informer that requests its list as a watch gets the error after which it lists', async (t) => {
   const { status, json } = await ask(
     alice,
     `${SECRETS}?watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`,
@@ -115,7 +115,7 @@ t.test('an informer that wants its list as a watch is told to list', async (t) =
   t.match(json(), { reason: 'Invalid', details: { group: 'meta.k8s.io', kind: 'ListOptions' } });
 });
 
-t.test('a method without a verb is told which there are', async (t) => {
+t.test('a method without a verb is refused with the list of methods', async (t) => {
   const { status, headers } = await ask(alice, SECRETS, { method: 'PROPFIND' });
   t.equal(status, 405);
   t.equal(headers.allow, 'GET, HEAD, POST, PUT, PATCH, DELETE');

@@ -1,6 +1,6 @@
 /**
  * A flood of unknown credentials against the whole program: Keystone gets few requests, known users
- * notice nothing, and one new token is one question however many ask with it.
+ * notice nothing, and one new token is one request to Keystone, however many clients send it.
  */
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
@@ -67,7 +67,7 @@ async function setUp(t: Test, unknownCredentials: object = {}) {
 const unknownToken = (n: number): string => `gAAAAA${'x'.repeat(150)}${n}`;
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
-t.test('a thousand requests at once with one new token are one question to Keystone', async (t) => {
+t.test('a thousand concurrent requests with one new token cause one request to Keystone', async (t) => {
   const { flood, keystoneToken, validations } = await setUp(t);
   const token = keystoneToken('alice');
   const counts = await flood(numbers(1_000).map(() => token));

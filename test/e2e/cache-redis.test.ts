@@ -94,7 +94,7 @@ function defineTests(): void {
     });
   });
 
-  t.test('what one replica was told, the other knows', async (t) => {
+  t.test('what one replica has cached, the other uses', async (t) => {
     const { first, second, alice, validations, entries } = await setUp(t);
     t.equal((await first.ask(alice)).status, 200);
     await eventually(async () => (await entries()).length === 1);

@@ -19,7 +19,7 @@ const { ask, apiServer } = stonegate;
 const alice = stonegate.keystoneToken('alice');
 const bob = stonegate.keystoneToken('bob');
 
-/** What reached the API server while `action` ran, Stonegate's own questions left out. */
+/** What reached the API server while `action` ran, without Stonegate's own requests. */
 async function arrived(action: () => Promise<unknown>) {
   const before = apiServer.requests.length;
   await action();

@@ -133,7 +133,7 @@ t.test('arktos: an administrator of the system tenant may', async (t) => {
   t.match(stdout, /^Path +\/api\/v1\/tenants\/acme\/namespaces\/default\/pods$/m);
 });
 
-t.test('a refusal names its stage, and what the client is not told', async (t) => {
+t.test('a refusal is explained with its stage and the cause that the client does not see', async (t) => {
   const { configFile, file, keystone, tokens } = await setUp(t);
   const explain = (...words: string[]) => run(explainCommand, ...words, '--config', configFile);
   const other = await explain('--path', '/api/v1/tenants/globex/pods', '--token-file', file('alice'));
@@ -157,7 +157,7 @@ t.test('a refusal names its stage, and what the client is not told', async (t) =
   }
 });
 
-t.test('a Keystone that is down is told as the cause', async (t) => {
+t.test('an unavailable Keystone is shown as the cause', async (t) => {
   const { configFile, file, keystone } = await setUp(t);
   await keystone.close();
   const { stdout, code } = await run(
@@ -250,15 +250,19 @@ t.test('whoami: with flags, for programs, and when it fails', async (t) => {
     t.equal((await who(...argv)).code, 2, argv.join(' '));
 });
 
-t.test('kubectl get --raw shows who one is', { skip: KUBECTL === undefined && NO_KUBECTL }, async (t) => {
-  const { url, authority, tokens } = await setUp(t);
-  const kubectl = createKubectl(KUBECTL ?? '', { server: url, ca: authority.cert, token: tokens.alice });
-  t.teardown(() => kubectl.close());
-  const { stdout } = await kubectl.run(['get', '--raw', SELF]);
-  t.match(JSON.parse(stdout), { status: { user: { username: 'acme:alice' } } });
-  const { stdout: can } = await kubectl.run(['auth', 'can-i', 'get', 'selfidentity.stonegate.dev']);
-  t.match(can, /^yes/);
-});
+t.test(
+  'kubectl get --raw shows the user’s own identity',
+  { skip: KUBECTL === undefined && NO_KUBECTL },
+  async (t) => {
+    const { url, authority, tokens } = await setUp(t);
+    const kubectl = createKubectl(KUBECTL ?? '', { server: url, ca: authority.cert, token: tokens.alice });
+    t.teardown(() => kubectl.close());
+    const { stdout } = await kubectl.run(['get', '--raw', SELF]);
+    t.match(JSON.parse(stdout), { status: { user: { username: 'acme:alice' } } });
+    const { stdout: can } = await kubectl.run(['auth', 'can-i', 'get', 'selfidentity.stonegate.dev']);
+    t.match(can, /^yes/);
+  },
+);
 
 for (const command of ['whoami', 'explain', 'kubeconfig']) {
   t.test(`stonegate ${command} --help says how it is meant`, async (t) => {

@@ -196,7 +196,7 @@ t.test('during the review of exec by WebSocket: the tunnel is never opened', asy
   t.notOk(apiServer.requests.some(({ url }) => url.includes('/exec')));
 });
 
-t.test('five hundred who leave: no connection, no timer and no listener is left behind', async (t) => {
+t.test('after five hundred cancelled requests no connection, timer or listener is left', async (t) => {
   const folder = t.testdir();
   const before = resources();
   const stonegate = await startStonegate({ folder });

@@ -1,6 +1,6 @@
 /**
- * An API server that fails under the whole program. What broke before an answer is a Status that says so;
- * what breaks in its midst breaks the client's connection, since half an answer must not look like a whole
+ * An API server that fails under the whole program. What breaks before a response is a Status that says so;
+ * what breaks within it breaks the client's connection, since half a response must not look like a whole
  * one.
  */
 import { once } from 'node:events';

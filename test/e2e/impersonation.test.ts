@@ -62,7 +62,7 @@ for (const binary of binaries)
       const inPlace = mode === 'arktos' ? [] : ['-n', 'lab'];
 
       await t.test(
-        'C007 C008 users impersonate whom they may, with the impersonated user’s rights',
+        'C007 C008 users impersonate the users they may, with the impersonated user’s rights',
         async (t) => {
           t.match(await fails(t, dave, [...inPlace, 'get', 'pods']), /User "acme:dave" cannot list/);
           t.match(await succeeds(t, dave, [...inPlace, 'get', 'pods', ...AS_READER]), /^web /m);

@@ -121,7 +121,7 @@ t.test('a name that two projects share wants the id', async (t) => {
   directory.unassign(alice, 'member', { project: twin });
 });
 
-t.test('a project that one has not is told with those one has', async (t) => {
+t.test('an unknown project is refused with the list of the user’s projects', async (t) => {
   t.match(await configure(join(folder, 'none'), '--projects', 'attic'), {
     code: 1,
     stdout: '',

@@ -36,7 +36,7 @@ for (const binary of binaries)
     });
   });
 
-/** Discovery was asked for just before, so that what is cached knows nothing of the new resource. */
+/** Discovery was requested just before, so that what is cached knows nothing of the new resource. */
 async function applied(t: Test, kubectl: Kubectl, plural: string, kind: string): Promise<void> {
   await succeeds(t, kubectl, ['api-resources']);
   await succeeds(t, kubectl, ['apply', '-f', '-'], definition(plural, kind));

@@ -31,7 +31,7 @@ for (const binary of binaries)
       cached(t, everybody, carol),
     );
     await t.test('refusals tell the user what to do', (t) => refusals(t, alice, nina));
-    await t.test('C254 an unknown token is told so', (t) =>
+    await t.test('C254 an unknown token gets an error that says so', (t) =>
       unknown(t, as(binary, `gAAAAA${'x'.repeat(178)}`)),
     );
     await t.test('a backend that is down is reported at once, after one request', (t) =>

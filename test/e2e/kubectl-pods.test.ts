@@ -51,7 +51,7 @@ for (const binary of binaries)
     await t.test('C200 a refused upgrade shows the API server’s own words', (t) =>
       refuse(t, everybody, binary),
     );
-    await t.test('who may only get pods/exec opens no shell by WebSocket', (t) =>
+    await t.test('a user who may only get pods/exec opens no shell by WebSocket', (t) =>
       refuseReaders(t, everybody, binary),
     );
   });

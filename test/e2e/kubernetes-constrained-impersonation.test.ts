@@ -137,7 +137,7 @@ async function userOf(site: KubernetesSite, name: string): Promise<User> {
   return { token, credential: await site.direct(token) };
 }
 
-/** Until Stonegate has asked what the API server can do. */
+/** Waits until Stonegate has discovered the API server's impersonation modes. */
 async function untilAsked({ stonegate }: KubernetesSite, token: string): Promise<void> {
   await eventually(async () => {
     const reply = await stonegate.ask(token, PODS, { headers: bob() });

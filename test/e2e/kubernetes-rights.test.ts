@@ -1,6 +1,6 @@
 /**
  * What `stonegate manifests rbac` prints is enough for everything Stonegate does in shared mode, on a cluster
- * that gives no rights to everybody, and nothing of it can be left out.
+ * that gives no rights to all users, and nothing of it can be left out.
  */
 import t, { type Test } from 'tap';
 import { isObject, type JsonObject } from '../support/apiserver/json.ts';
@@ -25,7 +25,7 @@ const CONFIGURATION = {
 };
 
 /**
- * A certificate signing request (PKCS #10) for `CN=x`. The API server writes down in the object who asked.
+ * A certificate signing request (PKCS #10) for `CN=x`. The API server adds the requesting user.
  */
 const PKCS10 = `-----BEGIN CERTIFICATE REQUEST-----
 MIHFMG4CAQAwDDEKMAgGA1UEAwwBeDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IA

@@ -124,7 +124,7 @@ t.test('C255 refused credentials: exit 1, a message, and nothing on standard out
   t.notMatch(stderr, 'sesame');
 });
 
-t.test('C256 no terminal and no password: a clear error, no question, no hang', async (t) => {
+t.test('C256 no terminal and no password: a clear error, no prompt, no hang', async (t) => {
   const { code, stdout, stderr } = await runLogin(['--keystone'], environmentOf(ALICE));
   t.same([code, stdout], [1, '']);
   t.match(
@@ -198,7 +198,7 @@ t.test('at a terminal', { skip: !hasTerminal() && NO_TERMINAL }, async (t) => {
     t.equal((await runLogin(['--keystone'], given)).code, 0, 'the next one can log in');
   });
 
-  await t.test('kubectl that forbids questions gets an error instead', async (t) => {
+  await t.test('if kubectl forbids prompts, the login ends with an error', async (t) => {
     const info = { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1' };
     const forbidden = JSON.stringify({ ...info, spec: { interactive: false } });
     const env = { ...environmentOf(ALICE), KUBERNETES_EXEC_INFO: forbidden };

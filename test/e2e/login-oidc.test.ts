@@ -138,7 +138,7 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
     t.match(stderr, /The last login has ended \(.*invalid_grant.*\)\. Logging in again\./);
   });
 
-  await t.test('who cancels at the provider gets a message and no pods', async (t) => {
+  await t.test('a user who cancels at the provider gets a message and no pods', async (t) => {
     const desk = sitDown();
     const pods = kubectlOf(t, NEWEST, desk.env)('get', 'pods', '-o', 'name');
     const { code, stdout, stderr } = await during(pods, desk, 'cancel');
@@ -169,7 +169,7 @@ t.test('C255 the provider refuses: exit 1, a message, and nothing on standard ou
   t.match(stderr, /^stonegate login: .*access_denied/m);
 });
 
-t.test('C256 no screen and no terminal: a clear error, no question, no hang', async (t) => {
+t.test('C256 no screen and no terminal: a clear error, no prompt, no hang', async (t) => {
   const { code, stdout, stderr } = await runLogin(WORDS, { ...sitDown().env, DISPLAY: '' });
   t.same([code, stdout], [1, '']);
   t.match(stderr, /^stonegate login: no browser can be opened, and there is no terminal/);

@@ -146,7 +146,7 @@ t.test('a real Keystone', { skip }, async (t) => {
     t.match(stderr, /there is no application credential f+/);
   });
 
-  await t.test('a user who needs a second factor is told what to do', async (t) => {
+  await t.test('a user who needs a second factor gets instructions', async (t) => {
     const auth = { ...alice, username: 'heidi', password: 'heidi-pass', ...inWeb };
     const { code, stdout, stderr } = await runLogin(['--keystone'], personWith({ auth }));
     t.same([code, stdout], [1, '']);

@@ -69,7 +69,7 @@ t.test('a worker is killed: the watch on the other continues, and the worker is 
   await eventually(async () => (await stonegate.admin('/readyz')).status === 200);
   t.ok(
     stonegate.logged.some(
-      ({ message, signal }) => /worker died/.test(String(message)) && signal === 'SIGKILL',
+      ({ message, signal }) => /a worker exited/.test(String(message)) && signal === 'SIGKILL',
     ),
   );
   for (let n = 0; n < 4; n += 1) t.equal((await ask()).status, 200);

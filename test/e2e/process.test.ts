@@ -1,4 +1,4 @@
-/** The whole program as a process: how it starts, ends and answers to signals. */
+/** The whole program as a process: how it starts, ends and handles signals. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile } from 'node:fs/promises';

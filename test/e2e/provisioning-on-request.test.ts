@@ -132,7 +132,7 @@ t.test('the removal of all of a project’s bindings waits for an operator', asy
   t.ok(logged.some((line) => line.includes('stonegate sync --force')));
 });
 
-t.test('arktos: a new domain gets its tenant with the first who comes', async (t) => {
+t.test('arktos: a new domain gets its tenant with its first request', async (t) => {
   const { statusOf, directory } = await setUp(t);
   const project = directory.project('initech', 'core');
   const hank = directory.user('initech', 'hank');
@@ -148,15 +148,18 @@ t.test('arktos: a token of a domain counts in all of its tenant', async (t) => {
   t.equal(await statusOf(boss, { domain: boss.domain }, '/api/v1/namespaces'), 200);
 });
 
-t.test('shared: a domain token provisions nothing by itself, and counts where users have come', async (t) => {
-  const { statusOf, erin, lab, pods, directory, bound } = await setUp(t, { mode: 'shared' });
-  const boss = directory.user('acme', 'boss');
-  directory.assign(boss, 'admin', { domain: boss.domain });
-  t.equal(await statusOf(boss, { domain: boss.domain }, pods), 403);
-  t.same(bound(), []);
-  await statusOf(erin, { project: lab }, pods);
-  t.equal(await statusOf(boss, { domain: boss.domain }, pods), 200);
-});
+t.test(
+  'shared: a domain token provisions nothing by itself, and counts in namespaces that users have caused',
+  async (t) => {
+    const { statusOf, erin, lab, pods, directory, bound } = await setUp(t, { mode: 'shared' });
+    const boss = directory.user('acme', 'boss');
+    directory.assign(boss, 'admin', { domain: boss.domain });
+    t.equal(await statusOf(boss, { domain: boss.domain }, pods), 403);
+    t.same(bound(), []);
+    await statusOf(erin, { project: lab }, pods);
+    t.equal(await statusOf(boss, { domain: boss.domain }, pods), 200);
+  },
+);
 
 t.test('with role look-up, an unscoped token’s project is provisioned too', async (t) => {
   const stonegate = await setUp(t, { mode: 'shared' });

@@ -1,5 +1,5 @@
 /**
- * Provisioning in turns, in a serving Stonegate: what Keystone says becomes rights without anybody's doing.
+ * Periodic provisioning in a serving Stonegate: role assignments become rights without a request or command.
  */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -147,7 +147,7 @@ t.test('an API server that was away is provisioned when it is back', async (t) =
   t.ok(ours().some(({ location }) => location.namespace === lab.id));
 });
 
-t.test('what the API server does not allow is told and tried again, the rest is done', async (t) => {
+t.test('what the API server does not allow is logged and tried again, the rest is done', async (t) => {
   const { ours, apiServer, directory, logged, settled } = await setUp(t, 'shared');
   await settled();
   apiServer.breakNext('403', ({ method, url = '' }) => method === 'POST' && url.endsWith('/namespaces'));

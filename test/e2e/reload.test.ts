@@ -63,6 +63,23 @@ t.test('C258 Keystone is taken out: its cached identities stop working', async (
   t.equal((await ask(alice, NAMESPACES)).status, 401);
 });
 
+t.test(
+  'C258 Keystone is taken out while it validates a token: the watch with it ends within seconds',
+  async (t) => {
+    const { app, destination, keystoneToken, configure, keystone } = await setUp(t);
+    keystone.fault = 'hang';
+    const watch = openRequest(destination, keystoneToken('alice'), WATCH);
+    await eventually(() => keystone.hanging > 0);
+    await configure({ authentication: { keystone: undefined } });
+    await app.reload();
+    keystone.release();
+    t.equal((await watch.head).statusCode, 200, 'the previous configuration decides the request');
+    const began = Date.now();
+    t.ok((await watch.answered).complete, 'a watch ends cleanly');
+    t.ok(Date.now() - began < 30_000, 'long before limits.streams.recheck');
+  },
+);
+
 t.test('a tenant mapping that changes holds for identities that are cached', async (t) => {
   const { app, ask, keystoneToken, configure, keystone } = await setUp(t);
   const user = keystone.directory.user('ACME Inc', 'dora');
@@ -77,27 +94,30 @@ t.test('a tenant mapping that changes holds for identities that are cached', asy
   t.equal((await ask(keystoneToken('alice'), NAMESPACES)).status, 200);
 });
 
-t.test('a bad file keeps the last good one, is told once and counted; mending it takes effect', async (t) => {
-  const { ask, app, keystoneToken, configure, configFile, said, folder } = await setUp(t);
-  const alice = keystoneToken('alice');
-  await writeFile(configFile, 'kind: [');
-  await app.reload();
-  await app.reload();
-  t.equal(said('the new configuration is not used'), 2);
-  t.equal(said('problem in the configuration'), 1, 'the problem itself is told once');
-  t.match(await app.metrics.text(), 'stonegate_reloads_total{result="error"} 2');
-  t.equal((await ask(alice, NAMESPACES)).status, 200);
+t.test(
+  'with an invalid file the last valid one stays, the problem is logged once and counted, and a correction takes effect',
+  async (t) => {
+    const { ask, app, keystoneToken, configure, configFile, said, folder } = await setUp(t);
+    const alice = keystoneToken('alice');
+    await writeFile(configFile, 'kind: [');
+    await app.reload();
+    await app.reload();
+    t.equal(said('the new configuration is not used'), 2);
+    t.equal(said('problem in the configuration'), 1, 'the problem itself is told once');
+    t.match(await app.metrics.text(), 'stonegate_reloads_total{result="error"} 2');
+    t.equal((await ask(alice, NAMESPACES)).status, 200);
 
-  await writeFile(join(folder, 'tls.key'), (await createAuthority()).key);
-  await configure({});
-  await app.reload();
-  t.equal(said('expected the certificate'), 1, 'a key of another certificate');
-  t.equal((await ask(alice, NAMESPACES)).status, 200);
+    await writeFile(join(folder, 'tls.key'), (await createAuthority()).key);
+    await configure({});
+    await app.reload();
+    t.equal(said('expected the certificate'), 1, 'a key of another certificate');
+    t.equal((await ask(alice, NAMESPACES)).status, 200);
 
-  await configure({ server: { tls: { certFile: 'tls.crt', keyFile: 'gone.key' } } });
-  await app.reload();
-  t.equal((await ask(alice, NAMESPACES)).status, 200, 'a file that is not there');
-});
+    await configure({ server: { tls: { certFile: 'tls.crt', keyFile: 'gone.key' } } });
+    await app.reload();
+    t.equal((await ask(alice, NAMESPACES)).status, 200, 'a file that is not there');
+  },
+);
 
 t.test('an expired certificate is taken, by a reload and by a start, and the log warns of it', async (t) => {
   const { app, authority, said, write, configFile } = await setUp(t);
@@ -276,17 +296,21 @@ t.test("a new authority for the API server's certificate", async (t) => {
   t.equal((await ask(alice, '/version')).status, 200);
 });
 
-t.test('who is being authenticated while files change is served as if they had not', async (t) => {
-  const { app, apiServer, authority, destination, keystone, keystoneToken, provider, write } = await setUp(t);
-  await askOnce(destination, await provider.idToken('carol'), NAMESPACES);
-  keystone.fault = 'hang';
-  const waiting = openRequest(destination, keystoneToken('alice'), NAMESPACES);
-  await eventually(() => keystone.hanging > 0);
+t.test(
+  'a request that is being authenticated while files change is served with the previous files',
+  async (t) => {
+    const { app, apiServer, authority, destination, keystone, keystoneToken, provider, write } =
+      await setUp(t);
+    await askOnce(destination, await provider.idToken('carol'), NAMESPACES);
+    keystone.fault = 'hang';
+    const waiting = openRequest(destination, keystoneToken('alice'), NAMESPACES);
+    await eventually(() => keystone.hanging > 0);
 
-  apiServer.seed.token('the-second-token', { username: 'stonegate' });
-  await write('apiserver-token', 'the-second-token');
-  await write('ca.crt', `${authority.cert}\n${(await createAuthority()).cert}`);
-  await app.reload();
-  keystone.release();
-  t.match(await waiting.answered, { status: 200, complete: true });
-});
+    apiServer.seed.token('the-second-token', { username: 'stonegate' });
+    await write('apiserver-token', 'the-second-token');
+    await write('ca.crt', `${authority.cert}\n${(await createAuthority()).cert}`);
+    await app.reload();
+    keystone.release();
+    t.match(await waiting.answered, { status: 200, complete: true });
+  },
+);

@@ -1,5 +1,5 @@
 /**
- * What Arktos lets a tenant's user learn and give beyond their tenant's rights, first asked of the API server
+ * What Arktos lets a tenant's user learn and give beyond their tenant's rights, first sent to the API server
  * directly, then through Stonegate.
  */
 import { request } from 'node:https';
@@ -61,7 +61,7 @@ const post = (body: unknown, headers: Ask['headers'] = JSON_TYPE): Ask => ({
   body: typeof body === 'string' ? body : JSON.stringify(body),
 });
 
-/** As the API server answers Stonegate's own credential, impersonating mia. */
+/** The API server's response to Stonegate's own credential, impersonating mia. */
 function direct({ apiServer, authority }: RunningStonegate, path: string, { method, body }: Ask) {
   return new Promise<number>((resolve, reject) => {
     const headers = {
@@ -212,7 +212,7 @@ t.test('access reviews of a tenant’s user', async (t) => {
     t.equal(await direct(stonegate, full, post(attack)), 201);
   });
 
-  await t.test('through Stonegate no such question is put', async (t) => {
+  await t.test('Stonegate forwards no such review', async (t) => {
     const local = '/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews';
     for (const [where, body] of [
       [path, attack],
@@ -236,7 +236,7 @@ t.test('access reviews of a tenant’s user', async (t) => {
     t.match((await ask(token, path, post(review('acme:nina')))).json().status, { allowed: false });
   });
 
-  await t.test('a question about oneself in another tenant is denied', async (t) => {
+  await t.test('a self review in another tenant is denied', async (t) => {
     const self = path.replace('/subject', '/selfsubject');
     const body = {
       ...review(''),

@@ -65,7 +65,7 @@ async function start(t: Test, mode: Mode, changes: object = {}, options: Options
   return { ...stonegate, robot: seedRobot(stonegate, mode), arrived };
 }
 
-/** The request carries that token and nothing else that says who it is. */
+/** The request carries that token and nothing else that names a user. */
 function ownToken(t: Test, request: LoggedRequest | undefined, token: string, username = ROBOT): void {
   const values = request?.rawHeaders.filter((_, i, raw) => raw[i - 1]?.toLowerCase() === 'authorization');
   t.same(values, [`Bearer ${token}`]);
@@ -171,7 +171,7 @@ t.test('a token that the API server does not authenticate', async (t) => {
       [REVIEWS],
     );
   });
-  await t.test('what can be no token is refused without a question', async (t) => {
+  await t.test('what cannot be a token is refused without a TokenReview', async (t) => {
     const seen = await arrived(async () => {
       for (const token of ['x'.repeat(20_000), 'a,b', 'ä'.repeat(4), 'to"ken'])
         t.match(
@@ -253,7 +253,7 @@ t.test('in Arktos a tenant’s administrator with a token of their own', async (
     const reply = await ask(robot, '/api/v1/pods', { headers: { 'Impersonate-User': 'acme:alice' } });
     t.match(reply.json(), { code: 403 });
   });
-  await t.test('is told who they are', async (t) => {
+  await t.test('can ask for their own identity', async (t) => {
     const reply = await ask(robot, '/apis/stonegate.dev/v1alpha1/selfidentity');
     t.match(reply.json(), {
       status: { user: { username: ROBOT }, tenant: 'acme', authenticator: 'token-review' },

@@ -97,7 +97,7 @@ function admitProvisioner(seed: Started['stonegate']['apiServer']['seed']): void
   seed.clusterRoleBinding('provisioner', 'provisioner', ['user:provisioner']);
 }
 
-/** What is asked when alice of the project web wants something in the namespace default. */
+/** A review of a request by alice of the project web in the namespace default. */
 function aliceWants({ stonegate }: Started, resourceAttributes: object) {
   const { directory } = stonegate.keystone;
   return {
@@ -158,17 +158,20 @@ t.test('a token', async (t) => {
     t.same(body.status, { authenticated: false });
   });
 
-  t.test('C244 of a service account, or of anybody else, is a no, and Keystone never sees it', async (t) => {
-    const before = stonegate.keystone.calls.length;
-    for (const token of ['eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2ln', 'something-else']) {
-      const { status, body } = await client.reviewToken(token);
-      t.equal(status, 200);
-      t.same(body.status, { authenticated: false });
-    }
-    t.equal(stonegate.keystone.calls.length, before);
-  });
+  t.test(
+    'C244 of a service account, or of another issuer, is not authenticated, and Keystone never sees it',
+    async (t) => {
+      const before = stonegate.keystone.calls.length;
+      for (const token of ['eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2ln', 'something-else']) {
+        const { status, body } = await client.reviewToken(token);
+        t.equal(status, 200);
+        t.same(body.status, { authenticated: false });
+      }
+      t.equal(stonegate.keystone.calls.length, before);
+    },
+  );
 
-  t.test('C217 without a project is not authenticated, and the API server is told why', async (t) => {
+  t.test('C217 without a project is not authenticated, and the response says why', async (t) => {
     const { status, body } = await client.reviewToken(stonegate.keystone.issue(alice));
     t.equal(status, 200);
     t.match(body.status, { authenticated: false, error: /not scoped to a project/ });

@@ -1,5 +1,5 @@
 /**
- * Two issuers at one portal: a real one that does not name itself in its answers, and a hostile one that
+ * Two issuers at one portal: a real one that does not name itself in its responses, and a hostile one that
  * sends browsers on to it. The portal is put together as `stonegate serve` does it. RFC 9700 §4.4.
  */
 import { request } from 'node:https';
@@ -80,7 +80,7 @@ function createVisitor(home: string, ca: string): (path: string) => Promise<Answ
     });
 }
 
-t.test('who signs in with the honest issuer is signed in', async (t) => {
+t.test('a user who signs in with the honest issuer is signed in', async (t) => {
   const { home, get, begin, comeBack } = await setUp(t);
   const back = await browse((await begin('honest')).href, CAROL, home);
   t.match(back.url, `${home}/login/callback/honest?`);

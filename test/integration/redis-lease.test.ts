@@ -1,4 +1,4 @@
-/** Who provisions, agreed on by replicas over a real Redis. */
+/** The lease of the provisioning replica over a real Redis. */
 import t from 'tap';
 import { createRedisLease } from '../../src/cache/shared-store.ts';
 import { systemRandom } from '../../src/lib/random.ts';

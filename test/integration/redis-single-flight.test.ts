@@ -1,4 +1,4 @@
-/** One question to the backend for all replicas, agreed on over a real Redis. */
+/** One request to the backend for all replicas: single-flight over a real Redis. */
 import t from 'tap';
 import { systemClock } from '../../src/lib/clock.ts';
 import { connectedStore } from '../support/redis/connected-store.ts';

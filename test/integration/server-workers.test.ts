@@ -46,7 +46,7 @@ async function admin({ admin: { port } }: Primary, path: string): Promise<{ stat
   return { status: response.status, text: await response.text() };
 }
 
-/** Asks until every worker has answered. */
+/** Sends requests until every worker has responded. */
 async function pids(port: number | undefined, count: number): Promise<Set<number>> {
   const seen = new Set<number>();
   await eventually(async () => seen.add(Number(await ask(port, '/'))).size === count);

@@ -1,6 +1,6 @@
 /**
- * Whatever anybody sends, Stonegate asks the API server under its own name only for the documents that
- * everybody may see, and for a user's rights in a valid tenant. A request under its own name is never shaped
+ * Whatever a client sends, Stonegate asks the API server under its own name only for the documents that
+ * every user may see, and for a user's rights in a valid tenant. A request under its own name is never shaped
  * by a client.
  */
 import { Duplex } from 'node:stream';
@@ -52,7 +52,7 @@ const CLOSED_LIST = [
 
 const mode = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' } });
 
-/** Serves one request and tells what was asked without anybody's name on it. */
+/** Serves one request and returns what was sent to the API server without impersonation. */
 async function askedAsStonegate(home: string, exchange: Exchange): Promise<string[]> {
   const fetcher = fakeFetcher(({ method, target }) => {
     if (method === 'POST') return { status: 403, body: {} };

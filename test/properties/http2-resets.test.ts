@@ -1,6 +1,6 @@
 /**
  * A client that takes a request back over HTTP/2 ends it, whatever error code it says, however little it lets
- * be sent, and however far the answer is: what runs for a connection is never more than the streams it was
+ * be sent, and however far the response is: what runs for a connection is never more than the streams it was
  * granted.
  */
 import { once } from 'node:events';

@@ -20,7 +20,7 @@ const text = fc.string({
 const domain = fc.oneof(fc.constantFrom('acme', 'globex', 'a', 'oidc', 'system'), text);
 const id = fc.constantFrom('a', 'b');
 
-/** An identity and who it is. */
+/** An identity, and a key that is equal for the same user only. */
 interface Candidate {
   readonly identity: Identity;
   readonly who: string;

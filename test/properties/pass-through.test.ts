@@ -1,6 +1,6 @@
 /**
  * Requests forwarded with the client's own token: for any target and any headers, the token reaches nothing
- * but their tenant, and nothing else on the request says who it is.
+ * but their tenant, and nothing else on the request names a user.
  */
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
@@ -83,7 +83,7 @@ const headers: fc.Arbitrary<HeaderList> = fc.array(
 );
 const upgrade = fc.constantFrom(undefined, 'websocket', 'spdy/3.1');
 
-t.test('no request leaves their tenant, nor says anything else of who it is', async (t) => {
+t.test('no request leaves its tenant or carries another identity', async (t) => {
   let sent = 0;
   await fc.assert(
     fc.asyncProperty(method, requestTarget, headers, upgrade, async (verb, target, fields, protocol) => {

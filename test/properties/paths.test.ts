@@ -1,7 +1,7 @@
 /**
  * No request line makes the upstream path leave the tenant: whatever a user of the tenant acme sends is
  * either refused, or read by an Arktos API server as acme's, as one of the cluster-scoped resources it guards
- * itself, or as one of the documents everybody may see.
+ * itself, or as one of the documents that every user may see.
  */
 import fc from 'fast-check';
 import t from 'tap';

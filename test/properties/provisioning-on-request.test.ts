@@ -125,7 +125,7 @@ t.test('a run for all finds nothing left to do for that project', async () => {
   );
 });
 
-t.test('who comes a second time finds nothing left to do', async () => {
+t.test('a second request finds nothing left to provision', async () => {
   await fc.assert(
     fc.asyncProperty(keystone, mode, format, async (given, of, namespaceFormat) => {
       const cluster = createMemoryCluster();

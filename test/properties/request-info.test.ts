@@ -100,7 +100,7 @@ const query = fc
   .tuple(fc.constantFrom('', 'watch=', 'w%61tch=', 'a=b&watch'), fc.array(queryPiece, { maxLength: 8 }))
   .map(([beginning, pieces]) => beginning + pieces.join(''));
 
-t.test('a list and a watch are told apart as Go does, or the query is refused', async (t) => {
+t.test('a list and a watch are distinguished as in Go, or the query is refused', async (t) => {
   let watches = 0;
   fc.assert(
     fc.property(query, (text) => {

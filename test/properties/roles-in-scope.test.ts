@@ -1,4 +1,4 @@
-/** Whatever projects, domains and namespaces are called: roles count where they are held and nowhere else. */
+/** Whatever projects, domains and namespaces are called: roles count in their own scope and nowhere else. */
 import fc from 'fast-check';
 import t from 'tap';
 import type { AssignmentScope, RoleAssignment } from '../../src/bindings/ports.ts';

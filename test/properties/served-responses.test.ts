@@ -1,5 +1,5 @@
 /**
- * What an honest server sends, in whatever way, is taken, and its connection is used again where it may be.
+ * What an honest server sends, in whatever way, is taken, and its connection is used again if it may be.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

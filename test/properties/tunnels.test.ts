@@ -1,5 +1,5 @@
 /**
- * Whatever request line asks to upgrade to whatever protocol, a tunnel is opened only where Kubernetes has
+ * Whatever request line asks to upgrade to whatever protocol, a tunnel is opened only if Kubernetes has
  * one. Read from the path alone here, not by the parser that decides.
  */
 import { Duplex } from 'node:stream';

@@ -31,7 +31,7 @@ t.test(
   },
 );
 
-t.test('a user who needs a second factor is told what to do', async (t) => {
+t.test('a user who needs a second factor gets instructions', async (t) => {
   const portal = createFakePortal();
   portal.world.password = { refused: 'second-factor' };
   t.match((await portal.browser().signIn()).text, /second factor.*application credential/);
