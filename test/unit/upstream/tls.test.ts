@@ -69,7 +69,7 @@ t.test('TLS to the API server', async (t) => {
       const tunnel = await relay.request(EXEC);
       t.match(await tunnel.until('no certificate'), /^HTTP\/1\.1 101 /);
       tunnel.send('echo');
-      await tunnel.until('nobodyecho');
+      await tunnel.until('no certificateecho');
     });
   }
 
