@@ -89,9 +89,7 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
   }
 }
 
-/** Objects of the demo's tenants in addition to those of every testbed. */
-
-/** The same names in both tenants where possible; a namespace that only one of them has. */
+/** Objects in addition to those of every testbed: as far as possible the same names in both tenants. */
 const TENANTS = {
   acme: { namespace: 'shop', greeting: 'hello from acme', replicas: 2 },
   globex: { namespace: 'laboratory', greeting: 'hello from globex', replicas: 3 },
@@ -125,9 +123,7 @@ function keepTalking(logs: readonly PodLog[]): () => void {
   return () => clearInterval(timer);
 }
 
-/** The kubeconfig of the demo, for an unmodified kubectl. */
-
-export interface KubeconfigOptions {
+interface KubeconfigOptions {
   readonly server: string;
   /** PEM. */
   readonly ca: string;
@@ -135,6 +131,7 @@ export interface KubeconfigOptions {
   readonly tokens: Readonly<Record<string, string>>;
 }
 
+/** For an unmodified kubectl. */
 function kubeconfigOf({ server, ca, tokens }: KubeconfigOptions): string {
   const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
   const users = Object.keys(tokens);
@@ -152,7 +149,6 @@ function kubeconfigOf({ server, ca, tokens }: KubeconfigOptions): string {
 }
 
 /** Describes a request at the API server: the rewritten path and the impersonated user. */
-
 export function describeRequest({ method, url, headers }: LoggedRequest): string {
   const user = headers['impersonate-user'];
   return `${method} ${url} as ${typeof user === 'string' ? user : 'Stonegate itself'}`;

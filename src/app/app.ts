@@ -75,7 +75,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const auditLog = createAuditLog({ sink: audit, clock: systemClock });
   const streams = new StreamRegistry({ ...runtime, limits: configuration.limits.streams });
   const generations = new Generations<Serving>(logger);
-  const process: ServingProcess = {
+  const servingProcess: ServingProcess = {
     observer: observeAll([auditLog, metrics, createRequestLog(logger)], logger),
     streams,
     portal: configuration.portal && createPortalState(runtime),
@@ -84,7 +84,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   };
 
   function replaceGeneration(next: LoadedConfiguration): void {
-    generations.replace((generation) => createServing({ loaded: next, runtime, generation }, process));
+    generations.replace((generation) => createServing({ loaded: next, runtime, generation }, servingProcess));
   }
 
   async function begin() {

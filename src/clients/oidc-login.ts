@@ -113,7 +113,7 @@ export async function createOidcLogin(options: OidcLoginOptions): Promise<OidcLo
         const response = await refreshTokenGrant(config, refreshToken);
         const tokens = tokensFromResponse(response, issuer);
         if (response.claims()?.sub !== subjectOfIDToken(idToken)) {
-          throw new OidcLoginError('invalid', `${issuer}: the renewed ID token is somebody else's`);
+          throw new OidcLoginError('invalid', `${issuer}: the renewed ID token is about another user`);
         }
         // Without a new refresh token the old one stays valid (RFC 6749 §6).
         return { refreshToken, ...tokens };

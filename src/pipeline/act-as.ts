@@ -89,7 +89,7 @@ function assertExtra(key: string, values: readonly string[], allowed: ReadonlySe
 }
 
 function impossible(why: string): StatusError {
-  return new StatusError('ImpersonationForbidden', `acting as somebody else is refused: ${why}`);
+  return new StatusError('ImpersonationForbidden', `impersonation is refused: ${why}`);
 }
 
 /**

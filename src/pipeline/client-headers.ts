@@ -126,7 +126,7 @@ export function cleanClientHeaders(
     if (!impersonationHandled && impersonates) {
       throw new StatusError(
         'ImpersonationForbidden',
-        `acting as somebody else is refused: the request carries the header ${JSON.stringify(name.slice(0, 64))}`,
+        `impersonation is refused: the request carries the header ${JSON.stringify(name.slice(0, 64))}`,
       );
     }
     if (dropped || named?.has(canonical)) continue;

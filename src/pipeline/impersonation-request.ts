@@ -104,12 +104,12 @@ function textOf(name: string, text: string): string {
 function unknownField(name: string): StatusError {
   return new StatusError(
     'ImpersonationForbidden',
-    `acting as somebody else is not possible by the header ${quoted(name)}`,
+    `impersonation is not possible by the header ${quoted(name)}`,
   );
 }
 
 function malformed(why: string, cause?: unknown): StatusError {
-  return new StatusError('RequestMalformed', `nobody can be impersonated: ${why}`, { cause });
+  return new StatusError('RequestMalformed', `impersonation is not possible: ${why}`, { cause });
 }
 
 function quoted(name: string): string {

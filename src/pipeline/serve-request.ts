@@ -75,6 +75,7 @@ function refuseRequest(
   pipeline: Pipeline,
   undecided: InFlight,
 ): void {
+  // Else it was reported after `resolveTenant`.
   if (context.user === undefined) pipeline.observer.requestReceived(context);
   if (isRefusalOfStonegate(error)) pipeline.upstreamRights.refused();
   try {

@@ -43,7 +43,7 @@ export function nameBelow(prefix: string, wanted: string, systemUser = false): s
   if (reservedPrefixOf(own) !== undefined || (prefix.startsWith(SYSTEM) && !systemUser))
     throw new StatusError(
       'ImpersonationForbidden',
-      `acting as somebody else is refused: the user name ${JSON.stringify(wanted)} is reserved`,
+      `impersonation is refused: the user name ${JSON.stringify(wanted)} is reserved`,
     );
   assertUsable(own, 'the name of the user to impersonate');
   return `${prefix}${own}`;

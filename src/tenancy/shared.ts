@@ -55,7 +55,7 @@ export function createSharedMode({
     if (domain !== undefined) return nameBelow(prefixOf(domain), wanted);
     throw new StatusError(
       'ImpersonationForbidden',
-      `acting as somebody else is refused: no Keystone domain belongs to the tenant ${JSON.stringify(tenant)}, so none of its names are known`,
+      `impersonation is refused: no Keystone domain belongs to the tenant ${JSON.stringify(tenant)}, so none of its names are known`,
     );
   }
 

@@ -58,18 +58,9 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/cli/provisioner-manifests.ts': ['# Whoever holds this credential can give itself'],
   'src/cli/rbac-manifests.ts': ['# Ask what a person may do:'],
-  'src/clients/oidc-login.ts': ["the renewed ID token is somebody else's"],
-  'src/pipeline/act-as.ts': ['`acting as somebody else is refused: '],
   'src/pipeline/body-yaml.ts': ["'a number cannot be kept exactly: send JSON'"],
-  'src/pipeline/client-headers.ts': ['`acting as somebody else is refused: '],
   'src/pipeline/explain/descriptions.ts': ["return 'nobody';"],
-  'src/pipeline/impersonation-request.ts': [
-    '`acting as somebody else is not possible by the header',
-    '`nobody can be impersonated: ',
-  ],
   'src/portal/problem.ts': ["text: 'Sessions cannot be kept at the moment."],
-  'src/tenancy/impersonation-target.ts': ['`acting as somebody else is refused: '],
-  'src/tenancy/shared.ts': ['`acting as somebody else is refused: '],
 };
 
 /** `src/pipeline`, `test/unit`, `docs`. */
