@@ -1,8 +1,8 @@
 /**
  * Bounds what runs at the same time: for each key (a tenant, a client's address) and for all keys together.
- * Each key is a `Semaphore` with its own queue; it enlists itself here while it has waiters and permits of its
- * own, and `serve` grants available permits to the enlisted keys in turn. Compare API Priority and Fairness:
- * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/
+ * Each key is a `Semaphore` with its own queue; it enlists itself here while it has waiters and permits of
+ * its own, and `serve` grants available permits to the enlisted keys in turn. Compare API Priority and
+ * Fairness: https://kubernetes.io/docs/concepts/cluster-administration/flow-control/
  */
 import { ListNode } from './linked-list.ts';
 import { type QueueBounds, Semaphore, type SemaphoreOptions, type SharedPermits } from './semaphore.ts';
