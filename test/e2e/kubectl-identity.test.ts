@@ -141,7 +141,7 @@ async function refusals(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
   await refused(
     alice,
     ['get', 'pods', '--as', 'acme:bob', '--as-group', 'system:masters'],
-    'is refused: the group "system:masters" is reserved',
+    'impersonation is refused: the group "system:masters" is reserved',
   );
   await refused(
     nina,
