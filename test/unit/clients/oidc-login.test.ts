@@ -262,7 +262,10 @@ t.test('renewal', async (t) => {
   t.test('refused: the user of the previous ID token is unknown', async (t) => {
     provider.tokenAnswers = [ok(provider.idToken())];
     for (const old of ['', 'a.b.c', `a.${Buffer.from('null').toString('base64url')}.c`]) {
-      await t.rejects(client.refresh('r', old), { kind: 'invalid', message: /the renewed ID token is about another user/ });
+      await t.rejects(client.refresh('r', old), {
+        kind: 'invalid',
+        message: /the renewed ID token is about another user/,
+      });
     }
   });
 
