@@ -49,6 +49,8 @@ function givenBy(site: BenchSite): Record<string, object> {
         queue: 100_000,
         queueTimeout: '60s',
       },
+      // All watches of a scenario belong to one user.
+      streams: { perUser: 20_000, perTenant: 20_000 },
     },
     audit: { file: 'audit.log' },
     log: { level: 'warn' },
