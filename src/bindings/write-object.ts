@@ -34,7 +34,7 @@ export async function writeObject(
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     if (await reconcile(objects, object, place, signal)) return;
   }
-  throw new OwnershipConflict('somebody else changes it all the time');
+  throw new OwnershipConflict('another client keeps changing it');
 }
 
 /** @returns whether the object now matches */
@@ -46,7 +46,7 @@ async function reconcile(
 ): Promise<boolean> {
   const existing = await objects.get(referenceTo(wanted, place), signal);
   if (existing === undefined) return (await objects.create(asNew(wanted), place, signal)) === 'created';
-  if (!isManaged(existing)) throw new OwnershipConflict('somebody else has made it meanwhile');
+  if (!isManaged(existing)) throw new OwnershipConflict('another client has created it meanwhile');
   if (existing.kind === 'Namespace' || existing.kind === 'Tenant') {
     if (sameOwner(existing, wanted)) return true;
     throw new OwnershipConflict('it has been made for another project or domain meanwhile');
@@ -77,11 +77,11 @@ async function remove(
 ): Promise<void> {
   let current: KubernetesObject | undefined = object;
   for (let attempt = 0; attempt < ATTEMPTS && current !== undefined; attempt += 1) {
-    if (!isManaged(current)) throw new OwnershipConflict('somebody else has taken it over meanwhile');
+    if (!isManaged(current)) throw new OwnershipConflict('another client has taken it over meanwhile');
     if ((await objects.delete(current, place, signal)) !== 'conflict') return;
     current = await objects.get(referenceTo(object, place), signal);
   }
-  if (current !== undefined) throw new OwnershipConflict('somebody else changes it all the time');
+  if (current !== undefined) throw new OwnershipConflict('another client keeps changing it');
 }
 
 function sameOwner(existing: KubernetesObject, wanted: KubernetesObject): boolean {

@@ -51,7 +51,6 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
     "'bindings.subjects is users: what a person holds",
     "reason: 'people may ask what they may do'",
   ],
-  'src/bindings/write-object.ts': ["new OwnershipConflict('somebody else"],
   'src/cli/login.ts': [
     'The token is kept for the next calls.',
     'where tokens are kept; without it stonegate in',
