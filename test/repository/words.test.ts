@@ -58,7 +58,6 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   'src/cli/provisioner-manifests.ts': ['# Whoever holds this credential can give itself'],
   'src/cli/rbac-manifests.ts': ['# Ask what a person may do:'],
   'src/pipeline/body-yaml.ts': ["'a number cannot be kept exactly: send JSON'"],
-  'src/pipeline/explain/descriptions.ts': ["return 'nobody';"],
   'src/portal/problem.ts': ["text: 'Sessions cannot be kept at the moment."],
 };
 

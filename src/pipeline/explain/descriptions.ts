@@ -86,7 +86,7 @@ function subjectWords(subject: Identity['subject']): string {
     case 'upstream':
       return quoted(subject.user.username);
     case 'anonymous':
-      return 'nobody';
+      return 'the anonymous user';
   }
 }
 

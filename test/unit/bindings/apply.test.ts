@@ -46,7 +46,10 @@ t.test(
     const plan = await planFor(cluster, smallKeystone(), shared);
     cluster.put(foreignNamespace(), {});
     const { failures } = await carryOut(cluster, plan);
-    t.match(failures[0], { change: { object: { kind: 'Namespace' } }, reason: /another client has (created it|taken it over) meanwhile/ });
+    t.match(failures[0], {
+      change: { object: { kind: 'Namespace' } },
+      reason: /another client has (created it|taken it over) meanwhile/,
+    });
     t.equal(bindingsIn(cluster).length, 0);
   },
 );
