@@ -128,7 +128,7 @@ t.test('a user is deleted in Keystone: everything that they have open ends', asy
 });
 
 t.test('a token expires: watches and logs end, a shell continues', async (t) => {
-  const { open, ask, destination, keystoneToken, ended } = await setUp(t, { tokenLife: 2 });
+  const { open, ask, destination, keystoneToken, ended } = await setUp(t, { tokenLife: 5 });
   const alice = keystoneToken('alice');
   const watch = await open(alice, WATCH);
   const log = await open(alice, LOG);
@@ -152,7 +152,7 @@ t.test('a shell ends after tunnelMaxAge', async (t) => {
 
 t.test('endWithCredential: false lets a watch outlive its token', async (t) => {
   const { open, ask, destination, keystoneToken, ended } = await setUp(t, {
-    tokenLife: 1,
+    tokenLife: 5,
     streams: { endWithCredential: false },
   });
   const alice = keystoneToken('alice');
