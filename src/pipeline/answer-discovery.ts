@@ -288,7 +288,7 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
   };
 }
 
-export function createDiscoveryAnswerer(documents: DiscoveryDocuments): Answerer {
+export function createDiscoveryAnswerer(documents: DiscoveryDocuments): Answerer<UpstreamResponse> {
   return {
     answer({ route, tenant, exchange }) {
       if (route.kind !== 'discovery') return undefined;

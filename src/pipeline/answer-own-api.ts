@@ -20,7 +20,7 @@ export interface ExplanationAnswererOptions {
   readonly clock: Clock;
 }
 
-export function createExplanationAnswerer(options: ExplanationAnswererOptions): Answerer {
+export function createExplanationAnswerer(options: ExplanationAnswererOptions): Answerer<UpstreamResponse> {
   return {
     answer: (outgoing) =>
       outgoing.route.kind === 'own-api' && outgoing.route.resource === 'explanations'
@@ -110,7 +110,7 @@ function malformed(why: string): StatusError {
   return new StatusError('BodyMalformed', `the explanation cannot be made: ${why}`);
 }
 
-export const selfIdentityAnswerer: Answerer = {
+export const selfIdentityAnswerer: Answerer<UpstreamResponse> = {
   answer(outgoing) {
     const { route } = outgoing;
     if (route.kind !== 'own-api' || route.resource !== 'selfidentity') return undefined;

@@ -41,7 +41,7 @@ const ABOUT_THE_BODY: ReadonlySet<string> = new Set([
   'accept-encoding',
 ]);
 
-export function createSelfReviewAnswerer(options: SelfReviewOptions): Answerer {
+export function createSelfReviewAnswerer(options: SelfReviewOptions): Answerer<UpstreamResponse> {
   return {
     answer: (outgoing) =>
       outgoing.route.kind === 'self-review' ? answerReview(outgoing, outgoing.route, options) : undefined,

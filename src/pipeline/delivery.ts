@@ -6,11 +6,11 @@ import type { TenantName } from '../api/identity.ts';
 import { isWorkload } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusResponse, toStatus } from '../errors/to-status.ts';
-import type { OpenStream } from '../flowcontrol/open-stream.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
 import { isFilteredWatch } from './accepted-types.ts';
+import { type StreamedAnswer, writeStream } from './answer-stream.ts';
 import { isServedByAPIServer } from './built-in-groups.ts';
 import type { BodyInspection, Inspected } from './inspect-body.ts';
 import type {
@@ -24,18 +24,16 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from './ports.ts';
-import {
-  type Outgoing,
-  type Received,
-  type RequestContext,
-  setImpersonationSent,
-} from './request-context.ts';
+import { type Outgoing, type Received, setImpersonationSent } from './request-context.ts';
 import type { Stages } from './stages.ts';
 
 /** Responds to a kind of requests instead of the API server: discovery, self reviews, Stonegate's own API. */
-export interface Answerer {
-  /** @returns undefined, at once, if the request is not of this kind: nearly every request */
-  answer(outgoing: Outgoing): Promise<UpstreamResponse> | undefined;
+export interface Answerer<A = UpstreamResponse | StreamedAnswer | undefined> {
+  /**
+   * @returns undefined, at once, if the request is not of this kind: nearly every request. A promise of
+   *   undefined if that is known only later.
+   */
+  answer(outgoing: Outgoing): Promise<A> | undefined;
 }
 
 /** What a request needs: the stages, the observers, and the last stage's three ways. */
@@ -66,17 +64,42 @@ export function deliver(
   undecided: InFlight,
   hooks?: RelayHooks,
 ): Promise<RelayResult> {
-  const answered = answer(outgoing, pipeline);
-  if (answered !== undefined) return answered;
+  return answer(outgoing, pipeline, undecided, hooks) ?? forward(outgoing, pipeline, undecided, hooks);
+}
+
+function forward(
+  outgoing: Outgoing,
+  pipeline: Pipeline,
+  undecided: InFlight,
+  hooks: RelayHooks | undefined,
+): Promise<RelayResult> {
   const inspection = pipeline.bodies.inspect(outgoing);
   if (inspection === undefined) return send(outgoing, pipeline, undecided, hooks);
   return sendInspected(inspection, outgoing, pipeline, undecided, hooks);
 }
 
-function answer(outgoing: Outgoing, { answerers }: Pipeline): Promise<RelayResult> | undefined {
-  for (const answerer of answerers) {
-    const response = answerer.answer(outgoing);
-    if (response !== undefined) return response.then((made) => writeResponse(outgoing, made));
+/** @param from the first answerer that has not been asked */
+function answer(
+  outgoing: Outgoing,
+  pipeline: Pipeline,
+  undecided: InFlight,
+  hooks: RelayHooks | undefined,
+  from = 0,
+): Promise<RelayResult> | undefined {
+  const { answerers } = pipeline;
+  for (let at = from; at < answerers.length; at += 1) {
+    const answered = answerers[at]?.answer(outgoing);
+    if (answered === undefined) continue;
+    return answered.then((response) => {
+      if (response === undefined)
+        return (
+          answer(outgoing, pipeline, undecided, hooks, at + 1) ??
+          forward(outgoing, pipeline, undecided, hooks)
+        );
+      if ('body' in response) return writeResponse(outgoing, response);
+      undecided.release();
+      return writeStream(outgoing, response, hooks);
+    });
   }
   return undefined;
 }
@@ -208,68 +231,4 @@ export function refuse(
 /** Whether the API server refused the request because of Stonegate's own rights. */
 export function isRefusalOfStonegate(error: unknown): boolean {
   return error instanceof StatusError && error.code === 'UpstreamRefusedCredential';
-}
-
-/**
- * A long-running request from its decision to its end. As soon as its response has begun it refers to nothing
- * of the configuration that decided it: after a reload, thousands of open watches must not keep the previous
- * pipeline alive.
- */
-export class StreamDelivery implements RelayHooks {
-  readonly #context: RequestContext;
-  readonly #stream: OpenStream;
-  readonly #undecided: InFlight;
-  readonly #observer: RequestObserver;
-  readonly #streams: StreamRegistry;
-  readonly #writeStatus: Pipeline['writeStatus'];
-  /** Until the response begins: after that no error is due to Stonegate's rights or to the client's token. */
-  #pending: { readonly outgoing: Outgoing; readonly pipeline: Pipeline } | undefined;
-
-  constructor(outgoing: Outgoing, stream: OpenStream, pipeline: Pipeline, undecided: InFlight) {
-    this.#context = outgoing;
-    this.#stream = stream;
-    this.#undecided = undecided;
-    this.#observer = pipeline.observer;
-    this.#streams = pipeline.streams;
-    this.#writeStatus = pipeline.writeStatus;
-    this.#pending = { outgoing, pipeline };
-  }
-
-  /** Done when the stream has ended. */
-  async run(): Promise<void> {
-    try {
-      this.#context.outcome = await this.#deliver();
-      this.#begun(this.#context.outcome.status);
-    } catch (error) {
-      if (isRefusalOfStonegate(error)) this.#pending?.pipeline.upstreamRights.refused();
-      this.#context.outcome = refuse(error, this.#context, this.#writeStatus);
-    } finally {
-      this.#undecided.release();
-      closeStream(this.#context, this.#stream, this.#streams);
-    }
-    this.#observer.responseComplete(this.#context);
-  }
-
-  onHead(status: number): void {
-    this.#begun(status);
-    this.#observer.responseStarted(this.#context, status);
-  }
-
-  #deliver(): Promise<RelayResult> {
-    if (this.#pending === undefined) throw new TypeError('a stream is delivered once');
-    const { outgoing, pipeline } = this.#pending;
-    return deliver(outgoing, pipeline, this.#undecided, this);
-  }
-
-  #begun(status: number): void {
-    if (this.#pending === undefined) return;
-    const { outgoing, pipeline } = this.#pending;
-    this.#pending = undefined;
-    if (status === 401) forgetRefusedToken(outgoing, pipeline);
-  }
-}
-
-export function closeStream(context: RequestContext, stream: OpenStream, streams: StreamRegistry): void {
-  streams.close(stream);
-  if (stream.reason !== undefined) context.ended = stream.reason;
 }

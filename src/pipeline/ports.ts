@@ -181,6 +181,27 @@ export interface UpstreamFetcher {
   ): Promise<UpstreamResponse>;
 }
 
+/** A response that is read while it arrives: a watch. */
+export interface UpstreamStream {
+  readonly status: number;
+  readonly headers: HeaderList;
+  /** Ends with the response; fails if it breaks off. Read with backpressure; destroyed, it ends the request. */
+  readonly body: Readable;
+}
+
+export interface UpstreamStreamer {
+  /**
+   * Sends a GET whose response has no end of its own, with the sender's credential, and with Impersonate
+   * headers in `headers`, as that user. It has no time limit; the caller notices silence.
+   *
+   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential before the response
+   */
+  stream(
+    request: Pick<UpstreamRequest, 'account' | 'sender' | 'target' | 'headers'>,
+    signal: AbortSignal,
+  ): Promise<UpstreamStream>;
+}
+
 /** What Stonegate's own credential may do at the API server. */
 export interface UpstreamRights {
   /** The optional extra keys that are omitted; another object after each change. */

@@ -4,15 +4,7 @@
  * the Status of each exit.
  */
 import type { InFlight } from '../lib/in-flight.ts';
-import {
-  closeStream,
-  deliver,
-  forgetRefusedToken,
-  isRefusalOfStonegate,
-  type Pipeline,
-  refuse,
-  StreamDelivery,
-} from './delivery.ts';
+import { deliver, forgetRefusedToken, isRefusalOfStonegate, type Pipeline, refuse } from './delivery.ts';
 import { openStream } from './open-stream.ts';
 import type { Exchange } from './ports.ts';
 import type { RequestContext } from './request-context.ts';
@@ -29,6 +21,7 @@ import {
   resolveTenant,
   rewrite,
 } from './stages.ts';
+import { closeStream, StreamDelivery } from './stream-delivery.ts';
 
 /**
  * Done when the response is complete. Rejects only if the request cannot be received or its refusal cannot be

@@ -15,6 +15,7 @@ const DOMAIN = [
   'admission',
   'flowcontrol',
   'audit',
+  'rbac',
 ];
 const ADAPTERS = ['cache', 'clients', 'upstream', 'observability'];
 
@@ -26,8 +27,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   errors: ['api', 'lib'],
   config: BASE,
   ...Object.fromEntries(DOMAIN.map((layer) => [layer, BASE])),
+  access: [...BASE, 'rbac'],
   ...Object.fromEntries(ADAPTERS.map((layer) => [layer, [...BASE, 'http1']])),
-  pipeline: [...BASE, ...DOMAIN],
+  pipeline: [...BASE, ...DOMAIN, 'access'],
   server: [...BASE, 'pipeline'],
   portal: [...BASE, 'pipeline'],
   webhook: [...BASE, 'pipeline'],
@@ -36,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Layer → what it may know as types alone: the ports it implements. */
 const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries(ADAPTERS.map((layer) => [layer, [...DOMAIN, 'pipeline', 'portal']])),
+  ...Object.fromEntries(ADAPTERS.map((layer) => [layer, [...DOMAIN, 'access', 'pipeline', 'portal']])),
   // The gate before unknown credentials is authentication's port.
   flowcontrol: ['authentication'],
 };

@@ -1,0 +1,94 @@
+/**
+ * What a change of the indexed objects means: a namespace changed, or the access of some subjects may have.
+ */
+import type { StoredBinding, StoredNamespace, StoredObject, StoredRole } from '../api/rbac-v1.ts';
+import { keysOfBinding, type SubjectKey } from './subject-key.ts';
+import { isBinding, type TenantObjects } from './tenant-objects.ts';
+
+export interface NamespaceChange {
+  readonly kind: 'namespace';
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  /** The last known state if it is deleted. */
+  readonly namespace: StoredNamespace;
+  readonly tenant: string;
+  /** Of the change. */
+  readonly revision: number;
+}
+
+/** The access of these subjects in these namespaces may differ from before. */
+export interface AccessChange {
+  readonly kind: 'access';
+  /** Whose bindings changed. */
+  readonly tenant: string;
+  readonly revision: number;
+  readonly subjects: ReadonlySet<SubjectKey>;
+  /** `''` stands for all namespaces and the cluster. */
+  readonly namespaces: ReadonlySet<string>;
+}
+
+export type Change = NamespaceChange | AccessChange;
+
+/**
+ * @param before as it was; undefined if the object is new
+ * @param after as it is now; undefined if the object is deleted
+ * @param objects of the object's tenant; of a role, its bindings
+ * @returns undefined if the change concerns neither a namespace nor the access of a subject
+ */
+export function changeBetween(
+  before: StoredObject | undefined,
+  after: StoredObject | undefined,
+  revision: number,
+  objects: TenantObjects,
+): Change | undefined {
+  const object = after ?? before;
+  if (object === undefined) return undefined;
+  const { tenant } = object;
+  if (object.resource === 'namespaces') {
+    const type = after === undefined ? 'DELETED' : before === undefined ? 'ADDED' : 'MODIFIED';
+    return { kind: 'namespace', type, namespace: object, tenant, revision };
+  }
+  const concerned = isBinding(object)
+    ? concernedByBinding(before, after)
+    : concernedByRole(before, after, object, objects);
+  return concerned.subjects.size === 0 ? undefined : { kind: 'access', tenant, revision, ...concerned };
+}
+
+interface Concerned {
+  readonly subjects: ReadonlySet<SubjectKey>;
+  readonly namespaces: ReadonlySet<string>;
+}
+
+const NONE: Concerned = { subjects: new Set(), namespaces: new Set() };
+
+function concernedByBinding(before: StoredObject | undefined, after: StoredObject | undefined): Concerned {
+  const bindings = [before, after].filter((object) => object !== undefined).filter(isBinding);
+  const [one, other] = bindings;
+  if (one !== undefined && other !== undefined && grantsEqual(one, other)) return NONE;
+  return {
+    subjects: new Set(bindings.flatMap((binding) => [...keysOfBinding(binding)])),
+    namespaces: new Set(bindings.map(({ namespace }) => namespace)),
+  };
+}
+
+function grantsEqual(one: StoredBinding, other: StoredBinding): boolean {
+  const grantOf = ({ roleRef, subjects }: StoredBinding) => JSON.stringify([roleRef, subjects]);
+  return grantOf(one) === grantOf(other);
+}
+
+function concernedByRole(
+  before: StoredObject | undefined,
+  after: StoredObject | undefined,
+  role: StoredRole,
+  objects: TenantObjects,
+): Concerned {
+  if (before !== undefined && after !== undefined && rulesOf(before) === rulesOf(after)) return NONE;
+  const bindings = [...objects.bindingsOfRole(role)];
+  return {
+    subjects: new Set(bindings.flatMap((binding) => [...keysOfBinding(binding)])),
+    namespaces: new Set(bindings.map(({ namespace }) => namespace)),
+  };
+}
+
+function rulesOf(object: StoredObject): string {
+  return 'rules' in object ? JSON.stringify(object.rules) : '';
+}

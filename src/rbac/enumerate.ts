@@ -1,0 +1,122 @@
+/**
+ * In which namespaces a user may do something, from the inverted bindings: the cost depends on the user's
+ * bindings, not on the number of namespaces.
+ */
+import type { PolicyRule } from '../api/kubernetes-object.ts';
+import type { StoredBinding } from '../api/rbac-v1.ts';
+import type { RBACUser, ResourceQuestion, SubjectByNamespace } from './attributes.ts';
+import { allows, isConfinedElsewhere, SYSTEM_MASTERS } from './decide.ts';
+import type { RBACIndex } from './rbac-index.ts';
+import { nameMatches, resourceMatches, verbMatches } from './rules.ts';
+import { keysOfUser } from './subject-key.ts';
+import type { TenantObjects } from './tenant-objects.ts';
+
+/** A question about many namespaces. */
+export interface NamespacesQuestion
+  extends Pick<ResourceQuestion, 'verb' | 'apiGroup' | 'resource' | 'subresource' | 'tenant'> {
+  /** What a request in the namespace names: no object, or, for requests to namespaces, the namespace. */
+  readonly name: '' | 'namespace';
+}
+
+/** `get` on each namespace itself: what "visible" means. */
+export function visibleNamespaces(tenant: string): NamespacesQuestion {
+  return { verb: 'get', apiGroup: '', resource: 'namespaces', subresource: '', tenant, name: 'namespace' };
+}
+
+/**
+ * The existing namespaces of `question.tenant` in which the subject is allowed, sorted by name.
+ */
+export function namespacesAllowed(
+  index: RBACIndex,
+  subject: SubjectByNamespace,
+  question: NamespacesQuestion,
+): readonly string[] {
+  const existing = index.objectsOf(question.tenant).namespaces;
+  const allowed = new Set<string>();
+  for (const namespace of candidates(index, subject.other, question, existing))
+    if (existing.has(namespace) && !subject.namespaces.has(namespace)) allowed.add(namespace);
+  for (const [namespace, user] of subject.namespaces)
+    if (existing.has(namespace) && isAllowedIn(index, user, question, namespace)) allowed.add(namespace);
+  return [...allowed].sort();
+}
+
+/** Whether the subject is allowed in that one namespace. */
+export function isAllowedIn(
+  index: RBACIndex,
+  user: RBACUser,
+  { name, ...question }: NamespacesQuestion,
+  namespace: string,
+): boolean {
+  return allows(index, user, { ...question, namespace, name: name === '' ? '' : namespace });
+}
+
+/** The namespaces in which one user is allowed; they need not exist. */
+function candidates(
+  index: RBACIndex,
+  user: RBACUser,
+  question: NamespacesQuestion,
+  existing: ReadonlyMap<string, unknown>,
+): Iterable<string> {
+  if (user.groups.includes(SYSTEM_MASTERS)) return existing.keys();
+  if (isConfinedElsewhere(user, { ...question, namespace: '', name: '' })) return [];
+  const objects = index.objectsOf(user.tenant);
+  const reach = new Reach(objects, question);
+  for (const key of keysOfUser(user))
+    for (const [namespace, bindings] of objects.bindingsOfSubject(key)) {
+      reach.add(namespace, bindings);
+      if (reach.everywhere) return existing.keys();
+    }
+  return reach.namespaces;
+}
+
+/** Collects namespaces. What a role covers is computed once for each role. */
+class Reach {
+  readonly #objects: TenantObjects;
+  readonly #question: NamespacesQuestion;
+  readonly #covered = new Map<object, 'all' | ReadonlySet<string>>();
+  readonly namespaces = new Set<string>();
+  everywhere = false;
+
+  constructor(objects: TenantObjects, question: NamespacesQuestion) {
+    this.#objects = objects;
+    this.#question = question;
+  }
+
+  /** @param namespace of the bindings; empty for ClusterRoleBindings */
+  add(namespace: string, bindings: readonly StoredBinding[]): void {
+    if (this.namespaces.has(namespace)) return;
+    for (const binding of bindings) {
+      const covered = this.#coveredBy(binding);
+      if (covered === 'all') {
+        if (namespace === '') this.everywhere = true;
+        else this.namespaces.add(namespace);
+        return;
+      }
+      if (namespace === '') for (const name of covered) this.namespaces.add(name);
+      else if (covered.has(namespace)) this.namespaces.add(namespace);
+    }
+  }
+
+  /** Names of namespaces if the rules are limited to some. */
+  #coveredBy(binding: StoredBinding): 'all' | ReadonlySet<string> {
+    const role = this.#objects.roleOf(binding);
+    if (role === undefined) return new Set();
+    const known = this.#covered.get(role);
+    if (known !== undefined) return known;
+    const covered = coverage(role.rules, this.#question);
+    this.#covered.set(role, covered);
+    return covered;
+  }
+}
+
+function coverage(rules: readonly PolicyRule[], question: NamespacesQuestion): 'all' | ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const rule of rules) {
+    if (!verbMatches(rule, question.verb) || !resourceMatches(rule, question)) continue;
+    const { resourceNames = [] } = rule;
+    const isForAll = question.name === '' ? nameMatches(rule, '') : resourceNames.length === 0;
+    if (isForAll) return 'all';
+    if (question.name === 'namespace') for (const name of resourceNames) names.add(name);
+  }
+  return names;
+}

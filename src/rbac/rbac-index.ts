@@ -1,0 +1,169 @@
+/**
+ * The RBAC index: all namespaces, roles and bindings, kept current by `clients/`, and the revision through
+ * which they are complete. It explains, enumerates and selects names; the API server authorizes. See
+ * docs/access.md.
+ */
+import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../api/rbac-v1.ts';
+import { type Change, changeBetween } from './change.ts';
+import { TenantObjects } from './tenant-objects.ts';
+
+export interface IndexListener {
+  /** After each change. It must not throw. */
+  changed?(change: Change): void;
+  /** The index is complete through a higher revision. Called after the changes up to it. */
+  progressed?(revision: number): void;
+}
+
+/** Changes that are remembered for `changesSince`. */
+const HISTORY = 10_000;
+
+export class RBACIndex {
+  readonly #tenants = new Map<string, TenantObjects>();
+  readonly #revisions = new Map<IndexedResource, number>();
+  readonly #listeners = new Set<IndexListener>();
+  readonly #history: Change[] = [];
+  readonly #historySize: number;
+  /** Of changes at or below this revision some may be missing in the history. */
+  #historyFloor = 0;
+  #revision = 0;
+
+  /** @param historySize how many changes are remembered */
+  constructor({ historySize = HISTORY }: { readonly historySize?: number } = {}) {
+    this.#historySize = historySize;
+  }
+
+  /** Whether every resource has been listed once. */
+  get isSynced(): boolean {
+    return this.#revisions.size === INDEXED_RESOURCES.length;
+  }
+
+  /** The lowest revision through which all resources are complete; 0 before the first sync. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** @returns undefined if the resource has not been listed */
+  revisionOf(resource: IndexedResource): number | undefined {
+    return this.#revisions.get(resource);
+  }
+
+  get tenants(): IterableIterator<string> {
+    return this.#tenants.keys();
+  }
+
+  /** Of an unknown tenant: no objects. Not to be kept: a tenant that has lost its last object is forgotten. */
+  objectsOf(tenant: string): TenantObjects {
+    return this.#tenants.get(tenant) ?? new TenantObjects();
+  }
+
+  /** @returns a function that ends the subscription */
+  subscribe(listener: IndexListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * A complete list of one resource. Listeners are told the differences.
+   *
+   * @param revision of the list
+   */
+  replace(resource: IndexedResource, objects: Iterable<StoredObject>, revision: number): void {
+    const isFirst = !this.#revisions.has(resource);
+    const gone = new Set(this.#all(resource));
+    for (const object of objects) {
+      const known = this.#tenants.get(object.tenant)?.find(object);
+      if (known !== undefined) gone.delete(known);
+      if (known === undefined || known.uid !== object.uid || known.revision < object.revision)
+        this.#put(known, object, isFirst);
+    }
+    for (const object of gone) this.#delete(object, revision, isFirst);
+    if (isFirst) this.#historyFloor = Math.max(this.#historyFloor, revision);
+    this.progress(resource, revision);
+  }
+
+  /** A watch event ADDED or MODIFIED. */
+  put(object: StoredObject): void {
+    if (!this.#isNew(object)) return;
+    this.#put(this.#tenants.get(object.tenant)?.find(object), object, false);
+    this.progress(object.resource, object.revision);
+  }
+
+  /**
+   * A watch event DELETED.
+   *
+   * @param object its last state; its revision is that of the deletion
+   */
+  delete(object: StoredObject): void {
+    if (!this.#isNew(object)) return;
+    const known = this.#tenants.get(object.tenant)?.find(object);
+    if (known !== undefined) this.#delete(known, object.revision, false);
+    this.progress(object.resource, object.revision);
+  }
+
+  /** A repeated or reordered event is none: it could bring back a deleted object. */
+  #isNew({ resource, revision }: StoredObject): boolean {
+    return revision > (this.#revisions.get(resource) ?? 0);
+  }
+
+  /** The resource is complete through the revision: a bookmark, or what follows from an event. */
+  progress(resource: IndexedResource, revision: number): void {
+    if (revision <= (this.#revisions.get(resource) ?? 0)) return;
+    this.#revisions.set(resource, revision);
+    if (!this.isSynced) return;
+    const lowest = Math.min(...this.#revisions.values());
+    if (lowest <= this.#revision) return;
+    this.#revision = lowest;
+    for (const listener of this.#listeners) listener.progressed?.(lowest);
+  }
+
+  /**
+   * The changes above a revision, in the order in which this process learned of them.
+   *
+   * @returns undefined if the history does not reach back so far
+   */
+  changesSince(revision: number): readonly Change[] | undefined {
+    if (revision < this.#historyFloor) return undefined;
+    return this.#history.filter((change) => change.revision > revision);
+  }
+
+  *#all(resource: IndexedResource): Generator<StoredObject> {
+    for (const objects of this.#tenants.values()) yield* objects.all(resource);
+  }
+
+  #put(known: StoredObject | undefined, object: StoredObject, isFirst: boolean): void {
+    let objects = this.#tenants.get(object.tenant);
+    if (objects === undefined) {
+      objects = new TenantObjects();
+      this.#tenants.set(object.tenant, objects);
+    }
+    // One of the same name was deleted in between: a binding of it is not the same binding.
+    if (known !== undefined && known.uid !== object.uid) this.#delete(known, object.revision, isFirst);
+    const before = known?.uid === object.uid ? known : undefined;
+    // A namespace that was deleted in between may have removed the last object of the tenant.
+    this.#tenants.set(object.tenant, objects);
+    objects.put(object);
+    this.#tell(changeBetween(before, object, object.revision, objects), isFirst);
+  }
+
+  #delete(known: StoredObject, revision: number, isFirst: boolean): void {
+    const objects = this.#tenants.get(known.tenant);
+    if (objects === undefined) return;
+    objects.delete(known);
+    if (objects.isEmpty) this.#tenants.delete(known.tenant);
+    this.#tell(changeBetween(known, undefined, revision, objects), isFirst);
+  }
+
+  #tell(change: Change | undefined, isFirst: boolean): void {
+    if (change === undefined) return;
+    if (!isFirst) this.#remember(change);
+    for (const listener of this.#listeners) listener.changed?.(change);
+  }
+
+  #remember(change: Change): void {
+    this.#history.push(change);
+    // Removed in larger steps: shifting the array for each change would cost its whole length.
+    if (this.#history.length <= this.#historySize * 2) return;
+    for (const { revision } of this.#history.splice(0, this.#historySize))
+      this.#historyFloor = Math.max(this.#historyFloor, revision);
+  }
+}

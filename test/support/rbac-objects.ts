@@ -1,0 +1,160 @@
+/** Namespaces, roles and bindings as the RBAC index stores them, numbered by a revision that counts up. */
+import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
+import type {
+  LabelSelector,
+  StoredBinding,
+  StoredNamespace,
+  StoredRole,
+  StoredSubject,
+} from '../../src/api/rbac-v1.ts';
+import type { RBACUser, ResourceQuestion } from '../../src/rbac/attributes.ts';
+import { RBACIndex } from '../../src/rbac/rbac-index.ts';
+
+let last = 100;
+
+/** A revision above all before. */
+export function nextRevision(): number {
+  last += 1;
+  return last;
+}
+
+function meta(name: string, tenant: string) {
+  const revision = nextRevision();
+  return { tenant, name, uid: `uid-${revision}`, revision };
+}
+
+export function namespace(
+  name: string,
+  { tenant = '', labels = {} }: { tenant?: string; labels?: Readonly<Record<string, string>> } = {},
+): StoredNamespace {
+  const base = meta(name, tenant);
+  const json = JSON.stringify({
+    kind: 'Namespace',
+    apiVersion: 'v1',
+    metadata: {
+      name,
+      uid: base.uid,
+      resourceVersion: String(base.revision),
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      ...(Object.keys(labels).length > 0 && { labels }),
+    },
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: 'Active' },
+  });
+  return {
+    ...base,
+    resource: 'namespaces',
+    labels,
+    phase: 'Active',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    json,
+  };
+}
+
+export function clusterRole(
+  name: string,
+  rules: readonly PolicyRule[],
+  more: {
+    tenant?: string;
+    labels?: Readonly<Record<string, string>>;
+    aggregates?: readonly LabelSelector[];
+  } = {},
+): StoredRole {
+  const { tenant = '', labels = {}, aggregates } = more;
+  return {
+    ...meta(name, tenant),
+    resource: 'clusterroles',
+    namespace: '',
+    rules,
+    labels,
+    ...(aggregates && { aggregates }),
+  };
+}
+
+export function role(place: string, name: string, rules: readonly PolicyRule[], tenant = ''): StoredRole {
+  return { ...meta(name, tenant), resource: 'roles', namespace: place, rules, labels: {} };
+}
+
+/** @param roleRef `ClusterRole/edit` */
+export function clusterRoleBinding(
+  name: string,
+  roleRef: string,
+  subjects: readonly StoredSubject[],
+  tenant = '',
+): StoredBinding {
+  return {
+    ...meta(name, tenant),
+    resource: 'clusterrolebindings',
+    namespace: '',
+    roleRef: roleRefOf(roleRef),
+    subjects,
+  };
+}
+
+/** @param roleRef `Role/reader` or `ClusterRole/edit` */
+export function roleBinding(
+  place: string,
+  name: string,
+  roleRef: string,
+  subjects: readonly StoredSubject[],
+  tenant = '',
+): StoredBinding {
+  return {
+    ...meta(name, tenant),
+    resource: 'rolebindings',
+    namespace: place,
+    roleRef: roleRefOf(roleRef),
+    subjects,
+  };
+}
+
+function roleRefOf(text: string): StoredBinding['roleRef'] {
+  const slash = text.indexOf('/');
+  return { kind: text.slice(0, slash), name: text.slice(slash + 1) };
+}
+
+export function user(name: string): StoredSubject {
+  return { kind: 'User', name, namespace: '' };
+}
+
+export function group(name: string): StoredSubject {
+  return { kind: 'Group', name, namespace: '' };
+}
+
+export function serviceAccount(name: string, place = ''): StoredSubject {
+  return { kind: 'ServiceAccount', name, namespace: place };
+}
+
+export function rbacUser(username: string, groups: readonly string[] = [], tenant = ''): RBACUser {
+  return { tenant, username, groups };
+}
+
+/** `get pods/log` in a namespace, of the core group. */
+export function question(
+  verb: string,
+  resource: string,
+  place = '',
+  more: Partial<ResourceQuestion> = {},
+): ResourceQuestion {
+  const [kind = '', subresource = ''] = resource.split('/', 2);
+  return { verb, apiGroup: '', resource: kind, subresource, namespace: place, name: '', tenant: '', ...more };
+}
+
+/** An index that has listed these objects. */
+export function indexOf(...objects: readonly (StoredNamespace | StoredRole | StoredBinding)[]): RBACIndex {
+  const index = new RBACIndex();
+  const revision = nextRevision();
+  for (const resource of [
+    'namespaces',
+    'roles',
+    'clusterroles',
+    'rolebindings',
+    'clusterrolebindings',
+  ] as const)
+    index.replace(
+      resource,
+      objects.filter((object) => object.resource === resource),
+      revision,
+    );
+  return index;
+}

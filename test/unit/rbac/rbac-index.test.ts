@@ -1,0 +1,191 @@
+/** How the index follows lists and watches, and what it tells of changes. */
+import t from 'tap';
+import { uniformSubject } from '../../../src/rbac/attributes.ts';
+import type { Change } from '../../../src/rbac/change.ts';
+import { decide } from '../../../src/rbac/decide.ts';
+import { namespacesAllowed, visibleNamespaces } from '../../../src/rbac/enumerate.ts';
+import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  group,
+  indexOf,
+  namespace,
+  nextRevision,
+  question,
+  rbacUser,
+  role,
+  roleBinding,
+  user,
+} from '../../support/rbac-objects.ts';
+
+const GET_NAMESPACES = { verbs: ['get'], apiGroups: [''], resources: ['namespaces'] };
+const alice = rbacUser('alice');
+
+function visible(index: RBACIndex, who = alice): readonly string[] {
+  return namespacesAllowed(index, uniformSubject(who), visibleNamespaces(''));
+}
+
+function changesOf(index: RBACIndex): Change[] {
+  const changes: Change[] = [];
+  index.subscribe({ changed: (change) => changes.push(change) });
+  return changes;
+}
+
+t.test('D001, D005, D006: visible are the namespaces that exist and that the user may get', async (t) => {
+  const index = indexOf(
+    ...['a', 'b', 'c', 'd'].map((name) => namespace(name)),
+    clusterRole('view', [GET_NAMESPACES]),
+    clusterRole('named', [{ ...GET_NAMESPACES, resourceNames: ['d', 'gone'] }]),
+    role('c', 'other', [{ ...GET_NAMESPACES, resourceNames: ['b'] }]),
+    roleBinding('a', 'x', 'ClusterRole/view', [user('alice')]),
+    roleBinding('c', 'x', 'Role/other', [user('alice')]),
+    clusterRoleBinding('x', 'ClusterRole/named', [user('alice')]),
+  );
+  t.strictSame(visible(index), ['a', 'd']);
+  t.strictSame(visible(index, rbacUser('eve')), []);
+  t.strictSame(visible(index, rbacUser('root', ['system:masters'])), ['a', 'b', 'c', 'd']);
+});
+
+t.test('the user of each namespace decides there', async (t) => {
+  const index = indexOf(
+    ...['a', 'b', 'c'].map((name) => namespace(name)),
+    clusterRole('view', [GET_NAMESPACES]),
+    roleBinding('a', 'x', 'ClusterRole/view', [group('project-a')]),
+    roleBinding('b', 'x', 'ClusterRole/view', [group('project-a')]),
+    roleBinding('c', 'x', 'ClusterRole/view', [group('domain')]),
+  );
+  const other = rbacUser('alice', ['domain']);
+  const subject = {
+    cluster: other,
+    other,
+    namespaces: new Map([['a', rbacUser('alice', ['domain', 'project-a'])]]),
+  };
+  t.strictSame(namespacesAllowed(index, subject, visibleNamespaces('')), ['a', 'c']);
+});
+
+t.test('a binding, its role and its namespace may come in any order', async (t) => {
+  const index = indexOf();
+  const changes = changesOf(index);
+  index.put(roleBinding('a', 'x', 'ClusterRole/view', [user('alice')]));
+  t.strictSame(visible(index), []);
+  index.put(clusterRole('view', [GET_NAMESPACES]));
+  t.strictSame(visible(index), []);
+  index.put(namespace('a'));
+  t.strictSame(visible(index), ['a']);
+  t.match(changes, [
+    { kind: 'access', subjects: new Set(['user:alice']), namespaces: new Set(['a']) },
+    { kind: 'access', subjects: new Set(['user:alice']), namespaces: new Set(['a']) },
+    { kind: 'namespace', type: 'ADDED', namespace: { name: 'a' } },
+  ]);
+});
+
+t.test('D122: only the subjects of a changed role are concerned', async (t) => {
+  const index = indexOf(
+    role('a', 'r', [GET_NAMESPACES]),
+    roleBinding('a', 'x', 'Role/r', [user('alice')]),
+    roleBinding('b', 'x', 'Role/r', [user('bob')]),
+    roleBinding('a', 'y', 'ClusterRole/r', [user('carol')]),
+  );
+  const changes = changesOf(index);
+  index.put({ ...role('a', 'r', []), uid: index.objectsOf('').role('a', 'r')?.uid ?? '' });
+  t.match(changes, [{ subjects: new Set(['user:alice']), namespaces: new Set(['a']) }]);
+  t.equal(changes.length, 1);
+});
+
+t.test('what changes no access is told to nobody', async (t) => {
+  const index = indexOf(role('a', 'r', []), roleBinding('a', 'x', 'Role/r', [user('alice')]));
+  const changes = changesOf(index);
+  index.put({ ...role('a', 'r', []), uid: index.objectsOf('').role('a', 'r')?.uid ?? '' });
+  index.put({
+    ...roleBinding('a', 'x', 'Role/r', [user('alice')]),
+    uid: index.objectsOf('').binding('a', 'x')?.uid ?? '',
+  });
+  t.strictSame(changes, []);
+});
+
+t.test('D007: a namespace that is deleted and made again comes back without its bindings', async (t) => {
+  const first = roleBinding('d', 'x', 'ClusterRole/view', [user('alice')]);
+  const index = indexOf(namespace('d'), clusterRole('view', [GET_NAMESPACES]), first);
+  index.delete({ ...first, revision: nextRevision() });
+  const gone = index.objectsOf('').namespace('d');
+  if (gone !== undefined) index.delete({ ...gone, revision: nextRevision() });
+  index.put(namespace('d'));
+  t.strictSame(visible(index), []);
+});
+
+t.test('repeated and late events bring nothing back', async (t) => {
+  const index = indexOf(namespace('a'), clusterRole('view', [GET_NAMESPACES]));
+  const binding = roleBinding('a', 'x', 'ClusterRole/view', [user('alice')]);
+  index.put(binding);
+  index.delete({ ...binding, revision: nextRevision() });
+  index.put(binding);
+  t.strictSame(visible(index), []);
+});
+
+t.test('a list after a gap tells the differences, and what is gone', async (t) => {
+  const view = clusterRole('view', [GET_NAMESPACES]);
+  const bindings = ['alice', 'bob'].map((name) => roleBinding('a', name, 'ClusterRole/view', [user(name)]));
+  const index = indexOf(namespace('a'), view, ...bindings);
+  const changes = changesOf(index);
+  const added = roleBinding('a', 'carol', 'ClusterRole/view', [user('carol')]);
+  const revision = nextRevision();
+  index.replace('rolebindings', [...bindings.slice(1), added], revision);
+  t.match(changes, [
+    { subjects: new Set(['user:carol']), revision: added.revision },
+    { subjects: new Set(['user:alice']), revision },
+  ]);
+  t.strictSame(visible(index), []);
+  t.strictSame(visible(index, rbacUser('bob')), ['a']);
+});
+
+t.test('the revision is the lowest through which all five resources are complete', async (t) => {
+  const index = new RBACIndex();
+  const progress: number[] = [];
+  index.subscribe({ progressed: (revision) => progress.push(revision) });
+  for (const resource of ['namespaces', 'roles', 'clusterroles', 'rolebindings'] as const)
+    index.replace(resource, [], 10);
+  t.notOk(index.isSynced);
+  index.replace('clusterrolebindings', [], 12);
+  t.ok(index.isSynced);
+  t.equal(index.revision, 10);
+  for (const resource of ['namespaces', 'roles', 'clusterroles'] as const) index.progress(resource, 20);
+  t.equal(index.revision, 10);
+  index.progress('rolebindings', 15);
+  t.equal(index.revision, 12);
+  index.progress('rolebindings', 9);
+  t.equal(index.revision, 12);
+  t.strictSame(progress, [10, 12]);
+});
+
+t.test('the history tells whether it reaches back', async (t) => {
+  const index = new RBACIndex({ historySize: 2 });
+  for (const resource of [
+    'namespaces',
+    'roles',
+    'clusterroles',
+    'rolebindings',
+    'clusterrolebindings',
+  ] as const)
+    index.replace(resource, [], 1_000_000);
+  const put = (revision: number) => index.put({ ...namespace(`n${revision}`), revision });
+  for (let revision = 1_000_001; revision <= 1_000_004; revision += 1) put(revision);
+  t.equal(index.changesSince(999_999), undefined);
+  t.strictSame(
+    index.changesSince(1_000_002)?.map((change) => change.revision),
+    [1_000_003, 1_000_004],
+  );
+  put(1_000_005);
+  t.equal(index.changesSince(1_000_001), undefined);
+  t.equal(index.changesSince(1_000_003)?.length, 2);
+});
+
+t.test('a group that is in many bindings counts in each', async (t) => {
+  const index = indexOf(
+    clusterRole('pods', [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }]),
+    ...['a', 'b'].map((place) => roleBinding(place, 'x', 'ClusterRole/pods', [group('g'), user('alice')])),
+  );
+  const member = rbacUser('alice', ['g']);
+  for (const place of ['a', 'b'])
+    t.equal(decide(index, member, question('get', 'pods', place)).decision, 'allow');
+});
