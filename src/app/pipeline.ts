@@ -31,9 +31,10 @@ import { createTenantRateLimit } from '../flowcontrol/rate-limits.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { ByteBudget } from '../lib/byte-budget.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
+import { createAccessSubjects } from '../pipeline/access-subject.ts';
 import { createDiscoveryAnswerer, createDiscoveryDocuments } from '../pipeline/answer-discovery.ts';
 import { createExplanationAnswerer, selfIdentityAnswerer } from '../pipeline/answer-own-api.ts';
-import { createReviewSubjectResolver, createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
+import { createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
 import { parseTrustedProxies } from '../pipeline/client-address.ts';
 import type { Pipeline } from '../pipeline/delivery.ts';
 import { createExplain, type Explain } from '../pipeline/explain/explain-request.ts';
@@ -177,6 +178,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     maxHeaderBytes: upstreamConfiguration.headerBytes,
   };
   const explain = createExplain({ stages, reviewer });
+  const subjects = createAccessSubjects(stages);
   const pipeline: Pipeline = {
     ...stages,
     observer,
@@ -186,7 +188,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         fetcher: upstream,
         reviewer,
         mode,
-        ...(roles && { resolveReviewSubject: createReviewSubjectResolver(roles.lookup, stages) }),
+        requestAs: subjects.requestAs,
         clock,
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
