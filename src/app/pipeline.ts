@@ -149,7 +149,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     authenticators: credentials.authenticators,
     anonymousAccess: createAnonymousAccess(authentication.anonymous),
     mode,
-    ownAPI: createOwnAPI({ index: false }),
+    ownAPI: createOwnAPI({ index: loaded.configuration.access.index }),
     ...(roles && { roles: roles.lookup }),
     ...(provisioning && { provisioning }),
     impersonation: {

@@ -37,12 +37,7 @@ const ABOUT_ONE_FORM: ReadonlySet<string> = new Set([
   'if-range',
   'range',
 ]);
-const OF_ONE_FORM: ReadonlySet<string> = new Set([
-  'content-length',
-  'etag',
-  'last-modified',
-  'accept-ranges',
-]);
+const OF_ONE_FORM: ReadonlySet<string> = new Set(['etag', 'last-modified', 'accept-ranges']);
 const ANYTHING: ReadonlySet<string> = new Set(['*/*', 'application/*']);
 
 export function createOwnDiscoveryAnswerer({
@@ -80,7 +75,9 @@ export function createOwnDiscoveryAnswerer({
       },
       exchange.signal,
     );
-    return conditional(withGroup(response), wanted);
+    // The length is written with the response.
+    const headers = response.headers.filter(([name]) => !isNamed(name, 'content-length'));
+    return conditional(withGroup({ ...response, headers }), wanted);
   }
 
   function withGroup(response: UpstreamResponse): UpstreamResponse {
@@ -128,8 +125,7 @@ function acceptedJSON(headers: HeaderList): string | undefined {
 }
 
 function parse({ headers, body }: UpstreamResponse): unknown {
-  const type = headerValue(headers, 'content-type') ?? '';
-  if (!type.startsWith(JSON_TYPE) || headerValue(headers, 'content-encoding') !== undefined) return undefined;
+  if (headerValue(headers, 'content-encoding') !== undefined) return undefined;
   try {
     return JSON.parse(body.toString('utf8'));
   } catch {
@@ -158,7 +154,7 @@ export function conditional(response: UpstreamResponse, tags: readonly string[])
   const { status, headers } = response;
   const tag = headerValue(headers, 'etag');
   if (status !== 200 || tag === undefined || !(tags.includes(tag) || tags.includes('*'))) return response;
-  const kept = headers.filter(([name]) => !isNamed(name, 'content-type') && !isNamed(name, 'content-length'));
+  const kept = headers.filter(([name]) => !isNamed(name, 'content-type'));
   return { status: 304, headers: kept, body: Buffer.alloc(0) };
 }
 
