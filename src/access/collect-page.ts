@@ -84,7 +84,9 @@ class Collecting {
   }
 
   get continues(): boolean {
-    return this.#at < this.#namespaces.length && this.#left > 0 && (this.#more === undefined || this.#isStart);
+    return (
+      this.#at < this.#namespaces.length && this.#left > 0 && (this.#more === undefined || this.#isStart)
+    );
   }
 
   get #isStart(): boolean {

@@ -3,7 +3,14 @@
  * PartialObjectMetadataList or a Table.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
  */
-import { elementsOf, MalformedJSON, type Member, membersOf, type Span, skipBlanks } from '../lib/json-scan.ts';
+import {
+  elementsOf,
+  MalformedJSON,
+  type Member,
+  membersOf,
+  type Span,
+  skipBlanks,
+} from '../lib/json-scan.ts';
 
 export interface ListPart {
   readonly text: Buffer;
@@ -22,10 +29,10 @@ export interface ListPart {
 /** @throws MalformedJSON for what is no list */
 export function readListPart(text: Buffer): ListPart {
   const members = [...membersOf(text, skipBlanks(text, 0))];
-  const valueOf = (name: string) => members.find((member) => member.name === name)?.value;
-  const content = valueOf('rows') === undefined ? 'items' : 'rows';
-  const listed = valueOf(content);
-  const metadata = valueOf('metadata');
+  const spanOf = (name: string) => members.find((member) => member.name === name)?.value;
+  const content = spanOf('rows') === undefined ? 'items' : 'rows';
+  const listed = spanOf(content);
+  const metadata = spanOf('metadata');
   if (listed === undefined || metadata === undefined) throw new MalformedJSON('it is no list');
   const { resourceVersion, continue: more } = parseMetadata(text, metadata);
   return {

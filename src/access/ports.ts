@@ -28,3 +28,11 @@ export interface AccessIndex {
   /** Aborted when a reload has replaced the index, and at the end: watches that are answered from it end then. */
   readonly stopped: AbortSignal;
 }
+
+/** Seals what a client brings back, so that the client can neither read nor change it. */
+export interface TokenSealer {
+  /** @param context the text opens only under the same */
+  seal(text: string, context: readonly string[]): Buffer;
+  /** @returns undefined if it was not sealed by this key under this context */
+  open(sealed: Buffer, context: readonly string[]): string | undefined;
+}

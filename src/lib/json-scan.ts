@@ -15,7 +15,9 @@ export interface Member {
 }
 
 /** The text is not JSON, or not of the expected form. */
-export class MalformedJSON extends Error {}
+export class MalformedJSON extends Error {
+  override readonly name = 'MalformedJSON';
+}
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -105,7 +107,9 @@ export function stringAt(text: Buffer, path: readonly string[]): string | undefi
 export function endOfValue(text: Buffer, start: number): number {
   const first = text[start];
   if (first === QUOTE) return endOfString(text, start);
-  return first === OPEN_OBJECT || first === OPEN_ARRAY ? endOfBrackets(text, start) : endOfScalar(text, start);
+  return first === OPEN_OBJECT || first === OPEN_ARRAY
+    ? endOfBrackets(text, start)
+    : endOfScalar(text, start);
 }
 
 function endOfBrackets(text: Buffer, start: number): number {
