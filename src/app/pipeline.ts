@@ -18,7 +18,7 @@ import type { RequestInfo } from '../api/request-info.ts';
 import { createAnonymousAccess } from '../authentication/anonymous.ts';
 import { type AccessReviewer, reviewOf } from '../authorization/access-reviewer.ts';
 import { createConnectCreate } from '../authorization/connect-create.ts';
-import { createExplanationsAuthorizer } from '../authorization/explanations.ts';
+import { createOwnAPIRights } from '../authorization/own-api-rights.ts';
 import { createSharedResources } from '../authorization/shared-resources.ts';
 import { createTenantBoundary } from '../authorization/tenant-boundary.ts';
 import { createUpgradePlaces } from '../authorization/upgrade-places.ts';
@@ -31,9 +31,10 @@ import { createTenantRateLimit } from '../flowcontrol/rate-limits.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
 import { ByteBudget } from '../lib/byte-budget.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
+import { createAccessSubjects } from '../pipeline/access-subject.ts';
 import { createDiscoveryAnswerer, createDiscoveryDocuments } from '../pipeline/answer-discovery.ts';
 import { createExplanationAnswerer, selfIdentityAnswerer } from '../pipeline/answer-own-api.ts';
-import { createReviewSubjectResolver, createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
+import { createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
 import { parseTrustedProxies } from '../pipeline/client-address.ts';
 import type { Pipeline } from '../pipeline/delivery.ts';
 import { createExplain, type Explain } from '../pipeline/explain/explain-request.ts';
@@ -46,6 +47,7 @@ import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import { createSystemDiscovery } from '../pipeline/system-discovery.ts';
 import { writeStatus } from '../server/status-writer.ts';
+import { createOwnAPI } from '../tenancy/own-api.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
 import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createAuthentication } from './authenticators.ts';
@@ -146,6 +148,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     authenticators: credentials.authenticators,
     anonymousAccess: createAnonymousAccess(authentication.anonymous),
     mode,
+    ownAPI: createOwnAPI({ index: false }),
     ...(roles && { roles: roles.lookup }),
     ...(provisioning && { provisioning }),
     impersonation: {
@@ -163,7 +166,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         mayBeShared: mode.mayBeShared,
         allowedGroups: new Set(tenancy.sharedAPIGroups),
       }),
-      createExplanationsAuthorizer({ ...mode, reviewer }),
+      createOwnAPIRights({ ...mode, reviewer }),
     ],
     admission: [
       methodAdmission,
@@ -175,6 +178,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     maxHeaderBytes: upstreamConfiguration.headerBytes,
   };
   const explain = createExplain({ stages, reviewer });
+  const subjects = createAccessSubjects(stages);
   const pipeline: Pipeline = {
     ...stages,
     observer,
@@ -184,7 +188,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         fetcher: upstream,
         reviewer,
         mode,
-        ...(roles && { resolveReviewSubject: createReviewSubjectResolver(roles.lookup, stages) }),
+        requestAs: subjects.requestAs,
         clock,
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),

@@ -12,6 +12,7 @@ import { memoizeByReference } from '../lib/memoize.ts';
 import type { AssignmentScope, AssignmentSource, DisabledScopes, RoleAssignment } from './ports.ts';
 import {
   type NamespaceOf,
+  projectNamespaces,
   type RoleScope,
   rolesInScope,
   type ScopedRoles,
@@ -48,6 +49,13 @@ export interface RoleLookup {
    * @throws StatusError KeystoneUnavailable, IdentityUnusable
    */
   inScope(identity: Identity, roleScope: RoleScope): Promise<Identity>;
+  /**
+   * The namespaces in which roles on a project count: the user's groups there differ from those elsewhere.
+   *
+   * @param domainID the tenant's domain
+   * @throws StatusError KeystoneUnavailable
+   */
+  projectNamespaces(identity: Identity, domainID: string | undefined): Promise<readonly string[]>;
 }
 
 /** Assignments have no expiry: only the cache's times bound them. */
@@ -90,17 +98,25 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
     return known;
   }
 
+  async function facts(
+    identity: Identity,
+    userID: string,
+  ): Promise<{ readonly assignments: readonly RoleAssignment[]; readonly disabled: DisabledScopes }> {
+    const [assignments, disabled] = await Promise.all([assignmentsOf(identity, userID), disabledScopes()]);
+    if (assignments !== undefined && disabled !== undefined) return { assignments, disabled };
+    throw new StatusError('KeystoneUnavailable', "Service Unavailable: the user's roles cannot be learned");
+  }
+
   return {
     async inScope(identity, roleScope) {
-      const userID = identity.assignmentsOf;
-      if (userID === undefined) return identity;
-      const [assignments, disabled] = await Promise.all([assignmentsOf(identity, userID), disabledScopes()]);
-      if (assignments === undefined || disabled === undefined)
-        throw new StatusError(
-          'KeystoneUnavailable',
-          "Service Unavailable: the user's roles cannot be learned",
-        );
+      if (identity.assignmentsOf === undefined) return identity;
+      const { assignments, disabled } = await facts(identity, identity.assignmentsOf);
       return memoized(identity, assignments, rolesInScope(assignments, roleScope, { disabled, namespaceOf }));
+    },
+    async projectNamespaces(identity, domainID) {
+      if (identity.assignmentsOf === undefined || domainID === undefined) return [];
+      const { assignments, disabled } = await facts(identity, identity.assignmentsOf);
+      return projectNamespaces(assignments, domainID, { disabled, namespaceOf });
     },
   };
 }

@@ -74,19 +74,39 @@ function counts(
   { disabled, namespaceOf }: ScopeRules,
 ): boolean {
   switch (scope.kind) {
-    case 'project': {
-      const { id, name, domain } = scope.project;
+    case 'project':
       return (
         roleScope.namespace !== '' &&
-        domain.id === roleScope.domainID &&
-        !disabled.projectIDs.has(id) &&
-        !disabled.domainIDs.has(domain.id) &&
-        namespaceOf({ id, name, domainID: domain.id }) === roleScope.namespace
+        projectNamespace(scope.project, roleScope.domainID, { disabled, namespaceOf }) === roleScope.namespace
       );
-    }
     case 'domain':
       return scope.domain.id === roleScope.domainID && !disabled.domainIDs.has(scope.domain.id);
     case 'system':
       return roleScope.cluster;
   }
+}
+
+/** @returns undefined if roles on the project count in no namespace of the domain's tenant */
+function projectNamespace(
+  { id, name, domain }: Extract<AssignmentScope, { kind: 'project' }>['project'],
+  domainID: string | undefined,
+  { disabled, namespaceOf }: ScopeRules,
+): string | undefined {
+  const counts = domain.id === domainID && !disabled.projectIDs.has(id) && !disabled.domainIDs.has(domain.id);
+  return counts ? namespaceOf({ id, name, domainID: domain.id }) : undefined;
+}
+
+/** The namespaces in which roles on a project count, each once. */
+export function projectNamespaces(
+  assignments: readonly RoleAssignment[],
+  domainID: string,
+  rules: ScopeRules,
+): readonly string[] {
+  const namespaces = new Set<string>();
+  for (const { scope } of assignments) {
+    if (scope.kind !== 'project') continue;
+    const namespace = projectNamespace(scope.project, domainID, rules);
+    if (namespace !== undefined) namespaces.add(namespace);
+  }
+  return [...namespaces];
 }

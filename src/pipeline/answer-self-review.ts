@@ -8,22 +8,21 @@ import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
 import type { Account } from '../api/upstream-request.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
-import type { RoleLookup } from '../bindings/role-lookup.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isGranted, withGrantedRules } from '../tenancy/self-review.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
+import type { RequestAs } from './access-subject.ts';
 import type { Answerer } from './delivery.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './ports.ts';
 import type { BodyLimits } from './read-body.ts';
 import type { Outgoing } from './request-context.ts';
 import { type AccessQuestion, accessQuestion, readReviewSpec, rulesNamespace } from './review-body.ts';
-import { impersonate, roleScopeOf, type Stages } from './stages.ts';
 
 export interface SelfReviewOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
-  /** Absent if a user has the same roles everywhere. */
-  readonly resolveReviewSubject?: ResolveReviewSubject;
+  /** The request as it would be made in another namespace; absent if a user has the same roles everywhere. */
+  readonly requestAs?: RequestAs;
   readonly fetcher: UpstreamFetcher;
   readonly reviewer: AccessReviewer;
   readonly clock: Clock;
@@ -53,17 +52,17 @@ async function answerReview(
   route: ReviewRoute,
   options: SelfReviewOptions,
 ): Promise<UpstreamResponse> {
-  const { limits, clock, resolveReviewSubject = async (outgoing) => outgoing } = options;
+  const { limits, clock, requestAs = async (outgoing) => outgoing } = options;
   // Its answer depends on who asks alone, so whatever its body says is not read.
   if (route.review === 'subject') return answerSubject(outgoing, clock);
   const spec = await readReviewSpec(outgoing.exchange, route.review, limits, clock);
   if (route.review === 'rules') {
     const namespace = rulesNamespace(spec);
-    return answerRules(await resolveReviewSubject(outgoing, namespace), route, namespace, options);
+    return answerRules(await requestAs(outgoing, namespace), route, namespace, options);
   }
   const question = accessQuestion(spec);
   const namespace = 'resourceAttributes' in question ? (question.resourceAttributes.namespace ?? '') : '';
-  return answerAccess(await resolveReviewSubject(outgoing, namespace), route, question, options);
+  return answerAccess(await requestAs(outgoing, namespace), route, question, options);
 }
 
 function accountOf({ tenant }: Outgoing): Account {
@@ -242,27 +241,3 @@ function relayed({ status, headers, body }: UpstreamResponse): UpstreamResponse 
 }
 
 const RELAYED: ReadonlySet<string> = new Set(['content-type', 'cache-control', 'warning', 'retry-after']);
-
-/**
- * @param namespace empty for the cluster or the tenant as a whole
- * @returns the same request, as the user that a request in the namespace would be made as
- * @throws StatusError KeystoneUnavailable, IdentityUnusable, and as `impersonate` does
- */
-export type ResolveReviewSubject = (outgoing: Outgoing, namespace: string) => Promise<Outgoing>;
-
-export function createReviewSubjectResolver(
-  roles: RoleLookup,
-  stages: Pick<Stages, 'mode' | 'maxHeaderBytes'>,
-): ResolveReviewSubject {
-  return async (outgoing, namespace) => {
-    const { proven, info, tenant, impersonator } = outgoing;
-    // No roles are known of an impersonated user: the review is about the rights given to the name.
-    if (impersonator !== undefined) return outgoing;
-    if (proven.assignmentsOf === undefined || !info.isResourceRequest) return outgoing;
-    const roleScope = roleScopeOf({ ...info, namespace }, proven, tenant, stages.mode);
-    const identity = await roles.inScope(proven, roleScope);
-    if (identity === outgoing.identity) return outgoing;
-    // A copy: the request itself is recorded as its user's.
-    return impersonate({ ...outgoing, identity, user: stages.mode.userOf(identity, tenant) }, stages);
-  };
-}

@@ -155,3 +155,23 @@ t.test('what comes back from Redis in another shape counts as not found', async 
   ] as const;
   t.same(assignmentsCodec.decode(assignmentsCodec.encode(all)), all);
 });
+
+t.test(
+  'the namespaces of a user’s projects, but of no other domain and of no disabled project',
+  async (t) => {
+    const { directory, lookup, identity } = await setUp(t);
+    const erin = directory.user('acme', 'erin');
+    const off = directory.project('acme', 'off');
+    off.enabled = false;
+    for (const project of [
+      directory.project('acme', 'web'),
+      directory.project('acme', 'api'),
+      directory.project('globex', 'other'),
+      off,
+    ])
+      for (const role of ['member', 'reader']) directory.assign(erin, role, { project });
+    const acme = directory.domain('acme');
+    t.same((await lookup.projectNamespaces(identity(erin), acme.id)).toSorted(), ['api', 'web']);
+    t.same(await lookup.projectNamespaces(identity(erin), undefined), []);
+  },
+);
