@@ -160,6 +160,38 @@ export interface PortalConfiguration {
   readonly signInLimits: { readonly perSource: RateLimit; readonly perUser: RateLimit };
 }
 
+/** The modes of kube-apiserver's `--authorization-mode`. */
+export type AuthorizationMode = 'Node' | 'RBAC' | 'Webhook' | 'ABAC' | 'AlwaysAllow' | 'AlwaysDeny';
+
+/** A list of the namespaces in which a user may do one thing. */
+export interface NamedSetConfiguration {
+  readonly name: string;
+  readonly verb: string;
+  /** Empty for the core group. */
+  readonly apiGroup: string;
+  readonly resource: string;
+  /** Empty for the resource itself. */
+  readonly subresource: string;
+}
+
+/** The RBAC index and what is answered from it. */
+export interface AccessConfiguration {
+  readonly index: boolean;
+  /** Empty if the operator states nothing. */
+  readonly authorizers: readonly AuthorizationMode[];
+  /** One decision in this number is compared with a review; 0: none. */
+  readonly verifyOneIn: number;
+  readonly selfReviews: 'none' | 'namespaces' | 'all';
+  /** Of an all-namespaces request that is sent namespace by namespace. */
+  readonly maxNamespaces: { readonly list: number; readonly watch: number };
+  readonly namedSets: readonly NamedSetConfiguration[];
+}
+
+export interface AuthorizationConfiguration {
+  /** Whether a 403 becomes a 404 if the user may not know that the object exists. */
+  readonly hideForbidden: boolean;
+}
+
 export interface StonegateConfiguration {
   readonly server: ServerConfiguration;
   readonly admin: { readonly bind: string };
@@ -167,6 +199,8 @@ export interface StonegateConfiguration {
   readonly tenancy: TenancyConfiguration;
   readonly authentication: AuthenticationConfiguration;
   readonly bindings: BindingsConfiguration;
+  readonly access: AccessConfiguration;
+  readonly authorization: AuthorizationConfiguration;
   readonly cache: CacheConfiguration;
   readonly limits: LimitsConfiguration;
   /** Absent: no such listener. */

@@ -18,7 +18,7 @@ import type { RequestInfo } from '../api/request-info.ts';
 import { createAnonymousAccess } from '../authentication/anonymous.ts';
 import { type AccessReviewer, reviewOf } from '../authorization/access-reviewer.ts';
 import { createConnectCreate } from '../authorization/connect-create.ts';
-import { createExplanationsAuthorizer } from '../authorization/explanations.ts';
+import { createOwnAPIRights } from '../authorization/own-api-rights.ts';
 import { createSharedResources } from '../authorization/shared-resources.ts';
 import { createTenantBoundary } from '../authorization/tenant-boundary.ts';
 import { createUpgradePlaces } from '../authorization/upgrade-places.ts';
@@ -47,6 +47,7 @@ import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import { createSystemDiscovery } from '../pipeline/system-discovery.ts';
 import { writeStatus } from '../server/status-writer.ts';
+import { createOwnAPI } from '../tenancy/own-api.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
 import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createAuthentication } from './authenticators.ts';
@@ -147,6 +148,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     authenticators: credentials.authenticators,
     anonymousAccess: createAnonymousAccess(authentication.anonymous),
     mode,
+    ownAPI: createOwnAPI({ index: false }),
     ...(roles && { roles: roles.lookup }),
     ...(provisioning && { provisioning }),
     impersonation: {
@@ -164,7 +166,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         mayBeShared: mode.mayBeShared,
         allowedGroups: new Set(tenancy.sharedAPIGroups),
       }),
-      createExplanationsAuthorizer({ ...mode, reviewer }),
+      createOwnAPIRights({ ...mode, reviewer }),
     ],
     admission: [
       methodAdmission,

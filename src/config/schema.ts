@@ -18,6 +18,7 @@ import {
   upstreamCredential,
   url,
 } from './fields.ts';
+import { accessSchema, authorizationSchema } from './schema-access.ts';
 import { authenticationSchema } from './schema-authentication.ts';
 import { bindingsSchema } from './schema-bindings.ts';
 import { portalSchema } from './schema-portal.ts';
@@ -220,6 +221,12 @@ export function configurationSchema(resolve: (name: string) => string) {
     bindings: bindingsSchema(file)
       .prefault({})
       .describe('How Keystone projects and roles become namespaces and role bindings.'),
+    access: accessSchema
+      .prefault({})
+      .describe("An index of the cluster's RBAC, and what is answered from it. Off by default."),
+    authorization: authorizationSchema
+      .prefault({})
+      .describe("What clients see of the API server's refusals."),
     cache: cacheSchema(file).prefault({}).describe('The cache of validated identities.'),
     limits: limitsSchema
       .prefault({})

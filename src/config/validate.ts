@@ -4,6 +4,7 @@
  */
 import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
 import type { Finding } from './problem.ts';
+import { validateAccess } from './validate-access.ts';
 import { validateBindings } from './validate-bindings.ts';
 import { validateIssuers } from './validate-issuers.ts';
 import { validatePortal, validateWebhook } from './validate-listeners.ts';
@@ -20,6 +21,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
     ...validateTenants(configuration),
     ...validateTokenReview(configuration),
     ...validateBindings(configuration),
+    ...validateAccess(configuration),
     ...validateCache(configuration.cache),
     ...validatePortal(configuration),
     ...validateWebhook(configuration),

@@ -16,7 +16,7 @@ import type { RoleScope } from '../bindings/roles-in-scope.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
-import { ownAPIRoute } from '../tenancy/own-api.ts';
+import type { OwnAPI } from '../tenancy/own-api.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { withAcceptedTypes } from './accepted-types.ts';
 import { type ActAsOptions, resolveImpersonatedUser } from './act-as.ts';
@@ -54,6 +54,8 @@ export interface Stages {
   readonly authenticators: readonly Authenticator[];
   readonly anonymousAccess: AnonymousAccess;
   readonly mode: TenancyMode;
+  /** Stonegate's own API: the resources that are configured. */
+  readonly ownAPI: OwnAPI;
   /** Absent if no roles are looked up. */
   readonly roles?: RoleLookup;
   /** Absent if nothing is provisioned on request. */
@@ -225,9 +227,10 @@ export function limit({ tenant }: Authorized, { limitTenant }: Stages): void {
  *
  * @throws StatusError PathForbidden, NotFound, MethodNotAllowed
  */
-export function rewrite(authorized: Authorized, { mode }: Stages): Routed {
+export function rewrite(authorized: Authorized, { mode, ownAPI }: Stages): Routed {
   const { info, exchange, tenant, user, sender } = authorized;
-  const route = ownAPIRoute(info, exchange.method) ?? mode.route(info, exchange.method, tenant, user);
+  const route =
+    ownAPI.route(info, exchange.method, tenant) ?? mode.route(info, exchange.method, tenant, user);
   const asUser = route.kind === 'forward' || route.kind === 'self-review';
   if (asUser && sender.kind === 'client' && !mode.isWithinTenant(route.path, tenant))
     throw forbidden('PathForbidden', info, user.username, tenant);

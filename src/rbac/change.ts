@@ -1,7 +1,7 @@
 /**
  * What a change of the indexed objects means: a namespace changed, or the access of some subjects may have.
  */
-import type { StoredBinding, StoredNamespace, StoredObject, StoredRole } from '../api/rbac-v1.ts';
+import type { StoredNamespace, StoredObject, StoredRole } from '../api/rbac-v1.ts';
 import { keysOfBinding, type SubjectKey } from './subject-key.ts';
 import { isBinding, type TenantObjects } from './tenant-objects.ts';
 
@@ -60,19 +60,18 @@ interface Concerned {
 
 const NONE: Concerned = { subjects: new Set(), namespaces: new Set() };
 
+/** Of a binding that stays with its role, only the subjects that come or go. */
 function concernedByBinding(before: StoredObject | undefined, after: StoredObject | undefined): Concerned {
   const bindings = [before, after].filter((object) => object !== undefined).filter(isBinding);
   const [one, other] = bindings;
-  if (one !== undefined && other !== undefined && grantsEqual(one, other)) return NONE;
-  return {
-    subjects: new Set(bindings.flatMap((binding) => [...keysOfBinding(binding)])),
-    namespaces: new Set(bindings.map(({ namespace }) => namespace)),
-  };
-}
-
-function grantsEqual(one: StoredBinding, other: StoredBinding): boolean {
-  const grantOf = ({ roleRef, subjects }: StoredBinding) => JSON.stringify([roleRef, subjects]);
-  return grantOf(one) === grantOf(other);
+  if (one === undefined) return NONE;
+  const keys = keysOfBinding(one);
+  if (other === undefined) return { subjects: keys, namespaces: new Set([one.namespace]) };
+  const others = keysOfBinding(other);
+  const isSameRole = one.roleRef.kind === other.roleRef.kind && one.roleRef.name === other.roleRef.name;
+  const all = [...new Set([...keys, ...others])];
+  const concerned = isSameRole ? all.filter((key) => !keys.has(key) || !others.has(key)) : all;
+  return { subjects: new Set(concerned), namespaces: new Set([one.namespace]) };
 }
 
 function concernedByRole(

@@ -5,6 +5,7 @@
  */
 import type { PolicyRule } from '../api/kubernetes-object.ts';
 import type { StoredBinding, StoredRole, StoredSubject } from '../api/rbac-v1.ts';
+import { goQuoted } from '../lib/go-quoted.ts';
 import type { Question, RBACUser } from './attributes.ts';
 import type { RBACIndex } from './rbac-index.ts';
 import { ruleAllows } from './rules.ts';
@@ -141,25 +142,21 @@ export function describeGrant({ binding, subject }: Pick<Grant, 'binding' | 'sub
   const { resource, name, namespace, roleRef } = binding;
   const described =
     resource === 'rolebindings'
-      ? `RoleBinding ${quoted(`${name}/${namespace}`)}`
-      : `ClusterRoleBinding ${quoted(name)}`;
-  return `${described} of ${roleRef.kind} ${quoted(roleRef.name)} to ${describeSubject(subject, namespace)}`;
+      ? `RoleBinding ${goQuoted(`${name}/${namespace}`)}`
+      : `ClusterRoleBinding ${goQuoted(name)}`;
+  return `${described} of ${roleRef.kind} ${goQuoted(roleRef.name)} to ${describeSubject(subject, namespace)}`;
 }
 
 export function describeSubject(subject: StoredSubject, bindingNamespace: string): string {
-  if (subject.kind !== 'ServiceAccount') return `${subject.kind} ${quoted(subject.name)}`;
+  if (subject.kind !== 'ServiceAccount') return `${subject.kind} ${goQuoted(subject.name)}`;
   const namespace = subject.namespace === '' ? bindingNamespace : subject.namespace;
-  return `${subject.kind} ${quoted(`${subject.name}/${namespace}`)}`;
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text);
+  return `${subject.kind} ${goQuoted(`${subject.name}/${namespace}`)}`;
 }
 
 export function missingRole({ roleRef }: StoredBinding): string {
   if (roleRef.kind === 'ClusterRole' || roleRef.kind === 'Role')
-    return `${roleRef.kind.toLowerCase()}.rbac.authorization.k8s.io ${quoted(roleRef.name)} not found`;
-  return `unsupported role reference kind: ${quoted(roleRef.kind)}`;
+    return `${roleRef.kind.toLowerCase()}.rbac.authorization.k8s.io ${goQuoted(roleRef.name)} not found`;
+  return `unsupported role reference kind: ${goQuoted(roleRef.kind)}`;
 }
 
 function errorReason(errors: readonly string[]): string {

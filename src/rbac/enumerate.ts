@@ -84,7 +84,8 @@ class Reach {
 
   /** @param namespace of the bindings; empty for ClusterRoleBindings */
   add(namespace: string, bindings: readonly StoredBinding[]): void {
-    if (this.namespaces.has(namespace)) return;
+    // A rule may name the empty name, which is no namespace.
+    if (namespace !== '' && this.namespaces.has(namespace)) return;
     for (const binding of bindings) {
       const covered = this.#coveredBy(binding);
       if (covered === 'all') {

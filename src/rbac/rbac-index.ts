@@ -63,17 +63,19 @@ export class RBACIndex {
   }
 
   /**
-   * A complete list of one resource. Listeners are told the differences.
+   * A complete list of one resource, as current as the API server's storage. Listeners are told the
+   * differences. A revision below the known one means that the storage was restored from a backup.
    *
    * @param revision of the list
    */
   replace(resource: IndexedResource, objects: Iterable<StoredObject>, revision: number): void {
     const isFirst = !this.#revisions.has(resource);
+    if (revision < (this.#revisions.get(resource) ?? 0)) this.#goBack(resource, revision);
     const gone = new Set(this.#all(resource));
     for (const object of objects) {
       const known = this.#tenants.get(object.tenant)?.find(object);
       if (known !== undefined) gone.delete(known);
-      if (known === undefined || known.uid !== object.uid || known.revision < object.revision)
+      if (known === undefined || known.uid !== object.uid || known.revision !== object.revision)
         this.#put(known, object, isFirst);
     }
     for (const object of gone) this.#delete(object, revision, isFirst);
@@ -124,6 +126,14 @@ export class RBACIndex {
   changesSince(revision: number): readonly Change[] | undefined {
     if (revision < this.#historyFloor) return undefined;
     return this.#history.filter((change) => change.revision > revision);
+  }
+
+  /** Revisions are counted again from here, so that the history no longer tells what changed since one. */
+  #goBack(resource: IndexedResource, revision: number): void {
+    this.#revisions.set(resource, revision);
+    this.#revision = Math.min(this.#revision, revision);
+    this.#history.length = 0;
+    this.#historyFloor = revision;
   }
 
   *#all(resource: IndexedResource): Generator<StoredObject> {

@@ -1,47 +1,158 @@
 /**
  * The API group `stonegate.dev` is Stonegate's own in every tenancy mode: nothing below it reaches the API
- * server, so that no object a tenant creates there can pose as Stonegate's answer.
+ * server, so that no object a tenant creates there can pose as Stonegate's answer. One list of its resources
+ * serves routing, discovery and OpenAPI.
  */
 
-import type { RequestInfo } from '../api/request-info.ts';
-import { EXPLANATIONS_PATH, SELF_IDENTITY_PATH } from '../api/stonegate-v1alpha1.ts';
+import type { TenantName } from '../api/identity.ts';
+import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
+
+export const OWN_GROUP = 'stonegate.dev';
+export const OWN_VERSION = 'v1alpha1';
+
+export interface OwnResource {
+  /** As in paths. */
+  readonly name: string;
+  readonly singularName: string;
+  readonly kind: string;
+  /** If true, it is requested in a namespace, else outside of all. In Arktos, both within the tenant. */
+  readonly namespaced: boolean;
+  /**
+   * As discovery lists them. Clients list and watch every resource with `list` and `watch`: only one that
+   * has objects is to name them.
+   */
+  readonly verbs: readonly string[];
+  readonly methods: readonly string[];
+  /** Whether it is served only if the RBAC index is configured. */
+  readonly needsIndex: boolean;
+  /** Whether a path may name the user's own tenant, as Arktos' clients write it. */
+  readonly inTenant: boolean;
+  /** For `kubectl explain`. */
+  readonly description: string;
+}
+
+/** The resources of `stonegate.dev/v1alpha1`. A further one is one entry. */
+export const OWN_RESOURCES = [
+  {
+    name: 'selfidentity',
+    singularName: 'selfidentity',
+    kind: 'SelfIdentity',
+    namespaced: false,
+    verbs: ['get'],
+    methods: ['GET', 'HEAD'],
+    needsIndex: false,
+    inTenant: false,
+    description: 'SelfIdentity is the user as Stonegate knows them: name, tenant, groups, roles and scope.',
+  },
+  {
+    name: 'explanations',
+    singularName: 'explanation',
+    kind: 'Explanation',
+    namespaced: false,
+    verbs: ['create'],
+    methods: ['POST'],
+    needsIndex: false,
+    inTenant: false,
+    description: 'Explanation says what would become of a request, stage by stage.',
+  },
+  {
+    name: 'resourceaccessreviews',
+    singularName: 'resourceaccessreview',
+    kind: 'ResourceAccessReview',
+    namespaced: false,
+    verbs: ['create'],
+    methods: ['POST'],
+    needsIndex: true,
+    inTenant: true,
+    description:
+      'ResourceAccessReview lists who can do something: in one namespace, in every namespace, or with a path.',
+  },
+  {
+    name: 'localresourceaccessreviews',
+    singularName: 'localresourceaccessreview',
+    kind: 'LocalResourceAccessReview',
+    namespaced: true,
+    verbs: ['create'],
+    methods: ['POST'],
+    needsIndex: true,
+    inTenant: true,
+    description: 'LocalResourceAccessReview lists who can do something in its namespace.',
+  },
+] as const satisfies readonly OwnResource[];
+
+export type OwnResourceName = (typeof OWN_RESOURCES)[number]['name'];
 
 /** A request that Stonegate answers itself and does not forward. */
 export interface OwnAPIRoute {
   readonly kind: 'own-api';
-  readonly resource: 'selfidentity' | 'explanations';
+  readonly resource: OwnResourceName;
+  /** Empty for a resource that is not namespaced. */
+  readonly namespace: string;
 }
 
-interface Endpoint {
-  readonly resource: OwnAPIRoute['resource'];
-  readonly methods: readonly string[];
+export interface OwnAPI {
+  /** Those that are configured. */
+  readonly resources: readonly OwnResource[];
+  /**
+   * @param tenant of the user
+   * @returns undefined for every other group's path
+   * @throws StatusError NotFound, MethodNotAllowed
+   */
+  route(info: RequestInfo, method: string, tenant: TenantName): OwnAPIRoute | undefined;
 }
 
-const GROUP = '/apis/stonegate.dev';
-const BELOW_GROUP = `${GROUP}/`;
-const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map([
-  [SELF_IDENTITY_PATH, { resource: 'selfidentity', methods: ['GET', 'HEAD'] }],
-  [EXPLANATIONS_PATH, { resource: 'explanations', methods: ['POST'] }],
-]);
+export interface OwnAPIOptions {
+  /** Whether the RBAC index is configured. */
+  readonly index: boolean;
+}
 
-/**
- * The raw path decides: one with other spellings of these characters has been refused before.
- *
- * @returns undefined for every other group's path
- * @throws StatusError NotFound, MethodNotAllowed
- */
-export function ownAPIRoute({ rawPath }: RequestInfo, method: string): OwnAPIRoute | undefined {
-  if (rawPath !== GROUP && !rawPath.startsWith(BELOW_GROUP)) return undefined;
-  const endpoint = ENDPOINTS.get(rawPath);
-  if (endpoint === undefined)
-    throw new StatusError('NotFound', 'the server could not find the requested resource');
-  const { resource, methods } = endpoint;
-  if (!methods.includes(method))
-    throw new StatusError(
-      'MethodNotAllowed',
-      `the server does not allow this method on the requested resource: ${resource} takes ${methods.join(' and ')}`,
-      { allow: methods },
-    );
-  return { kind: 'own-api', resource };
+const GROUP_PATH = `/apis/${OWN_GROUP}`;
+const BELOW_GROUP = `${GROUP_PATH}/`;
+const VERSION_PATH = `${GROUP_PATH}/${OWN_VERSION}`;
+const NAMESPACE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+
+export function createOwnAPI({ index }: OwnAPIOptions): OwnAPI {
+  const resources = OWN_RESOURCES.filter(({ needsIndex }) => index || !needsIndex);
+  const byName: ReadonlyMap<string, (typeof OWN_RESOURCES)[number]> = new Map(
+    resources.map((resource) => [resource.name, resource]),
+  );
+
+  return {
+    resources,
+    route(info, method, tenant) {
+      const { rawPath } = info;
+      if (rawPath !== GROUP_PATH && !rawPath.startsWith(BELOW_GROUP)) return undefined;
+      const resource = info.isResourceRequest ? byName.get(info.resource) : undefined;
+      if (resource === undefined || !info.isResourceRequest || !isPathOf(resource, info, tenant))
+        throw new StatusError('NotFound', 'the server could not find the requested resource');
+      const methods: readonly string[] = resource.methods;
+      if (!methods.includes(method))
+        throw new StatusError(
+          'MethodNotAllowed',
+          `the server does not allow this method on the requested resource: ${resource.name} takes ${methods.join(' and ')}`,
+          { allow: methods },
+        );
+      return { kind: 'own-api', resource: resource.name, namespace: info.namespace };
+    },
+  };
+}
+
+/** The path is written anew and compared byte for byte: no other spelling of it is the resource's. */
+function isPathOf(resource: OwnResource, info: ResourceRequest, tenant: TenantName): boolean {
+  const { namespace } = info;
+  if (resource.namespaced !== (namespace !== '')) return false;
+  if (namespace !== '' && !NAMESPACE.test(namespace)) return false;
+  if (info.tenant !== '' && (!resource.inTenant || info.tenant !== tenant)) return false;
+  return info.rawPath === ownPath(resource.name, info);
+}
+
+/** @param place an empty part is left out */
+export function ownPath(
+  resource: string,
+  { tenant = '', namespace = '' }: { readonly tenant?: string; readonly namespace?: string } = {},
+): string {
+  const inTenant = tenant === '' ? '' : `/tenants/${tenant}`;
+  const inNamespace = namespace === '' ? '' : `/namespaces/${namespace}`;
+  return `${VERSION_PATH}${inTenant}${inNamespace}/${resource}`;
 }

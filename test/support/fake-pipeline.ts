@@ -13,6 +13,7 @@ import { noTelemetry } from '../../src/lib/telemetry.ts';
 import type { Pipeline } from '../../src/pipeline/delivery.ts';
 import { LastModes } from '../../src/pipeline/impersonation-modes.ts';
 import type { ObservedRequest, ResponseWriter, UpstreamRequest } from '../../src/pipeline/ports.ts';
+import { createOwnAPI } from '../../src/tenancy/own-api.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { isTenantName } from '../../src/tenancy/tenant-name.ts';
 
@@ -93,6 +94,7 @@ export function fakePipeline(changes: Partial<Pipeline> = {}): Pipeline & Seen {
     },
     authenticators: [{ name: 'fake', authenticate: async () => alice }],
     mode: openMode,
+    ownAPI: createOwnAPI({ index: true }),
     impersonation: { reviewer: allowingReviewer, extraKeys: new Set(), lastModes: new LastModes() },
     upstreamRights: { withheld: new Set(), constrained: false, refused() {} },
     authorizers: [],

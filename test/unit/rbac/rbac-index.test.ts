@@ -189,3 +189,44 @@ t.test('a group that is in many bindings counts in each', async (t) => {
   for (const place of ['a', 'b'])
     t.equal(decide(index, member, question('get', 'pods', place)).decision, 'allow');
 });
+
+t.test('a changed binding concerns the subjects that come or go, and not the others', async (t) => {
+  const binding = roleBinding('a', 'x', 'ClusterRole/view', [user('alice'), user('bob')]);
+  const index = indexOf(clusterRole('view', [GET_NAMESPACES]), binding);
+  const changes = changesOf(index);
+  const change = (...names: string[]) =>
+    index.put({ ...binding, subjects: names.map(user), revision: nextRevision() });
+  change('bob', 'carol');
+  change('carol', 'bob');
+  t.match(changes, [{ subjects: new Set(['user:alice', 'user:carol']) }]);
+  t.equal(changes.length, 1);
+});
+
+t.test('a rule that names the empty name hides no other binding', async (t) => {
+  const index = indexOf(
+    ...['a', 'b'].map((name) => namespace(name)),
+    clusterRole('empty', [{ ...GET_NAMESPACES, resourceNames: [''] }]),
+    clusterRole('view', [GET_NAMESPACES]),
+    clusterRoleBinding('x', 'ClusterRole/empty', [user('alice')]),
+    clusterRoleBinding('y', 'ClusterRole/view', [group('g')]),
+  );
+  t.strictSame(visible(index, rbacUser('alice', ['g'])), ['a', 'b']);
+});
+
+t.test('after the storage was restored from a backup, the list counts', async (t) => {
+  const binding = roleBinding('a', 'x', 'ClusterRole/view', [user('alice')]);
+  const index = indexOf(namespace('a'), clusterRole('view', [GET_NAMESPACES]), binding);
+  const before = index.revision;
+  const newer = { ...binding, subjects: [user('bob')], revision: nextRevision() };
+  index.put(newer);
+  index.put(roleBinding('a', 'y', 'ClusterRole/view', [user('carol')]));
+  t.strictSame(visible(index, rbacUser('bob')), ['a']);
+  index.replace('rolebindings', [binding], before);
+  t.strictSame(visible(index), ['a']);
+  t.strictSame(visible(index, rbacUser('bob')), []);
+  t.strictSame(visible(index, rbacUser('carol')), []);
+  t.equal(index.revision, before);
+  t.equal(index.changesSince(before - 1), undefined);
+  index.put({ ...newer, revision: before + 1 });
+  t.strictSame(visible(index, rbacUser('bob')), ['a']);
+});

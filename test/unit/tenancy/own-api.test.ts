@@ -1,8 +1,9 @@
 import t from 'tap';
 import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
-import { ownAPIRoute } from '../../../src/tenancy/own-api.ts';
+import { createOwnAPI } from '../../../src/tenancy/own-api.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 
 const MODES = [
   createArktosMode({ systemTenant: 'system', domains: {} }),
@@ -12,10 +13,10 @@ const V1 = '/apis/stonegate.dev/v1alpha1';
 
 for (const mode of MODES) {
   const routeOf = (method: string, target: string) =>
-    ownAPIRoute(readRequestInfo(method, target, mode), method);
+    createOwnAPI({ index: true }).route(readRequestInfo(method, target, mode), method, toTenantName('acme'));
 
   t.test(`${mode.name}: who one is, is asked with GET or HEAD`, async (t) => {
-    const route = { kind: 'own-api', resource: 'selfidentity' } as const;
+    const route = { kind: 'own-api', resource: 'selfidentity', namespace: '' } as const;
     t.same(routeOf('GET', `${V1}/selfidentity`), route);
     t.same(routeOf('HEAD', `${V1}/selfidentity`), route);
     t.same(routeOf('GET', `${V1}/selfidentity?timeout=32s`), route);
@@ -24,9 +25,41 @@ for (const mode of MODES) {
   });
 
   t.test(`${mode.name}: an explanation is posted`, async (t) => {
-    t.same(routeOf('POST', `${V1}/explanations`), { kind: 'own-api', resource: 'explanations' });
+    t.same(routeOf('POST', `${V1}/explanations`), {
+      kind: 'own-api',
+      resource: 'explanations',
+      namespace: '',
+    });
     for (const method of ['GET', 'PUT', 'DELETE'])
       t.throws(() => routeOf(method, `${V1}/explanations`), { code: 'MethodNotAllowed' });
+  });
+
+  t.test(
+    `${mode.name}: reviews of who can do something are posted, in the cluster or a namespace`,
+    async (t) => {
+      t.same(routeOf('POST', `${V1}/resourceaccessreviews`), {
+        kind: 'own-api',
+        resource: 'resourceaccessreviews',
+        namespace: '',
+      });
+      t.same(routeOf('POST', `${V1}/namespaces/web/localresourceaccessreviews?dryRun=All`), {
+        kind: 'own-api',
+        resource: 'localresourceaccessreviews',
+        namespace: 'web',
+      });
+      for (const method of ['GET', 'PUT', 'DELETE', 'PATCH'])
+        t.throws(() => routeOf(method, `${V1}/resourceaccessreviews`), { code: 'MethodNotAllowed' });
+    },
+  );
+
+  t.test(`${mode.name}: without the index there are no resources that need it`, async (t) => {
+    const ownAPI = createOwnAPI({ index: false });
+    const info = readRequestInfo('POST', `${V1}/resourceaccessreviews`, mode);
+    t.throws(() => ownAPI.route(info, 'POST', toTenantName('acme')), { code: 'NotFound' });
+    t.same(
+      ownAPI.resources.map(({ name }) => name),
+      ['selfidentity', 'explanations'],
+    );
   });
 
   for (const path of [
@@ -43,6 +76,15 @@ for (const mode of MODES) {
     `${V1}/tenants/acme/explanations`,
     `${V1}/pods`,
     '/apis/stonegate.dev/v1/selfidentity',
+    `${V1}/namespaces/web/resourceaccessreviews`,
+    `${V1}/localresourceaccessreviews`,
+    `${V1}/namespaces/web/localresourceaccessreviews/`,
+    `${V1}/namespaces/web/localresourceaccessreviews/x`,
+    `${V1}/namespaces/WEB/localresourceaccessreviews`,
+    `${V1}/namespaces/w%20b/localresourceaccessreviews`,
+    `${V1}/watch/namespaces/web/localresourceaccessreviews`,
+    `${V1}/tenants/globex/resourceaccessreviews`,
+    `${V1}/tenants/globex/namespaces/web/localresourceaccessreviews`,
   ]) {
     t.test(`${mode.name}: ${path} is nothing, and never the API server's`, async (t) => {
       for (const method of ['GET', 'POST'])
@@ -63,3 +105,17 @@ for (const mode of MODES) {
     });
   }
 }
+
+t.test('arktos: a review’s path may name the user’s own tenant', async (t) => {
+  const [arktos, shared] = MODES;
+  const routeIn = (mode: (typeof MODES)[number], target: string) =>
+    createOwnAPI({ index: true }).route(readRequestInfo('POST', target, mode), 'POST', toTenantName('acme'));
+  const paths = [
+    [`${V1}/tenants/acme/resourceaccessreviews`, ''],
+    [`${V1}/tenants/acme/namespaces/web/localresourceaccessreviews`, 'web'],
+  ] as const;
+  for (const [path, namespace] of paths) {
+    if (arktos) t.match(routeIn(arktos, path), { kind: 'own-api', namespace });
+    if (shared) t.throws(() => routeIn(shared, path), { code: 'NotFound' });
+  }
+});

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { SubjectAccessReviewStatus } from '../../../src/api/authorization-v1.ts';
 import type { Sender } from '../../../src/api/upstream-request.ts';
 import { runAuthorizers } from '../../../src/authorization/authorizer.ts';
-import { createExplanationsAuthorizer } from '../../../src/authorization/explanations.ts';
+import { createOwnAPIRights } from '../../../src/authorization/own-api-rights.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { readRequestInfo } from '../../../src/pipeline/request-info.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
@@ -19,7 +19,7 @@ async function ask(
   sender: Sender = { kind: 'stonegate' },
 ) {
   const asked: unknown[] = [];
-  const authorizer = createExplanationsAuthorizer({
+  const authorizer = createOwnAPIRights({
     reviewTenant: (name) => name,
     isSystem: (name) => name === 'operators',
     reviewer: {
@@ -100,4 +100,39 @@ t.test('a pass-through user is reviewed with the own token, outside every tenant
   const { asked, refusal } = await ask(EXPLANATIONS, { allowed: false, denied: true }, 'acme', sender);
   t.match(refusal, { code: 'AccessDenied' });
   t.same(asked, [{ token: 'theirs', home: 'acme', resourceAttributes: RIGHT }]);
+});
+
+const V1 = '/apis/stonegate.dev/v1alpha1';
+const REVIEWS = { verb: 'create', group: 'stonegate.dev', version: 'v1alpha1' };
+
+t.test('a review of who can do something needs its own right, within the tenant', async (t) => {
+  const { asked, refusal } = await ask(`${V1}/resourceaccessreviews`, { allowed: true });
+  t.equal(refusal, undefined);
+  t.strictSame(asked, [
+    {
+      user: 'alice',
+      resourceAttributes: { ...REVIEWS, resource: 'resourceaccessreviews', tenant: 'acme' },
+    },
+  ]);
+});
+
+t.test('a review in a namespace needs the right in that namespace', async (t) => {
+  const target = `${V1}/namespaces/web/localresourceaccessreviews`;
+  const { asked, refusal } = await ask(target, { allowed: false });
+  t.strictSame(asked, [
+    {
+      user: 'alice',
+      resourceAttributes: {
+        ...REVIEWS,
+        resource: 'localresourceaccessreviews',
+        namespace: 'web',
+        tenant: 'acme',
+      },
+    },
+  ]);
+  t.match(refusal, {
+    code: 'AccessDenied',
+    message:
+      'localresourceaccessreviews.stonegate.dev is forbidden: User "alice" cannot create resource "localresourceaccessreviews" in API group "stonegate.dev" in the namespace "web"',
+  });
 });

@@ -1,0 +1,94 @@
+/**
+ * How far the RBAC index can be trusted: each resource must prove from time to time that its watch is alive.
+ * A watch that is silently dead looks like a cluster in which nothing changes.
+ */
+import { INDEXED_RESOURCES, type IndexedResource } from '../api/rbac-v1.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { RBACIndex } from '../rbac/rbac-index.ts';
+import type { AccessIndex, IndexState } from './ports.ts';
+
+/**
+ * Milliseconds without a proof of life after which a resource is stale. An API server sends a bookmark every
+ * minute, and without bookmarks the resource is listed every minute: several of them are missing then.
+ */
+export const STALE_AFTER = 5 * 60_000;
+
+export interface IndexStateOptions {
+  readonly index: RBACIndex;
+  readonly clock: Clock;
+}
+
+export class TrackedIndex implements AccessIndex {
+  readonly index: RBACIndex;
+  readonly #clock: Clock;
+  /** Milliseconds since the epoch. */
+  readonly #provenAt = new Map<IndexedResource, number>();
+  readonly #stopping = new AbortController();
+
+  constructor({ index, clock }: IndexStateOptions) {
+    this.index = index;
+    this.#clock = clock;
+  }
+
+  get stopped(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** The resource is complete now: a list, an event or a bookmark has just been received. */
+  proved(resource: IndexedResource): void {
+    this.#provenAt.set(resource, this.#clock.now());
+  }
+
+  /** Milliseconds since the last proof of life; undefined before the first. */
+  ageOf(resource: IndexedResource): number | undefined {
+    const provenAt = this.#provenAt.get(resource);
+    return provenAt === undefined ? undefined : Math.max(0, this.#clock.now() - provenAt);
+  }
+
+  state(): IndexState {
+    if (!this.index.isSynced) return 'notSynced';
+    return this.#stale() === undefined ? 'current' : 'stale';
+  }
+
+  incompleteReason(): string | undefined {
+    if (!this.index.isSynced) {
+      const missing = INDEXED_RESOURCES.filter((resource) => this.index.revisionOf(resource) === undefined);
+      return `the API server's ${missing.join(', ')} have not been listed yet`;
+    }
+    const stale = this.#stale();
+    return (
+      stale && `the API server has sent no news of its ${stale} for over ${STALE_AFTER / 60_000} minutes`
+    );
+  }
+
+  waitFor(revision: number, timeout: number, signal: AbortSignal): Promise<boolean> {
+    const { index } = this;
+    if (index.revision >= revision) return Promise.resolve(true);
+    const ends = [signal, this.stopped];
+    if (ends.some(({ aborted }) => aborted)) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const timer = this.#clock.after(timeout, () => finish(false));
+      const unsubscribe = index.subscribe({
+        progressed: (reached) => {
+          if (reached >= revision) finish(true);
+        },
+      });
+      const onAbort = () => finish(false);
+      function finish(reached: boolean): void {
+        timer.cancel();
+        unsubscribe();
+        for (const end of ends) end.removeEventListener('abort', onAbort);
+        resolve(reached);
+      }
+      for (const end of ends) end.addEventListener('abort', onAbort);
+    });
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  #stale(): IndexedResource | undefined {
+    return INDEXED_RESOURCES.find((resource) => (this.ageOf(resource) ?? 0) > STALE_AFTER);
+  }
+}

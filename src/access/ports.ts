@@ -1,0 +1,50 @@
+/**
+ * What the features on top of the RBAC index need from outside. Implemented in `app/`, with adapters.
+ */
+import type { Question, RBACUser } from '../rbac/attributes.ts';
+import type { RBACIndex } from '../rbac/rbac-index.ts';
+
+/**
+ * `notSynced`: some resource has never been listed; requests are forwarded as if there were no index.
+ * `stale`: some resource has shown no progress for too long; what the index would authorize is forwarded
+ * unchanged, and what it enumerates is incomplete.
+ */
+export type IndexState = 'notSynced' | 'current' | 'stale';
+
+/** The RBAC index of this process, and how far it can be trusted. */
+export interface AccessIndex {
+  readonly index: RBACIndex;
+  state(): IndexState;
+  /**
+   * Why an enumeration from the index may lack something now: one sentence for users, without a full stop.
+   *
+   * @returns undefined if the index is current
+   */
+  incompleteReason(): string | undefined;
+  /**
+   * Resolves to true when the index is complete through `revision`; to false after `timeout` milliseconds, or
+   * if `signal` is aborted or the index stops before. It never rejects.
+   */
+  waitFor(revision: number, timeout: number, signal: AbortSignal): Promise<boolean>;
+  /** Aborted when a reload has replaced the index, and at the end: watches that are answered from it end then. */
+  readonly stopped: AbortSignal;
+}
+
+/** `unknown`: the API server has answered something that this release does not know, and did not allow. */
+export type ReviewedAccess = 'allowed' | 'notAllowed' | 'unknown';
+
+/** What the API server says, to compare the index with it. Charged to Stonegate's own account. */
+export interface VerificationSource {
+  /**
+   * A SubjectAccessReview.
+   *
+   * @throws StatusError if the API server does not answer it
+   */
+  review(user: RBACUser, question: Question, signal: AbortSignal): Promise<ReviewedAccess>;
+  /**
+   * The API server's revision now.
+   *
+   * @throws StatusError if the API server does not answer
+   */
+  revision(signal: AbortSignal): Promise<number>;
+}

@@ -1,0 +1,64 @@
+/**
+ * Each privileged call of Stonegate's own API needs a right that the API server reviews, by the names of the
+ * call itself. An explanation has causes that clients are not told, so it is reviewed outside every tenant: a
+ * wildcard in a tenant's own role does not grant it. The others are bounded by the user's tenant.
+ */
+import type { TenantName } from '../api/identity.ts';
+import type { ResourceRequest } from '../api/request-info.ts';
+import { forbidden } from '../errors/forbidden.ts';
+import { type AccessReviewer, reviewOf } from './access-reviewer.ts';
+import type { AuthorizationAttributes, Authorizer } from './authorizer.ts';
+
+export interface OwnAPIRightsOptions {
+  readonly reviewer: AccessReviewer;
+  /** The tenant named in access reviews; undefined if the API server has no tenants. */
+  readonly reviewTenant: (tenant: TenantName) => TenantName | undefined;
+  readonly isSystem: (tenant: TenantName) => boolean;
+}
+
+/** Where the right counts: in the whole cluster, or in the user's tenant and the namespace of the path. */
+const PLACES: ReadonlyMap<string, 'cluster' | 'tenant'> = new Map([
+  ['explanations', 'cluster'],
+  ['resourceaccessreviews', 'tenant'],
+  ['localresourceaccessreviews', 'tenant'],
+]);
+
+export function createOwnAPIRights(options: OwnAPIRightsOptions): Authorizer {
+  const { reviewer, reviewTenant, isSystem } = options;
+  async function review(
+    info: ResourceRequest,
+    inTenant: boolean,
+    { user, tenant, sender, exchange }: AuthorizationAttributes,
+  ) {
+    const { apiGroup: group, apiVersion: version, resource, verb, namespace } = info;
+    const home = reviewTenant(tenant);
+    const place = inTenant || isSystem(tenant) ? home : undefined;
+    const resourceAttributes = {
+      verb,
+      group,
+      version,
+      resource,
+      ...(namespace === '' ? {} : { namespace }),
+      ...(place === undefined ? {} : { tenant: place }),
+    };
+    const subject = { user, sender, home, tenant };
+    const { allowed, denied = false } = await reviewOf(
+      reviewer,
+      subject,
+      { resourceAttributes },
+      exchange.signal,
+    );
+    if (!allowed || denied)
+      throw forbidden('AccessDenied', info, user.username, inTenant ? place : undefined);
+  }
+
+  return {
+    name: 'own-api-rights',
+    authorize(attributes) {
+      const { info } = attributes;
+      if (!info.isResourceRequest || info.apiGroup !== 'stonegate.dev') return undefined;
+      const place = PLACES.get(info.resource);
+      return place === undefined ? undefined : review(info, place === 'tenant', attributes);
+    },
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * The schema of `access` and `authorization`: the RBAC index and what is answered from it.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authorization/#using-configuration-flags
+ */
+import { z } from 'zod';
+import { label, text } from './fields.ts';
+
+export const DEFAULT_VERIFY_ONE_IN = 1_000;
+export const DEFAULT_SELF_REVIEWS = 'namespaces';
+export const DEFAULT_MAX_NAMESPACES = { list: 200, watch: 50 };
+
+const count = z.int().min(1);
+
+/** As RBAC rules write it. */
+function ruleName(what: string) {
+  return z.string().regex(/^[a-z][a-z0-9-]*$/, { error: what });
+}
+
+const apiGroup = z.string().regex(/^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/, {
+  error: 'an API group, such as apps; empty for the core group',
+});
+
+const namedSet = z.strictObject({
+  name: label({ missing: 'a name, which clients ask for' }).describe(
+    'The name under which clients ask for it.',
+  ),
+  verb: ruleName('a verb such as list, get or create').describe('The verb.'),
+  apiGroup: apiGroup.default('').describe('The API group; empty for the core group.'),
+  resource: ruleName('a resource in the plural, such as pods').describe('The resource, in the plural.'),
+  subresource: z
+    .union([z.literal(''), text])
+    .default('')
+    .describe('The subresource; empty for the resource itself.'),
+});
+
+const maxNamespaces = z.strictObject({
+  list: count
+    .max(5_000)
+    .default(DEFAULT_MAX_NAMESPACES.list)
+    .describe('Of a list. Each namespace costs one request to the API server.'),
+  watch: count
+    .max(500)
+    .default(DEFAULT_MAX_NAMESPACES.watch)
+    .describe('Of a watch. Each namespace costs one open watch at the API server.'),
+});
+
+export const accessSchema = z.strictObject({
+  index: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether Stonegate lists and watches all namespaces, roles and bindings of the cluster. Its credential needs the right to that; `stonegate manifests rbac` prints it.',
+    ),
+  authorizers: z
+    .array(z.enum(['Node', 'RBAC', 'Webhook', 'ABAC', 'AlwaysAllow', 'AlwaysDeny']))
+    .default([])
+    .describe(
+      "The API server's `--authorization-mode`, such as `[Node, RBAC]`. With exactly these two the index decides which namespaces a user sees; otherwise each name is confirmed by a SubjectAccessReview.",
+    ),
+  verifyOneIn: z
+    .int()
+    .min(0)
+    .default(DEFAULT_VERIFY_ONE_IN)
+    .describe('One decision of the index in this number is compared with a SubjectAccessReview; 0: none.'),
+  selfReviews: z
+    .enum(['none', 'namespaces', 'all'])
+    .default(DEFAULT_SELF_REVIEWS)
+    .describe(
+      'For which requests a SelfSubjectAccessReview says "allowed" because a filtered response would be returned: none; lists and watches of namespaces; those of all namespaces too, except secrets.',
+    ),
+  maxNamespaces: maxNamespaces
+    .prefault({})
+    .describe(
+      'How many namespaces an all-namespaces request of a user with rights in some of them may concern.',
+    ),
+  namedSets: z
+    .array(namedSet)
+    .default([])
+    .describe(
+      'Lists of the namespaces in which a user may do one thing, for services that ask for access rules.',
+    ),
+});
+
+export const authorizationSchema = z.strictObject({
+  hideForbidden: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Whether the API server's 403 for a named object becomes a 404 if the user may not `get` that object either.",
+    ),
+});

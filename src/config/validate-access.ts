@@ -1,0 +1,49 @@
+/**
+ * Rules about `access` and `authorization`: everything else in them needs the index, and named sets have
+ * names of their own.
+ */
+import type { StonegateConfiguration } from '../api/config-v1alpha1.ts';
+import type { Finding, Path } from './problem.ts';
+import { DEFAULT_MAX_NAMESPACES, DEFAULT_SELF_REVIEWS, DEFAULT_VERIFY_ONE_IN } from './schema-access.ts';
+
+export function validateAccess(configuration: StonegateConfiguration): Finding[] {
+  return [...needsIndex(configuration), ...validateAuthorizers(configuration), ...uniqueNames(configuration)];
+}
+
+/** A field that differs from its default would be ignored without the index. */
+function needsIndex({ access, authorization }: StonegateConfiguration): Finding[] {
+  if (access.index) return [];
+  const { authorizers, verifyOneIn, selfReviews, maxNamespaces, namedSets } = access;
+  const fields: readonly (readonly [path: Path, isSet: boolean])[] = [
+    [['access', 'authorizers'], authorizers.length > 0],
+    [['access', 'verifyOneIn'], verifyOneIn !== DEFAULT_VERIFY_ONE_IN],
+    [['access', 'selfReviews'], selfReviews !== DEFAULT_SELF_REVIEWS],
+    [['access', 'maxNamespaces', 'list'], maxNamespaces.list !== DEFAULT_MAX_NAMESPACES.list],
+    [['access', 'maxNamespaces', 'watch'], maxNamespaces.watch !== DEFAULT_MAX_NAMESPACES.watch],
+    [['access', 'namedSets'], namedSets.length > 0],
+    [['authorization', 'hideForbidden'], authorization.hideForbidden],
+  ];
+  return fields
+    .filter(([, isSet]) => isSet)
+    .map(([path]) => ({
+      path,
+      message: 'has no effect without the index: expected access.index to be true',
+      because: [['access', 'index']],
+    }));
+}
+
+function validateAuthorizers({ access: { authorizers } }: StonegateConfiguration): Finding[] {
+  const path = ['access', 'authorizers'];
+  if (new Set(authorizers).size < authorizers.length) return [{ path, message: 'expected each mode once' }];
+  if (authorizers.length > 0 && !authorizers.includes('RBAC'))
+    return [{ path, message: 'expected RBAC among them: the index knows nothing but RBAC' }];
+  return [];
+}
+
+function uniqueNames({ access: { namedSets } }: StonegateConfiguration): Finding[] {
+  return namedSets.flatMap(({ name }, at) =>
+    namedSets.findIndex((other) => other.name === name) < at
+      ? [{ path: ['access', 'namedSets', at, 'name'], message: `expected another name: ${name} is taken` }]
+      : [],
+  );
+}

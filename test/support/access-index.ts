@@ -1,0 +1,58 @@
+/** An RBAC index as the features see it, made from objects; its state is set by the test. */
+
+import { STALE_AFTER, TrackedIndex } from '../../src/access/index-state.ts';
+import { INDEXED_RESOURCES, type StoredObject } from '../../src/api/rbac-v1.ts';
+import { RBACIndex } from '../../src/rbac/rbac-index.ts';
+import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { indexOf, nextRevision } from './rbac-objects.ts';
+
+export interface AccessIndexSite {
+  readonly access: TrackedIndex;
+  readonly index: RBACIndex;
+  readonly clock: FakeClock;
+  /** Adds or changes an object, as a watch event with a new revision. All resources progress to it. */
+  put<T extends StoredObject>(object: T): T;
+  delete(object: StoredObject): void;
+  /** Nothing is heard of the API server for too long. */
+  becomeStale(): void;
+}
+
+/** Synced and current. */
+export function accessIndexOf(...objects: readonly StoredObject[]): AccessIndexSite {
+  return siteOf(indexOf(...objects));
+}
+
+/** No resource has been listed. */
+export function unsyncedAccessIndex(): AccessIndexSite {
+  return siteOf(new RBACIndex());
+}
+
+function siteOf(index: RBACIndex): AccessIndexSite {
+  const clock = createFakeClock();
+  const access = new TrackedIndex({ index, clock });
+  const prove = () => {
+    for (const resource of INDEXED_RESOURCES) access.proved(resource);
+  };
+  const progress = (revision: number) => {
+    for (const resource of INDEXED_RESOURCES) index.progress(resource, revision);
+    prove();
+  };
+  if (index.isSynced) prove();
+  return {
+    access,
+    index,
+    clock,
+    put(object) {
+      const changed = { ...object, revision: nextRevision() };
+      index.put(changed);
+      progress(changed.revision);
+      return changed;
+    },
+    delete(object) {
+      const revision = nextRevision();
+      index.delete({ ...object, revision });
+      progress(revision);
+    },
+    becomeStale: () => clock.advance(STALE_AFTER + 1),
+  };
+}

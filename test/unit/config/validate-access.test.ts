@@ -1,0 +1,83 @@
+import t from 'tap';
+import { parseConfiguration } from '../../../src/config/parse.ts';
+import { formatProblem } from '../../../src/config/problem.ts';
+
+function read(more: string) {
+  const text = `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: tls.crt, keyFile: tls.key } }
+upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
+tenancy: { mode: shared }
+authentication: { keystone: { url: "https://keystone:5000/v3" } }
+${more}`;
+  return parseConfiguration(text, '/etc');
+}
+
+function problemsOf(more: string): string[] {
+  return read(more).problems.map(formatProblem);
+}
+
+t.test('the index is off by default, and what is answered from it has defaults', async (t) => {
+  t.match(read('').configuration, {
+    access: {
+      index: false,
+      authorizers: [],
+      verifyOneIn: 1_000,
+      selfReviews: 'namespaces',
+      maxNamespaces: { list: 200, watch: 50 },
+      namedSets: [],
+    },
+    authorization: { hideForbidden: false },
+  });
+  t.same(problemsOf('access: { index: true }'), []);
+});
+
+t.test('everything that needs the index is refused without it', async (t) => {
+  t.same(
+    problemsOf(`access:
+  authorizers: [Node, RBAC]
+  verifyOneIn: 1
+  selfReviews: all
+  maxNamespaces: { list: 10, watch: 5 }
+  namedSets: [{ name: managed, verb: create, apiGroup: view.example.com, resource: managedclusterviews }]
+authorization: { hideForbidden: true }`),
+    [
+      'access.authorizers (line 8)',
+      'access.verifyOneIn (line 9)',
+      'access.selfReviews (line 10)',
+      'access.maxNamespaces.list (line 11)',
+      'access.maxNamespaces.watch (line 11)',
+      'access.namedSets (line 12)',
+      'authorization.hideForbidden (line 13)',
+    ].map((place) => `${place}: has no effect without the index: expected access.index to be true`),
+  );
+});
+
+t.test('the operator states the authorization modes once each, RBAC among them', async (t) => {
+  const stated = (modes: string) => problemsOf(`access: { index: true, authorizers: ${modes} }`);
+  t.same(stated('[Node, RBAC]'), []);
+  t.same(stated('[Node, RBAC, Webhook]'), []);
+  t.match(stated('[RBAC, RBAC]'), [/access\.authorizers .*expected each mode once/]);
+  t.match(stated('[Node]'), [/access\.authorizers .*expected RBAC among them/]);
+  t.match(stated('[rbac]'), [/access\.authorizers\[0\] .*expected "Node" or "RBAC"/]);
+});
+
+t.test('named sets have one name each, and a verb and a resource of RBAC', async (t) => {
+  const sets = (text: string) => problemsOf(`access: { index: true, namedSets: [${text}] }`);
+  const managed =
+    '{ name: managed, verb: create, apiGroup: view.example.com, resource: managedclusterviews }';
+  t.same(sets(`${managed}, { name: logs, verb: get, resource: pods, subresource: log }`), []);
+  t.match(sets(`${managed}, ${managed}`), [/namedSets\[1\]\.name .*expected another name: managed is taken/]);
+  t.match(sets('{ name: Logs, verb: get, resource: pods }'), [/name .*expected a DNS-1123 label/]);
+  t.match(sets('{ name: logs, verb: "*", resource: pods }'), [/verb .*expected a verb/]);
+  t.match(sets('{ name: logs, verb: get, resource: pods/log }'), [/resource .*expected a resource/]);
+  t.match(sets('{ verb: get, resource: pods }'), [/name .*is required/]);
+});
+
+t.test('limits are whole numbers within what an API server bears', async (t) => {
+  const access = (text: string) => problemsOf(`access: { index: true, ${text} }`);
+  t.match(access('maxNamespaces: { list: 0 }'), [/expected at least 1/]);
+  t.match(access('maxNamespaces: { watch: 501 }'), [/expected at most 500/]);
+  t.match(access('verifyOneIn: -1'), [/expected at least 0/]);
+  t.match(access('verify: 10'), [/access\.verify .*is no known key/]);
+});
