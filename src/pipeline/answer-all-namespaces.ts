@@ -5,6 +5,7 @@
  */
 import { permittedNamespaces } from '../access/all-namespaces.ts';
 import type { AccessIndex } from '../access/ports.ts';
+import type { Verifier } from '../access/verification.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
 import { type AccessReviewer, reviewOf } from '../authorization/access-reviewer.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -16,6 +17,7 @@ import { isAllNamespaces } from './all-namespaces-request.ts';
 import type { DiscoveryDocuments } from './answer-discovery.ts';
 import type { StreamedAnswer } from './answer-stream.ts';
 import type { Answerer } from './delivery.ts';
+import { asFiltered } from './filtered-response.ts';
 import type { UpstreamResponse } from './ports.ts';
 import { type Outgoing, setImpersonationSent } from './request-context.ts';
 
@@ -26,12 +28,11 @@ export interface AllNamespacesOptions extends Omit<NamespacesListOptions, 'reque
   readonly discovered: Pick<DiscoveryDocuments, 'resource'>;
   /** Undefined if RBAC alone authorizes users, so that the index knows what they may do. */
   readonly reviewer: AccessReviewer | undefined;
+  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
   readonly maxNamespaces: { readonly list: number; readonly watch: number };
 }
 
 type Answer = UpstreamResponse | StreamedAnswer | undefined;
-
-const FILTERED: readonly [string, string] = ['Stonegate-Filtered', 'rbac'];
 
 export function createAllNamespacesAnswerer(options: AllNamespacesOptions): Answerer {
   return {
@@ -48,14 +49,16 @@ async function answer(
   info: ResourceRequest,
   options: AllNamespacesOptions,
 ): Promise<Answer> {
-  const { access, subjects, maxNamespaces } = options;
+  const { access, subjects, maxNamespaces, verifier } = options;
   const subject = await subjects.subjectOf(outgoing);
+  if (verifier.isSuspended(subject.cluster)) return undefined;
   const { verb, apiGroup, resource } = info;
   const question = { verb, apiGroup, resource, tenant: tenantOf(outgoing, info, options) };
   const namespaces = permittedNamespaces(access.index, subject, question);
   if (namespaces === undefined || namespaces.length === 0) return undefined;
   if (!(await isNamespaced(outgoing, info, options))) return undefined;
   if (await isAllowedByOthers(outgoing, info, options)) return undefined;
+  verifier.sampleNamespaces(subject, { ...question, subresource: '', name: '' }, namespaces);
   const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
   if (namespaces.length > most) throw tooMany(info, namespaces.length, most, subject);
   setImpersonationSent(outgoing);
@@ -64,7 +67,7 @@ async function answer(
     ...options,
     requestAs: subjects.requestAs,
   });
-  return list && { ...list, headers: [...list.headers, FILTERED] };
+  return list && (list.status === 200 ? asFiltered(list) : list);
 }
 
 /** In whose namespaces; empty if the API server has no tenants. */
