@@ -106,13 +106,14 @@ function answer(
 
 function writeResponse(
   { exchange, auditID }: Outgoing,
-  { status, headers, body }: UpstreamResponse,
+  { status, headers, body, annotations }: UpstreamResponse,
 ): RelayResult {
   const { response } = exchange;
-  if (response.closed) return { status, aborted: true };
+  const result = { status, ...(annotations && { annotations }) };
+  if (response.closed) return { ...result, aborted: true };
   response.writeHead(status, [...headers, ['Content-Length', String(body.length)], ['Audit-Id', auditID]]);
   response.end(body);
-  return { status, aborted: false };
+  return { ...result, aborted: false };
 }
 
 async function sendInspected(
