@@ -1,6 +1,7 @@
 /**
- * What the features on top of the RBAC index need from outside.
+ * What the features on top of the RBAC index need from outside. Implemented in `app/`, with adapters.
  */
+import type { Question, RBACUser } from '../rbac/attributes.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
 
 /**
@@ -27,4 +28,31 @@ export interface AccessIndex {
   waitFor(revision: number, timeout: number, signal: AbortSignal): Promise<boolean>;
   /** Aborted when a reload has replaced the index, and at the end: watches that are answered from it end then. */
   readonly stopped: AbortSignal;
+}
+
+/** Seals what a client brings back, so that the client can neither read nor change it. */
+export interface TokenSealer {
+  /** @param context the text opens only under the same */
+  seal(text: string, context: readonly string[]): Buffer;
+  /** @returns undefined if it was not sealed by this key under this context */
+  open(sealed: Buffer, context: readonly string[]): string | undefined;
+}
+
+/** `unknown`: the API server has answered something that this release does not know, and did not allow. */
+export type ReviewedAccess = 'allowed' | 'notAllowed' | 'unknown';
+
+/** What the API server says, to compare the index with it. Charged to Stonegate's own account. */
+export interface VerificationSource {
+  /**
+   * A SubjectAccessReview.
+   *
+   * @throws StatusError if the API server does not answer it
+   */
+  review(user: RBACUser, question: Question, signal: AbortSignal): Promise<ReviewedAccess>;
+  /**
+   * The API server's revision now.
+   *
+   * @throws StatusError if the API server does not answer
+   */
+  revision(signal: AbortSignal): Promise<number>;
 }

@@ -21,6 +21,7 @@ const PLACES: ReadonlyMap<string, 'cluster' | 'tenant'> = new Map([
   ['explanations', 'cluster'],
   ['resourceaccessreviews', 'tenant'],
   ['localresourceaccessreviews', 'tenant'],
+  ['accessrulesreviews', 'tenant'],
 ]);
 
 export function createOwnAPIRights(options: OwnAPIRightsOptions): Authorizer {

@@ -25,6 +25,16 @@ export interface ProvisioningRun {
   readonly heldBack?: number;
 }
 
+/** How a decision of the RBAC index compares with the API server's; `docs/metrics.md` explains each. */
+export type VerificationResult =
+  | 'agreed'
+  | 'settled'
+  | 'differed'
+  | 'unsettled'
+  | 'unknown'
+  | 'failed'
+  | 'dropped';
+
 export interface Telemetry {
   cacheLookup(tier: CacheTier, result: 'hit' | 'miss' | 'stale' | 'error'): void;
   /** One call to a backend. */
@@ -39,6 +49,8 @@ export interface Telemetry {
   provisioned(run: ProvisioningRun): void;
   /** Stonegate ended a long-running request. */
   streamEnded(kind: string, reason: StreamEndReason): void;
+  /** A decision of the RBAC index was drawn to be compared with the API server's. */
+  accessVerified(result: VerificationResult): void;
   /** A certificate, configuration or key file was read anew. */
   reload(result: 'ok' | 'error'): void;
 }
@@ -50,5 +62,6 @@ export const noTelemetry: Telemetry = {
   webhookReview() {},
   provisioned() {},
   streamEnded() {},
+  accessVerified() {},
   reload() {},
 };

@@ -99,6 +99,12 @@ export function createMetrics(now: () => number): Metrics {
     labelNames: ['kind', 'reason'],
     registers,
   });
+  const verifications = new Counter({
+    name: 'stonegate_access_verifications_total',
+    help: 'Decisions of the RBAC index drawn to be compared with the API server, by result.',
+    labelNames: ['result'],
+    registers,
+  });
   const reloads = new Counter({
     name: 'stonegate_reloads_total',
     help: 'Reloads of configuration, certificates and keys, by result.',
@@ -130,6 +136,7 @@ export function createMetrics(now: () => number): Metrics {
     webhookReview: (kind, result) => reviews.inc({ kind, result }),
     provisioned: provisioning,
     streamEnded: (kind, reason) => ended.inc({ kind, reason }),
+    accessVerified: (result) => verifications.inc({ result }),
     reload: (result) => reloads.inc({ result }),
     auditEventLost: () => auditLost.inc(),
     async text() {

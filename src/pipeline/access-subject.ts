@@ -20,8 +20,11 @@ export type RequestAs = (outgoing: Outgoing, namespace: string) => Promise<Outgo
 export interface AccessSubjects {
   readonly requestAs: RequestAs;
   /** @throws StatusError KeystoneUnavailable, IdentityUnusable */
-  subjectOf(outgoing: Outgoing): Promise<SubjectByNamespace>;
+  subjectOf(asked: AskedUser): Promise<SubjectByNamespace>;
 }
+
+/** The user of a request, or of another credential as if it had made the request. */
+export type AskedUser = Pick<Outgoing, 'proven' | 'impersonator' | 'info' | 'tenant' | 'user'>;
 
 export type AccessSubjectStages = Pick<Stages, 'mode' | 'roles' | 'maxHeaderBytes' | 'upstreamRights'>;
 
@@ -37,12 +40,12 @@ const OTHER = '*';
 export function createAccessSubjects(stages: AccessSubjectStages): AccessSubjects {
   const { mode, roles, upstreamRights } = stages;
 
-  function rbacUser(user: UserInfo, { tenant }: Outgoing): RBACUser {
+  function rbacUser(user: UserInfo, { tenant }: AskedUser): RBACUser {
     return { tenant: mode.reviewTenant(tenant) ?? '', username: user.username, groups: user.groups };
   }
 
   /** @returns undefined if the request has the same user in every namespace */
-  function lookupFor({ proven, impersonator, info, tenant }: Outgoing): Lookup | undefined {
+  function lookupFor({ proven, impersonator, info, tenant }: AskedUser): Lookup | undefined {
     // No roles are known of an impersonated user: only the rights given to the name count.
     if (roles === undefined || proven.assignmentsOf === undefined || impersonator !== undefined)
       return undefined;
@@ -65,11 +68,11 @@ export function createAccessSubjects(stages: AccessSubjectStages): AccessSubject
       // A copy: the request itself is recorded as its user's.
       return impersonate({ ...outgoing, identity, named, user }, stages);
     },
-    async subjectOf(outgoing) {
-      const lookup = lookupFor(outgoing);
-      if (lookup === undefined) return uniformSubject(rbacUser(outgoing.user, outgoing));
+    async subjectOf(asked) {
+      const lookup = lookupFor(asked);
+      if (lookup === undefined) return uniformSubject(rbacUser(asked.user, asked));
       const userIn = async (namespace: string) =>
-        rbacUser(mode.userOf(await lookup.identityIn(namespace), outgoing.tenant), outgoing);
+        rbacUser(mode.userOf(await lookup.identityIn(namespace), asked.tenant), asked);
       const names = await lookup.projectNamespaces();
       const users = await Promise.all(
         names.map(async (namespace) => [namespace, await userIn(namespace)] as const),

@@ -49,7 +49,7 @@ export interface DiscoveryDocumentsOptions {
   readonly fetcher: UpstreamFetcher;
   /** Must keep answers with status 200 only. */
   readonly cache: DocumentCache<UpstreamResponse>;
-  readonly mode: Pick<TenancyMode, 'hiddenResources' | 'hiddenGroups'>;
+  readonly mode: Pick<TenancyMode, 'hiddenResources' | 'hiddenGroups' | 'readsTenantFromPath'>;
   readonly system: SystemDiscovery;
 }
 
@@ -220,7 +220,7 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     groupVersion: GroupVersion | undefined,
     signal: AbortSignal,
   ): Promise<SharedResources | undefined> {
-    if (groupVersion === undefined) return NOTHING_SHARED;
+    if (groupVersion === undefined || !mode.readsTenantFromPath) return NOTHING_SHARED;
     const { group, version } = groupVersion;
     const definitions = await system.definitions(signal);
     if (definitions === undefined) return undefined;
@@ -273,7 +273,7 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
   return {
     get: (tenant, route, accept, signal) => get(tenant, route, accept, signal, !isHealth(route.path)),
     async resource(tenant, groupVersion, name, signal) {
-      const route = versionRoute(tenant, groupVersion);
+      const route = versionRoute(mode.readsTenantFromPath ? tenant : undefined, groupVersion);
       if (route === undefined) return undefined;
       return (
         (await describe(tenant, route, name, true, signal)) ??

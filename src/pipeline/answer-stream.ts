@@ -20,6 +20,8 @@ export interface AnswerStream {
 export interface StreamedAnswer {
   readonly status: number;
   readonly headers: HeaderList;
+  /** For the audit log only. */
+  readonly annotations?: Readonly<Record<string, string>>;
   /**
    * Called once, after the head is sent.
    *
@@ -37,11 +39,12 @@ const MAX_WAITING = 4 * 1024 * 1024;
  */
 export function writeStream(
   { exchange, auditID, stream: opened }: Outgoing,
-  { status, headers, start }: StreamedAnswer,
+  { status, headers, annotations, start }: StreamedAnswer,
   hooks: RelayHooks | undefined,
 ): Promise<RelayResult> {
   const { response, draining } = exchange;
-  if (response.closed) return Promise.resolve({ status, aborted: true });
+  const result = { status, ...(annotations && { annotations }) };
+  if (response.closed) return Promise.resolve({ ...result, aborted: true });
   response.writeHead(status, [...headers, ['Audit-Id', auditID]]);
   hooks?.onHead(status);
   return new Promise((resolve) => {
@@ -60,7 +63,7 @@ export function writeStream(
         else response.end();
       }
       stop();
-      resolve({ status, aborted });
+      resolve({ ...result, aborted });
     }
 
     const onCancel = () => finish(client.cancelled);

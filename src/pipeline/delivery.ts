@@ -107,15 +107,16 @@ function answer(
 
 function writeResponse(
   { exchange, auditID }: Outgoing,
-  { status, headers, body }: UpstreamResponse,
+  { status, headers, body, annotations }: UpstreamResponse,
 ): RelayResult {
   const { response } = exchange;
-  if (response.closed) return { status, aborted: true };
+  const result = { status, ...(annotations && { annotations }) };
+  if (response.closed) return { ...result, aborted: true };
   // In a 304 it would be the length of what is not sent.
   const length: HeaderList = status === 304 ? [] : [['Content-Length', String(body.length)]];
   response.writeHead(status, [...headers, ...length, ['Audit-Id', auditID]]);
   response.end(body);
-  return { status, aborted: false };
+  return { ...result, aborted: false };
 }
 
 async function sendInspected(

@@ -123,6 +123,8 @@ export interface RelayHooks {
 /** How a relayed response ended. A failure before its head was sent is thrown instead. */
 export interface RelayResult {
   readonly status: number;
+  /** For the audit log only. */
+  readonly annotations?: Readonly<Record<string, string>>;
   /** True if the API server or the client closed the connection before the response was complete. */
   readonly aborted: boolean;
 }
@@ -160,6 +162,8 @@ export interface UpstreamResponse {
   readonly status: number;
   readonly headers: HeaderList;
   readonly body: Buffer;
+  /** For the audit log only. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 export interface UpstreamFetcher {

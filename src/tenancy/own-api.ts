@@ -79,6 +79,28 @@ export const OWN_RESOURCES = [
     inTenant: true,
     description: 'LocalResourceAccessReview lists who can do something in its namespace.',
   },
+  {
+    name: 'selfaccessrules',
+    singularName: 'selfaccessrules',
+    kind: 'SelfAccessRules',
+    namespaced: false,
+    verbs: ['get'],
+    methods: ['GET'],
+    needsIndex: true,
+    inTenant: true,
+    description: 'SelfAccessRules is everything that the user may do, by namespace.',
+  },
+  {
+    name: 'accessrulesreviews',
+    singularName: 'accessrulesreview',
+    kind: 'AccessRulesReview',
+    namespaced: false,
+    verbs: ['create'],
+    methods: ['POST'],
+    needsIndex: true,
+    inTenant: true,
+    description: 'AccessRulesReview is everything that the user of a token, or a named user, may do.',
+  },
 ] as const satisfies readonly OwnResource[];
 
 export type OwnResourceName = (typeof OWN_RESOURCES)[number]['name'];

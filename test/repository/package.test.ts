@@ -2,7 +2,8 @@
  * The package as a user installs it: packed, unpacked elsewhere, with the dependencies of production alone.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import t from 'tap';
 
@@ -15,11 +16,15 @@ function run(command: string, args: readonly string[], cwd: string): string {
   return execFileSync('env', clean, { encoding: 'utf8', cwd, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
+/** @returns the packed file */
+function pack(source: string, folder: string): string {
+  const output = run('npm', ['pack', '--json', '--pack-destination', folder], source);
+  return join(folder, /stonegate-[\w.-]+\.tgz/.exec(output)?.[0] ?? '');
+}
+
 /** @returns where the package was unpacked */
 function install(folder: string): string {
-  const output = run('npm', ['pack', '--json', '--pack-destination', folder], '.');
-  const file = /stonegate-[\w.-]+\.tgz/.exec(output)?.[0] ?? '';
-  run('tar', ['-xzf', join(folder, file), '-C', folder], '.');
+  run('tar', ['-xzf', pack('.', folder), '-C', folder], '.');
   const unpacked = join(folder, 'package');
   for (const name of Object.keys(manifest.dependencies)) {
     const link = join(unpacked, 'node_modules', name);
@@ -51,5 +56,71 @@ t.test('the image pins its base by digest and runs no script of a package while 
   t.same(
     installs.filter((line) => !line.includes('--ignore-scripts')),
     [],
+  );
+});
+
+t.test('the package is the same byte by byte, wherever and by whomever it is packed', async (t) => {
+  const elsewhere = t.testdir({ clone: {}, one: {}, other: {} });
+  const clone = join(elsewhere, 'clone');
+  // As it is committed, and with changes that are not.
+  const files = run('git', ['ls-files', '--cached', '--others', '--exclude-standard'], '.');
+  writeFileSync(join(elsewhere, 'files'), files);
+  run('sh', ['-c', `umask 077 && tar -cf - -T ${elsewhere}/files | tar -xf - -C ${clone}`], '.');
+  symlinkSync(resolve('node_modules'), join(clone, 'node_modules'));
+  const digest = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex');
+  t.equal(digest(pack(clone, join(elsewhere, 'one'))), digest(pack('.', join(elsewhere, 'other'))));
+});
+
+interface Component {
+  readonly group?: string;
+  readonly name: string;
+  readonly licenses?: readonly {
+    readonly license?: { readonly id?: string };
+    readonly expression?: string;
+  }[];
+}
+
+/** Licences that ask for no more than their text and the copyright lines. */
+const PERMISSIVE = new Set(['MIT', 'ISC', 'Apache-2.0', 'BSD-3-Clause', 'BlueOak-1.0.0']);
+/** The binaries of a package for each platform: the lock file names no licence of those for other platforms. */
+const BINARIES = /^@node-rs\/bcrypt-/;
+
+t.test(
+  'the bill of materials lists every package of production, each with a permissive licence',
+  async (t) => {
+    run('npm', ['run', '-s', 'sbom'], '.');
+    const { components }: { components: readonly Component[] } = JSON.parse(
+      readFileSync('dist/sbom.cdx.json', 'utf8'),
+    );
+    const nameOf = ({ group, name }: Component) => (group === undefined ? name : `${group}/${name}`);
+    const licencesOf = ({ licenses = [] }: Component) =>
+      licenses.flatMap(
+        ({ license, expression = '' }) => license?.id ?? expression.replace(/[()]/g, '').split(' AND '),
+      );
+    const names = new Set(components.map(nameOf));
+    t.same(
+      Object.keys(manifest.dependencies).filter((name) => !names.has(name)),
+      [],
+    );
+    const refused = components.filter((component) => {
+      const licences = licencesOf(component);
+      if (licences.length === 0) return !BINARIES.test(nameOf(component));
+      return !licences.every((licence) => PERMISSIVE.has(licence));
+    });
+    t.same(refused, []);
+  },
+);
+
+t.test('the Node binary for development is the published one', async (t) => {
+  const known: Readonly<Record<string, string>> = JSON.parse(
+    readFileSync('test/repository/node-binaries.json', 'utf8'),
+  );
+  const { version }: { version: string } = JSON.parse(readFileSync('node_modules/node/package.json', 'utf8'));
+  const platform = `node-${process.platform}-${process.arch}@${version}`;
+  const hash = createHash('sha512').update(readFileSync('node_modules/node/bin/node')).digest('base64');
+  t.equal(
+    `sha512-${hash}`,
+    known[platform],
+    `${platform} is listed in node-binaries.json with the hash of its package`,
   );
 });

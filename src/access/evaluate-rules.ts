@@ -1,0 +1,35 @@
+/**
+ * The reference evaluation of access rules: what a service does with them. docs/access-rules.md has the same
+ * in SQL.
+ */
+import type { AccessRule, AccessRules } from '../api/access-rules-v1alpha1.ts';
+import type { ResourceQuestion } from '../rbac/attributes.ts';
+
+export type RulesQuestion = Omit<ResourceQuestion, 'tenant'>;
+
+/** @param rules for the question's verb, or for all verbs */
+export function rulesAllow(rules: AccessRules, question: RulesQuestion): boolean {
+  return [...rules.everywhere, ...rulesFor(rules, question.namespace)].some((rule) => covers(rule, question));
+}
+
+function rulesFor(
+  { cluster, namespaces, otherNamespaces }: AccessRules,
+  namespace: string,
+): readonly AccessRule[] {
+  if (namespace === '') return cluster;
+  return namespaces.find(({ names }) => names.includes(namespace))?.rules ?? otherNamespaces;
+}
+
+function covers(
+  { verbs, apiGroups, resources, resourceNames }: AccessRule,
+  { verb, apiGroup, resource, subresource, name }: RulesQuestion,
+): boolean {
+  const wanted =
+    subresource === '' ? ['*', resource] : ['*', `${resource}/${subresource}`, `*/${subresource}`];
+  return (
+    (verbs === undefined || verbs.includes('*') || verbs.includes(verb)) &&
+    (apiGroups.includes('*') || apiGroups.includes(apiGroup)) &&
+    wanted.some((one) => resources.includes(one)) &&
+    (resourceNames === undefined || resourceNames.includes(name))
+  );
+}

@@ -1,0 +1,153 @@
+/**
+ * A watch of a user's access rules: the document, then each other document, at most one per second. It ends
+ * with the credential, and after half an hour, as the API server ends watches too.
+ */
+import { type RulesDocument, type RulesDocuments, selfAccessRules } from '../access/rules-document.ts';
+import { JSON_TYPE } from '../api/meta-v1.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import { timestamp } from '../lib/kubernetes-time.ts';
+import type { SubjectByNamespace } from '../rbac/attributes.ts';
+import type { AccessSubjects } from './access-subject.ts';
+import type { AnswerStream, StreamedAnswer } from './answer-stream.ts';
+import type { Outgoing } from './request-context.ts';
+import type { RulesRequest } from './rules-request.ts';
+
+/** Milliseconds from a change to its event. */
+const COALESCE = 1_000;
+/** Milliseconds after which the document is made anew without a change: roles, staleness and its validity. */
+const PERIOD = 60_000;
+/** The longest watch, in milliseconds: it keeps the configuration alive that decided it. */
+const LONGEST = 30 * 60_000;
+
+export interface AccessRulesOptions {
+  readonly documents: RulesDocuments;
+  readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
+  readonly clock: Clock;
+}
+
+export function watchRules(
+  outgoing: Outgoing,
+  request: RulesRequest,
+  subject: SubjectByNamespace,
+  options: AccessRulesOptions,
+): StreamedAnswer {
+  return {
+    status: 200,
+    headers: [
+      ['Content-Type', JSON_TYPE],
+      ['Cache-Control', 'no-cache, private'],
+    ],
+    start(stream) {
+      const watch = new RulesWatch(outgoing, request, subject, options, stream);
+      watch.start();
+      return () => watch.stop();
+    },
+  };
+}
+
+class RulesWatch {
+  readonly #outgoing: Outgoing;
+  readonly #request: RulesRequest;
+  readonly #options: AccessRulesOptions;
+  readonly #stream: AnswerStream;
+  #subject: SubjectByNamespace;
+  #shown: string | undefined;
+  #next: { readonly timer: Timer; readonly at: number } | undefined;
+  #end: Timer | undefined;
+  #unsubscribe = () => {};
+  #isOver = false;
+
+  constructor(
+    outgoing: Outgoing,
+    request: RulesRequest,
+    subject: SubjectByNamespace,
+    options: AccessRulesOptions,
+    stream: AnswerStream,
+  ) {
+    this.#outgoing = outgoing;
+    this.#request = request;
+    this.#subject = subject;
+    this.#options = options;
+    this.#stream = stream;
+  }
+
+  start(): void {
+    const { documents, clock } = this.#options;
+    const { access, cache } = documents;
+    if (access.stopped.aborted) {
+      this.#stream.end();
+      return;
+    }
+    access.stopped.addEventListener('abort', this.#onStopped);
+    this.#unsubscribe = access.index.subscribe({
+      changed: (change) => {
+        if (cache.concerns(change, this.#subject)) this.#refreshIn(COALESCE);
+      },
+    });
+    const { timeoutSeconds } = this.#request;
+    const longest = Math.min(LONGEST, (timeoutSeconds ?? Number.POSITIVE_INFINITY) * 1_000);
+    this.#end = clock.after(longest, () => this.#stream.end());
+    this.#show(this.#document());
+    this.#refreshIn(PERIOD);
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    this.#unsubscribe();
+    this.#options.documents.access.stopped.removeEventListener('abort', this.#onStopped);
+    this.#next?.timer.cancel();
+    this.#end?.cancel();
+  }
+
+  readonly #onStopped = () => this.#stream.end();
+
+  #refreshIn(milliseconds: number): void {
+    if (this.#isOver) return;
+    const { clock } = this.#options;
+    const at = clock.now() + milliseconds;
+    if (this.#next !== undefined && this.#next.at <= at) return;
+    this.#next?.timer.cancel();
+    this.#next = { at, timer: clock.after(milliseconds, () => void this.#refresh()) };
+  }
+
+  async #refresh(): Promise<void> {
+    this.#next = undefined;
+    try {
+      this.#subject = await this.#options.subjects.subjectOf(this.#outgoing);
+      if (!this.#isOver) this.#show(this.#document());
+    } catch (error) {
+      // The document that the client has runs out.
+      if (!(error instanceof StatusError)) throw error;
+    }
+    this.#refreshIn(PERIOD);
+  }
+
+  #document(): RulesDocument {
+    const { selection } = this.#request;
+    return this.#options.documents.documentOf(this.#subject, selection, this.#outgoing.identity.expiresAt);
+  }
+
+  #show(document: RulesDocument): void {
+    if (document.digest !== this.#shown) {
+      const type = this.#shown === undefined ? 'ADDED' : 'MODIFIED';
+      this.#shown = document.digest;
+      this.#write(type, selfAccessRules(document));
+    } else if (this.#request.bookmarks) this.#write('BOOKMARK', bookmarkOf(document));
+  }
+
+  #write(type: string, object: object): void {
+    this.#stream.write(`${JSON.stringify({ type, object })}\n`);
+  }
+}
+
+/** Says that the last document still counts, and until when. */
+function bookmarkOf({ status, validUntil }: RulesDocument): object {
+  const { revision } = status;
+  return {
+    kind: 'SelfAccessRules',
+    apiVersion: 'stonegate.dev/v1alpha1',
+    metadata: { creationTimestamp: null, resourceVersion: revision },
+    status: { revision, validUntil: timestamp(validUntil) },
+  };
+}

@@ -1,0 +1,105 @@
+/** Random RBAC objects, subjects and questions from few names, so that rules, bindings and questions meet. */
+import fc from 'fast-check';
+import type { PolicyRule } from '../../src/api/kubernetes-object.ts';
+import type { StoredBinding, StoredRole, StoredSubject } from '../../src/api/rbac-v1.ts';
+import type { ResourceQuestion, SubjectByNamespace } from '../../src/rbac/attributes.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  group,
+  namespace,
+  rbacUser,
+  role,
+  roleBinding,
+  serviceAccount,
+  user,
+} from './rbac-objects.ts';
+
+export const NAMESPACES = ['a', 'b', 'c'];
+const GROUPS = ['g1', 'g2', 'g3'];
+const USERS = ['u1', 'u2', 'system:serviceaccount:a:bot'];
+const ROLES = ['r1', 'r2', 'r3', 'r4'];
+const VERBS = ['get', 'list', 'delete'];
+const API_GROUPS = ['', 'apps'];
+const RESOURCES = ['pods', 'deployments', 'namespaces'];
+const SUBRESOURCES = ['', '', 'scale', 'log'];
+const NAMES = ['x', 'y', 'a'];
+
+function some<T>(values: readonly T[], maxLength = 2): fc.Arbitrary<T[]> {
+  return fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength });
+}
+
+const rule: fc.Arbitrary<PolicyRule> = fc.record({
+  verbs: some([...VERBS, '*']),
+  apiGroups: some([...API_GROUPS, '*']),
+  resources: some([...RESOURCES, 'pods/log', 'pods/scale', 'deployments/scale', '*/scale', '*'], 3),
+  resourceNames: fc.oneof(fc.constant([]), fc.constant([]), some(NAMES)),
+});
+
+const boundSubjects: fc.Arbitrary<StoredSubject[]> = fc.array(
+  fc.oneof(
+    fc.constantFrom(...USERS).map(user),
+    fc.constantFrom(...GROUPS).map(group),
+    fc.constantFrom(serviceAccount('bot', 'a'), serviceAccount('bot')),
+  ),
+  { minLength: 1, maxLength: 2 },
+);
+
+const place = fc.constantFrom(...NAMESPACES);
+const roleName = fc.constantFrom(...ROLES);
+const rules = fc.array(rule, { maxLength: 3 });
+const bindingName = fc.constantFrom('b1', 'b2', 'b3', 'b4');
+
+const roleObject: fc.Arbitrary<StoredRole> = fc.oneof(
+  fc.tuple(roleName, rules).map(([name, list]) => clusterRole(name, list)),
+  fc.tuple(place, roleName, rules).map(([where, name, list]) => role(where, name, list)),
+);
+
+const binding: fc.Arbitrary<StoredBinding> = fc.oneof(
+  fc
+    .tuple(bindingName, roleName, boundSubjects)
+    .map(([name, of, to]) => clusterRoleBinding(name, `ClusterRole/${of}`, to)),
+  ...['Role', 'ClusterRole'].map((kind) =>
+    fc
+      .tuple(place, bindingName, roleName, boundSubjects)
+      .map(([where, name, of, to]) => roleBinding(where, name, `${kind}/${of}`, to)),
+  ),
+);
+
+/** No two of one resource have the same namespace and name. Some bindings refer to no role. */
+export const rbacObjects: fc.Arbitrary<(StoredRole | StoredBinding | ReturnType<typeof namespace>)[]> = fc
+  .tuple(
+    fc.uniqueArray(roleObject, { maxLength: 10, selector: keyOf }),
+    fc.uniqueArray(binding, { maxLength: 10, selector: keyOf }),
+  )
+  .map(([roles, bindings]) => [...NAMESPACES.map((name) => namespace(name)), ...roles, ...bindings]);
+
+function keyOf({ resource, namespace: where, name }: StoredRole | StoredBinding): string {
+  return `${resource}/${where}/${name}`;
+}
+
+const userName = fc.constantFrom(...USERS, 'u3');
+const groups = fc.oneof(some([...GROUPS, 'g4']), some([...GROUPS, 'system:masters'], 1));
+
+/** Half of them are the same user everywhere; the others have groups by namespace. */
+export const subjects: fc.Arbitrary<SubjectByNamespace> = fc
+  .tuple(userName, groups, groups, fc.array(fc.tuple(place, groups), { maxLength: 2 }), fc.boolean())
+  .map(([name, forCluster, forOther, forNamespaces, isUniform]) => {
+    const cluster = rbacUser(name, forCluster);
+    if (isUniform) return { cluster, other: cluster, namespaces: new Map() };
+    return {
+      cluster,
+      other: rbacUser(name, forOther),
+      namespaces: new Map(forNamespaces.map(([where, held]) => [where, rbacUser(name, held)])),
+    };
+  });
+
+export const questions: fc.Arbitrary<ResourceQuestion> = fc.record({
+  verb: fc.constantFrom(...VERBS, 'watch'),
+  apiGroup: fc.constantFrom(...API_GROUPS, 'batch'),
+  resource: fc.constantFrom(...RESOURCES, 'jobs'),
+  subresource: fc.constantFrom(...SUBRESOURCES),
+  namespace: fc.constantFrom('', ...NAMESPACES, 'd'),
+  name: fc.constantFrom('', ...NAMES, 'z'),
+  tenant: fc.constant(''),
+});

@@ -1,0 +1,256 @@
+/** A sample of the index's decisions is compared with the API server's own. */
+import t, { type Test } from 'tap';
+import type { ReviewedAccess } from '../../../src/access/ports.ts';
+import { createVerifier } from '../../../src/access/verification.ts';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import type { VerificationResult } from '../../../src/lib/telemetry.ts';
+import { type Question, type RBACUser, uniformSubject } from '../../../src/rbac/attributes.ts';
+import { visibleNamespaces } from '../../../src/rbac/enumerate.ts';
+import type { RBACIndex } from '../../../src/rbac/rbac-index.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import { indexOf, namespace, nextRevision, question, rbacUser } from '../../support/rbac-objects.ts';
+
+const alice = rbacUser('alice', ['staff']);
+const PODS = question('get', 'pods', 'a');
+const MINUTE = 60_000;
+
+/** An API server that answers `answer`, at the revision that the index has at first. */
+function site(
+  t: Test,
+  {
+    oneIn = 1,
+    fractions = [0],
+    index = indexOf(namespace('a'), namespace('b')),
+  }: {
+    oneIn?: number;
+    fractions?: readonly number[];
+    index?: RBACIndex;
+  } = {},
+) {
+  const clock = createFakeClock();
+  const results: VerificationResult[] = [];
+  const lines: { fields: object; message: string }[] = [];
+  const asked: { user: RBACUser; question: Question }[] = [];
+  const server = {
+    answer: (): Promise<ReviewedAccess> => Promise.resolve('notAllowed'),
+    revision: async () => index.revision,
+  };
+  let drawn = 0;
+  const log = (fields: object, message: string) => lines.push({ fields, message });
+  const verifier = createVerifier({
+    index,
+    oneIn,
+    clock,
+    random: {
+      fraction: () => fractions[drawn++ % fractions.length] ?? 0,
+      uuid: () => '',
+      bytes: (size) => Buffer.alloc(size),
+    },
+    logger: { debug() {}, info: log, warn: log, error: log },
+    telemetry: { accessVerified: (result) => results.push(result) },
+    source: {
+      review(user, question) {
+        asked.push({ user, question });
+        return server.answer();
+      },
+      revision: () => server.revision(),
+    },
+  });
+  t.teardown(() => verifier.stop());
+  /** Lets pending responses arrive. */
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  return {
+    verifier,
+    clock,
+    results,
+    lines,
+    asked,
+    server,
+    index,
+    settled,
+    async pass(...milliseconds: readonly number[]) {
+      await settled();
+      for (const time of milliseconds) {
+        clock.advance(time);
+        await settled();
+      }
+    },
+  };
+}
+
+t.test('a decision that the API server shares changes nothing', async (t) => {
+  const { verifier, results, asked, pass } = site(t);
+  verifier.sample(alice, PODS, false);
+  await pass();
+  t.strictSame(asked, [{ user: alice, question: PODS }]);
+  t.strictSame(results, ['agreed']);
+  t.notOk(verifier.isSuspended(alice));
+  t.equal(verifier.incompleteBecause, undefined);
+});
+
+t.test('one decision in N is compared, and none if N is 0', async (t) => {
+  const { verifier, asked } = site(t, { oneIn: 4, fractions: [0.3, 0.9, 0.24, 0.5] });
+  for (let at = 0; at < 4; at += 1) verifier.sample(alice, PODS, false);
+  t.equal(asked.length, 1);
+  const none = site(t, { oneIn: 0 });
+  none.verifier.sample(alice, PODS, false);
+  none.verifier.sampleNamespaces(uniformSubject(alice), visibleNamespaces(''), ['a']);
+  t.equal(none.asked.length, 0);
+});
+
+t.test('a difference that settles at the first repetition changes nothing', async (t) => {
+  const { verifier, results, lines, pass, asked } = site(t);
+  // The response was made from an older state: the index itself says no by now.
+  verifier.sample(alice, PODS, true);
+  await pass();
+  t.strictSame(results, []);
+  await pass(1_000);
+  t.equal(asked.length, 2);
+  t.strictSame(results, ['settled']);
+  t.notOk(verifier.isSuspended(alice));
+  t.strictSame(lines, []);
+});
+
+t.test('a difference that stays suspends the user for ten minutes', async (t) => {
+  const { verifier, results, lines, pass, server } = site(t);
+  server.answer = async () => 'allowed';
+  verifier.sample(alice, PODS, false);
+  await pass(1_000, 5_000);
+  t.notOk(verifier.isSuspended(alice));
+  await pass(30_000);
+  t.strictSame(results, ['differed']);
+  t.ok(verifier.isSuspended({ tenant: '', username: 'alice' }));
+  t.notOk(verifier.isSuspended(rbacUser('bob')));
+  t.match(verifier.incompleteBecause, /disagree/);
+  t.match(lines, [{ fields: { user: 'alice', verb: 'get', resource: 'pods', index: 'noOpinion' } }]);
+  await pass(10 * MINUTE);
+  t.notOk(verifier.isSuspended(alice));
+  t.equal(verifier.incompleteBecause, undefined);
+});
+
+t.test('a difference counts only if the index has passed the revision of the API server', async (t) => {
+  const { verifier, results, server, index, pass } = site(t);
+  server.answer = async () => 'allowed';
+  const current = nextRevision();
+  server.revision = async () => current;
+  verifier.sample(alice, PODS, false);
+  await pass(1_000, 5_000, 30_000, 30_000);
+  t.strictSame(results, []);
+  t.notOk(verifier.isSuspended(alice));
+  for (const resource of [
+    'namespaces',
+    'roles',
+    'clusterroles',
+    'rolebindings',
+    'clusterrolebindings',
+  ] as const)
+    index.progress(resource, current);
+  await pass(30_000);
+  t.strictSame(results, ['differed']);
+  t.ok(verifier.isSuspended(alice));
+});
+
+t.test('an index that never catches up disagrees with nothing', async (t) => {
+  const { verifier, results, server, pass, clock } = site(t);
+  server.answer = async () => 'allowed';
+  server.revision = async () => Number.MAX_SAFE_INTEGER;
+  verifier.sample(alice, PODS, false);
+  await pass(1_000, 5_000, 30_000, ...Array.from({ length: 12 }, () => 30_000));
+  t.strictSame(results, ['unsettled']);
+  t.equal(clock.pending, 0);
+});
+
+t.test('three users within an hour turn the feature off; further decisions are not compared', async (t) => {
+  const { verifier, server, pass, lines, asked } = site(t);
+  server.answer = async () => 'allowed';
+  for (const name of ['alice', 'bob', 'carol']) {
+    verifier.sample(rbacUser(name), PODS, false);
+    await pass(1_000, 5_000, 30_000, 15 * MINUTE);
+  }
+  t.ok(verifier.isSuspended(rbacUser('dave')));
+  t.match(verifier.incompleteBecause, /several users/);
+  t.equal(lines.length, 4);
+  t.match(lines.at(-1)?.message, /until the configuration is reloaded/);
+  const { length } = asked;
+  verifier.sample(alice, PODS, false);
+  t.equal(asked.length, length);
+});
+
+t.test('one user again and again, or three users in three hours, do not', async (t) => {
+  const { verifier, server, pass } = site(t);
+  server.answer = async () => 'allowed';
+  for (const name of ['alice', 'alice', 'alice', 'bob']) {
+    verifier.sample(rbacUser(name), PODS, false);
+    await pass(1_000, 5_000, 30_000, 11 * MINUTE);
+  }
+  await pass(60 * MINUTE);
+  verifier.sample(rbacUser('carol'), PODS, false);
+  await pass(1_000, 5_000, 30_000);
+  t.ok(verifier.isSuspended(rbacUser('carol')));
+  t.notOk(verifier.isSuspended(alice));
+});
+
+t.test('at most two reviews run; a third decision is dropped', async (t) => {
+  const { verifier, results, server, asked, pass } = site(t);
+  server.answer = () => new Promise(() => {});
+  for (let at = 0; at < 3; at += 1) verifier.sample(alice, PODS, false);
+  await pass();
+  t.equal(asked.length, 2);
+  t.strictSame(results, ['dropped']);
+});
+
+t.test('an API server that does not answer is no difference', async (t) => {
+  const { verifier, results, server, pass, clock } = site(t);
+  const down = () => Promise.reject(new StatusError('UpstreamUnavailable', 'gone'));
+  server.answer = down;
+  verifier.sample(alice, PODS, false);
+  await pass();
+  t.strictSame(results, ['failed']);
+  t.equal(clock.pending, 0);
+  // Down between the repetitions: they go on.
+  server.answer = async () => 'allowed';
+  server.revision = down;
+  verifier.sample(alice, PODS, false);
+  await pass();
+  server.answer = down;
+  await pass(1_000, 5_000);
+  server.answer = async () => 'allowed';
+  server.revision = async () => 0;
+  await pass(30_000);
+  t.strictSame(results, ['failed', 'differed']);
+});
+
+t.test('D139: an answer that this release does not know is neither yes nor no', async (t) => {
+  const { verifier, results, server, pass, clock } = site(t);
+  server.answer = async () => 'unknown';
+  verifier.sample(alice, PODS, true);
+  await pass();
+  t.strictSame(results, ['unknown']);
+  t.equal(clock.pending, 0);
+});
+
+t.test('of an enumeration one namespace is compared, as the user of that namespace', async (t) => {
+  const { verifier, asked, results, pass } = site(t, { fractions: [0, 0.9, 0.6] });
+  const member = rbacUser('alice', ['b-member']);
+  const subject = { cluster: alice, other: alice, namespaces: new Map([['b', member]]) };
+  verifier.sampleNamespaces(subject, visibleNamespaces(''), ['a']);
+  await pass();
+  t.strictSame(asked, [{ user: member, question: question('get', 'namespaces', 'b', { name: 'b' }) }]);
+  t.strictSame(results, ['agreed']);
+});
+
+t.test('a service account of an Arktos tenant is not compared: its name has no tenant', async (t) => {
+  const { verifier, asked } = site(t);
+  verifier.sample(rbacUser('system:serviceaccount:a:b', [], 'acme'), PODS, false);
+  t.equal(asked.length, 0);
+});
+
+t.test('after the end nothing is asked', async (t) => {
+  const { verifier, server, clock, pass } = site(t);
+  server.answer = async () => 'allowed';
+  verifier.sample(alice, PODS, false);
+  await pass();
+  t.equal(clock.pending, 1);
+  verifier.stop();
+  t.equal(clock.pending, 0);
+});
