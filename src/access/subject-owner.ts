@@ -2,7 +2,7 @@
  * Whose a subject of a binding is, as the user who asks sees it: names of other tenants are not told. What
  * cannot be told apart from another tenant's subject counts as one.
  */
-import { readKeystoneGroup } from '../api/keystone-groups.ts';
+import { projectGroup, readKeystoneGroup } from '../api/keystone-groups.ts';
 import { SERVICE_ACCOUNT_PREFIX, TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
 import type { RBACUser } from '../rbac/attributes.ts';
 import { allows } from '../rbac/decide.ts';
@@ -106,7 +106,8 @@ export class View {
     const group = readKeystoneGroup(name);
     if (group === undefined) return !name.includes(':') || name.startsWith('system:');
     if (group.kind === 'system') return true;
-    const { domainID } = this.viewer;
+    const { domainID, user } = this.viewer;
+    if (group.kind === 'project' && user.groups.includes(projectGroup(group.id))) return true;
     if (domainID === undefined) return false;
     if (group.kind === 'domain') return group.id === domainID;
     return group.kind === 'project' && this.#options.scopes?.projects.get(group.id)?.domainID === domainID;

@@ -35,7 +35,7 @@ export function isUsableName(name: string): boolean {
 }
 
 /** The group of all users with any role on the project. */
-function projectGroup(projectID: string): string {
+export function projectGroup(projectID: string): string {
   return `keystone:project:${projectID}`;
 }
 
