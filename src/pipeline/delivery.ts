@@ -7,6 +7,7 @@ import { isWorkload } from '../api/request-info.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { type StatusResponse, toStatus } from '../errors/to-status.ts';
 import type { StreamRegistry } from '../flowcontrol/stream-registry.ts';
+import type { HeaderList } from '../lib/header-list.ts';
 import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
 import { discoveryChange } from '../tenancy/discovery-paths.ts';
 import { isFilteredWatch } from './accepted-types.ts';
@@ -111,7 +112,9 @@ function writeResponse(
   const { response } = exchange;
   const result = { status, ...(annotations && { annotations }) };
   if (response.closed) return { ...result, aborted: true };
-  response.writeHead(status, [...headers, ['Content-Length', String(body.length)], ['Audit-Id', auditID]]);
+  // In a 304 it would be the length of what is not sent.
+  const length: HeaderList = status === 304 ? [] : [['Content-Length', String(body.length)]];
+  response.writeHead(status, [...headers, ...length, ['Audit-Id', auditID]]);
   response.end(body);
   return { ...result, aborted: false };
 }
