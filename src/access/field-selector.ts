@@ -29,8 +29,7 @@ export function parseFieldSelector(text: string): FieldSelector {
     .map((term) => termOf(term, text));
   return terms.map(({ field, ...rest }) => {
     const known = FIELDS.find((one) => one === field);
-    if (known === undefined)
-      throw new StatusError('RequestMalformed', `field label not supported: ${field}`);
+    if (known === undefined) throw new StatusError('RequestMalformed', `field label not supported: ${field}`);
     return { field: known, ...rest };
   });
 }

@@ -20,10 +20,17 @@ export interface ListOptions {
   readonly resourceVersionMatch: '' | 'Exact' | 'NotOlderThan';
   readonly timeoutSeconds: number | undefined;
   readonly allowWatchBookmarks: boolean;
-  readonly sendInitialEvents: boolean;
+  /** Undefined if it was not sent. */
+  readonly sendInitialEvents: boolean | undefined;
 }
 
-const TEXTS = ['labelSelector', 'fieldSelector', 'continue', 'resourceVersion', 'resourceVersionMatch'] as const;
+const TEXTS = [
+  'labelSelector',
+  'fieldSelector',
+  'continue',
+  'resourceVersion',
+  'resourceVersionMatch',
+] as const;
 const NUMBERS = ['limit', 'timeoutSeconds'] as const;
 const BOOLEANS = ['watch', 'allowWatchBookmarks', 'sendInitialEvents'] as const;
 const OTHERS = ['includeObject', 'pretty'] as const;
@@ -53,7 +60,7 @@ export function readListOptions(query: string, verb: 'list' | 'watch'): ListOpti
     resourceVersionMatch: match === 'Exact' || match === 'NotOlderThan' ? match : '',
     timeoutSeconds,
     allowWatchBookmarks: isTrue(only(query, 'allowWatchBookmarks')),
-    sendInitialEvents: isTrue(sendInitialEvents),
+    sendInitialEvents: sendInitialEvents === undefined ? undefined : isTrue(sendInitialEvents),
   };
 }
 
@@ -105,25 +112,17 @@ function listProblems(
     if (match !== 'Exact' && match !== 'NotOlderThan')
       causes.push(unsupported(MATCH, match, '"Exact", "NotOlderThan", ""'));
     if (match === 'Exact' && version === '0')
-      causes.push(
-        forbidden(MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'),
-      );
+      causes.push(forbidden(MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
   }
   if (sendInitialEvents !== undefined)
     causes.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
   return causes;
 }
 
-function watchProblems(
-  match: string,
-  resumed: string,
-  sendInitialEvents: string | undefined,
-): StatusCause[] {
+function watchProblems(match: string, resumed: string, sendInitialEvents: string | undefined): StatusCause[] {
   const causes: StatusCause[] = [];
   if (sendInitialEvents !== undefined && match !== 'NotOlderThan')
-    causes.push(
-      forbidden(MATCH, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
-    );
+    causes.push(forbidden(MATCH, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
   if (match !== '') {
     if (sendInitialEvents === undefined)
       causes.push(

@@ -24,7 +24,11 @@ function column(name: string, description: string, format: Column['format'] = ''
 const STATUS = column('Status', 'The status of the namespace');
 
 const KUBERNETES = JSON.stringify([
-  column('Name', `${NAME}https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names`, 'name'),
+  column(
+    'Name',
+    `${NAME}https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names`,
+    'name',
+  ),
   STATUS,
   column(
     'Age',

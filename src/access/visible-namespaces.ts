@@ -5,7 +5,12 @@
 import type { StoredNamespace } from '../api/rbac-v1.ts';
 import { type SubjectByNamespace, subjectIn } from '../rbac/attributes.ts';
 import type { AccessChange, Change, NamespaceChange } from '../rbac/change.ts';
-import { isAllowedIn, type NamespacesQuestion, namespacesAllowed, visibleNamespaces } from '../rbac/enumerate.ts';
+import {
+  isAllowedIn,
+  type NamespacesQuestion,
+  namespacesAllowed,
+  visibleNamespaces,
+} from '../rbac/enumerate.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
 import { keysOfUser, type SubjectKey } from '../rbac/subject-key.ts';
 
@@ -14,6 +19,8 @@ export interface VisibleChange {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   /** As it was last seen if it is deleted. */
   readonly namespace: StoredNamespace;
+  /** As it was last seen if it is modified. */
+  readonly before?: StoredNamespace;
   /** Of the change: of the namespace, or of the user's access to it. */
   readonly revision: number;
   readonly cause: 'object' | 'access';
@@ -31,6 +38,7 @@ export class VisibleNamespaces {
   readonly #namespaces = new Map<string, StoredNamespace>();
   readonly #listeners = new Set<VisibleListener>();
   #names: readonly string[] | undefined;
+  #generation = 0;
 
   /** @param tenant whose namespaces; empty if the API server has no tenants */
   constructor(index: RBACIndex, subject: SubjectByNamespace, tenant: string) {
@@ -55,6 +63,11 @@ export class VisibleNamespaces {
 
   get size(): number {
     return this.#namespaces.size;
+  }
+
+  /** Another number after each change of the user's access. */
+  get generation(): number {
+    return this.#generation;
   }
 
   get isWatched(): boolean {
@@ -96,12 +109,13 @@ export class VisibleNamespaces {
       if (known !== undefined) this.#remove(known, revision, 'object');
     } else if (known !== undefined) {
       this.#namespaces.set(name, namespace);
-      this.#tell({ type: 'MODIFIED', namespace, revision, cause: 'object' });
+      this.#tell({ type: 'MODIFIED', namespace, before: known, revision, cause: 'object' });
     } else if (this.covers(name)) this.#add(namespace, revision, 'object');
   }
 
   #applyAccess(change: AccessChange): void {
     if (!this.concerns(change)) return;
+    this.#generation += 1;
     const { namespaces, revision } = change;
     const existing = this.#index.objectsOf(this.tenant).namespaces;
     if (!namespaces.has('')) {
