@@ -201,8 +201,8 @@ class NamespaceWatch {
 
   /** The client may forget the changes that it was told too early to count. */
   #progressed(revision: number): void {
-    if (this.#shownRevision <= this.#bookmarked || revision < this.#shownRevision) return;
-    this.#bookmark();
+    const isTold = this.#shownRevision <= this.#bookmarked || this.#pending !== '';
+    if (!isTold && revision >= this.#shownRevision) this.#bookmark();
   }
 
   #tick(): void {
