@@ -95,6 +95,7 @@ t.test(
     const silent = readWatch(await other.open());
     other.send('a', bookmark(10), event('ADDED', 'a', 'p', 11));
     await silent.until(['ADDED a/p']);
+    t.notOk(silent.ended);
     silent.leave();
   },
 );
@@ -239,6 +240,7 @@ t.test(
       change(site);
       site.clock.advance(5_000);
       await client.until(['ERROR 410']);
+      t.ok(client.ended);
     }
   },
 );
