@@ -1,4 +1,6 @@
-/** Takes bytes as they arrive and gives them back line by line. A line has a bound. */
+/**
+ * Takes bytes as they arrive and gives them back line by line. A line has a bound.
+ */
 import { TooLarge } from './byte-budget.ts';
 
 const LINE_FEED = 0x0a;
