@@ -34,8 +34,12 @@ export function withAcceptedTypes(
   return mode.protobuf === 'refused' ? withoutProtobuf(headers) : headers;
 }
 
-/** A filter that reads events must know their form, and find them as they are. */
-function inPlainJSON(headers: HeaderList): HeaderField[] {
+/**
+ * A filter that reads events must know their form, and find them as they are.
+ *
+ * @throws StatusError NotAcceptable if the client takes no JSON
+ */
+export function inPlainJSON(headers: HeaderList): HeaderField[] {
   const others = headers.filter(([name]) => !isNamed(name, 'accept') && !isNamed(name, 'accept-encoding'));
   const values = headerValues(headers, 'accept');
   const ranges = values.flatMap(rangesOf).flatMap((range) => {

@@ -1,19 +1,20 @@
 /**
- * The API server as one object, by which the pipeline forwards, tunnels and fetches. A new certificate or
- * token makes a new one; the previous one finishes its requests.
+ * The API server as one object, by which the pipeline forwards, tunnels, fetches and streams. A new
+ * certificate or token makes a new one; the previous one finishes its requests.
  */
 import { InactivityTimers } from '../http1/inactivity-timer.ts';
 import type { Clock } from '../lib/clock.ts';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
-import type { Forwarder, Tunneller, UpstreamFetcher } from '../pipeline/ports.ts';
+import type { Forwarder, Tunneller, UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
 import { createConnectionPools } from './connection-pools.ts';
 import { ownUserName, type UpstreamCredential } from './credential.ts';
 import { createFetcher } from './fetch.ts';
 import { createForwarder } from './forward.ts';
 import { ImpersonationRefusals } from './impersonation-refusal.ts';
+import { createStreamer } from './stream.ts';
 import { createTunneller } from './tunnel.ts';
 
 export type UpstreamLimits = Pick<AccountLimitsOptions, 'tenantQueue' | 'sources'>;
@@ -45,7 +46,7 @@ export interface UpstreamOptions {
   readonly telemetry: Telemetry;
 }
 
-export interface Upstream extends Forwarder, Tunneller, UpstreamFetcher {
+export interface Upstream extends Forwarder, Tunneller, UpstreamFetcher, UpstreamStreamer {
   /**
    * Takes no new requests; resolves when the last request and tunnel have ended and all connections are
    * closed.
@@ -80,6 +81,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return {
     ...createForwarder({ ...shared, maxBodyBytes }),
     ...createFetcher({ ...shared, clock }),
+    ...createStreamer({ ...shared, clock }),
     tunnel: tunneller.tunnel,
     async close() {
       await Promise.all([pools.close(), tunneller.idle()]);

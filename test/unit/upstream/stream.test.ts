@@ -1,0 +1,250 @@
+import t, { type Test } from 'tap';
+import type { HeaderList } from '../../../src/lib/header-list.ts';
+import { InFlightCounter } from '../../../src/lib/in-flight.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import type { UpstreamStream } from '../../../src/pipeline/ports.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { createAccountLimits } from '../../../src/upstream/account-limits.ts';
+import { createConnectionPools } from '../../../src/upstream/connection-pools.ts';
+import { ImpersonationRefusals, REFUSAL_PAUSE } from '../../../src/upstream/impersonation-refusal.ts';
+import { createStreamer } from '../../../src/upstream/stream.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import { codeOf, type Relay, type RelayOptions, startRelay } from '../../support/raw-http/relay.ts';
+
+const WATCH = {
+  account: { kind: 'stonegate' },
+  sender: { kind: 'stonegate' },
+  target: '/api/v1/namespaces?watch=1',
+  headers: [['Accept', 'application/json']],
+} as const;
+const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+const NO_QUEUE = { requests: 0, bytes: 0 };
+const ALICE: HeaderList = [['Impersonate-User', 'alice']];
+
+async function relayFor(test: Test, options?: RelayOptions): Promise<Relay> {
+  const relay = await startRelay(options);
+  test.teardown(() => relay.close());
+  return relay;
+}
+
+function chunk(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`;
+}
+
+function refusalOf(user: string, resource: string): string {
+  const body = JSON.stringify({
+    kind: 'Status',
+    code: 403,
+    message: `${resource} "alice" is forbidden: User "${user}" cannot impersonate resource "${resource}" in API group "" at the cluster scope`,
+    details: { kind: resource },
+  });
+  return `HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+async function textOf({ body }: UpstreamStream): Promise<string> {
+  let text = '';
+  for await (const part of body) text += String(part);
+  return text;
+}
+
+t.test('a watch is read while it arrives, with the credential of its sender', async (t) => {
+  const relay = await relayFor(t);
+  const opening = relay.adapter.stream(WATCH, new AbortController().signal);
+  const connection = await relay.upstream.next();
+  const received = await connection.until('\r\n\r\n');
+  t.match(received, /^GET \/api\/v1\/namespaces\?watch=1 HTTP\/1\.1\r\n/);
+  t.match(received, /\r\nAuthorization: Bearer our-token\r\n/);
+  connection.send(HEAD + chunk('one\n'));
+  const { status, headers, body } = await opening;
+  t.equal(status, 200);
+  t.same(headers, [['Content-Type', 'application/json']]);
+  const events = body.iterator();
+  t.equal(String((await events.next()).value), 'one\n');
+  connection.send(chunk('two\n'));
+  t.equal(String((await events.next()).value), 'two\n');
+  relay.clock.advance(24 * 3_600_000);
+  connection.send(`${chunk('three\n')}0\r\n\r\n`);
+  t.equal(String((await events.next()).value), 'three\n', 'silence has no limit');
+  t.ok((await events.next()).done, 'it ends with the response');
+});
+
+t.test('a slow reader slows the API server down, and nothing waits in memory', async (t) => {
+  const relay = await relayFor(t);
+  const opening = relay.adapter.stream(WATCH, new AbortController().signal);
+  const connection = await relay.upstream.next();
+  connection.send(HEAD);
+  const { body } = await opening;
+  const megabyte = 'x'.repeat(1024 * 1024);
+  const SIZE = 64;
+  for (let sent = 0; sent < SIZE; sent += 1) connection.send(chunk(megabyte));
+  connection.send('0\r\n\r\n');
+  await eventually(() => body.readableLength > 0);
+  await eventually(() => connection.socket.writableLength > 0);
+  t.ok(body.readableLength < 2 * 1024 * 1024, `${body.readableLength} bytes are read ahead`);
+  let length = 0;
+  for await (const part of body) length += Buffer.isBuffer(part) ? part.length : 0;
+  t.equal(length, SIZE * megabyte.length, 'all of it arrives');
+});
+
+t.test('destroying the body ends the request at the API server', async (t) => {
+  const relay = await relayFor(t);
+  const opening = relay.adapter.stream(WATCH, new AbortController().signal);
+  const connection = await relay.upstream.next();
+  connection.send(HEAD + chunk('one\n'));
+  const { body } = await opening;
+  body.destroy();
+  await connection.untilEnd();
+  t.equal(relay.clock.pending, 0);
+});
+
+t.test('a request whose caller is gone ends, before the response or in it', async (t) => {
+  const relay = await relayFor(t);
+  const caller = new AbortController();
+  const early = relay.adapter.stream(WATCH, caller.signal).catch((error: unknown) => error);
+  const first = await relay.upstream.next();
+  await first.until('\r\n\r\n');
+  const later = new AbortController();
+  const opening = relay.adapter.stream(WATCH, later.signal);
+  const second = await relay.upstream.next();
+  second.send(HEAD + chunk('one\n'));
+  const { body } = await opening;
+  caller.abort();
+  later.abort();
+  t.equal(codeOf(await early), 'UpstreamUnavailable');
+  await t.rejects(body.toArray(), { code: 'UpstreamUnavailable' });
+  await Promise.all([first.untilEnd(), second.untilEnd()]);
+  await t.rejects(relay.adapter.stream(WATCH, AbortSignal.abort()), { code: 'UpstreamUnavailable' });
+});
+
+t.test('a response that breaks off is an error, not an end', async (t) => {
+  for (const [name, rest] of [
+    ['lost', ''],
+    ['garbage', 'no chunk\r\n'],
+  ] as const) {
+    const relay = await relayFor(t);
+    const opening = relay.adapter.stream(WATCH, new AbortController().signal);
+    const connection = await relay.upstream.next();
+    connection.send(HEAD + chunk('one\n') + rest);
+    const stream = await opening;
+    if (rest === '') connection.socket.destroy();
+    await t.rejects(textOf(stream), { code: 'UpstreamUnavailable' }, name);
+  }
+});
+
+for (const [name, text, code] of [
+  [
+    'the credential is refused',
+    'HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n',
+    'UpstreamRefusedCredential',
+  ],
+  ['the response is garbage', 'no HTTP at all\r\n\r\n', 'UpstreamUnavailable'],
+  [
+    'half a refusal arrives',
+    'HTTP/1.1 403 Forbidden\r\nContent-Length: 10\r\n\r\nhalf',
+    'UpstreamUnavailable',
+  ],
+  [
+    'a refusal is endless',
+    `HTTP/1.1 403 Forbidden\r\nContent-Length: 999999\r\n\r\n${'x'.repeat(70_000)}`,
+    'UpstreamUnavailable',
+  ],
+] as const)
+  t.test(`it fails with ${code} if ${name}`, async (t) => {
+    const relay = await relayFor(t);
+    const opening = relay.adapter
+      .stream(WATCH, new AbortController().signal)
+      .catch((error: unknown) => error);
+    const connection = await relay.upstream.next();
+    connection.send(text);
+    connection.socket.end();
+    t.equal(codeOf(await opening), code);
+  });
+
+t.test('a refusal of the user is a response', async (t) => {
+  const relay = await relayFor(t);
+  const opening = relay.adapter.stream({ ...WATCH, headers: ALICE }, new AbortController().signal);
+  const connection = await relay.upstream.next();
+  connection.send('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
+  const stream = await opening;
+  t.equal(stream.status, 403);
+  t.equal(await textOf(stream), 'no');
+});
+
+t.test('a refusal of impersonation is repeated once, and then it is about Stonegate', async (t) => {
+  const relay = await relayFor(t);
+  const opening = relay.adapter
+    .stream({ ...WATCH, headers: ALICE }, new AbortController().signal)
+    .catch((error: unknown) => error);
+  const connection = await relay.upstream.next();
+  connection.send(refusalOf('stonegate', 'users'));
+  await eventually(() => relay.clock.untilNext <= REFUSAL_PAUSE);
+  relay.clock.advance(REFUSAL_PAUSE);
+  await eventually(() => connection.received.match(/GET /g)?.length === 2);
+  connection.send(refusalOf('stonegate', 'users'));
+  t.equal(codeOf(await opening), 'UpstreamRefusedCredential');
+});
+
+t.test('a refusal of Stonegate itself, just after a start of the API server, is repeated once', async (t) => {
+  const relay = await relayFor(t);
+  const opening = relay.adapter.stream(WATCH, new AbortController().signal);
+  const connection = await relay.upstream.next();
+  connection.send('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
+  await eventually(() => relay.clock.untilNext <= REFUSAL_PAUSE);
+  relay.clock.advance(REFUSAL_PAUSE);
+  await eventually(() => connection.received.match(/GET /g)?.length === 2);
+  connection.send(`${HEAD}${chunk('one\n')}0\r\n\r\n`);
+  t.equal(await textOf(await opening), 'one\n');
+});
+
+t.test("a client's own token is sent, and a 401 or 403 to it is the client's", async (t) => {
+  for (const status of ['401 Unauthorized', '403 Forbidden']) {
+    const sender = { kind: 'client', token: 'a-client' } as const;
+    const relay = await relayFor(t, { sender });
+    const account = { kind: 'tenant', tenant: toTenantName('acme') } as const;
+    const opening = relay.adapter.stream({ ...WATCH, account, sender }, new AbortController().signal);
+    const connection = await relay.upstream.next();
+    t.match(await connection.until('\r\n\r\n'), /\r\nAuthorization: Bearer a-client\r\n/);
+    connection.send(`HTTP/1.1 ${status}\r\nContent-Length: 2\r\n\r\nno`);
+    const stream = await opening;
+    t.equal(`${stream.status}`, status.slice(0, 3));
+    t.equal(await textOf(stream), 'no');
+  }
+});
+
+t.test('a lost connection before any response is tried once more', async (t) => {
+  const relay = await relayFor(t);
+  const opening = relay.adapter.stream(WATCH, new AbortController().signal);
+  const first = await relay.upstream.next();
+  await first.until('\r\n\r\n');
+  first.socket.destroy();
+  const second = await relay.upstream.next();
+  second.send(`${HEAD}${chunk('one\n')}0\r\n\r\n`);
+  t.equal(await textOf(await opening), 'one\n');
+});
+
+t.test("a tenant's watches are charged as its other long-running requests", async (t) => {
+  const clock = createFakeClock();
+  const limits = createAccountLimits({ clock, queueTimeout: 1_000, sources: 1, tenantQueue: NO_QUEUE });
+  const context = { clock, logger: silentLogger, telemetry: noTelemetry };
+  const pools = createConnectionPools({
+    connection: { server: 'http://127.0.0.1:1', connectTimeout: 1_000 },
+    credential: { token: 'our-token' },
+    passThrough: false,
+    queueTimeout: 1_000,
+    context,
+  });
+  const streamer = createStreamer({
+    selectPools: pools.select,
+    limits,
+    refusals: new ImpersonationRefusals({ ownName: undefined, ...context }),
+    clock,
+    repeating: new InFlightCounter(),
+  });
+  const account = { kind: 'tenant', tenant: toTenantName('acme') } as const;
+  const limiter = limits.longRunningLimiterOf(account);
+  while (limiter?.tryAcquire()) limiter.releaseDelayed();
+  const refused = streamer.stream({ ...WATCH, account }, new AbortController().signal);
+  await t.rejects(refused, { code: 'TenantRateExceeded' });
+});
