@@ -90,6 +90,7 @@ async function review(
     access,
     cache: new RulesCache({ index, clock, namedSets: [] }),
     authorizers: ['Node', 'RBAC'],
+    verifier: { isSuspended: () => false },
     clock,
   });
   const limits = { bodyBytes: 100_000, bodyTimeout: 1_000 };
