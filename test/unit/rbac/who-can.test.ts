@@ -4,7 +4,7 @@ import type { StoredObject } from '../../../src/api/rbac-v1.ts';
 import type { RBACUser } from '../../../src/rbac/attributes.ts';
 import { decide } from '../../../src/rbac/decide.ts';
 import { isKnownVerb, type Scope, type WhoCanQuestion, whoCan } from '../../../src/rbac/who-can.ts';
-import { NAMESPACES, questions, rbacObjects } from '../../support/random-rbac.ts';
+import { questions, rbacObjects } from '../../support/random-rbac.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -163,6 +163,7 @@ function userWithKey(key: string): RBACUser {
   return key.startsWith('user:') ? rbacUser(key.slice(5)) : rbacUser('x:nobody', [key.slice(6)]);
 }
 
+const NAMESPACES = ['a', 'b', 'c'];
 const KEYS = [
   ...['u1', 'u2', 'u3', 'system:serviceaccount:a:bot', 'system:serviceaccount:b:bot'].map(
     (name) => `user:${name}`,
