@@ -30,6 +30,14 @@ export interface AccessIndex {
   readonly stopped: AbortSignal;
 }
 
+/** Seals what a client brings back, so that the client can neither read nor change it. */
+export interface TokenSealer {
+  /** @param context the text opens only under the same */
+  seal(text: string, context: readonly string[]): Buffer;
+  /** @returns undefined if it was not sealed by this key under this context */
+  open(sealed: Buffer, context: readonly string[]): string | undefined;
+}
+
 /** `unknown`: the API server has answered something that this release does not know, and did not allow. */
 export type ReviewedAccess = 'allowed' | 'notAllowed' | 'unknown';
 

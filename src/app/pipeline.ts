@@ -34,6 +34,7 @@ import type { ReadinessCheck } from '../lib/readiness.ts';
 import { createAccessSubjects } from '../pipeline/access-subject.ts';
 import { createDiscoveryAnswerer, createDiscoveryDocuments } from '../pipeline/answer-discovery.ts';
 import { createExplanationAnswerer, selfIdentityAnswerer } from '../pipeline/answer-own-api.ts';
+import { createOwnDiscoveryAnswerer } from '../pipeline/answer-own-discovery.ts';
 import { createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
 import { parseTrustedProxies } from '../pipeline/client-address.ts';
 import type { Pipeline } from '../pipeline/delivery.ts';
@@ -148,7 +149,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     authenticators: credentials.authenticators,
     anonymousAccess: createAnonymousAccess(authentication.anonymous),
     mode,
-    ownAPI: createOwnAPI({ index: false }),
+    ownAPI: createOwnAPI({ index: loaded.configuration.access.index }),
     ...(roles && { roles: roles.lookup }),
     ...(provisioning && { provisioning }),
     impersonation: {
@@ -184,6 +185,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     observer,
     answerers: [
       createDiscoveryAnswerer(discovery),
+      createOwnDiscoveryAnswerer({ ownAPI: stages.ownAPI, fetcher: upstream }),
       createSelfReviewAnswerer({
         fetcher: upstream,
         reviewer,

@@ -52,3 +52,19 @@ function valueIn(pair: string, name: string): string | undefined {
   const equals = pair.indexOf('=');
   return equals === -1 ? '' : decodeQueryText(pair.slice(equals + 1));
 }
+
+/**
+ * The query with other values of some parameters; all other pairs stay as they were sent.
+ *
+ * @param values by decoded name; undefined removes the parameter
+ */
+export function withParameters(query: string, values: Readonly<Record<string, string | undefined>>): string {
+  const others = query.split('&').filter((pair) => {
+    const name = parameterName(pair);
+    return pair !== '' && (name === undefined || !Object.hasOwn(values, name));
+  });
+  const added = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
+  );
+  return [...others, ...added].join('&');
+}

@@ -13,6 +13,7 @@ import type { DocumentCache } from '../lib/document-cache.ts';
 import { headerValues } from '../lib/header-list.ts';
 import { firstParameter } from '../lib/query.ts';
 import { isHealth } from '../tenancy/discovery-paths.ts';
+import { withOwnAPIGroup } from '../tenancy/own-discovery.ts';
 import {
   type GroupDescription,
   type ResourceDescription,
@@ -48,7 +49,7 @@ export interface DiscoveryDocumentsOptions {
   readonly fetcher: UpstreamFetcher;
   /** Must keep answers with status 200 only. */
   readonly cache: DocumentCache<UpstreamResponse>;
-  readonly mode: Pick<TenancyMode, 'hiddenResources' | 'hiddenGroups'>;
+  readonly mode: Pick<TenancyMode, 'hiddenResources' | 'hiddenGroups' | 'readsTenantFromPath'>;
   readonly system: SystemDiscovery;
 }
 
@@ -90,7 +91,7 @@ interface SharedResources {
 
 const NOTHING_SHARED: SharedResources = { document: { groupVersion: '', resources: [] }, forced: new Set() };
 
-/** Of one document: versions of groups that are asked for at once. */
+/** Versions of groups that are asked for at once, of one document. */
 const PROBES = 8;
 
 export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): DiscoveryDocuments {
@@ -127,16 +128,9 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     signal: AbortSignal,
   ): Promise<UpstreamResponse> {
     const answer = await ask(tenant, route, accept, signal);
-    switch (route.reduce) {
-      case 'none':
-        return answer;
-      case 'groups':
-        return answer.status === 200 ? loadGroups(tenant, answer, signal) : answer;
-      case 'group':
-        return answer.status === 200 ? loadGroup(tenant, answer, signal) : answer;
-      case 'resources':
-        return loadResources(route, answer, signal);
-    }
+    if (route.reduce === 'resources') return loadResources(route, answer, signal);
+    if (route.reduce === 'none' || answer.status !== 200) return answer;
+    return route.reduce === 'groups' ? loadGroups(tenant, answer, signal) : loadGroup(tenant, answer, signal);
   }
 
   async function loadGroups(
@@ -147,7 +141,8 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     const list = documentOf(answer, readGroupList);
     const definitions = await system.definitions(signal);
     const { groups } = reduceGroups(list, mode.hiddenGroups);
-    return withBody(answer, { ...list, groups: await ownGroups(tenant, groups, definitions, signal) });
+    const all = { ...list, groups: await ownGroups(tenant, groups, definitions, signal) };
+    return withBody(answer, withOwnAPIGroup(all));
   }
 
   async function loadGroup(
@@ -225,7 +220,7 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
     groupVersion: GroupVersion | undefined,
     signal: AbortSignal,
   ): Promise<SharedResources | undefined> {
-    if (groupVersion === undefined) return NOTHING_SHARED;
+    if (groupVersion === undefined || !mode.readsTenantFromPath) return NOTHING_SHARED;
     const { group, version } = groupVersion;
     const definitions = await system.definitions(signal);
     if (definitions === undefined) return undefined;
@@ -278,7 +273,7 @@ export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): Di
   return {
     get: (tenant, route, accept, signal) => get(tenant, route, accept, signal, !isHealth(route.path)),
     async resource(tenant, groupVersion, name, signal) {
-      const route = versionRoute(tenant, groupVersion);
+      const route = versionRoute(mode.readsTenantFromPath ? tenant : undefined, groupVersion);
       if (route === undefined) return undefined;
       return (
         (await describe(tenant, route, name, true, signal)) ??

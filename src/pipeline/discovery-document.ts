@@ -43,18 +43,21 @@ export function relayedHeaders(headers: HeaderList): HeaderList {
   return headers.filter(([name]) => RELAYED.has(name.toLowerCase()));
 }
 
-/** @returns undefined for a path that Stonegate does not request as itself */
+/**
+ * @param tenant undefined if the API server has no tenants
+ * @returns undefined for a path that Stonegate does not request as itself
+ */
 export function versionRoute(
-  tenant: TenantName,
+  tenant: TenantName | undefined,
   { group, version }: GroupVersion,
 ): DiscoveryRoute | undefined {
-  const path = `/apis/${group}/${version}`;
+  const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const discovery = discoveryPath(path);
   return (
     discovery && {
       kind: 'discovery',
       path,
-      query: discoveryQuery(path, '', tenant),
+      query: discoveryQuery(path, '', discovery.perTenant ? tenant : undefined),
       reduce: discovery.reduce,
     }
   );

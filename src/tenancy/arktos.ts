@@ -46,6 +46,7 @@ export function createArktosMode({ systemTenant, domains }: ArktosOptions): Tena
     watchEvents: 'filtered',
     protobuf: 'refused',
     watchLists: 'refused',
+    listsAtRevision: false,
     isSystem,
     reviewTenant: (tenant) => tenant,
     isClusterWide: (_info, tenant) => isSystem(tenant),

@@ -106,12 +106,17 @@ export const OWN_RESOURCES = [
 export type OwnResourceName = (typeof OWN_RESOURCES)[number]['name'];
 
 /** A request that Stonegate answers itself and does not forward. */
-export interface OwnAPIRoute {
-  readonly kind: 'own-api';
-  readonly resource: OwnResourceName;
-  /** Empty for a resource that is not namespaced. */
-  readonly namespace: string;
-}
+export type OwnAPIRoute =
+  | {
+      readonly kind: 'own-api';
+      readonly resource: OwnResourceName;
+      /** Empty for a resource that is not namespaced. */
+      readonly namespace: string;
+    }
+  /** The group's own documents: an APIGroup, an APIResourceList, or OpenAPI v3. */
+  | { readonly kind: 'own-discovery'; readonly document: OwnDocument };
+
+export type OwnDocument = 'group' | 'resources' | 'openapi';
 
 export interface OwnAPI {
   /** Those that are configured. */
@@ -132,6 +137,13 @@ export interface OwnAPIOptions {
 const GROUP_PATH = `/apis/${OWN_GROUP}`;
 const BELOW_GROUP = `${GROUP_PATH}/`;
 const VERSION_PATH = `${GROUP_PATH}/${OWN_VERSION}`;
+export const OWN_OPENAPI_PATH = `/openapi/v3${VERSION_PATH}`;
+const DOCUMENTS: ReadonlyMap<string, OwnDocument> = new Map([
+  [GROUP_PATH, 'group'],
+  [VERSION_PATH, 'resources'],
+  [OWN_OPENAPI_PATH, 'openapi'],
+]);
+const READ: readonly string[] = ['GET', 'HEAD'];
 const NAMESPACE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 export function createOwnAPI({ index }: OwnAPIOptions): OwnAPI {
@@ -144,20 +156,29 @@ export function createOwnAPI({ index }: OwnAPIOptions): OwnAPI {
     resources,
     route(info, method, tenant) {
       const { rawPath } = info;
-      if (rawPath !== GROUP_PATH && !rawPath.startsWith(BELOW_GROUP)) return undefined;
+      if (rawPath !== GROUP_PATH && rawPath !== OWN_OPENAPI_PATH && !rawPath.startsWith(BELOW_GROUP))
+        return undefined;
+      const document = DOCUMENTS.get(rawPath);
+      if (document !== undefined) {
+        if (!READ.includes(method)) throw notAllowed('discovery', READ);
+        return { kind: 'own-discovery', document };
+      }
       const resource = info.isResourceRequest ? byName.get(info.resource) : undefined;
       if (resource === undefined || !info.isResourceRequest || !isPathOf(resource, info, tenant))
         throw new StatusError('NotFound', 'the server could not find the requested resource');
       const methods: readonly string[] = resource.methods;
-      if (!methods.includes(method))
-        throw new StatusError(
-          'MethodNotAllowed',
-          `the server does not allow this method on the requested resource: ${resource.name} takes ${methods.join(' and ')}`,
-          { allow: methods },
-        );
+      if (!methods.includes(method)) throw notAllowed(resource.name, methods);
       return { kind: 'own-api', resource: resource.name, namespace: info.namespace };
     },
   };
+}
+
+function notAllowed(what: string, methods: readonly string[]): StatusError {
+  return new StatusError(
+    'MethodNotAllowed',
+    `the server does not allow this method on the requested resource: ${what} takes ${methods.join(' and ')}`,
+    { allow: methods },
+  );
 }
 
 /** The path is written anew and compared byte for byte: no other spelling of it is the resource's. */

@@ -67,6 +67,7 @@ export function createSharedMode({
     watchEvents: 'asTheyAre',
     protobuf: 'asItIs',
     watchLists: 'asTheyAre',
+    listsAtRevision: true,
     isSystem: () => false,
     mayBeShared: () => false,
     isWithinTenant: () => true,

@@ -93,6 +93,8 @@ export interface TenancyMode {
    * comes.
    */
   readonly watchLists: 'refused' | 'asTheyAre';
+  /** Whether a list can be requested at an exact revision (`resourceVersionMatch=Exact`). */
+  readonly listsAtRevision: boolean;
 }
 
 export function memoizedMode(mode: TenancyMode): TenancyMode {

@@ -63,6 +63,7 @@ export const openMode: TenancyMode = {
   watchEvents: 'asTheyAre',
   protobuf: 'asItIs',
   watchLists: 'asTheyAre',
+  listsAtRevision: true,
 };
 
 const allowingReviewer: AccessReviewer = {

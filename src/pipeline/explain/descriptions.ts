@@ -122,7 +122,7 @@ function goesAsUser(route: Route): boolean {
 }
 
 export function rewriteWords(route: Route, rawPath: string): string {
-  if (route.kind === 'own-api') return "Stonegate's own API";
+  if (route.kind === 'own-api' || route.kind === 'own-discovery') return "Stonegate's own API";
   if (route.kind === 'self-review' && route.review === 'subject') return 'the path is not sent on';
   return route.path === rawPath ? 'the path stays as it is' : `the path becomes ${route.path}`;
 }
@@ -136,6 +136,7 @@ export function sentWords({ route, upstreamHeaders }: Outgoing): string {
       return goesAsUser(route) ? 'a question to the API server would carry the identity' : NOTHING_SENT;
     case 'discovery':
     case 'own-api':
+    case 'own-discovery':
       return NOTHING_SENT;
   }
 }
@@ -148,6 +149,8 @@ export function deliveryWords({ route, exchange, user, sender }: Outgoing): stri
   switch (route.kind) {
     case 'own-api':
       return `Stonegate answers ${route.resource} itself`;
+    case 'own-discovery':
+      return "Stonegate answers its own API's discovery itself";
     case 'discovery':
       return route.reduce === 'none'
         ? 'Stonegate answers with what it fetches as itself'
@@ -194,7 +197,7 @@ export function sentOf(
   { route, upstreamHeaders }: Outgoing,
   told: Told,
 ): Pick<Status, 'upstreamPath' | 'headers'> {
-  if (route.kind === 'own-api') return {};
+  if (route.kind === 'own-api' || route.kind === 'own-discovery') return {};
   if (route.kind === 'self-review' && route.review === 'subject') return {};
   const query = route.query === '' ? '' : `?${told(route.query)}`;
   const upstreamPath = `${told(route.path)}${query}`;

@@ -163,13 +163,17 @@ async function runAll(kubectl: Kubectl, commands: readonly Command[], namespace:
 
 /** Without what differs between any two objects and moments. */
 function comparable(text: string, namespace: string): string {
-  return text
-    .replaceAll(namespace, 'NAMESPACE')
-    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UID')
-    .replace(/(resourceVersion: ")\d+/g, '$1N')
-    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'TIME')
-    .replace(/\b\d+s\b */g, 'AGE')
-    .replace(/\/tmp\/(LIVE|MERGED)-\d+/g, '$1')
-    .replace(/^[+-]{3} .*$/gm, 'FILE')
-    .replace(/^(?:[EIW]\d{4} .*)\n/gm, '');
+  return (
+    text
+      .replaceAll(namespace, 'NAMESPACE')
+      .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UID')
+      .replace(/(resourceVersion: ")\d+/g, '$1N')
+      .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'TIME')
+      .replace(/\b\d+s\b */g, 'AGE')
+      .replace(/\/tmp\/(LIVE|MERGED)-\d+/g, '$1')
+      .replace(/^[+-]{3} .*$/gm, 'FILE')
+      .replace(/^(?:[EIW]\d{4} .*)\n/gm, '')
+      // Stonegate's own group, in `api-versions`.
+      .replace(/^stonegate\.dev\/v1alpha1\n/m, '')
+  );
 }

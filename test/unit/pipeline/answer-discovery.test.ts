@@ -74,9 +74,18 @@ t.test(
   async (t) => {
     const groups = ['apps', 'node.k8s.io'].map((name) => ({ name, versions: [] }));
     const { get } = discovery(() => ({ status: 200, body: { kind: 'APIGroupList', groups } }));
-    t.strictSame(bodyOf(await get('/apis')).groups, groups.slice(0, 1));
+    t.match(bodyOf(await get('/apis')).groups, [{ name: 'apps' }, { name: 'stonegate.dev' }]);
+    t.equal(bodyOf(await get('/apis')).groups.length, 2);
   },
 );
+
+t.test('Stonegate’s own group is listed once, whatever the tenant defines in it', async (t) => {
+  const groups = [{ name: 'stonegate.dev', versions: [{ version: 'v9' }] }];
+  const { get } = discovery(() => ({ status: 200, body: { kind: 'APIGroupList', groups } }));
+  const versions = [{ groupVersion: 'stonegate.dev/v1alpha1', version: 'v1alpha1' }];
+  t.match(bodyOf(await get('/apis')).groups, [{ name: 'stonegate.dev', versions }]);
+  t.equal(bodyOf(await get('/apis')).groups.length, 1);
+});
 
 t.test('a recorded document of a real server is reduced', async (t) => {
   const url = new URL('../../conformance/arktos/recorded/discovery-api-v1.json', import.meta.url);
@@ -294,7 +303,11 @@ function withSystem(changes: Readonly<Record<string, { status: number; body: unk
 
 t.test('groups and versions that the system tenant has for itself are not shown', async (t) => {
   const { get } = withSystem();
-  t.match(bodyOf(await get('/apis')).groups, [{ name: 'apps' }, { name: 'shared.io' }]);
+  t.match(bodyOf(await get('/apis')).groups, [
+    { name: 'apps' },
+    { name: 'shared.io' },
+    { name: 'stonegate.dev' },
+  ]);
   t.same(bodyOf(await get('/apis')).groups[1].versions, versionsOf('v1'));
   t.match(await get('/apis/ops.io'), { status: 404 });
 });
@@ -307,7 +320,7 @@ t.test('what the system tenant shares is shown, and nothing else of it', async (
 t.test('if the definitions cannot be read, discovery is what the API server says of it', async (t) => {
   for (const status of [403, 500]) {
     const { asked, get } = withSystem({ [DEFINITIONS]: { status, body: {} } });
-    t.equal(bodyOf(await get('/apis')).groups.length, 3);
+    t.equal(bodyOf(await get('/apis')).groups.length, 4);
     t.match(await get('/apis/shared.io/v1'), { status: 404 });
     const lists = asked.filter(({ target }) => target === DEFINITIONS);
     t.match(lists, [{ account: { kind: 'stonegate' }, sender: { kind: 'stonegate' } }]);
@@ -317,7 +330,12 @@ t.test('if the definitions cannot be read, discovery is what the API server says
 
 t.test('a version of which nothing is known because of a fault stays listed', async (t) => {
   const { get } = withSystem({ '/apis/ops.io/v1?tenant=acme': { status: 500, body: {} } });
-  t.match(bodyOf(await get('/apis')).groups, [{ name: 'apps' }, { name: 'ops.io' }, { name: 'shared.io' }]);
+  t.match(bodyOf(await get('/apis')).groups, [
+    { name: 'apps' },
+    { name: 'ops.io' },
+    { name: 'shared.io' },
+    { name: 'stonegate.dev' },
+  ]);
 });
 
 t.test('the API server’s refusal of discovery is about Stonegate: 503', async (t) => {

@@ -62,11 +62,21 @@ for (const mode of MODES) {
     );
   });
 
+  t.test(`${mode.name}: the group’s own documents are read`, async (t) => {
+    for (const [path, document] of [
+      ['/apis/stonegate.dev', 'group'],
+      [V1, 'resources'],
+      ['/openapi/v3/apis/stonegate.dev/v1alpha1', 'openapi'],
+    ] as const) {
+      t.same(routeOf('GET', path), { kind: 'own-discovery', document });
+      t.throws(() => routeOf('POST', path), { code: 'MethodNotAllowed' });
+    }
+  });
+
   for (const path of [
-    '/apis/stonegate.dev',
     '/apis/stonegate.dev/',
     '/apis/stonegate.dev/v1',
-    V1,
+    `${V1}/`,
     `${V1}/selfidentity/`,
     `${V1}/selfidentity/alice`,
     `${V1}/selfidentity/alice/status`,

@@ -1,0 +1,129 @@
+/** Requests to all namespaces, in front of an API server that lists and watches single namespaces. */
+import type { TokenSealer } from '../../src/access/ports.ts';
+import type { Identity } from '../../src/api/identity.ts';
+import type { StoredObject } from '../../src/api/rbac-v1.ts';
+import type { RoleLookup } from '../../src/bindings/role-lookup.ts';
+import { createSealingKey } from '../../src/cache/sealing-key.ts';
+import { ByteBudget } from '../../src/lib/byte-budget.ts';
+import { firstParameter } from '../../src/lib/query.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createAccessSubjects } from '../../src/pipeline/access-subject.ts';
+import {
+  type AllNamespacesOptions,
+  createAllNamespacesAnswerer,
+} from '../../src/pipeline/answer-all-namespaces.ts';
+import type { UpstreamRequest, UpstreamResponse } from '../../src/pipeline/ports.ts';
+import { readRequestInfo } from '../../src/pipeline/request-info.ts';
+import { createSharedMode } from '../../src/tenancy/shared.ts';
+import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
+import { accessIndexOf } from './access-index.ts';
+import { keystoneIdentity } from './identities.ts';
+import { type Contents, listBody } from './namespaced-lists.ts';
+import { outgoingOf } from './outgoing.ts';
+import { clusterRole, namespace, roleBinding, user } from './rbac-objects.ts';
+
+export type Asked = Pick<UpstreamRequest, 'target' | 'headers' | 'sender' | 'account'>;
+/** What a namespace answers instead of its list. */
+export type Fault = Error | { readonly status: number; readonly body?: string };
+
+/** Of the user `acme:alice`: `list` and `watch` on pods in the namespaces. */
+export function podReader(names: readonly string[], tenant = '', name = 'acme:alice'): StoredObject[] {
+  const rules = [{ verbs: ['list', 'watch'], apiGroups: [''], resources: ['pods'] }];
+  return [
+    clusterRole('pod-reader', rules, { tenant }),
+    ...names.flatMap((place) => [
+      namespace(place, { tenant }),
+      roleBinding(place, `reader-${place}`, 'ClusterRole/pod-reader', [user(name)], tenant),
+    ]),
+  ];
+}
+
+export const sharedMode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
+const ALICE = keystoneIdentity('alice');
+const RESOURCES: Readonly<Record<string, boolean>> = { pods: true, widgets: true, nodes: false };
+
+interface SiteOptions {
+  readonly objects: readonly StoredObject[];
+  readonly contents?: Contents;
+  readonly mode?: TenancyMode;
+  readonly identity?: Identity;
+  readonly roles?: RoleLookup;
+  readonly sealer?: TokenSealer;
+  readonly changes?: Partial<AllNamespacesOptions>;
+}
+
+export function allNamespacesSite({
+  objects,
+  contents = new Map(),
+  mode = sharedMode,
+  identity = ALICE,
+  roles,
+  sealer = createSealingKey(Buffer.alloc(32, 1), systemRandom),
+  changes = {},
+}: SiteOptions) {
+  const index = accessIndexOf(...objects);
+  const asked: Asked[] = [];
+  const faults = new Map<string, Fault>();
+  const upstreamRights = { withheld: new Set<string>(), constrained: false, refused() {} };
+  const subjects = createAccessSubjects({
+    mode,
+    maxHeaderBytes: 64 * 1024,
+    upstreamRights,
+    ...(roles && { roles }),
+  });
+  const options: AllNamespacesOptions = {
+    access: index.access,
+    subjects,
+    mode,
+    discovered: {
+      async resource(_tenant, _groupVersion, name) {
+        const namespaced = RESOURCES[name];
+        return namespaced === undefined ? undefined : { name, namespaced };
+      },
+    },
+    fetcher: { fetch: async (request) => answerOf(request) },
+    sealer,
+    reviewer: undefined,
+    verifier: { isSuspended: () => false, sampleNamespaces() {} },
+    maxNamespaces: { list: 200, watch: 50 },
+    memory: new ByteBudget({ total: 1_000_000, perKey: 500_000 }),
+    ...changes,
+  };
+
+  function answerOf(request: Asked): UpstreamResponse {
+    asked.push(request);
+    const info = readRequestInfo('GET', request.target, mode);
+    if (!info.isResourceRequest) throw new Error(`no list: ${request.target}`);
+    const fault = faults.get(info.namespace);
+    if (fault instanceof Error) throw fault;
+    if (fault !== undefined)
+      return { status: fault.status, headers: [], body: Buffer.from(fault.body ?? '{"kind":"Status"}') };
+    const parameter = (name: string) => firstParameter(info.rawQuery, name);
+    const limit = parameter('limit');
+    const part = {
+      namespace: info.namespace,
+      limit: limit === undefined ? undefined : Number(limit),
+      revision: parameter('resourceVersion'),
+      more: parameter('continue'),
+    };
+    return { status: 200, headers: [], body: listBody(contents, part, '500') };
+  }
+
+  const answerer = createAllNamespacesAnswerer(options);
+  return {
+    ...index,
+    options,
+    asked,
+    faults,
+    /** The namespaces that were requested, in the order of the requests. */
+    requested: () => asked.map(({ target }) => /\/namespaces\/([^/]+)\//.exec(target)?.[1]),
+    outgoing: (target: string, accept = 'application/json') =>
+      outgoingOf(mode, identity, { target, headers: [['Accept', accept]] }),
+    async get(target = '/api/v1/pods', accept?: string): Promise<UpstreamResponse | undefined> {
+      const answered = await answerer.answer(this.outgoing(target, accept));
+      if (answered !== undefined && !('body' in answered)) throw new Error('a stream');
+      return answered;
+    },
+    answerer,
+  };
+}
