@@ -36,6 +36,7 @@ import { createDiscoveryAnswerer, createDiscoveryDocuments } from '../pipeline/a
 import { createExplanationAnswerer, selfIdentityAnswerer } from '../pipeline/answer-own-api.ts';
 import { createOwnDiscoveryAnswerer } from '../pipeline/answer-own-discovery.ts';
 import { createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
+import { createWhoCanAnswerer } from '../pipeline/answer-who-can.ts';
 import { parseTrustedProxies } from '../pipeline/client-address.ts';
 import type { Pipeline } from '../pipeline/delivery.ts';
 import { createExplain, type Explain } from '../pipeline/explain/explain-request.ts';
@@ -55,8 +56,10 @@ import { createAuthentication } from './authenticators.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
 import { createRoles } from './keystone.ts';
+import { createAccessIndex } from './rbac-index.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnRights, createOwnUpstream } from './upstream.ts';
+import { createWhoCanOptions } from './who-can.ts';
 
 export interface ConfiguredPipeline {
   /** Serves a request of a client of the API. */
@@ -180,6 +183,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   };
   const explain = createExplain({ stages, reviewer });
   const subjects = createAccessSubjects(stages);
+  const access = createAccessIndex(build);
   const pipeline: Pipeline = {
     ...stages,
     observer,
@@ -195,6 +199,16 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
       selfIdentityAnswerer,
+      ...(access
+        ? [
+            createWhoCanAnswerer({
+              ...createWhoCanOptions(build, access),
+              mode,
+              clock,
+              limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
+            }),
+          ]
+        : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ],
     bodies: createBodyInspection({
