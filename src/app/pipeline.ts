@@ -51,10 +51,12 @@ import { writeStatus } from '../server/status-writer.ts';
 import { createOwnAPI } from '../tenancy/own-api.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
 import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { createConfiguredAllNamespaces } from './all-namespaces.ts';
 import { createAuthentication } from './authenticators.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
 import { createRoles } from './keystone.ts';
+import { createAccessIndex } from './rbac-index.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnRights, createOwnUpstream } from './upstream.ts';
 
@@ -87,6 +89,8 @@ const REVIEW_BYTES = 64 * 1024;
 const INSPECTED_BYTES = { total: 128 * 1024 * 1024, perKey: 16 * 1024 * 1024 };
 /** The longest request for an explanation; it may contain a token of 16 kB. */
 const EXPLANATION_BYTES = 256 * 1024;
+
+const UNVERIFIED = { isSuspended: () => false, sampleNamespaces() {} };
 
 export interface PipelineOptions {
   /** Sees every request. */
@@ -180,6 +184,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   };
   const explain = createExplain({ stages, reviewer });
   const subjects = createAccessSubjects(stages);
+  const access = createAccessIndex(build);
   const pipeline: Pipeline = {
     ...stages,
     observer,
@@ -195,6 +200,18 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
       selfIdentityAnswerer,
+      ...(access
+        ? [
+            createConfiguredAllNamespaces(build, {
+              access,
+              subjects,
+              verifier: UNVERIFIED,
+              discovered: discovery,
+              mode,
+              reviewer,
+            }),
+          ]
+        : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ],
     bodies: createBodyInspection({

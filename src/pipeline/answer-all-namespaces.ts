@@ -40,12 +40,16 @@ export interface AllNamespacesOptions
 
 type Answer = UpstreamResponse | StreamedAnswer | undefined;
 
+/** Reviews that are cached, of one revision of the index each. */
+const MAX_REVIEWED = 1_000;
+
 export function createAllNamespacesAnswerer(options: AllNamespacesOptions): Answerer {
+  const reviewed = new Map<string, boolean>();
   return {
     answer(outgoing) {
       const { info } = outgoing;
       if (!info.isResourceRequest || !isAllNamespaces(outgoing)) return undefined;
-      return options.access.state() === 'current' ? answer(outgoing, info, options) : undefined;
+      return options.access.state() === 'current' ? answer(outgoing, info, options, reviewed) : undefined;
     },
   };
 }
@@ -54,6 +58,7 @@ async function answer(
   outgoing: Outgoing,
   info: ResourceRequest,
   options: AllNamespacesOptions,
+  reviewed: Map<string, boolean>,
 ): Promise<Answer> {
   const { access, subjects, maxNamespaces, verifier } = options;
   const subject = await subjects.subjectOf(outgoing);
@@ -63,7 +68,7 @@ async function answer(
   const namespaces = permittedNamespaces(access.index, subject, question);
   if (namespaces === undefined || namespaces.length === 0) return undefined;
   if (!(await isNamespaced(outgoing, info, options))) return undefined;
-  if (await isAllowedByOthers(outgoing, info, options)) return undefined;
+  if (await isAllowedByOthers(outgoing, info, options, reviewed)) return undefined;
   verifier.sampleNamespaces(subject, { ...question, subresource: '', name: '' }, namespaces);
   const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
   if (namespaces.length > most) throw tooMany(info, namespaces.length, most, subject);
@@ -123,17 +128,24 @@ async function isNamespaced(
 
 /** Whether an authorizer that the index does not know allows the request for the whole cluster. */
 async function isAllowedByOthers(
-  { user, sender, tenant, exchange }: Outgoing,
+  outgoing: Outgoing,
   info: ResourceRequest,
-  { reviewer, mode }: AllNamespacesOptions,
+  { reviewer, mode, access }: AllNamespacesOptions,
+  reviewed: Map<string, boolean>,
 ): Promise<boolean> {
   if (reviewer === undefined) return false;
+  const { user, sender, tenant, exchange } = outgoing;
   const { verb, apiGroup: group, resource } = info;
   const home = mode.reviewTenant(tenant);
   const asked = info.tenant === '' ? home : info.tenant;
   const resourceAttributes = { verb, group, resource, ...(asked !== undefined && { tenant: asked }) };
+  const key = JSON.stringify([access.index.revision, tenant, user, resourceAttributes]);
+  const known = reviewed.get(key);
+  if (known !== undefined) return known;
   const subject = { user, sender, home, tenant };
   const { allowed } = await reviewOf(reviewer, subject, { resourceAttributes }, exchange.signal);
+  if (reviewed.size >= MAX_REVIEWED) reviewed.clear();
+  reviewed.set(key, allowed);
   return allowed;
 }
 
