@@ -1,4 +1,6 @@
-/** What admission refuses in an object, and at which field. */
+/**
+ * What admission refuses in an object, and at which field.
+ */
 
 export interface Violation {
   /** The rule, by a name that stays the same. */

@@ -1,4 +1,6 @@
-/** What a check of the Pod Security Standards consists of, and the wording that checks share. */
+/**
+ * What a check of the Pod Security Standards consists of, and the wording that checks share.
+ */
 import type { Container, Named, Pod } from './pod.ts';
 
 export type PodSecurityLevel = 'privileged' | 'baseline' | 'restricted';
