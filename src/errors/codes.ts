@@ -52,6 +52,7 @@ export const CODES = {
   ProvisioningRefused: { http: 503, reason: 'ServiceUnavailable' },
   ShuttingDown: { http: 503, reason: 'ServiceUnavailable' },
   UpstreamTimeout: { http: 504, reason: 'Timeout' },
+  ResourceVersionTooLarge: { http: 504, reason: 'Timeout' },
 } as const satisfies Readonly<Record<string, CodeFacts>>;
 
 export type ErrorCode = keyof typeof CODES;
