@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createBodySizeAdmission } from '../../../../src/admission/admission.ts';
-import type { ReviewedStatus } from '../../../../src/authorization/access-reviewer.ts';
 import type { ExplainedRequest, Explanation, StageName } from '../../../../src/api/stonegate-v1alpha1.ts';
+import type { ReviewedStatus } from '../../../../src/authorization/access-reviewer.ts';
 import { StatusError, unauthorized } from '../../../../src/errors/status-error.ts';
 import type { Pipeline } from '../../../../src/pipeline/delivery.ts';
 import { createExplain } from '../../../../src/pipeline/explain/explain-request.ts';
@@ -400,7 +400,8 @@ t.test('a user of an issuer and a delegated user are described as such', async (
 });
 
 t.test('D139: an answer with fields of a later release is shown as unknown, not as a refusal', async (t) => {
-  const { stages } = (await explain({ rbac: { allowed: false, unknownFields: ['conditionSetChain'] } })).status;
+  const { stages } = (await explain({ rbac: { allowed: false, unknownFields: ['conditionSetChain'] } }))
+    .status;
   t.match(stages.at(-1), {
     decision: 'unknown',
     reason: 'the API server answers more than yes or no: conditionSetChain',
@@ -408,8 +409,7 @@ t.test('D139: an answer with fields of a later release is shown as unknown, not 
 });
 
 t.test('what the API server says beside yes or no is told', async (t) => {
-  const last = async (rbac: ReviewedStatus) =>
-    (await explain({ rbac })).status.stages.at(-1)?.reason;
+  const last = async (rbac: ReviewedStatus) => (await explain({ rbac })).status.stages.at(-1)?.reason;
   t.equal(await last({ allowed: true }), 'the API server allows it');
   t.equal(
     await last({ allowed: true, denied: true, reason: 'a', evaluationError: 'b' }),
