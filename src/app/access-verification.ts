@@ -5,11 +5,11 @@
 import type { AccessIndex } from '../access/ports.ts';
 import { createVerifier, type Verifier } from '../access/verification.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
-import { createVerificationSource } from '../clients/verification-source.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnUpstream } from './upstream.ts';
+import { createVerificationSource } from './verification-source.ts';
 
 const VERIFIER = new ComponentType<ReturnType<typeof createVerifier>>('verification of the RBAC index', {
   dispose: (verifier) => verifier.stop(),

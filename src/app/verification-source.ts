@@ -5,12 +5,12 @@
 import type { VerificationSource } from '../access/ports.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import type { AccessAttributes, AccessReviewer } from '../authorization/access-reviewer.ts';
+import { readRevision } from '../clients/read-rbac-object.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { UpstreamFetcher } from '../pipeline/ports.ts';
 import type { Question } from '../rbac/attributes.ts';
 import { toTenantName } from '../tenancy/tenant-name.ts';
-import { readRevision } from './read-rbac-object.ts';
 
 export interface VerificationSourceOptions {
   readonly reviewer: Pick<AccessReviewer, 'review'>;
