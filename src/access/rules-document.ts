@@ -10,9 +10,12 @@ import { timestamp } from '../lib/kubernetes-time.ts';
 import type { SubjectByNamespace } from '../rbac/attributes.ts';
 import type { AccessIndex } from './ports.ts';
 import type { RulesCache } from './rules-cache.ts';
+import type { Verifier } from './verification.ts';
 
 /** Milliseconds for which a document counts at most. */
 const MAX_VALIDITY = 10 * 60_000;
+
+const DISAGREEMENT = 'the RBAC index and the API server disagree about the user';
 
 export interface RulesDocument {
   readonly status: AccessRulesStatus;
@@ -35,13 +38,15 @@ export interface RulesDocuments {
 export interface RulesDocumentsOptions {
   readonly access: AccessIndex;
   readonly cache: RulesCache;
+  /** Tells whether the index and the API server disagree about a user. */
+  readonly verifier: Pick<Verifier, 'isSuspended'>;
   /** As the operator states them. */
   readonly authorizers: readonly AuthorizationMode[];
   readonly clock: Clock;
 }
 
 export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocuments {
-  const { access, cache, authorizers, clock } = options;
+  const { access, cache, verifier, authorizers, clock } = options;
   const outsideRBAC = rightsOutsideRBAC(authorizers);
   return {
     access,
@@ -53,7 +58,8 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
           `Service Unavailable: access rules are not known yet: ${access.incompleteReason() ?? 'the index is being built'}`,
         );
       const { rules, sets, digest } = cache.rulesOf(subject, selection);
-      const reason = access.incompleteReason() ?? outsideRBAC;
+      const reason =
+        access.incompleteReason() ?? (verifier.isSuspended(subject.cluster) ? DISAGREEMENT : outsideRBAC);
       const { tenant } = subject.cluster;
       const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);
       return {

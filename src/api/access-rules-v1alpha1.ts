@@ -77,5 +77,7 @@ export interface AccessRulesReview {
   readonly metadata: ObjectMeta;
   /** The subject is not repeated: it may be a token. */
   readonly spec: RulesSelection;
-  readonly status: AccessRulesStatus & { readonly user: UserInfo };
+  readonly status: AccessRulesStatus & {
+    readonly user: Pick<UserInfo, 'username'> & Partial<Pick<UserInfo, 'uid'>>;
+  };
 }

@@ -80,3 +80,33 @@ function typeOf(range: string): string {
 function notAcceptable(types: readonly string[]): StatusError {
   return new StatusError('NotAcceptable', `only the following media types are accepted: ${types.join(', ')}`);
 }
+
+/**
+ * In which form Stonegate itself responds: the first in the client's list that it has.
+ *
+ * @throws StatusError NotAcceptable, as for a client that accepts only protobuf
+ */
+export function acceptedForm(headers: HeaderList): 'json' | 'table' {
+  const ranges = headerValues(headers, 'accept').flatMap(rangesOf);
+  if (ranges.length === 0) return 'json';
+  for (const range of ranges) {
+    const type = typeOf(range);
+    if (type !== JSON_TYPE && !ANYTHING.has(type)) continue;
+    const parameters = parametersOf(range);
+    const as = parameters.get('as');
+    if (as === undefined) return 'json';
+    if (as === 'Table' && parameters.get('v') === 'v1' && parameters.get('g') === 'meta.k8s.io')
+      return 'table';
+  }
+  throw notAcceptable([JSON_TYPE]);
+}
+
+function parametersOf(range: string): ReadonlyMap<string, string> {
+  const [, ...parameters] = range.split(';');
+  return new Map(
+    parameters.map((parameter) => {
+      const [name = '', value = ''] = parameter.split('=');
+      return [name.trim(), value.trim()];
+    }),
+  );
+}

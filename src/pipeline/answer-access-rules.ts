@@ -3,15 +3,16 @@
  * holds the user's credential. An ETag tells whether it is what the client has; a watch tells when it changes.
  */
 
-import { type RulesDocument, selfAccessRules } from '../access/rules-document.ts';
+import type { RulesDocument } from '../access/rules-document.ts';
 import { JSON_TYPE } from '../api/meta-v1.ts';
 import { type HeaderList, headerValues } from '../lib/header-list.ts';
+import { acceptedForm } from './accepted-types.ts';
 import type { StreamedAnswer } from './answer-stream.ts';
 import type { Answerer } from './delivery.ts';
 import type { UpstreamResponse } from './ports.ts';
 import type { Outgoing } from './request-context.ts';
 import { readRulesRequest } from './rules-request.ts';
-import { type AccessRulesOptions, watchRules } from './watch-access-rules.ts';
+import { type AccessRulesOptions, shownAs, watchRules } from './watch-access-rules.ts';
 
 export function createSelfAccessRulesAnswerer(options: AccessRulesOptions): Answerer {
   return {
@@ -36,7 +37,8 @@ async function answerRules(
 }
 
 function responseOf(document: RulesDocument, requested: HeaderList): UpstreamResponse {
-  const tag = `"${document.digest}"`;
+  const form = acceptedForm(requested);
+  const tag = `"${document.digest}${form === 'table' ? '.table' : ''}"`;
   const headers: HeaderList = [
     ['ETag', tag],
     // To be used again only after Stonegate has been asked; a 304 has a new time.
@@ -49,7 +51,7 @@ function responseOf(document: RulesDocument, requested: HeaderList): UpstreamRes
   return {
     status: 200,
     headers: [['Content-Type', JSON_TYPE], ...headers],
-    body: Buffer.from(`${JSON.stringify(selfAccessRules(document))}\n`),
+    body: Buffer.from(`${JSON.stringify(shownAs(document, form))}\n`),
   };
 }
 

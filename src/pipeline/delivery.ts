@@ -13,6 +13,7 @@ import { discoveryChange } from '../tenancy/discovery-paths.ts';
 import { isFilteredWatch } from './accepted-types.ts';
 import { type StreamedAnswer, writeStream } from './answer-stream.ts';
 import { isServedByAPIServer } from './built-in-groups.ts';
+import type { ForbiddenHiding, ForbiddenHook } from './hide-forbidden.ts';
 import type { BodyInspection, Inspected } from './inspect-body.ts';
 import type {
   Forwarder,
@@ -42,6 +43,8 @@ export interface Pipeline extends Stages {
   readonly observer: RequestObserver;
   readonly answerers: readonly Answerer[];
   readonly bodies: BodyInspection;
+  /** Absent unless `authorization.hideForbidden` is on. */
+  readonly hiding?: ForbiddenHiding;
   readonly forwarder: Forwarder;
   readonly tunneller: Tunneller;
   /** Requests not yet handed to the API server; the others need little of the pipeline any more. */
@@ -147,14 +150,15 @@ function send(
   inspected?: Inspected,
 ): Promise<RelayResult> {
   const { exchange } = outgoing;
-  const request = upstreamRequest(outgoing, pipeline, inspected);
+  const forbidden = pipeline.hiding?.hookFor(outgoing);
+  const request = upstreamRequest(outgoing, pipeline, inspected, forbidden);
   setImpersonationSent(outgoing);
   const result =
     exchange.upgrade === undefined
       ? pipeline.forwarder.forward(request, exchange, hooks)
       : pipeline.tunneller.tunnel(request, exchange, exchange.upgrade, hooks);
   undecided.release();
-  return result;
+  return forbidden === undefined ? result : result.then((relayed) => forbidden.completed(relayed));
 }
 
 /** Only of a stream is it reported that its response has begun. */
@@ -175,6 +179,7 @@ function upstreamRequest(
   { exchange, route, info, sender, tenant, upstreamHeaders, stream }: Outgoing,
   { mode }: Pipeline,
   inspected: Inspected | undefined,
+  forbidden: ForbiddenHook | undefined,
 ): UpstreamRequest {
   if (route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: no answerer for the request');
@@ -192,6 +197,7 @@ function upstreamRequest(
     dropsBookmarks: isFilteredWatch(info, mode),
     servedByAPIServer: isServedByAPIServer(info),
     ...(inspected && { body: inspected.body }),
+    ...(forbidden && { onForbidden: (body) => forbidden.onForbidden(body) }),
   };
 }
 

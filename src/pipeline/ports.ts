@@ -106,6 +106,21 @@ export interface UpstreamRequest {
   readonly servedByAPIServer?: boolean;
   /** The whole body, if it was read before; else it is the exchange's. */
   readonly body?: Buffer;
+  /**
+   * Called for a 403 of the API server, unless it is about Stonegate's own rights: what the client receives
+   * instead; undefined for the 403 itself.
+   *
+   * @param body of the response; empty if it is not a small one in JSON
+   */
+  readonly onForbidden?: (body: Buffer) => Replacement | undefined;
+}
+
+/** The other fields of the response's head stay. */
+export interface Replacement {
+  readonly status: number;
+  /** Of the body, with its length. */
+  readonly headers: HeaderList;
+  readonly body: Buffer;
 }
 
 export interface StreamEnding extends Cancellation {
@@ -122,7 +137,10 @@ export interface RelayHooks {
 
 /** How a relayed response ended. A failure before its head was sent is thrown instead. */
 export interface RelayResult {
+  /** Of the response that was received. */
   readonly status: number;
+  /** For the audit log only. */
+  readonly message?: string;
   /** For the audit log only. */
   readonly annotations?: Readonly<Record<string, string>>;
   /** True if the API server or the client closed the connection before the response was complete. */

@@ -2,12 +2,14 @@
  * A watch of a user's access rules: the document, then each other document, at most one per second. It ends
  * with the credential, and after half an hour, as the API server ends watches too.
  */
+import { accessTable } from '../access/access-table.ts';
 import { type RulesDocument, type RulesDocuments, selfAccessRules } from '../access/rules-document.ts';
 import { JSON_TYPE } from '../api/meta-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import { timestamp } from '../lib/kubernetes-time.ts';
 import type { SubjectByNamespace } from '../rbac/attributes.ts';
+import { acceptedForm } from './accepted-types.ts';
 import type { AccessSubjects } from './access-subject.ts';
 import type { AnswerStream, StreamedAnswer } from './answer-stream.ts';
 import type { Outgoing } from './request-context.ts';
@@ -32,6 +34,7 @@ export function watchRules(
   subject: SubjectByNamespace,
   options: AccessRulesOptions,
 ): StreamedAnswer {
+  const form = acceptedForm(outgoing.exchange.headers);
   return {
     status: 200,
     headers: [
@@ -39,11 +42,15 @@ export function watchRules(
       ['Cache-Control', 'no-cache, private'],
     ],
     start(stream) {
-      const watch = new RulesWatch(outgoing, request, subject, options, stream);
+      const watch = new RulesWatch(outgoing, request, subject, options, stream, form);
       watch.start();
       return () => watch.stop();
     },
   };
+}
+
+export function shownAs(document: RulesDocument, form: 'json' | 'table'): object {
+  return form === 'table' ? accessTable(document.status) : selfAccessRules(document);
 }
 
 class RulesWatch {
@@ -51,6 +58,7 @@ class RulesWatch {
   readonly #request: RulesRequest;
   readonly #options: AccessRulesOptions;
   readonly #stream: AnswerStream;
+  readonly #form: 'json' | 'table';
   #subject: SubjectByNamespace;
   #shown: string | undefined;
   #next: { readonly timer: Timer; readonly at: number } | undefined;
@@ -64,12 +72,14 @@ class RulesWatch {
     subject: SubjectByNamespace,
     options: AccessRulesOptions,
     stream: AnswerStream,
+    form: 'json' | 'table',
   ) {
     this.#outgoing = outgoing;
     this.#request = request;
     this.#subject = subject;
     this.#options = options;
     this.#stream = stream;
+    this.#form = form;
   }
 
   start(): void {
@@ -132,7 +142,7 @@ class RulesWatch {
     if (document.digest !== this.#shown) {
       const type = this.#shown === undefined ? 'ADDED' : 'MODIFIED';
       this.#shown = document.digest;
-      this.#write(type, selfAccessRules(document));
+      this.#write(type, shownAs(document, this.#form));
     } else if (this.#request.bookmarks) this.#write('BOOKMARK', bookmarkOf(document));
   }
 

@@ -16,7 +16,6 @@ import type {
   RelayHooks,
   RelayResult,
   ResponseWriter,
-  StreamEnding,
   UpstreamRequest,
 } from '../pipeline/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
@@ -24,8 +23,8 @@ import { callUpstream } from './call.ts';
 import type { CallRequest, CallResult, Flow, ResponseSink } from './call-request.ts';
 import type { SelectPools } from './connection-pools.ts';
 import { isWithoutBody, requestFraming, responseHeaders } from './header-rules.ts';
+import { HeldRefusal } from './held-refusal.ts';
 import {
-  HeldRefusal,
   type ImpersonationRefusal,
   type ImpersonationRefusals,
   pause,
@@ -168,18 +167,17 @@ function endOf(exchange: Exchange, { endless, ending }: UpstreamRequest): Cancel
 
 type PossibleRefusal = ImpersonationRefusal | 'untold';
 type ReadRefusal = (body: Buffer) => PossibleRefusal | undefined;
+const NOTHING: ReadRefusal = () => undefined;
 
 class ToClient implements ResponseSink {
   readonly #exchange: Exchange;
   #response: ResponseWriter;
   readonly #readRefusal: ReadRefusal | undefined;
   #held: HeldRefusal<PossibleRefusal> | undefined;
-  readonly #endless: boolean;
-  readonly #ending: StreamEnding | undefined;
+  readonly #request: UpstreamRequest;
   readonly #hooks: RelayHooks;
   /** Undefined for a response that may pause for hours between two chunks. */
   readonly #memory: ResponseBuffers | undefined;
-  readonly #dropsBookmarks: boolean;
   #filter: WatchFilter | undefined;
   #flow: Flow | undefined;
   #waiting = false;
@@ -188,29 +186,33 @@ class ToClient implements ResponseSink {
   /** @param readRefusal absent if no response can be about Stonegate's own rights */
   constructor(
     exchange: Exchange,
-    { endless, ending, dropsBookmarks }: UpstreamRequest,
+    request: UpstreamRequest,
     hooks: RelayHooks,
     readRefusal: ReadRefusal | undefined,
   ) {
     this.#readRefusal = readRefusal;
     this.#exchange = exchange;
     this.#response = exchange.response;
-    this.#endless = endless;
-    this.#ending = ending;
-    this.#dropsBookmarks = dropsBookmarks;
+    this.#request = request;
     this.#hooks = hooks;
-    this.#memory = endless ? undefined : new ResponseBuffers();
+    this.#memory = request.endless ? undefined : new ResponseBuffers();
   }
 
   head(status: number, headers: HeaderField[], flow: Flow): void {
     this.#flow = flow;
     this.#empty = isWithoutBody(status);
-    if (this.#dropsBookmarks && status < 300) {
+    if (this.#request.dropsBookmarks && status < 300) {
       assertWatchEvents(headers);
       this.#filter = new WatchFilter();
     }
-    if (status === 403 && this.#readRefusal !== undefined) {
-      this.#held = new HeldRefusal(this.#response, this.#hooks, this.#readRefusal);
+    const { onForbidden } = this.#request;
+    if (status === 403 && (this.#readRefusal !== undefined || onForbidden !== undefined)) {
+      this.#held = new HeldRefusal({
+        response: this.#response,
+        hooks: this.#hooks,
+        read: this.#readRefusal ?? NOTHING,
+        replace: onForbidden,
+      });
       this.#response = this.#held;
     }
     this.#response.writeHead(status, responseHeaders(status, headers));
@@ -245,8 +247,9 @@ class ToClient implements ResponseSink {
    * complete (RFC 9112 §8).
    */
   brokeOff(result: CallResult): CallResult {
-    const stopping = this.#endless && this.#exchange.draining?.aborted === true;
-    const ending = this.#ending?.cancelled ? this.#ending : undefined;
+    const { endless, ending: possible } = this.#request;
+    const stopping = endless && this.#exchange.draining?.aborted === true;
+    const ending = possible?.cancelled ? possible : undefined;
     const ours = (stopping || ending !== undefined) && !clientCancellation(this.#exchange).cancelled;
     if (ours && result.status === 0)
       throw ending?.refusal() ?? new StatusError('ShuttingDown', 'the server is shutting down; try again');

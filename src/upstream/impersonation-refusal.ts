@@ -9,7 +9,6 @@ import type { Clock } from '../lib/clock.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { RelayHooks, ResponseWriter } from '../pipeline/ports.ts';
 
 export interface ImpersonationRefusal {
   /** `users`, `groups`, `uids`, `userextras` or `serviceaccounts`. */
@@ -28,7 +27,7 @@ export function pause(clock: Clock, milliseconds: number): Promise<void> {
 }
 
 /** A Status is a few hundred bytes; what is longer is passed on unread. */
-const MAX_BYTES = 4096;
+export const MAX_REFUSAL_BYTES = 4096;
 const LOG_INTERVAL = 60_000;
 const GO_STRING = String.raw`"((?:[^"\\]|\\.)*)"`;
 /**
@@ -62,7 +61,7 @@ export class ImpersonationRefusals {
    */
   read(body: Buffer, headers: HeaderList): ImpersonationRefusal | undefined {
     const impersonated = headerValue(headers, 'impersonate-user');
-    const status = body.length > MAX_BYTES ? undefined : parse(body);
+    const status = body.length > MAX_REFUSAL_BYTES ? undefined : parse(body);
     if (impersonated === undefined || !isJSONObject(status) || !isJSONObject(status.details))
       return undefined;
     if (status.kind !== 'Status' || status.code !== 403 || typeof status.message !== 'string')
@@ -113,89 +112,4 @@ function parse(body: Buffer): unknown {
   } catch {
     return undefined;
   }
-}
-
-/**
- * Holds a small JSON response with status 403 until it is known what it says; everything else passes at once.
- */
-export class HeldRefusal<Refusal = ImpersonationRefusal> implements ResponseWriter {
-  readonly #response: ResponseWriter;
-  readonly #hooks: RelayHooks;
-  readonly #read: (body: Buffer) => Refusal | undefined;
-  #head: readonly [number, HeaderList] | undefined;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
-  #refusal: Refusal | undefined;
-
-  constructor(response: ResponseWriter, hooks: RelayHooks, read: (body: Buffer) => Refusal | undefined) {
-    this.#response = response;
-    this.#hooks = hooks;
-    this.#read = read;
-  }
-
-  /** What was recognized: then nothing of the response was passed on. */
-  get refusal(): Refusal | undefined {
-    return this.#refusal;
-  }
-
-  get headersSent(): boolean {
-    return this.#response.headersSent;
-  }
-
-  get closed(): boolean {
-    return this.#refusal !== undefined || this.#response.closed;
-  }
-
-  writeHead(status: number, headers: HeaderList): void {
-    this.#head = [status, headers];
-    if (!isSmallRefusal(status, headers)) this.#pass();
-  }
-
-  write(chunk: Uint8Array, onTaken?: () => void): boolean {
-    if (this.#head === undefined) return this.#response.write(chunk, onTaken);
-    this.#chunks.push(Buffer.from(chunk));
-    this.#bytes += chunk.length;
-    onTaken?.();
-    return this.#bytes <= MAX_BYTES || this.#pass();
-  }
-
-  onDrain(callback: () => void): void {
-    this.#response.onDrain(callback);
-  }
-
-  end(chunk?: Uint8Array | string): void {
-    if (this.#head !== undefined) {
-      this.#refusal = this.#read(Buffer.concat(this.#chunks));
-      if (this.#refusal !== undefined) return;
-      this.#pass();
-    }
-    this.#response.end(chunk);
-  }
-
-  destroy(): void {
-    this.#response.destroy();
-  }
-
-  /** @returns whether more may be written at once */
-  #pass(): boolean {
-    if (this.#head === undefined) return true;
-    const [status, headers] = this.#head;
-    this.#head = undefined;
-    this.#response.writeHead(status, headers);
-    this.#hooks.onHead(status);
-    const chunks = this.#chunks;
-    this.#chunks = [];
-    return chunks.length === 0 || this.#response.write(Buffer.concat(chunks));
-  }
-}
-
-function isSmallRefusal(status: number, headers: HeaderList): boolean {
-  if (status !== 403) return false;
-  const type = headerValue(headers, 'content-type') ?? '';
-  const encoded = headerValue(headers, 'content-encoding') !== undefined;
-  return (
-    type.startsWith('application/json') &&
-    !encoded &&
-    Number(headerValue(headers, 'content-length') ?? 0) <= MAX_BYTES
-  );
 }

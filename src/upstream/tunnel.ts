@@ -15,7 +15,8 @@ import type {
 } from '../pipeline/ports.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { heldBytes } from './call-request.ts';
-import { HeldRefusal, type ImpersonationRefusals } from './impersonation-refusal.ts';
+import { HeldRefusal } from './held-refusal.ts';
+import type { ImpersonationRefusals } from './impersonation-refusal.ts';
 import { joinStreams } from './join-streams.ts';
 import { type Opened, openUpgrade, type UpgradeOptions } from './open-upgrade.ts';
 import { relayRefusal } from './refused-upgrade.ts';
@@ -95,7 +96,8 @@ async function runTunnel(
       if (request.servedByAPIServer !== true || request.sender.kind === 'client')
         return await relayRefusal(opened.response, exchange.response, hooks, relayed);
       const { refusals } = options;
-      const held = new HeldRefusal(exchange.response, hooks, (body) => refusals.read(body, request.headers));
+      const { response } = exchange;
+      const held = new HeldRefusal({ response, hooks, read: (body) => refusals.read(body, request.headers) });
       const result = await relayRefusal(opened.response, held, SILENT, relayed);
       if (held.refusal !== undefined) throw refusals.report(held.refusal);
       return result;

@@ -15,7 +15,7 @@ import {
   user,
 } from './rbac-objects.ts';
 
-export const NAMESPACES = ['a', 'b', 'c'];
+const NAMESPACES = ['a', 'b', 'c'];
 const GROUPS = ['g1', 'g2', 'g3'];
 const USERS = ['u1', 'u2', 'system:serviceaccount:a:bot'];
 const ROLES = ['r1', 'r2', 'r3', 'r4'];
@@ -103,3 +103,11 @@ export const questions: fc.Arbitrary<ResourceQuestion> = fc.record({
   name: fc.constantFrom('', ...NAMES, 'z'),
   tenant: fc.constant(''),
 });
+
+/** Places and names of all objects that questions can be about, and some that no rule names. */
+export const objectKinds = {
+  apiGroups: [...API_GROUPS, 'batch'],
+  resources: [...RESOURCES, 'jobs'],
+  namespaces: ['', ...NAMESPACES, 'd'],
+  names: [...NAMES, 'z'],
+};

@@ -40,9 +40,15 @@ function siteOf(access: AccessIndexSite = accessIndexOf(...objects), authorizers
     authenticators: [{ name: 'fake', authenticate: async () => identity }],
   });
   const cache = new RulesCache({ index, clock, namedSets: [] });
-  const documents = createRulesDocuments({ access: access.access, cache, authorizers, clock });
   const real = createAccessSubjects(pipeline);
-  const subjects = { fails: false, subjectOf: real.subjectOf };
+  const subjects = { fails: false, suspended: false };
+  const documents = createRulesDocuments({
+    access: access.access,
+    cache,
+    authorizers,
+    clock,
+    verifier: { isSuspended: () => subjects.suspended },
+  });
   const answerer = createSelfAccessRulesAnswerer({
     documents,
     clock,
@@ -137,7 +143,13 @@ t.test('D140: a credential with a scope is answered with the roles of that crede
   });
   const { access, index, clock } = other;
   const cache = new RulesCache({ index, clock, namedSets: [] });
-  const documents = createRulesDocuments({ access, cache, authorizers: STATED, clock });
+  const documents = createRulesDocuments({
+    access,
+    cache,
+    authorizers: STATED,
+    clock,
+    verifier: { isSuspended: () => false },
+  });
   const answerer = createSelfAccessRulesAnswerer({
     documents,
     clock,
@@ -193,6 +205,38 @@ t.test(
       });
   },
 );
+
+t.test('if the index and the API server disagree about the user, the document is incomplete', async (t) => {
+  const site = siteOf();
+  site.subjects.suspended = true;
+  t.match((await site.get()).json(), { status: { incomplete: true, reason: /disagree/ } });
+});
+
+const TABLE = ['Accept', 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'] as const;
+
+t.test('kubectl is given a table: kinds and verbs, or the rules for one verb', async (t) => {
+  const { get } = siteOf();
+  const matrix = await get('', [TABLE]);
+  const { kind, columnDefinitions, rows } = JSON.parse(matrix.text);
+  t.equal(kind, 'Table');
+  t.same(
+    [columnDefinitions, ...rows].map((row) =>
+      (row.cells ?? row.map(({ name }: { name: string }) => name)).join('|'),
+    ),
+    [
+      'Namespaces|Kind|Get|List|Watch|Create|Update|Patch|Delete|Other|Names',
+      'a|pods|✔|✔|||||||',
+      'b|pods|||||||✔||',
+    ],
+  );
+  t.not(headerValue(matrix.headers, 'etag'), headerValue((await get('')).headers, 'etag'));
+  const forVerb = JSON.parse((await get('?verb=list', [TABLE])).text);
+  t.strictSame(forVerb.rows[0].cells, ['a', 'core', 'pods', '']);
+  t.equal((await get('', [['Accept', 'application/vnd.kubernetes.protobuf']])).status, 406);
+  t.match((await get('', [['Accept', 'application/vnd.kubernetes.protobuf, */*']])).json(), {
+    kind: 'SelfAccessRules',
+  });
+});
 
 t.test('before the index is complete there are no rules', async (t) => {
   const { get } = siteOf(unsyncedAccessIndex());

@@ -1,0 +1,80 @@
+/**
+ * A real PostgreSQL in a folder of its own, on a socket alone. It refuses to run as root, so then it runs as
+ * `nobody`.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { eventually } from '../eventually.ts';
+
+const INSTALLED = '/usr/lib/postgresql/*/bin/initdb';
+
+/** Why tests against PostgreSQL cannot run here; undefined if they can. */
+export function postgresMissing(): string | undefined {
+  return binaries() === undefined ? 'postgres is not installed: apt-get install postgresql' : undefined;
+}
+
+export interface PostgresServer {
+  connect(): Promise<Client>;
+  /** Stops it and removes its folder. */
+  remove(): Promise<void>;
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const bin = binaries();
+  if (bin === undefined) throw new Error('postgres is not installed');
+  const folder = mkdtempSync(join(tmpdir(), 'stonegate-postgres-'));
+  const data = join(folder, 'data');
+  mkdirSync(data, { mode: 0o700 });
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) execFileSync('chown', ['-R', 'nobody', folder]);
+  const asUser = isRoot ? ['--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups'] : [];
+  const words = (program: string, ...more: string[]) => [...asUser, join(bin, program), ...more];
+  const options = { cwd: folder, stdio: 'ignore' } as const;
+  execFileSync(
+    'setpriv',
+    words('initdb', '-D', data, '-U', 'tester', '-A', 'trust', '-E', 'UTF8', '-N'),
+    options,
+  );
+  const settings = ['fsync=off', `unix_socket_directories=${folder}`, 'listen_addresses='];
+  const child = spawn(
+    'setpriv',
+    [
+      '--pdeathsig',
+      'INT',
+      ...words('postgres', '-D', data, ...settings.flatMap((setting) => ['-c', setting])),
+    ],
+    options,
+  );
+  const ended = once(child, 'exit');
+
+  async function connect(): Promise<Client> {
+    const client = new Client({ host: folder, user: 'tester', database: 'postgres' });
+    await client.connect();
+    return client;
+  }
+
+  await eventually(async () => {
+    await (await connect()).end();
+    return true;
+  });
+  return {
+    connect,
+    async remove() {
+      child.kill('SIGQUIT');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Debian does not put them on the path. The newest version is the last. */
+function binaries(): string | undefined {
+  return globSync(INSTALLED)
+    .sort()
+    .at(-1)
+    ?.replace(/\/initdb$/, '');
+}
