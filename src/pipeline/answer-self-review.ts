@@ -4,16 +4,21 @@
  * about the user, unless the user's own token is forwarded, since by name it could be another user.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
+
+import type { AccessIndex } from '../access/ports.ts';
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
 import type { Account } from '../api/upstream-request.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import { rulesOf } from '../rbac/decide.ts';
 import { isGranted, withGrantedRules } from '../tenancy/self-review.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { RequestAs } from './access-subject.ts';
 import type { Answerer } from './delivery.ts';
+import { asFiltered } from './filtered-response.ts';
+import type { FilteredReview } from './filtered-self-review.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './ports.ts';
 import type { BodyLimits } from './read-body.ts';
 import type { Outgoing } from './request-context.ts';
@@ -23,6 +28,10 @@ export interface SelfReviewOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
   /** The request as it would be made in another namespace; absent if a user has the same roles everywhere. */
   readonly requestAs?: RequestAs;
+  /** Absent if no response is filtered. */
+  readonly filteredReview?: FilteredReview;
+  /** Absent if there is no RBAC index. */
+  readonly access?: AccessIndex;
   readonly fetcher: UpstreamFetcher;
   readonly reviewer: AccessReviewer;
   readonly clock: Clock;
@@ -61,6 +70,8 @@ async function answerReview(
     return answerRules(await requestAs(outgoing, namespace), route, namespace, options);
   }
   const question = accessQuestion(spec);
+  const filtered = await answerFiltered(outgoing, question, options);
+  if (filtered !== undefined) return filtered;
   const namespace = 'resourceAttributes' in question ? (question.resourceAttributes.namespace ?? '') : '';
   return answerAccess(await requestAs(outgoing, namespace), route, question, options);
 }
@@ -113,6 +124,27 @@ async function answerAccess(
   );
 }
 
+/** @returns undefined if the API server's answer is what a request would get */
+async function answerFiltered(
+  outgoing: Outgoing,
+  asked: AccessQuestion,
+  { filteredReview, mode }: SelfReviewOptions,
+): Promise<UpstreamResponse | undefined> {
+  if (filteredReview === undefined || !('resourceAttributes' in asked)) return undefined;
+  if (namesAnother(asked, outgoing, mode)) return undefined;
+  const reason = await filteredReview(outgoing, asked.resourceAttributes);
+  if (reason === undefined) return undefined;
+  return asFiltered(
+    created({
+      kind: 'SelfSubjectAccessReview',
+      apiVersion: apiVersionOf(outgoing),
+      metadata: {},
+      spec: inTenant(asked, outgoing, mode),
+      status: { allowed: true, reason },
+    }),
+  );
+}
+
 /** Whether a tenant's user asks about another tenant: Arktos denies that without looking at any rule. */
 function namesAnother(
   asked: AccessQuestion,
@@ -148,13 +180,42 @@ async function answerRules(
   outgoing: Outgoing,
   route: ReviewRoute,
   namespace: string,
-  { fetcher, mode }: SelfReviewOptions,
+  { fetcher, mode, access }: SelfReviewOptions,
 ): Promise<UpstreamResponse> {
   const review = { kind: 'SelfSubjectRulesReview', apiVersion: apiVersionOf(outgoing), metadata: {} };
   const answer = await askAsUser(outgoing, route, { ...review, spec: { namespace } }, fetcher);
-  if (answer.status === 403) return created({ ...review, spec: {}, status: withGrantedRules(UNKNOWN_RULES) });
+  if (answer.status === 403) {
+    const rules = indexedRules(outgoing, namespace, mode, access) ?? UNKNOWN_RULES;
+    return created({ ...review, spec: {}, status: withGrantedRules(rules) });
+  }
   if (answer.status !== 201 || mode.isSystem(outgoing.tenant)) return relayed(answer);
-  return created({ ...review, spec: {}, status: withGrantedRules(rulesOf(answer)) });
+  return created({ ...review, spec: {}, status: withGrantedRules(rulesIn(answer)) });
+}
+
+/**
+ * The rules of a tenant's user, whom the API server does not let create reviews: from the index they are
+ * complete, since nothing outside the tenant counts.
+ *
+ * @returns undefined if the index does not know them
+ */
+function indexedRules(
+  { user, tenant, sender }: Outgoing,
+  namespace: string,
+  mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
+  access: AccessIndex | undefined,
+): RulesStatus | undefined {
+  const home = mode.reviewTenant(tenant);
+  if (access?.state() !== 'current' || home === undefined || mode.isSystem(tenant)) return undefined;
+  // By name it could be another user.
+  if (sender.kind === 'client') return undefined;
+  const subject = { tenant: home, username: user.username, groups: user.groups };
+  const found = rulesOf(access.index.objectsOf(home), subject, namespace, new Set());
+  const resourceRules = found.flatMap(({ rule: { verbs, apiGroups, resources, resourceNames } }) =>
+    resources === undefined
+      ? []
+      : [{ verbs, apiGroups: apiGroups ?? [], resources, ...(resourceNames && { resourceNames }) }],
+  );
+  return { resourceRules, nonResourceRules: [], incomplete: false };
 }
 
 const UNKNOWN_RULES: RulesStatus = {
@@ -166,7 +227,7 @@ const UNKNOWN_RULES: RulesStatus = {
 };
 
 /** @throws StatusError UpstreamUnavailable for an answer that is no review */
-function rulesOf({ body }: UpstreamResponse): RulesStatus {
+function rulesIn({ body }: UpstreamResponse): RulesStatus {
   const { status } = parsedReview(body);
   if (!isRulesStatus(status))
     throw new StatusError(
