@@ -54,7 +54,9 @@ import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createAuthentication } from './authenticators.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
+import { createFiltering } from './filtering.ts';
 import { createRoles } from './keystone.ts';
+import { createAccessIndex } from './rbac-index.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnRights, createOwnUpstream } from './upstream.ts';
 
@@ -87,6 +89,8 @@ const REVIEW_BYTES = 64 * 1024;
 const INSPECTED_BYTES = { total: 128 * 1024 * 1024, perKey: 16 * 1024 * 1024 };
 /** The longest request for an explanation; it may contain a token of 16 kB. */
 const EXPLANATION_BYTES = 256 * 1024;
+
+const UNVERIFIED = { isSuspended: () => false, sampleNamespaces() {} };
 
 export interface PipelineOptions {
   /** Sees every request. */
@@ -180,6 +184,17 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   };
   const explain = createExplain({ stages, reviewer });
   const subjects = createAccessSubjects(stages);
+  const access = createAccessIndex(build);
+  const filtering =
+    access &&
+    createFiltering(build, {
+      access,
+      subjects,
+      verifier: UNVERIFIED,
+      discovered: discovery,
+      mode,
+      reviewer,
+    });
   const pipeline: Pipeline = {
     ...stages,
     observer,
@@ -191,10 +206,13 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         reviewer,
         mode,
         requestAs: subjects.requestAs,
+        ...(filtering && { filteredReview: filtering.review }),
+        ...(access && { access }),
         clock,
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
       selfIdentityAnswerer,
+      ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ],
     bodies: createBodyInspection({

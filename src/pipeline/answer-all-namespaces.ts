@@ -48,13 +48,17 @@ export interface AllNamespacesAnswerer extends Answerer<Answer> {
   readonly wouldMerge: WouldMerge;
 }
 
+/** Reviews that are cached, of one revision of the index each. */
+const MAX_REVIEWED = 1_000;
+
 export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllNamespacesAnswerer {
+  const reviewed = new Map<string, boolean>();
   return {
-    wouldMerge: (outgoing, attributes) => wouldMerge(outgoing, attributes, options),
+    wouldMerge: (outgoing, attributes) => wouldMerge(outgoing, attributes, options, reviewed),
     answer(outgoing) {
       const { info } = outgoing;
       if (!info.isResourceRequest || !isAllNamespaces(outgoing)) return undefined;
-      return options.access.state() === 'current' ? answer(outgoing, info, options) : undefined;
+      return options.access.state() === 'current' ? answer(outgoing, info, options, reviewed) : undefined;
     },
   };
 }
@@ -63,6 +67,7 @@ async function answer(
   outgoing: Outgoing,
   info: ResourceRequest,
   options: AllNamespacesOptions,
+  reviewed: Map<string, boolean>,
 ): Promise<Answer> {
   const { access, subjects, maxNamespaces, verifier } = options;
   const subject = await subjects.subjectOf(outgoing);
@@ -72,7 +77,7 @@ async function answer(
   const namespaces = permittedNamespaces(access.index, subject, question);
   if (namespaces === undefined || namespaces.length === 0) return undefined;
   if (!(await isNamespaced(outgoing, info, options))) return undefined;
-  if (await isAllowedByOthers(outgoing, info, options)) return undefined;
+  if (await isAllowedByOthers(outgoing, info, options, reviewed)) return undefined;
   verifier.sampleNamespaces(subject, { ...question, subresource: '', name: '' }, namespaces);
   const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
   if (namespaces.length > most) throw tooMany(info, namespaces.length, most, subject);
@@ -89,6 +94,7 @@ async function wouldMerge(
   outgoing: Outgoing,
   { verb = '', group: apiGroup = '', version = '', resource = '' }: ResourceAttributes,
   options: AllNamespacesOptions,
+  reviewed: Map<string, boolean>,
 ): Promise<boolean> {
   const { access, subjects, maxNamespaces, verifier, mode, discovered } = options;
   const { tenant, info, exchange } = outgoing;
@@ -105,9 +111,8 @@ async function wouldMerge(
     : await preferredVersion(tenant, apiGroup, discovered, mode, exchange.signal);
   if (apiVersion === undefined) return false;
   const asked = { ...info, verb, apiGroup, apiVersion, resource, tenant: '' as const };
-  return (
-    (await isNamespaced(outgoing, asked, options)) && !(await isAllowedByOthers(outgoing, asked, options))
-  );
+  if (!(await isNamespaced(outgoing, asked, options))) return false;
+  return !(await isAllowedByOthers(outgoing, asked, options, reviewed));
 }
 
 function filtered(response: Answer): Answer {
@@ -157,17 +162,24 @@ async function isNamespaced(
 
 /** Whether an authorizer that the index does not know allows the request for the whole cluster. */
 async function isAllowedByOthers(
-  { user, sender, tenant, exchange }: Outgoing,
+  outgoing: Outgoing,
   info: ResourceRequest,
-  { reviewer, mode }: AllNamespacesOptions,
+  { reviewer, mode, access }: AllNamespacesOptions,
+  reviewed: Map<string, boolean>,
 ): Promise<boolean> {
   if (reviewer === undefined) return false;
+  const { user, sender, tenant, exchange } = outgoing;
   const { verb, apiGroup: group, resource } = info;
   const home = mode.reviewTenant(tenant);
   const asked = info.tenant === '' ? home : info.tenant;
   const resourceAttributes = { verb, group, resource, ...(asked !== undefined && { tenant: asked }) };
+  const key = JSON.stringify([access.index.revision, tenant, user, resourceAttributes]);
+  const known = reviewed.get(key);
+  if (known !== undefined) return known;
   const subject = { user, sender, home, tenant };
   const { allowed } = await reviewOf(reviewer, subject, { resourceAttributes }, exchange.signal);
+  if (reviewed.size >= MAX_REVIEWED) reviewed.clear();
+  reviewed.set(key, allowed);
   return allowed;
 }
 
