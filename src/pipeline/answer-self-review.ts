@@ -12,13 +12,13 @@ import type { Account } from '../api/upstream-request.ts';
 import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { rulesOf } from '../rbac/decide.ts';
 import { isGranted, withGrantedRules } from '../tenancy/self-review.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { RequestAs } from './access-subject.ts';
 import type { Answerer } from './delivery.ts';
 import { asFiltered } from './filtered-response.ts';
 import type { FilteredReview } from './filtered-self-review.ts';
+import { indexedRules } from './indexed-rules.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './ports.ts';
 import type { BodyLimits } from './read-body.ts';
 import type { Outgoing } from './request-context.ts';
@@ -190,32 +190,6 @@ async function answerRules(
   }
   if (answer.status !== 201 || mode.isSystem(outgoing.tenant)) return relayed(answer);
   return created({ ...review, spec: {}, status: withGrantedRules(rulesIn(answer)) });
-}
-
-/**
- * The rules of a tenant's user, whom the API server does not let create reviews: from the index they are
- * complete, since nothing outside the tenant counts.
- *
- * @returns undefined if the index does not know them
- */
-function indexedRules(
-  { user, tenant, sender }: Outgoing,
-  namespace: string,
-  mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
-  access: AccessIndex | undefined,
-): RulesStatus | undefined {
-  const home = mode.reviewTenant(tenant);
-  if (access?.state() !== 'current' || home === undefined || mode.isSystem(tenant)) return undefined;
-  // By name it could be another user.
-  if (sender.kind === 'client') return undefined;
-  const subject = { tenant: home, username: user.username, groups: user.groups };
-  const found = rulesOf(access.index.objectsOf(home), subject, namespace, new Set());
-  const resourceRules = found.flatMap(({ rule: { verbs, apiGroups, resources, resourceNames } }) =>
-    resources === undefined
-      ? []
-      : [{ verbs, apiGroups: apiGroups ?? [], resources, ...(resourceNames && { resourceNames }) }],
-  );
-  return { resourceRules, nonResourceRules: [], incomplete: false };
 }
 
 const UNKNOWN_RULES: RulesStatus = {

@@ -1,4 +1,6 @@
-/** The version of an API group that clients use, from the tenant's discovery. */
+/**
+ * The version of an API group that clients use, from the tenant's discovery.
+ */
 import type { TenantName } from '../api/identity.ts';
 import { JSON_TYPE } from '../api/meta-v1.ts';
 import { discoveryPath, discoveryQuery } from '../tenancy/discovery-paths.ts';
