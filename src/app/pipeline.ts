@@ -3,6 +3,7 @@
  * ports.
  */
 
+import { createHiddenObjects } from '../access/hidden-objects.ts';
 import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
 import {
   createBodySizeAdmission,
@@ -39,6 +40,7 @@ import { createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
 import { parseTrustedProxies } from '../pipeline/client-address.ts';
 import type { Pipeline } from '../pipeline/delivery.ts';
 import { createExplain, type Explain } from '../pipeline/explain/explain-request.ts';
+import { createForbiddenHiding } from '../pipeline/hide-forbidden.ts';
 import { LastModes } from '../pipeline/impersonation-modes.ts';
 import { createBodyInspection } from '../pipeline/inspect-body.ts';
 import { recheckStreams } from '../pipeline/open-stream.ts';
@@ -51,6 +53,7 @@ import { writeStatus } from '../server/status-writer.ts';
 import { createOwnAPI } from '../tenancy/own-api.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
 import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { createAccessVerifier } from './access-verification.ts';
 import { createAuthentication } from './authenticators.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
@@ -183,6 +186,8 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     maxHeaderBytes: upstreamConfiguration.headerBytes,
   };
   const explain = createExplain({ stages, reviewer });
+  const access = createAccessIndex(build);
+  const verifier = access && createAccessVerifier(build, access, reviewer);
   const subjects = createAccessSubjects(stages);
   const access = createAccessIndex(build);
   const filtering =
@@ -222,6 +227,11 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
       clock,
       bodyTimeout,
     }),
+    ...(access &&
+      verifier &&
+      loaded.configuration.authorization.hideForbidden && {
+        hiding: createForbiddenHiding(createHiddenObjects(access, verifier), mode),
+      }),
     forwarder: upstream,
     tunneller: upstream,
     undecided: generation.inFlight,

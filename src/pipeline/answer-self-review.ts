@@ -119,9 +119,10 @@ async function answerAccess(
     return answerWith({ allowed: true, reason: 'Stonegate does this for everybody' });
   const answer = await askAsUser(outgoing, route, review, fetcher);
   if (answer.status !== 403 || outgoing.sender.kind === 'client') return relayed(answer);
-  return answerWith(
-    await reviewer.review(outgoing.user, spec, accountOf(outgoing), outgoing.exchange.signal),
-  );
+  const { signal } = outgoing.exchange;
+  const reviewed = await reviewer.review(outgoing.user, spec, accountOf(outgoing), signal);
+  const { unknownFields: _, ...status } = reviewed;
+  return answerWith(status);
 }
 
 /** @returns undefined if the API server's answer is what a request would get */
