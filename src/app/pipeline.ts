@@ -93,8 +93,6 @@ const INSPECTED_BYTES = { total: 128 * 1024 * 1024, perKey: 16 * 1024 * 1024 };
 /** The longest request for an explanation; it may contain a token of 16 kB. */
 const EXPLANATION_BYTES = 256 * 1024;
 
-const UNVERIFIED = { isSuspended: () => false, sampleNamespaces() {} };
-
 export interface PipelineOptions {
   /** Sees every request. */
   readonly observer: RequestObserver;
@@ -189,13 +187,13 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   const access = createAccessIndex(build);
   const verifier = access && createAccessVerifier(build, access, reviewer);
   const subjects = createAccessSubjects(stages);
-  const access = createAccessIndex(build);
   const filtering =
     access &&
+    verifier &&
     createFiltering(build, {
       access,
       subjects,
-      verifier: UNVERIFIED,
+      verifier,
       discovered: discovery,
       mode,
       reviewer,
