@@ -8,9 +8,11 @@ import type { AccessReviewer } from '../authorization/access-reviewer.ts';
 import { createSealingKey } from '../cache/sealing-key.ts';
 import { ByteBudget } from '../lib/byte-budget.ts';
 import type { AccessSubjects } from '../pipeline/access-subject.ts';
-import { createAllNamespacesAnswerer } from '../pipeline/answer-all-namespaces.ts';
+import {
+  type AllNamespacesAnswerer,
+  createAllNamespacesAnswerer,
+} from '../pipeline/answer-all-namespaces.ts';
 import type { DiscoveryDocuments } from '../pipeline/answer-discovery.ts';
-import type { Answerer } from '../pipeline/delivery.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Build } from './build.ts';
 import { sealingSecrets } from './cache.ts';
@@ -35,7 +37,7 @@ export interface ConfiguredAllNamespacesOptions {
 export function createConfiguredAllNamespaces(
   build: Build,
   { reviewer, ...options }: ConfiguredAllNamespacesOptions,
-): Answerer {
+): AllNamespacesAnswerer {
   const upstream = createOwnUpstream(build);
   const { authorizers, maxNamespaces } = build.loaded.configuration.access;
   return createAllNamespacesAnswerer({
@@ -51,7 +53,7 @@ export function createConfiguredAllNamespaces(
 }
 
 /** The operator's statement that no authorizer decides about users but RBAC. */
-function isRBACAlone(authorizers: readonly AuthorizationMode[]): boolean {
+export function isRBACAlone(authorizers: readonly AuthorizationMode[]): boolean {
   return authorizers.includes('RBAC') && authorizers.every((mode) => mode === 'Node' || mode === 'RBAC');
 }
 

@@ -47,6 +47,7 @@ export const CODES = {
   IssuerUnavailable: { http: 503, reason: 'ServiceUnavailable' },
   UpstreamUnavailable: { http: 503, reason: 'ServiceUnavailable' },
   UpstreamRefusedCredential: { http: 503, reason: 'ServiceUnavailable' },
+  AccessIndexUnavailable: { http: 503, reason: 'ServiceUnavailable' },
   WebhookRulesUnavailable: { http: 503, reason: 'ServiceUnavailable' },
   ProvisioningForbidden: { http: 503, reason: 'ServiceUnavailable' },
   ProvisioningRefused: { http: 503, reason: 'ServiceUnavailable' },

@@ -4,7 +4,7 @@
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
-import { TENANT_KEY } from '../api/reserved-names.ts';
+import { TENANT_GROUP_PREFIX, TENANT_KEY } from '../api/reserved-names.ts';
 import { refusedName, StatusError } from '../errors/status-error.ts';
 import { createDomainFinder, createTenantResolver } from './domains.ts';
 import { finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
@@ -21,6 +21,8 @@ export interface SharedOptions {
   readonly reservedNamePrefixes: readonly string[];
   /** If true, a self review is answered with the user's roles in the namespace that its body names. */
   readonly looksUpRoles?: boolean;
+  /** If true, a self review is "allowed" if the response would be filtered. */
+  readonly filtersResponses?: boolean;
 }
 
 /** @throws Error if `domains` gives two domains one tenant */
@@ -28,6 +30,7 @@ export function createSharedMode({
   domains,
   reservedNamePrefixes,
   looksUpRoles,
+  filtersResponses,
 }: SharedOptions): TenancyMode {
   const resolve = createTenantResolver({ domains, reserved: new Set(['system', 'all']) });
   const domainOf = createDomainFinder(domains);
@@ -91,7 +94,11 @@ export function createSharedMode({
     route(info) {
       const target = { path: info.rawPath, query: info.rawQuery };
       const review = selfReviewOf(info);
-      return review === 'subject' || (review !== undefined && looksUpRoles)
+      const isRead =
+        review === 'subject' ||
+        (review !== undefined && looksUpRoles === true) ||
+        (review === 'access' && filtersResponses === true);
+      return review !== undefined && isRead
         ? { kind: 'self-review', review, ...target }
         : { kind: 'forward', ...target };
     },
@@ -100,7 +107,7 @@ export function createSharedMode({
 
 /** What everybody of a tenant has. */
 function markOf(tenant: TenantName): Pick<UserInfo, 'groups' | 'extra'> {
-  return { groups: [`stonegate:tenant:${tenant}`], extra: { [TENANT_KEY]: [tenant] } };
+  return { groups: [`${TENANT_GROUP_PREFIX}${tenant}`], extra: { [TENANT_KEY]: [tenant] } };
 }
 
 /** Whether `domain:` and a claim behind `prefix` can begin alike. */
