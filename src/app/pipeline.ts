@@ -3,6 +3,7 @@
  * ports.
  */
 
+import { createHiddenObjects } from '../access/hidden-objects.ts';
 import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
 import {
   createBodySizeAdmission,
@@ -40,6 +41,7 @@ import { createWhoCanAnswerer } from '../pipeline/answer-who-can.ts';
 import { parseTrustedProxies } from '../pipeline/client-address.ts';
 import type { Pipeline } from '../pipeline/delivery.ts';
 import { createExplain, type Explain } from '../pipeline/explain/explain-request.ts';
+import { createForbiddenHiding } from '../pipeline/hide-forbidden.ts';
 import { LastModes } from '../pipeline/impersonation-modes.ts';
 import { createBodyInspection } from '../pipeline/inspect-body.ts';
 import { recheckStreams } from '../pipeline/open-stream.ts';
@@ -52,9 +54,11 @@ import { writeStatus } from '../server/status-writer.ts';
 import { createOwnAPI } from '../tenancy/own-api.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
 import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { createAccessVerifier } from './access-verification.ts';
 import { createAuthentication } from './authenticators.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
+import { createFiltering } from './filtering.ts';
 import { createRoles } from './keystone.ts';
 import { createAccessIndex } from './rbac-index.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
@@ -182,8 +186,20 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     maxHeaderBytes: upstreamConfiguration.headerBytes,
   };
   const explain = createExplain({ stages, reviewer });
-  const subjects = createAccessSubjects(stages);
   const access = createAccessIndex(build);
+  const verifier = access && createAccessVerifier(build, access, reviewer);
+  const subjects = createAccessSubjects(stages);
+  const filtering =
+    access &&
+    verifier &&
+    createFiltering(build, {
+      access,
+      subjects,
+      verifier,
+      discovered: discovery,
+      mode,
+      reviewer,
+    });
   const pipeline: Pipeline = {
     ...stages,
     observer,
@@ -195,6 +211,8 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         reviewer,
         mode,
         requestAs: subjects.requestAs,
+        ...(filtering && { filteredReview: filtering.review }),
+        ...(access && { access }),
         clock,
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
@@ -209,6 +227,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
             }),
           ]
         : []),
+      ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ],
     bodies: createBodyInspection({
@@ -218,6 +237,11 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
       clock,
       bodyTimeout,
     }),
+    ...(access &&
+      verifier &&
+      loaded.configuration.authorization.hideForbidden && {
+        hiding: createForbiddenHiding(createHiddenObjects(access, verifier), mode),
+      }),
     forwarder: upstream,
     tunneller: upstream,
     undecided: generation.inFlight,
