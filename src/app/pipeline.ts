@@ -37,7 +37,6 @@ import { createDiscoveryAnswerer, createDiscoveryDocuments } from '../pipeline/a
 import { createExplanationAnswerer, selfIdentityAnswerer } from '../pipeline/answer-own-api.ts';
 import { createOwnDiscoveryAnswerer } from '../pipeline/answer-own-discovery.ts';
 import { createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
-import { createWhoCanAnswerer } from '../pipeline/answer-who-can.ts';
 import { parseTrustedProxies } from '../pipeline/client-address.ts';
 import type { Pipeline } from '../pipeline/delivery.ts';
 import { createExplain, type Explain } from '../pipeline/explain/explain-request.ts';
@@ -63,7 +62,7 @@ import { createRoles } from './keystone.ts';
 import { createAccessIndex } from './rbac-index.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnRights, createOwnUpstream } from './upstream.ts';
-import { createWhoCanOptions } from './who-can.ts';
+import { createWhoCan } from './who-can.ts';
 
 export interface ConfiguredPipeline {
   /** Serves a request of a client of the API. */
@@ -217,16 +216,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
       selfIdentityAnswerer,
-      ...(access
-        ? [
-            createWhoCanAnswerer({
-              ...createWhoCanOptions(build, access),
-              mode,
-              clock,
-              limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
-            }),
-          ]
-        : []),
+      ...(access ? [createWhoCan(build, access, mode)] : []),
       ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ],

@@ -100,7 +100,7 @@ t.test('who can do something at a kube-apiserver', { skip: missing }, async (t) 
   const apiGroup = 'rbac.authorization.k8s.io';
   await kubernetes.create(`${RBAC}/namespaces/shop/rolebindings`, {
     metadata: { name: 'team' },
-    roleRef: { apiGroup, kind: 'ClusterRole', name: 'edit' },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: 'cluster-admin' },
     subjects: [
       { apiGroup, kind: 'User', name: 'acme:bob' },
       { apiGroup, kind: 'User', name: 'globex:gina' },
@@ -149,7 +149,7 @@ t.test('who can do something at a kube-apiserver', { skip: missing }, async (t) 
       const local = await kubectl.run(['create', '-f', '-', '-o', 'json'], JSON.stringify(REVIEW));
       t.equal(local.code, 0, local.stderr);
       const { status } = JSON.parse(local.stdout);
-      t.same(status.users, ['acme:bob']);
+      t.ok(status.users.includes('acme:bob'));
       t.equal(status.otherTenants, 1, 'the user of another tenant is counted, not named');
       t.notMatch(local.stdout, /gina/);
       const yaml =
@@ -178,7 +178,10 @@ t.test('who can do something at a kube-apiserver', { skip: missing }, async (t) 
     };
     const secrets = await run('delete', 'secret', '-n', 'shop');
     t.equal(secrets.code, 0, secrets.stderr);
-    t.match(secrets.stdout, /^User +acme:bob +namespace shop +RoleBinding team → ClusterRole edit$/m);
+    t.match(
+      secrets.stdout,
+      /^User +acme:bob +namespace shop +RoleBinding team → ClusterRole cluster-admin$/m,
+    );
     t.match(secrets.stdout, /^ServiceAccount +stonegate\/stonegate +everywhere +may act as any user/m);
     t.match(secrets.stderr, /subjects of other tenants that can do it too: 1/);
     t.match(await run('get', 'deploy.apps/site', '-A', '-o', 'json'), {
@@ -198,7 +201,7 @@ t.test('who can do something at a kube-apiserver', { skip: missing }, async (t) 
     const subjects = [{ apiGroup, kind: 'User', name: 'acme:carol' }];
     await kubernetes.create(`${RBAC}/namespaces/shop/rolebindings`, {
       metadata: { name: 'late' },
-      roleRef: { apiGroup, kind: 'ClusterRole', name: 'admin' },
+      roleRef: { apiGroup, kind: 'ClusterRole', name: 'cluster-admin' },
       subjects,
     });
     const path = '/apis/stonegate.dev/v1alpha1/namespaces/shop/localresourceaccessreviews';
