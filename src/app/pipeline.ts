@@ -57,6 +57,7 @@ import { createAccessVerifier } from './access-verification.ts';
 import { createAuthentication } from './authenticators.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
+import { createFiltering } from './filtering.ts';
 import { createRoles } from './keystone.ts';
 import { createAccessIndex } from './rbac-index.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
@@ -186,6 +187,17 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   const access = createAccessIndex(build);
   const verifier = access && createAccessVerifier(build, access, reviewer);
   const subjects = createAccessSubjects(stages);
+  const filtering =
+    access &&
+    verifier &&
+    createFiltering(build, {
+      access,
+      subjects,
+      verifier,
+      discovered: discovery,
+      mode,
+      reviewer,
+    });
   const pipeline: Pipeline = {
     ...stages,
     observer,
@@ -197,10 +209,13 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         reviewer,
         mode,
         requestAs: subjects.requestAs,
+        ...(filtering && { filteredReview: filtering.review }),
+        ...(access && { access }),
         clock,
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
       selfIdentityAnswerer,
+      ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
     ],
     bodies: createBodyInspection({
