@@ -5,9 +5,11 @@
  */
 import { createHash } from 'node:crypto';
 import type { ResourceQuestion, SubjectByNamespace } from '../rbac/attributes.ts';
+import type { Change } from '../rbac/change.ts';
 import { allows } from '../rbac/decide.ts';
 import { namespacesAllowed } from '../rbac/enumerate.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
+import { keysOfUser } from '../rbac/subject-key.ts';
 
 export type AllNamespacesQuestion = Pick<ResourceQuestion, 'verb' | 'apiGroup' | 'resource' | 'tenant'>;
 
@@ -23,6 +25,18 @@ export function permittedNamespaces(
   const resource = { ...question, subresource: '' };
   if (allows(index, subject.cluster, { ...resource, namespace: '', name: '' })) return undefined;
   return namespacesAllowed(index, subject, { ...resource, name: '' });
+}
+
+/** Whether a change may make other namespaces permitted. */
+export function isConcerned(
+  change: Change,
+  { cluster, other, namespaces }: SubjectByNamespace,
+  { tenant }: AllNamespacesQuestion,
+): boolean {
+  if (change.kind === 'namespace') return change.type !== 'MODIFIED' && change.tenant === tenant;
+  if (change.tenant !== cluster.tenant) return false;
+  const users = [cluster, other, ...namespaces.values()];
+  return users.some((user) => [...keysOfUser(user)].some((key) => change.subjects.has(key)));
 }
 
 /** Equal for the same namespaces. */

@@ -56,3 +56,32 @@ export interface VerificationSource {
    */
   revision(signal: AbortSignal): Promise<number>;
 }
+
+/** A Keystone project or domain with its names. */
+export interface NamedScope {
+  readonly name: string;
+  /** Of a domain, its own id. */
+  readonly domainID: string;
+}
+
+/** Keystone's names for the ids in groups, and who holds a role. Needs the service credential. */
+export interface KeystoneNames {
+  /**
+   * The projects and domains by id; perhaps as they were a minute ago.
+   *
+   * @throws StatusError KeystoneUnavailable
+   */
+  scopes(): Promise<{
+    readonly projects: ReadonlyMap<string, NamedScope>;
+    readonly domains: ReadonlyMap<string, NamedScope>;
+  }>;
+  /**
+   * The enabled users who hold a role on a project or domain now, as `name@domain`, by the role's name.
+   *
+   * @throws StatusError KeystoneUnavailable
+   */
+  holders(
+    kind: 'project' | 'domain',
+    id: string,
+  ): Promise<readonly { readonly user: string; readonly role: string }[]>;
+}

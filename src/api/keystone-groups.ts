@@ -35,7 +35,7 @@ export function isUsableName(name: string): boolean {
 }
 
 /** The group of all users with any role on the project. */
-function projectGroup(projectID: string): string {
+export function projectGroup(projectID: string): string {
   return `keystone:project:${projectID}`;
 }
 
@@ -51,6 +51,34 @@ export function domainRoleGroup(domainID: string, roleName: string): string {
 
 function roleGroup(place: string, roleName: string): string {
   return `${place}:role:${roleName.replace(ESCAPED, encodeURIComponent)}`;
+}
+
+/** What a group of Stonegate's says: anybody with a role, or one role, on a project, domain or the system. */
+export interface KeystoneGroup {
+  readonly kind: 'project' | 'domain' | 'system' | 'group';
+  /** Empty for the system. */
+  readonly id: string;
+  /** Empty for any role, and for a group of Keystone's. */
+  readonly role: string;
+}
+
+const GROUP = /^keystone:(?:(system)|(project|domain|group):([^:]+))(?::role:([^:]+))?$/;
+
+/** @returns undefined for a group that Stonegate makes of nothing in Keystone */
+export function readKeystoneGroup(group: string): KeystoneGroup | undefined {
+  const [, system, kind, id = '', role = ''] = GROUP.exec(group) ?? [];
+  if (system !== undefined) return { kind: 'system', id: '', role: unescaped(role) };
+  if (kind === 'project' || kind === 'domain' || kind === 'group') return { kind, id, role: unescaped(role) };
+  return undefined;
+}
+
+/** A role whose name is no encoded text was not written by Stonegate: it is shown as it is. */
+function unescaped(role: string): string {
+  try {
+    return decodeURIComponent(role);
+  } catch {
+    return role;
+  }
 }
 
 /** @param scope with an id that `isSafeID`; role names that `isUsableName` */

@@ -23,6 +23,8 @@ export interface StatusDetails {
   readonly kind?: string;
   readonly uid?: string;
   readonly causes?: readonly StatusCause[];
+  /** Also sent as the header Retry-After. */
+  readonly retryAfterSeconds?: number;
 }
 
 export interface StatusCause {

@@ -9,6 +9,12 @@ export const RESERVED_PREFIXES = ['system:', 'keystone:', 'stonegate:'] as const
 /** Of every user who is not anonymous: the one group that starts with `system:` and may come from outside. */
 export const AUTHENTICATED = 'system:authenticated';
 
+/** What the user names of service accounts begin with; namespace and name follow. */
+export const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
+
+/** Of every user of a tenant, in the tenancy mode whose user names do not contain it; the tenant follows. */
+export const TENANT_GROUP_PREFIX = 'stonegate:tenant:';
+
 /** @returns the reserved prefix of the name; undefined if it has none */
 export function reservedPrefixOf(name: string): string | undefined {
   return RESERVED_PREFIXES.find((prefix) => name.startsWith(prefix));

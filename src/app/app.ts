@@ -77,6 +77,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const generations = new Generations<Serving>(logger);
   const servingProcess: ServingProcess = {
     observer: observeAll([auditLog, metrics, createRequestLog(logger)], logger),
+    startedAt: systemClock.now(),
     streams,
     portal: configuration.portal && createPortalState(runtime),
     hasWebhook: configuration.webhook !== undefined,

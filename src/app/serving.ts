@@ -13,6 +13,7 @@ import { createShared } from './cache.ts';
 import { type ConfiguredPipeline, createPipeline } from './pipeline.ts';
 import { createConfiguredPortal, type PortalState } from './portal.ts';
 import { createServedProvisioning } from './provisioning.ts';
+import { createIndexReadiness } from './rbac-index.ts';
 import { createOwnUpstream } from './upstream.ts';
 import { createConfiguredWebhook, type InForce } from './webhook.ts';
 
@@ -21,6 +22,8 @@ type Serve = (exchange: Exchange) => Promise<void>;
 /** What one process keeps over all configurations. */
 export interface ServingProcess {
   readonly observer: RequestObserver;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
   readonly streams: StreamRegistry;
   /** Undefined if the process was started without a portal. */
   readonly portal: PortalState | undefined;
@@ -51,13 +54,18 @@ export function createServing(build: Build, process: ServingProcess): Serving {
   const webhook = process.hasWebhook
     ? createConfiguredWebhook(build, stages.mode, process.inForce)
     : undefined;
+  const indexReadiness = createIndexReadiness(build, process.startedAt);
   return {
     serve: pipeline.serve,
     recheck: pipeline.recheck,
     clear: pipeline.clear,
     portal: portal && counted(portal, inFlight),
     webhook: webhook && counted(webhook.serve, inFlight),
-    checks: [pipeline.authentication, ...(webhook?.checks ?? [])],
+    checks: [
+      pipeline.authentication,
+      ...(indexReadiness ? [indexReadiness] : []),
+      ...(webhook?.checks ?? []),
+    ],
     upstream: createOwnUpstream(build),
     syncRules: webhook?.syncRules,
     drops: createShared(build).drops,

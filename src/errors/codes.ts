@@ -47,11 +47,13 @@ export const CODES = {
   IssuerUnavailable: { http: 503, reason: 'ServiceUnavailable' },
   UpstreamUnavailable: { http: 503, reason: 'ServiceUnavailable' },
   UpstreamRefusedCredential: { http: 503, reason: 'ServiceUnavailable' },
+  AccessIndexUnavailable: { http: 503, reason: 'ServiceUnavailable' },
   WebhookRulesUnavailable: { http: 503, reason: 'ServiceUnavailable' },
   ProvisioningForbidden: { http: 503, reason: 'ServiceUnavailable' },
   ProvisioningRefused: { http: 503, reason: 'ServiceUnavailable' },
   ShuttingDown: { http: 503, reason: 'ServiceUnavailable' },
   UpstreamTimeout: { http: 504, reason: 'Timeout' },
+  ResourceVersionTooLarge: { http: 504, reason: 'Timeout' },
 } as const satisfies Readonly<Record<string, CodeFacts>>;
 
 export type ErrorCode = keyof typeof CODES;

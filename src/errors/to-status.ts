@@ -49,9 +49,10 @@ export function toStatus(error: unknown, auditID: string): StatusResponse {
 }
 
 /** A 503 has no Retry-After: kubectl would silently retry ten times and lose the message. */
-function protocolHeaders({ http, allow }: StatusError): HeaderField[] {
+function protocolHeaders({ http, allow, details }: StatusError): HeaderField[] {
   if (http === 401) return [['WWW-Authenticate', 'Bearer realm="stonegate"']];
   if (http === 405 && allow.length > 0) return [['Allow', allow.join(', ')]];
   if (http === 429) return [['Retry-After', '1']];
-  return [];
+  const { retryAfterSeconds } = details ?? {};
+  return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];
 }

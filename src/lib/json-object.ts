@@ -54,6 +54,31 @@ export function membersOf(text: string): readonly Member[] {
   return members;
 }
 
+/**
+ * The elements of an array as they are written: numbers above 2^53 survive, and the order of names.
+ *
+ * @param text a valid JSON array
+ * @returns JSON of each element
+ */
+export function elementsOf(text: string): string[] {
+  const elements: string[] = [];
+  let depth = 0;
+  let from = 0;
+  for (const { 0: token, index } of text.matchAll(TOKENS)) {
+    if (token === '{' || token === '[') {
+      depth += 1;
+      if (depth === 1) from = index + 1;
+    }
+    if (depth === 1 && (token === ',' || token === ']')) {
+      const element = text.slice(from, index).trim();
+      if (element !== '') elements.push(element);
+      from = index + 1;
+    }
+    if (token === '}' || token === ']') depth -= 1;
+  }
+  return elements;
+}
+
 /** @param text valid JSON */
 export function hasUniqueNames(text: string): boolean {
   const open: (Set<string> | undefined)[] = [];

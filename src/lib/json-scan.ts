@@ -1,6 +1,7 @@
 /**
  * Finds values in JSON text without parsing it, so that what is passed on keeps its bytes: a parser would
- * change numbers that do not fit a double. Of what is skipped, only brackets and strings are checked. RFC 8259.
+ * change numbers that do not fit a double. Of what is skipped, only brackets and strings are checked.
+ * RFC 8259.
  */
 
 /** Where a value stands in the text: from `start` to before `end`. */

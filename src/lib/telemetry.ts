@@ -35,6 +35,22 @@ export type VerificationResult =
   | 'failed'
   | 'dropped';
 
+/** Why a resource of the RBAC index was listed; `docs/metrics.md` explains each. */
+export type IndexListReason = 'start' | 'expired' | 'no-bookmarks' | 'garbage' | 'disorder';
+export type IndexFailure = 'unreachable' | 'refused' | 'status' | 'silent' | 'garbage';
+
+/** The RBAC index at one moment. */
+export interface IndexMeasures {
+  readonly synced: boolean;
+  readonly revision: number;
+  readonly resources: readonly {
+    readonly resource: string;
+    readonly objects: number;
+    /** Since the last proof that the resource is current; undefined before the first. */
+    readonly ageSeconds: number | undefined;
+  }[];
+}
+
 export interface Telemetry {
   cacheLookup(tier: CacheTier, result: 'hit' | 'miss' | 'stale' | 'error'): void;
   /** One call to a backend. */
@@ -51,6 +67,11 @@ export interface Telemetry {
   streamEnded(kind: string, reason: StreamEndReason): void;
   /** A decision of the RBAC index was drawn to be compared with the API server's. */
   accessVerified(result: VerificationResult): void;
+  /** @param resource of the RBAC index */
+  indexListed(resource: string, reason: IndexListReason): void;
+  indexFailed(resource: string, failure: IndexFailure): void;
+  /** The index in force is read at each scrape; undefined: there is none. */
+  indexInForce(read: (() => IndexMeasures) | undefined): void;
   /** A certificate, configuration or key file was read anew. */
   reload(result: 'ok' | 'error'): void;
 }
@@ -63,5 +84,8 @@ export const noTelemetry: Telemetry = {
   provisioned() {},
   streamEnded() {},
   accessVerified() {},
+  indexListed() {},
+  indexFailed() {},
+  indexInForce() {},
   reload() {},
 };

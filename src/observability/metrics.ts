@@ -10,6 +10,7 @@ import type { RequestInfo } from '../api/request-info.ts';
 import type { ErrorCode } from '../errors/codes.ts';
 import type { ProvisioningRun, Telemetry } from '../lib/telemetry.ts';
 import type { ObservedRequest, RequestObserver } from '../pipeline/ports.ts';
+import { createIndexMetrics } from './index-metrics.ts';
 import { Histogram, LabelledNumber } from './series.ts';
 
 const VERBS: ReadonlySet<string> = new Set([
@@ -93,6 +94,7 @@ export function createMetrics(now: () => number): Metrics {
     registers,
   });
   const provisioning = createProvisioningMetrics(registers, now);
+  const index = createIndexMetrics(registers);
   const ended = new Counter({
     name: 'stonegate_streams_ended_total',
     help: 'Long-running requests that Stonegate ended before the client or the API server did.',
@@ -137,6 +139,7 @@ export function createMetrics(now: () => number): Metrics {
     provisioned: provisioning,
     streamEnded: (kind, reason) => ended.inc({ kind, reason }),
     accessVerified: (result) => verifications.inc({ result }),
+    ...index,
     reload: (result) => reloads.inc({ result }),
     auditEventLost: () => auditLost.inc(),
     async text() {

@@ -3,7 +3,7 @@
  * namespaces only: the API server refuses such a request, so one is sent for each permitted namespace, as
  * the user, and the responses are merged. See docs/access.md.
  */
-import { permittedNamespaces } from '../access/all-namespaces.ts';
+import { type AllNamespacesQuestion, isConcerned, permittedNamespaces } from '../access/all-namespaces.ts';
 import type { AccessIndex } from '../access/ports.ts';
 import type { Verifier } from '../access/verification.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
@@ -14,15 +14,21 @@ import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { AccessSubjects } from './access-subject.ts';
 import { listNamespaces, type NamespacesListOptions } from './all-namespaces-list.ts';
 import { isAllNamespaces } from './all-namespaces-request.ts';
+import { type NamespacesWatchOptions, watchNamespaces } from './all-namespaces-watch.ts';
 import type { DiscoveryDocuments } from './answer-discovery.ts';
 import type { StreamedAnswer } from './answer-stream.ts';
 import type { Answerer } from './delivery.ts';
 import { asFiltered } from './filtered-response.ts';
+import type { MergedWatchRunOptions, PermittedNamespaces } from './merged-watch-run.ts';
 import type { UpstreamResponse } from './ports.ts';
 import { type Outgoing, setImpersonationSent } from './request-context.ts';
 
-export interface AllNamespacesOptions extends Omit<NamespacesListOptions, 'requestAs'> {
-  readonly mode: NamespacesListOptions['mode'] & Pick<TenancyMode, 'reviewTenant'>;
+export interface AllNamespacesOptions
+  extends Omit<NamespacesListOptions & NamespacesWatchOptions, 'requestAs'>,
+    Pick<MergedWatchRunOptions, 'clock' | 'random' | 'logger'> {
+  readonly mode: NamespacesListOptions['mode'] &
+    NamespacesWatchOptions['mode'] &
+    Pick<TenancyMode, 'reviewTenant'>;
   readonly access: AccessIndex;
   readonly subjects: AccessSubjects;
   readonly discovered: Pick<DiscoveryDocuments, 'resource'>;
@@ -62,12 +68,43 @@ async function answer(
   const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
   if (namespaces.length > most) throw tooMany(info, namespaces.length, most, subject);
   setImpersonationSent(outgoing);
-  if (verb === 'watch') return undefined;
-  const list = await listNamespaces(outgoing, info, namespaces, {
-    ...options,
-    requestAs: subjects.requestAs,
-  });
-  return list && (list.status === 200 ? asFiltered(list) : list);
+  const requesting = { ...options, requestAs: subjects.requestAs };
+  if (verb === 'watch') {
+    const permitted = permittedNow(outgoing, subject, question, options);
+    return filtered(await watchNamespaces(outgoing, info, namespaces, { ...requesting, permitted }));
+  }
+  return filtered(await listNamespaces(outgoing, info, namespaces, requesting));
+}
+
+function filtered(response: Answer): Answer {
+  return response?.status === 200 ? asFiltered(response) : response;
+}
+
+function permittedNow(
+  outgoing: Outgoing,
+  opened: SubjectByNamespace,
+  question: AllNamespacesQuestion,
+  { access, subjects }: AllNamespacesOptions,
+): PermittedNamespaces {
+  let subject = opened;
+  return {
+    isConcernedBy: (change) => isConcerned(change, subject, question),
+    now() {
+      const names = permittedNamespaces(access.index, subject, question);
+      return names && new Set(names);
+    },
+    async isSameUser() {
+      if (outgoing.proven.assignmentsOf === undefined) return true;
+      const current = await subjects.subjectOf(outgoing).catch(() => subject);
+      const isSame = digestOfSubject(current) === digestOfSubject(subject);
+      subject = current;
+      return isSame;
+    },
+  };
+}
+
+function digestOfSubject({ cluster, other, namespaces }: SubjectByNamespace): string {
+  return JSON.stringify([cluster, other, [...namespaces]]);
 }
 
 /** In whose namespaces; empty if the API server has no tenants. */

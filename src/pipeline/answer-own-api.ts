@@ -2,22 +2,24 @@
  * Responds to requests for Stonegate's own API: who the client is, and how a request would be decided. The
  * body of an explanation holds a credential: it is read only here, and neither logged nor audited.
  */
-import { JSON_TYPE } from '../api/meta-v1.ts';
 import type { ExplainedRequest, ExplanationRequest, SelfIdentity } from '../api/stonegate-v1alpha1.ts';
-import { StatusError } from '../errors/status-error.ts';
-import type { Clock } from '../lib/clock.ts';
-import { headerValue } from '../lib/header-list.ts';
 import { timestamp } from '../lib/kubernetes-time.ts';
 import type { Answerer } from './delivery.ts';
 import type { Explain } from './explain/explain-request.ts';
+import {
+  createdResponse,
+  type Fields,
+  fieldsOf,
+  malformed,
+  type OwnBodyOptions,
+  readOwnSpec,
+  textOf,
+} from './own-api-body.ts';
 import type { UpstreamResponse } from './ports.ts';
-import { type BodyLimits, readBody } from './read-body.ts';
 import type { Outgoing, Scoped } from './request-context.ts';
 
-export interface ExplanationAnswererOptions {
+export interface ExplanationAnswererOptions extends OwnBodyOptions {
   readonly explain: Explain;
-  readonly limits: BodyLimits;
-  readonly clock: Clock;
 }
 
 export function createExplanationAnswerer(options: ExplanationAnswererOptions): Answerer<UpstreamResponse> {
@@ -30,40 +32,17 @@ export function createExplanationAnswerer(options: ExplanationAnswererOptions): 
 }
 
 async function answerExplanation(
-  { exchange, sourceIPs }: Outgoing,
-  { explain, limits, clock }: ExplanationAnswererOptions,
+  outgoing: Outgoing,
+  { explain, ...reading }: ExplanationAnswererOptions,
 ): Promise<UpstreamResponse> {
-  assertJSON(headerValue(exchange.headers, 'content-type') ?? JSON_TYPE);
-  const body = await readBody(exchange, { ...limits, what: 'an explanation' }, clock);
+  const { exchange, sourceIPs } = outgoing;
+  const spec = await readOwnSpec(outgoing, 'Explanation', 'an explanation', reading);
   const asker = { peerAddress: sourceIPs[0], signal: exchange.signal };
-  const explanation = await explain(readExplanationSpec(body), asker);
-  return {
-    status: 201,
-    headers: [
-      ['Content-Type', JSON_TYPE],
-      ['Cache-Control', 'no-store'],
-    ],
-    body: Buffer.from(`${JSON.stringify(explanation)}\n`),
-  };
+  return createdResponse(await explain(readExplanationSpec(spec), asker));
 }
-
-function assertJSON(contentType: string): void {
-  const [type = ''] = contentType.split(';', 1);
-  if (type.trim().toLowerCase() === JSON_TYPE) return;
-  throw new StatusError(
-    'MediaTypeUnsupported',
-    `the body of the request was in an unknown format - accepted media types include: ${JSON_TYPE}`,
-  );
-}
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** @throws StatusError BodyMalformed; it repeats nothing of the body */
-function readExplanationSpec(body: Buffer): ExplanationRequest['spec'] {
-  const { kind, apiVersion, spec } = fieldsOf(parse(body), 'the body');
-  if (kind !== 'Explanation' || apiVersion !== 'stonegate.dev/v1alpha1')
-    throw malformed('it is no Explanation of stonegate.dev/v1alpha1');
-  const { request, token } = fieldsOf(spec, 'spec');
+function readExplanationSpec({ request, token }: Fields): ExplanationRequest['spec'] {
   return {
     request: readRequest(fieldsOf(request, 'spec.request')),
     ...(token !== undefined && { token: textOf(token, 'spec.token') }),
@@ -84,30 +63,6 @@ function headerOf(header: unknown): readonly [string, string] {
   const [name, value, ...more]: unknown[] = Array.isArray(header) ? header : [];
   if (more.length > 0) throw malformed('a member of spec.request.headers is no pair of name and value');
   return [textOf(name, 'the name of a header'), textOf(value, 'the value of a header')];
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-  } catch {
-    // The parser's own message quotes what it read.
-    throw malformed('it is no JSON');
-  }
-}
-
-function fieldsOf(value: unknown, what: string): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw malformed(`${what} is no object`);
-  return Object.fromEntries(Object.entries(value));
-}
-
-function textOf(value: unknown, what: string): string {
-  if (typeof value !== 'string') throw malformed(`${what} is no string`);
-  return value;
-}
-
-function malformed(why: string): StatusError {
-  return new StatusError('BodyMalformed', `the explanation cannot be made: ${why}`);
 }
 
 export const selfIdentityAnswerer: Answerer<UpstreamResponse> = {

@@ -215,7 +215,7 @@ function isNumber(value: string | undefined): boolean {
 /**
  * A boolean parameter as apimachinery converts it: anything but `false` and `0` is true, nothing at all too.
  */
-function isSet(parameter: string | undefined): boolean {
+export function isSet(parameter: string | undefined): boolean {
   const value = parameter?.toLowerCase();
   return value !== undefined && value !== 'false' && value !== '0';
 }

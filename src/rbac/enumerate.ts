@@ -32,12 +32,12 @@ export function namespacesAllowed(
   question: NamespacesQuestion,
 ): readonly string[] {
   const existing = index.objectsOf(question.tenant).namespaces;
-  const allowed = new Set<string>();
+  const allowed: string[] = [];
   for (const namespace of candidates(index, subject.other, question, existing))
-    if (existing.has(namespace) && !subject.namespaces.has(namespace)) allowed.add(namespace);
+    if (existing.has(namespace) && !subject.namespaces.has(namespace)) allowed.push(namespace);
   for (const [namespace, user] of subject.namespaces)
-    if (existing.has(namespace) && isAllowedIn(index, user, question, namespace)) allowed.add(namespace);
-  return [...allowed].sort();
+    if (existing.has(namespace) && isAllowedIn(index, user, question, namespace)) allowed.push(namespace);
+  return allowed.sort();
 }
 
 /** Whether the subject is allowed in that one namespace. */
@@ -50,7 +50,7 @@ export function isAllowedIn(
   return allows(index, user, { ...question, namespace, name: name === '' ? '' : namespace });
 }
 
-/** The namespaces in which one user is allowed; they need not exist. */
+/** The namespaces in which one user is allowed, without duplicates; they need not exist. */
 function candidates(
   index: RBACIndex,
   user: RBACUser,
@@ -73,7 +73,8 @@ function candidates(
 class Reach {
   readonly #objects: TenantObjects;
   readonly #question: NamespacesQuestion;
-  readonly #covered = new Map<object, 'all' | ReadonlySet<string>>();
+  /** By name: of ClusterRoles, which many bindings refer to. */
+  readonly #covered = new Map<string, Coverage>();
   readonly namespaces = new Set<string>();
   everywhere = false;
 
@@ -98,19 +99,27 @@ class Reach {
     }
   }
 
-  /** Names of namespaces if the rules are limited to some. */
-  #coveredBy(binding: StoredBinding): 'all' | ReadonlySet<string> {
-    const role = this.#objects.roleOf(binding);
-    if (role === undefined) return new Set();
-    const known = this.#covered.get(role);
+  #coveredBy(binding: StoredBinding): Coverage {
+    const { kind, name } = binding.roleRef;
+    if (kind !== 'ClusterRole') return this.#computed(binding);
+    const known = this.#covered.get(name);
     if (known !== undefined) return known;
-    const covered = coverage(role.rules, this.#question);
-    this.#covered.set(role, covered);
+    const covered = this.#computed(binding);
+    this.#covered.set(name, covered);
     return covered;
+  }
+
+  #computed(binding: StoredBinding): Coverage {
+    const role = this.#objects.roleOf(binding);
+    return role === undefined ? NOTHING : coverage(role.rules, this.#question);
   }
 }
 
-function coverage(rules: readonly PolicyRule[], question: NamespacesQuestion): 'all' | ReadonlySet<string> {
+/** Names of namespaces if the rules are limited to some. */
+type Coverage = 'all' | ReadonlySet<string>;
+const NOTHING: Coverage = new Set();
+
+function coverage(rules: readonly PolicyRule[], question: NamespacesQuestion): Coverage {
   const names = new Set<string>();
   for (const rule of rules) {
     if (!verbMatches(rule, question.verb) || !resourceMatches(rule, question)) continue;

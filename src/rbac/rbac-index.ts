@@ -16,10 +16,13 @@ export interface IndexListener {
 
 /** Changes that are remembered for `changesSince`. */
 const HISTORY = 10_000;
+/** A few milliseconds of work. */
+const OBJECTS_PER_STEP = 500;
 
 export class RBACIndex {
   readonly #tenants = new Map<string, TenantObjects>();
   readonly #revisions = new Map<IndexedResource, number>();
+  readonly #counts = new Map<IndexedResource, number>();
   readonly #listeners = new Set<IndexListener>();
   readonly #history: Change[] = [];
   readonly #historySize: number;
@@ -69,18 +72,39 @@ export class RBACIndex {
    * @param revision of the list
    */
   replace(resource: IndexedResource, objects: Iterable<StoredObject>, revision: number): void {
+    const steps = this.replaceInSteps(resource, objects, revision);
+    while (steps.next().done !== true);
+  }
+
+  /**
+   * As `replace`, in steps between which the process can do other work. Until the last one the resource is
+   * complete through its earlier revision only, and must not be changed otherwise.
+   */
+  *replaceInSteps(
+    resource: IndexedResource,
+    objects: Iterable<StoredObject>,
+    revision: number,
+  ): Generator<void, void> {
     const isFirst = !this.#revisions.has(resource);
     if (revision < (this.#revisions.get(resource) ?? 0)) this.#goBack(resource, revision);
     const gone = new Set(this.#all(resource));
+    let handled = 0;
     for (const object of objects) {
       const known = this.#tenants.get(object.tenant)?.find(object);
       if (known !== undefined) gone.delete(known);
       if (known === undefined || known.uid !== object.uid || known.revision !== object.revision)
         this.#put(known, object, isFirst);
+      handled += 1;
+      if (handled % OBJECTS_PER_STEP === 0) yield;
     }
     for (const object of gone) this.#delete(object, revision, isFirst);
     if (isFirst) this.#historyFloor = Math.max(this.#historyFloor, revision);
     this.progress(resource, revision);
+  }
+
+  /** How many objects of the resource there are, of all tenants. */
+  countOf(resource: IndexedResource): number {
+    return this.#counts.get(resource) ?? 0;
   }
 
   /** A watch event ADDED or MODIFIED. */
@@ -152,6 +176,7 @@ export class RBACIndex {
     // A namespace that was deleted in between may have removed the last object of the tenant.
     this.#tenants.set(object.tenant, objects);
     objects.put(object);
+    if (before === undefined) this.#count(object.resource, 1);
     this.#tell(changeBetween(before, object, object.revision, objects), isFirst);
   }
 
@@ -159,8 +184,13 @@ export class RBACIndex {
     const objects = this.#tenants.get(known.tenant);
     if (objects === undefined) return;
     objects.delete(known);
+    this.#count(known.resource, -1);
     if (objects.isEmpty) this.#tenants.delete(known.tenant);
     this.#tell(changeBetween(known, undefined, revision, objects), isFirst);
+  }
+
+  #count(resource: IndexedResource, change: 1 | -1): void {
+    this.#counts.set(resource, this.countOf(resource) + change);
   }
 
   #tell(change: Change | undefined, isFirst: boolean): void {

@@ -4,6 +4,7 @@
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/rbac/validation/rule.go
  */
 import type { StoredBinding, StoredSubject } from '../api/rbac-v1.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 import type { RBACUser } from './attributes.ts';
 
 export type SubjectKey = `user:${string}` | `group:${string}`;
@@ -42,6 +43,7 @@ export function keysOfBinding({ subjects, namespace }: StoredBinding): Set<Subje
   return keys;
 }
 
-export function keysOfUser({ username, groups }: RBACUser): Set<SubjectKey> {
-  return new Set([userKey(username), ...groups.map(groupKey)]);
-}
+/** Made once for each user object: many questions are about one user. */
+export const keysOfUser: (user: RBACUser) => ReadonlySet<SubjectKey> = memoizeByReference(
+  ({ username, groups }) => new Set([userKey(username), ...groups.map(groupKey)]),
+);

@@ -71,6 +71,11 @@ export class TenantObjects {
     return this.#byRole.get(keyOf(namespace, name)) ?? new Set();
   }
 
+  /** Those that refer to a role that does not exist, in no order. */
+  *bindingsWithoutRole(): Generator<StoredBinding> {
+    for (const [role, bindings] of this.#byRole) if (!this.#roles.has(role)) yield* bindings;
+  }
+
   /** In no order. */
   *all(resource: IndexedResource): Generator<StoredObject> {
     if (resource === 'namespaces') yield* this.#namespaces.values();

@@ -4,7 +4,7 @@
  */
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { TenantName } from '../api/identity.ts';
-import { TENANT_KEY } from '../api/reserved-names.ts';
+import { TENANT_GROUP_PREFIX, TENANT_KEY } from '../api/reserved-names.ts';
 import { refusedName, StatusError } from '../errors/status-error.ts';
 import { createDomainFinder, createTenantResolver } from './domains.ts';
 import { finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
@@ -100,7 +100,7 @@ export function createSharedMode({
 
 /** What everybody of a tenant has. */
 function markOf(tenant: TenantName): Pick<UserInfo, 'groups' | 'extra'> {
-  return { groups: [`stonegate:tenant:${tenant}`], extra: { [TENANT_KEY]: [tenant] } };
+  return { groups: [`${TENANT_GROUP_PREFIX}${tenant}`], extra: { [TENANT_KEY]: [tenant] } };
 }
 
 /** Whether `domain:` and a claim behind `prefix` can begin alike. */

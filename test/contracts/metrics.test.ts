@@ -18,6 +18,13 @@ t.test('names, types and labels', async (t) => {
     heldBack: 0,
   });
   metrics.streamEnded('watch', 'dropped');
+  metrics.indexListed('roles', 'start');
+  metrics.indexFailed('roles', 'silent');
+  metrics.indexInForce(() => ({
+    synced: true,
+    revision: 1,
+    resources: [{ resource: 'roles', objects: 1, ageSeconds: 1 }],
+  }));
   metrics.reload('ok');
   metrics.auditEventLost();
   const stonegate = await startStonegate({ folder: t.testdir() });

@@ -5,6 +5,7 @@ import type { StoredObject } from '../../src/api/rbac-v1.ts';
 import type { RoleLookup } from '../../src/bindings/role-lookup.ts';
 import { createSealingKey } from '../../src/cache/sealing-key.ts';
 import { ByteBudget } from '../../src/lib/byte-budget.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { firstParameter } from '../../src/lib/query.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createAccessSubjects } from '../../src/pipeline/access-subject.ts';
@@ -87,6 +88,10 @@ export function allNamespacesSite({
     verifier: { isSuspended: () => false, sampleNamespaces() {} },
     maxNamespaces: { list: 200, watch: 50 },
     memory: new ByteBudget({ total: 1_000_000, perKey: 500_000 }),
+    clock: index.clock,
+    random: { ...systemRandom, fraction: () => 0.5 },
+    logger: silentLogger,
+    streamer: { stream: async () => Promise.reject(new Error('no watches')) },
     ...changes,
   };
 

@@ -6,13 +6,15 @@ import { serveRequest } from '../../../src/pipeline/serve-request.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { fakePipeline } from '../../support/fake-pipeline.ts';
 
+const TOKEN = [['Authorization', 'Bearer token']] as const;
+
 t.test('a filtered response has a header, and its audit event an annotation', async (t) => {
   const response = asFiltered({
     status: 200,
     headers: [['Content-Type', 'text/plain']],
     body: Buffer.from('x'),
   });
-  const exchange = fakeExchange({ target: '/api/v1/namespaces' });
+  const exchange = fakeExchange({ target: '/api/v1/namespaces', headers: TOKEN });
   const pipeline = fakePipeline({ answerers: [{ answer: async () => response }] });
   await serveRequest(exchange, pipeline);
   t.same(headerValue(exchange.response.headers, 'stonegate-filtered'), 'rbac');
@@ -29,7 +31,7 @@ t.test('a filtered stream has both too', async (t) => {
       return () => {};
     },
   });
-  const exchange = fakeExchange({ target: '/api/v1/namespaces?watch=1' });
+  const exchange = fakeExchange({ target: '/api/v1/namespaces?watch=1', headers: TOKEN });
   const pipeline = fakePipeline({ answerers: [{ answer: async () => answer }] });
   await serveRequest(exchange, pipeline);
   t.same(headerValue(exchange.response.headers, 'stonegate-filtered'), 'rbac');

@@ -230,3 +230,19 @@ t.test('after the storage was restored from a backup, the list counts', async (t
   index.put({ ...newer, revision: before + 1 });
   t.strictSame(visible(index, rbacUser('bob')), ['a']);
 });
+
+t.test('a long list is taken over in steps, and counts at its end', async (t) => {
+  const index = indexOf(namespace('old'));
+  const before = index.revision;
+  const namespaces = Array.from({ length: 1_200 }, (_, at) => namespace(`n${at}`));
+  const revision = nextRevision();
+  const steps = index.replaceInSteps('namespaces', namespaces, revision);
+  t.equal(steps.next().done, false);
+  t.equal(index.revisionOf('namespaces'), before, 'it is not complete yet');
+  while (steps.next().done !== true);
+  t.equal(index.revisionOf('namespaces'), revision);
+  t.equal(index.countOf('namespaces'), 1_200);
+  index.delete({ ...namespace('n7'), revision: nextRevision() });
+  t.equal(index.countOf('namespaces'), 1_199);
+  t.equal(index.countOf('roles'), 0);
+});

@@ -1,0 +1,121 @@
+/**
+ * Whose a subject of a binding is, as the user who asks sees it: names of other tenants are not told. What
+ * cannot be told apart from another tenant's subject counts as one.
+ */
+import { projectGroup, readKeystoneGroup } from '../api/keystone-groups.ts';
+import { SERVICE_ACCOUNT_PREFIX, TENANT_GROUP_PREFIX } from '../api/reserved-names.ts';
+import type { RBACUser } from '../rbac/attributes.ts';
+import { allows } from '../rbac/decide.ts';
+import type { RBACIndex } from '../rbac/rbac-index.ts';
+import type { SubjectKey } from '../rbac/subject-key.ts';
+import type { SubjectGrant } from '../rbac/who-can.ts';
+import type { NamedScope } from './ports.ts';
+
+/** The user who asks. */
+export interface Viewer {
+  /** Its tenant is that of the bindings; empty if the API server has no tenants. */
+  readonly user: RBACUser;
+  /** The tenant by Stonegate's name; empty if the user has none. */
+  readonly tenant: string;
+  /** Whether the tenant's users may act in every tenant. */
+  readonly isSystem: boolean;
+  /** Keystone's domain of the tenant. */
+  readonly domainID: string | undefined;
+  /** What the names of the domain's users begin with, with the colon. */
+  readonly namePrefix: string | undefined;
+}
+
+/** Keystone's projects and domains by id. */
+export interface Scopes {
+  readonly projects: ReadonlyMap<string, NamedScope>;
+  readonly domains: ReadonlyMap<string, NamedScope>;
+}
+
+export interface ViewOptions {
+  readonly index: RBACIndex;
+  /** Whether the index is current: it then also decides what the user may read. */
+  readonly isCurrent: boolean;
+  readonly scopes: Scopes | undefined;
+}
+
+/** What one user may be told. */
+export class View {
+  readonly viewer: Viewer;
+  /** An operator of the whole cluster: the user may list every binding, so no name in one is a secret. */
+  readonly seesAll: boolean;
+  readonly #options: ViewOptions;
+  readonly #readable = new Map<object, boolean>();
+
+  constructor(viewer: Viewer, options: ViewOptions) {
+    this.viewer = viewer;
+    this.#options = options;
+    this.seesAll =
+      viewer.isSystem ||
+      (viewer.user.tenant === '' &&
+        this.#may('list', 'clusterrolebindings', '', '') &&
+        this.#may('list', 'rolebindings', '', ''));
+  }
+
+  /** Whether the subject may be named. */
+  shows({ key, binding }: SubjectGrant): boolean {
+    if (this.seesAll || this.viewer.user.tenant !== '' || this.#isOwn(key)) return true;
+    const known = this.#readable.get(binding);
+    if (known !== undefined) return known;
+    const readable = this.mayGet(binding);
+    this.#readable.set(binding, readable);
+    return readable;
+  }
+
+  /** Whether the user may read a role or a binding, by the index. */
+  mayGet({
+    resource,
+    namespace,
+    name,
+  }: {
+    readonly resource: string;
+    readonly namespace: string;
+    readonly name: string;
+  }): boolean {
+    return this.#may('get', resource, namespace, name);
+  }
+
+  /** Whether the names of Keystone's project or domain may be told. */
+  knows(scope: NamedScope): boolean {
+    return this.seesAll || scope.domainID === this.viewer.domainID;
+  }
+
+  #may(verb: string, resource: string, namespace: string, name: string): boolean {
+    const { index, isCurrent } = this.#options;
+    const { user } = this.viewer;
+    const apiGroup = resource === 'namespaces' ? '' : 'rbac.authorization.k8s.io';
+    const question = { verb, apiGroup, resource, subresource: '', namespace, name, tenant: user.tenant };
+    return isCurrent && allows(index, user, question);
+  }
+
+  #isOwn(key: SubjectKey): boolean {
+    const name = key.slice(key.indexOf(':') + 1);
+    const { user, namePrefix } = this.viewer;
+    if (key.startsWith('group:')) return user.groups.includes(name) || this.#isOwnGroup(name);
+    if (name.startsWith(SERVICE_ACCOUNT_PREFIX)) return this.#isOwnServiceAccount(name);
+    if (name === user.username || !name.includes(':') || name.startsWith('system:')) return true;
+    return namePrefix !== undefined && name.startsWith(namePrefix);
+  }
+
+  #isOwnGroup(name: string): boolean {
+    if (name.startsWith(TENANT_GROUP_PREFIX)) return name === `${TENANT_GROUP_PREFIX}${this.viewer.tenant}`;
+    const group = readKeystoneGroup(name);
+    if (group === undefined) return !name.includes(':') || name.startsWith('system:');
+    if (group.kind === 'system') return true;
+    const { domainID, user } = this.viewer;
+    if (group.kind === 'project' && user.groups.includes(projectGroup(group.id))) return true;
+    if (domainID === undefined) return false;
+    if (group.kind === 'domain') return group.id === domainID;
+    return group.kind === 'project' && this.#options.scopes?.projects.get(group.id)?.domainID === domainID;
+  }
+
+  /** The name tells the namespace: it is told if the user may read that, or if it is the cluster's. */
+  #isOwnServiceAccount(name: string): boolean {
+    const [namespace = ''] = name.slice(SERVICE_ACCOUNT_PREFIX.length).split(':', 1);
+    return namespace.startsWith('kube-') || this.#may('get', 'namespaces', namespace, namespace);
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * The namespaces that one user may `get`: compiled once from the RBAC index, then updated by the changes that
+ * concern the user. Requests and open watches of the user share it.
+ */
+import type { StoredNamespace } from '../api/rbac-v1.ts';
+import { type SubjectByNamespace, subjectIn } from '../rbac/attributes.ts';
+import type { AccessChange, Change, NamespaceChange } from '../rbac/change.ts';
+import {
+  isAllowedIn,
+  type NamespacesQuestion,
+  namespacesAllowed,
+  visibleNamespaces,
+} from '../rbac/enumerate.ts';
+import type { RBACIndex } from '../rbac/rbac-index.ts';
+import { keysOfUser, type SubjectKey } from '../rbac/subject-key.ts';
+
+/** A difference in what the user sees. */
+export interface VisibleChange {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  /** As it was last seen if it is deleted. */
+  readonly namespace: StoredNamespace;
+  /** As it was last seen if it is modified. */
+  readonly before?: StoredNamespace;
+  /** Of the change: of the namespace, or of the user's access to it. */
+  readonly revision: number;
+  readonly cause: 'object' | 'access';
+}
+
+export type VisibleListener = (change: VisibleChange) => void;
+
+export class VisibleNamespaces {
+  readonly subject: SubjectByNamespace;
+  readonly tenant: string;
+  /** Under which bindings of the user are found. */
+  readonly keys: ReadonlySet<SubjectKey>;
+  readonly #index: RBACIndex;
+  readonly #question: NamespacesQuestion;
+  readonly #namespaces = new Map<string, StoredNamespace>();
+  readonly #listeners = new Set<VisibleListener>();
+  #names: readonly string[] | undefined;
+  #generation = 0;
+
+  /** @param tenant whose namespaces; empty if the API server has no tenants */
+  constructor(index: RBACIndex, subject: SubjectByNamespace, tenant: string) {
+    this.#index = index;
+    this.subject = subject;
+    this.tenant = tenant;
+    this.keys = keysOf(subject);
+    this.#question = visibleNamespaces(tenant);
+    this.#names = namespacesAllowed(index, subject, this.#question);
+    const { namespaces } = index.objectsOf(tenant);
+    for (const name of this.#names) {
+      const namespace = namespaces.get(name);
+      if (namespace !== undefined) this.#namespaces.set(name, namespace);
+    }
+  }
+
+  /** Sorted. */
+  get names(): readonly string[] {
+    this.#names ??= [...this.#namespaces.keys()].sort();
+    return this.#names;
+  }
+
+  get size(): number {
+    return this.#namespaces.size;
+  }
+
+  /** Another number after each change of the user's access. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  get isWatched(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  /** @returns undefined if the user does not see it */
+  get(name: string): StoredNamespace | undefined {
+    return this.#namespaces.get(name);
+  }
+
+  /** Whether the user's rights cover the name, also if there is no such namespace. */
+  covers(name: string): boolean {
+    return isAllowedIn(this.#index, subjectIn(this.subject, name), this.#question, name);
+  }
+
+  concerns({ subjects }: Pick<AccessChange, 'subjects'>): boolean {
+    const [fewer, more] = subjects.size < this.keys.size ? [subjects, this.keys] : [this.keys, subjects];
+    for (const key of fewer) if (more.has(key)) return true;
+    return false;
+  }
+
+  /** @returns a function that ends the subscription */
+  subscribe(listener: VisibleListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** To be called with every change of the tenant, after it is in the index. */
+  apply(change: Change): void {
+    if (change.kind === 'namespace') this.#applyNamespace(change);
+    else this.#applyAccess(change);
+  }
+
+  #applyNamespace({ type, namespace, revision }: NamespaceChange): void {
+    const { name } = namespace;
+    const known = this.#namespaces.get(name);
+    if (type === 'DELETED') {
+      if (known !== undefined) this.#remove(known, revision, 'object');
+    } else if (known !== undefined) {
+      this.#namespaces.set(name, namespace);
+      this.#tell({ type: 'MODIFIED', namespace, before: known, revision, cause: 'object' });
+    } else if (this.covers(name)) this.#add(namespace, revision, 'object');
+  }
+
+  #applyAccess(change: AccessChange): void {
+    if (!this.concerns(change)) return;
+    this.#generation += 1;
+    const { namespaces, revision } = change;
+    const existing = this.#index.objectsOf(this.tenant).namespaces;
+    if (!namespaces.has('')) {
+      for (const name of namespaces) this.#evaluate(name, existing, revision, this.covers(name));
+      return;
+    }
+    const allowed = new Set(namespacesAllowed(this.#index, this.subject, this.#question));
+    for (const name of new Set([...this.#namespaces.keys(), ...allowed]))
+      this.#evaluate(name, existing, revision, allowed.has(name));
+  }
+
+  #evaluate(
+    name: string,
+    existing: ReadonlyMap<string, StoredNamespace>,
+    revision: number,
+    isAllowed: boolean,
+  ): void {
+    const known = this.#namespaces.get(name);
+    const namespace = existing.get(name);
+    if (isAllowed && known === undefined && namespace !== undefined) this.#add(namespace, revision, 'access');
+    if (!isAllowed && known !== undefined) this.#remove(known, revision, 'access');
+  }
+
+  #add(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
+    this.#namespaces.set(namespace.name, namespace);
+    this.#names = undefined;
+    this.#tell({ type: 'ADDED', namespace, revision, cause });
+  }
+
+  #remove(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
+    this.#namespaces.delete(namespace.name);
+    this.#names = undefined;
+    this.#tell({ type: 'DELETED', namespace, revision, cause });
+  }
+
+  #tell(change: VisibleChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+function keysOf({ cluster, other, namespaces }: SubjectByNamespace): Set<SubjectKey> {
+  return new Set([cluster, other, ...namespaces.values()].flatMap((user) => [...keysOfUser(user)]));
+}
+
+/** Equal for equal subjects, however their groups are ordered. */
+export function fingerprintOf({ cluster, other, namespaces }: SubjectByNamespace): string {
+  const part = ({ tenant, username, groups }: typeof cluster) => [tenant, username, [...groups].sort()];
+  const places = [...namespaces]
+    .sort(([one], [another]) => (one < another ? -1 : 1))
+    .map(([name, user]) => [name, part(user)]);
+  return JSON.stringify([part(cluster), part(other), places]);
+}

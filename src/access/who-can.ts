@@ -1,0 +1,262 @@
+/**
+ * A review of who can do something: the subjects of the index as a user may be told of them, with Keystone's
+ * names, and with those who need no binding.
+ */
+import { readKeystoneGroup } from '../api/keystone-groups.ts';
+import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
+import type { ObjectName, WhoCanGrant, WhoCanStatus } from '../api/who-can-v1alpha1.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { mapWithConcurrency } from '../lib/concurrency.ts';
+import { isKnownClusterScoped } from '../rbac/cluster-scoped.ts';
+import { SYSTEM_MASTERS } from '../rbac/decide.ts';
+import {
+  isKnownVerb,
+  isNamespaceObject,
+  type Scope,
+  type SubjectGrant,
+  type WhoCanQuestion,
+  whoCan,
+} from '../rbac/who-can.ts';
+import type { AccessIndex, KeystoneNames } from './ports.ts';
+import { type Scopes, View, type Viewer } from './subject-owner.ts';
+
+export interface WhoCanOptions {
+  readonly access: AccessIndex;
+  /** Absent without Keystone, or without a service credential at it. */
+  readonly keystone?: KeystoneNames;
+  /** The user name of Stonegate's own credential, which may act as any user; undefined if it is unknown. */
+  readonly ownUserName: string | undefined;
+}
+
+export interface AskedReview {
+  readonly question: WhoCanQuestion;
+  /** As it was asked. */
+  readonly scope: Scope;
+  readonly people: boolean;
+}
+
+/** Arktos' tenant whose users act in every tenant. */
+const SYSTEM_TENANT = 'system';
+const MAX_GRANTS = 10_000;
+/** Projects and domains whose people are listed in one review. */
+const MAX_PLACES = 100;
+const KEYSTONE_REQUESTS = 4;
+
+/** @throws StatusError AccessIndexUnavailable */
+export async function reviewWhoCan(
+  asked: AskedReview,
+  viewer: Viewer,
+  options: WhoCanOptions,
+): Promise<WhoCanStatus> {
+  const { access } = options;
+  if (access.state() === 'notSynced')
+    throw new StatusError(
+      'AccessIndexUnavailable',
+      `it is not known yet who may do what: ${access.incompleteReason() ?? 'try again'}`,
+    );
+  const warnings: string[] = [];
+  const scope = countedScope(asked, warnings);
+  const scopes = await scopesOf(options.keystone, asked.people, warnings);
+  const isCurrent = access.state() === 'current';
+  const view = new View(viewer, { index: access.index, isCurrent, scopes });
+  const objects = access.index.objectsOf(viewer.user.tenant);
+  if (!isKnownVerb(objects, asked.question))
+    warnings.push(
+      `${JSON.stringify(asked.question.verb)} is no verb that the API server checks, and no rule names it`,
+    );
+  const granted = whoCan(objects, asked.question, scope);
+  const effective = granted.grants.filter(({ key }) => mayAct(key, viewer));
+  const { shown, others } = divide(effective, view);
+  for (const key of systemSubjects(asked.question, scope, viewer, access)) others.add(key);
+  const cut = shown.slice(0, MAX_GRANTS);
+  const described = cut.map((grant) => describe(grant, view, scopes));
+  const withPeople = asked.people ? await addPeople(described, options.keystone, warnings) : described;
+  const reasons = [
+    access.incompleteReason(),
+    shown.length > MAX_GRANTS
+      ? `there are ${shown.length} grants, of which the first ${MAX_GRANTS} are listed: ask in one namespace`
+      : undefined,
+  ];
+  return {
+    namespace: asked.scope === 'all' ? '' : asked.scope.namespace,
+    ...namesOf(shown),
+    grants: [...builtIn(options), ...withPeople],
+    otherTenants: others.size,
+    evaluationError: granted.errors.join('; '),
+    incomplete: reasons.filter((reason) => reason !== undefined).join('; '),
+    revision: String(access.index.revision),
+    warnings,
+  };
+}
+
+/** In which bindings a request of that kind is looked for. */
+function countedScope({ question, scope }: AskedReview, warnings: string[]): Scope {
+  if ('path' in question) return { namespace: '' };
+  const { apiGroup, resource, name } = question;
+  const isNamespaces = apiGroup === '' && resource === 'namespaces';
+  if (isNamespaces && isNamespaceObject(question)) return name === '' ? scope : { namespace: name };
+  if (!isNamespaces && !isKnownClusterScoped(apiGroup, resource)) return scope;
+  if (scope !== 'all' && scope.namespace !== '')
+    warnings.push(
+      `${question.verb} ${resource} is a request outside of namespaces, so RoleBindings do not count`,
+    );
+  return { namespace: '' };
+}
+
+async function scopesOf(
+  keystone: KeystoneNames | undefined,
+  people: boolean,
+  warnings: string[],
+): Promise<Scopes | undefined> {
+  if (keystone === undefined) {
+    if (people)
+      warnings.push('the people of a role are not known: Stonegate has no service credential at Keystone');
+    return undefined;
+  }
+  try {
+    return await keystone.scopes();
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    warnings.push('Keystone cannot be asked, so its projects are shown by their ids');
+    return undefined;
+  }
+}
+
+/** In Arktos a binding does not count for a user of another tenant whom it names. */
+function mayAct(key: SubjectGrant['key'], { user: { tenant } }: Viewer): boolean {
+  if (tenant === '' || tenant === SYSTEM_TENANT || !key.startsWith('user:')) return true;
+  return key.startsWith(`user:${tenant}:`) || key.startsWith(`user:${SERVICE_ACCOUNT_PREFIX}`);
+}
+
+function divide(grants: readonly SubjectGrant[], view: View) {
+  const shown: SubjectGrant[] = [];
+  const others = new Set<string>();
+  for (const grant of grants) {
+    // The API server does not look at its bindings.
+    if (grant.key === `group:${SYSTEM_MASTERS}`) continue;
+    if (view.shows(grant)) shown.push(grant);
+    else others.add(grant.key);
+  }
+  for (const { key } of shown) others.delete(key);
+  return { shown, others };
+}
+
+/** Arktos: users of the system tenant act in every tenant, by the bindings of their own. */
+function systemSubjects(
+  question: WhoCanQuestion,
+  scope: Scope,
+  { user: { tenant } }: Viewer,
+  { index }: AccessIndex,
+): string[] {
+  // A request without a resource is of no tenant.
+  if (tenant === '' || tenant === SYSTEM_TENANT || 'path' in question) return [];
+  const { grants } = whoCan(index.objectsOf(SYSTEM_TENANT), question, scope);
+  return grants.map(({ key }) => `${SYSTEM_TENANT} ${key}`).filter((key) => !key.endsWith(SYSTEM_MASTERS));
+}
+
+function namesOf(
+  grants: readonly SubjectGrant[],
+): Pick<WhoCanStatus, 'users' | 'groups' | 'serviceAccounts'> {
+  const users = new Set<string>();
+  const groups = new Set<string>();
+  const serviceAccounts = new Set<string>();
+  for (const { key } of grants) {
+    const name = key.slice(key.indexOf(':') + 1);
+    if (key.startsWith('group:')) groups.add(name);
+    else if (name.startsWith(SERVICE_ACCOUNT_PREFIX)) serviceAccounts.add(name);
+    else users.add(name);
+  }
+  return { users: [...users], groups: [SYSTEM_MASTERS, ...groups], serviceAccounts: [...serviceAccounts] };
+}
+
+/** Those who need no binding. */
+function builtIn({ ownUserName }: WhoCanOptions): WhoCanGrant[] {
+  const everywhere = { everywhere: true, namespace: '' };
+  const masters: WhoCanGrant = {
+    subject: { kind: 'Group', namespace: '', name: SYSTEM_MASTERS },
+    by: 'builtIn',
+    ...everywhere,
+  };
+  if (ownUserName === undefined) return [masters];
+  return [masters, { subject: userNamed(ownUserName), by: 'impersonation', ...everywhere }];
+}
+
+function userNamed(name: string): ObjectName {
+  if (!name.startsWith(SERVICE_ACCOUNT_PREFIX)) return { kind: 'User', namespace: '', name };
+  const [namespace = '', account = ''] = name.slice(SERVICE_ACCOUNT_PREFIX.length).split(':');
+  return { kind: 'ServiceAccount', namespace, name: account };
+}
+
+function describe({ key, binding, role }: SubjectGrant, view: View, scopes: Scopes | undefined): WhoCanGrant {
+  const name = key.slice(key.indexOf(':') + 1);
+  const displayName = key.startsWith('group:') ? displayNameOf(name, view, scopes) : undefined;
+  const subject = key.startsWith('group:') ? { kind: 'Group', namespace: '', name } : userNamed(name);
+  return {
+    subject: { ...subject, ...(displayName !== undefined && { displayName }) },
+    by: 'binding',
+    everywhere: binding.namespace === '',
+    namespace: binding.namespace,
+    binding: {
+      kind: binding.namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding',
+      namespace: binding.namespace,
+      name: binding.name,
+    },
+    role: {
+      kind: role.namespace === '' ? 'ClusterRole' : 'Role',
+      namespace: role.namespace,
+      name: role.name,
+    },
+  };
+}
+
+/** `role member on project web`; undefined if Keystone's names are not known. */
+export function displayNameOf(name: string, view: View, scopes: Scopes | undefined): string | undefined {
+  const group = readKeystoneGroup(name);
+  if (group === undefined || group.kind === 'group') return undefined;
+  const role = group.role === '' ? 'any role' : `role ${group.role}`;
+  if (group.kind === 'system') return `${role} on the system`;
+  const known = (group.kind === 'project' ? scopes?.projects : scopes?.domains)?.get(group.id);
+  return known && view.knows(known) ? `${role} on ${group.kind} ${known.name}` : undefined;
+}
+
+async function addPeople(
+  grants: readonly WhoCanGrant[],
+  keystone: KeystoneNames | undefined,
+  warnings: string[],
+): Promise<readonly WhoCanGrant[]> {
+  if (keystone === undefined) return grants;
+  // A display name is given only to groups whose scope the viewer may know.
+  const named = grants.flatMap(({ subject: { name, displayName } }) =>
+    displayName === undefined ? [] : [name],
+  );
+  const places = new Map<string, { readonly kind: 'project' | 'domain'; readonly id: string }>();
+  for (const name of named) {
+    const group = readKeystoneGroup(name);
+    if (group?.kind === 'project' || group?.kind === 'domain')
+      places.set(`${group.kind}:${group.id}`, { kind: group.kind, id: group.id });
+  }
+  if (places.size > MAX_PLACES)
+    warnings.push(`the people of only ${MAX_PLACES} of ${places.size} projects and domains are listed`);
+  const asked = [...places].slice(0, MAX_PLACES);
+  const holders = new Map<string, readonly { readonly user: string; readonly role: string }[]>();
+  try {
+    await mapWithConcurrency(asked, KEYSTONE_REQUESTS, async ([key, { kind, id }]) => {
+      holders.set(key, await keystone.holders(kind, id));
+    });
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    warnings.push('Keystone cannot be asked for the people of each role');
+  }
+  return grants.map((grant) => withPeopleOf(grant, holders));
+}
+
+function withPeopleOf(
+  grant: WhoCanGrant,
+  holders: ReadonlyMap<string, readonly { readonly user: string; readonly role: string }[]>,
+): WhoCanGrant {
+  const group = readKeystoneGroup(grant.subject.name);
+  const known = group && holders.get(`${group.kind}:${group.id}`);
+  if (group === undefined || known === undefined || grant.subject.displayName === undefined) return grant;
+  const people = known.filter(({ role }) => group.role === '' || role === group.role).map(({ user }) => user);
+  return { ...grant, subject: { ...grant.subject, people: [...new Set(people)].sort() } };
+}

@@ -1,0 +1,158 @@
+/**
+ * The RBAC index of this process as a component: it outlives reloads that leave the API server and the tenancy
+ * mode as they are, and takes up a renewed credential without a new list.
+ */
+import { TrackedIndex } from '../access/index-state.ts';
+import type { AccessIndex } from '../access/ports.ts';
+import { INDEXED_RESOURCES } from '../api/rbac-v1.ts';
+import { createRBACWatches, type RBACWatches } from '../clients/rbac-watches.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { IndexMeasures, Telemetry } from '../lib/telemetry.ts';
+import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
+import { RBACIndex } from '../rbac/rbac-index.ts';
+import type { Build, RuntimeDependencies } from './build.ts';
+import { ComponentType } from './component.ts';
+import { createTenancyMode } from './tenancy-mode.ts';
+import { createOwnUpstream } from './upstream.ts';
+
+type IndexUpstream = UpstreamFetcher & UpstreamStreamer;
+
+/** Milliseconds after the start of the process for which it is not ready without a complete index. */
+export const READY_TIMEOUT = 60_000;
+
+const RBAC_INDEX = new ComponentType<IndexComponent>('RBAC index', {
+  start: (index) => index.start(),
+  stop: (index) => index.stop(),
+});
+
+/** Connects the index with the upstream of a generation, once that is in force. */
+const RBAC_INDEX_UPSTREAM = new ComponentType<{ connect(): void }>('upstream of the RBAC index', {
+  start: (connection) => connection.connect(),
+});
+
+/** @returns undefined if the configuration has no index */
+export function createAccessIndex(build: Build): AccessIndex | undefined {
+  return createIndexComponent(build)?.tracked;
+}
+
+/** @param startedAt of the process: a reload that turns the index on makes no process unready */
+export function createIndexReadiness(build: Build, startedAt: number): ReadinessCheck | undefined {
+  const component = createIndexComponent(build);
+  const { clock } = build.runtime;
+  return (
+    component && {
+      name: 'rbac index',
+      notReadyBecause: () =>
+        clock.now() - startedAt < READY_TIMEOUT && component.tracked.state() === 'notSynced'
+          ? component.tracked.incompleteReason()
+          : undefined,
+    }
+  );
+}
+
+function createIndexComponent(build: Build): IndexComponent | undefined {
+  const { generation, loaded, runtime } = build;
+  const { access, upstream: configured } = loaded.configuration;
+  if (!access.index) return undefined;
+  const upstream = createOwnUpstream(build);
+  const hasTenants = createTenancyMode(loaded.configuration).readsTenantFromPath;
+  const index = generation.component(RBAC_INDEX, {
+    fingerprint: [configured.server, hasTenants],
+    create: () => new IndexComponent({ ...runtime, upstream, hasTenants }),
+  });
+  generation.component(RBAC_INDEX_UPSTREAM, {
+    fingerprint: [],
+    uses: [upstream, index],
+    create: () => ({ connect: () => index.connect(upstream) }),
+  });
+  return index;
+}
+
+interface IndexOptions extends RuntimeDependencies {
+  readonly upstream: IndexUpstream;
+  readonly hasTenants: boolean;
+}
+
+class IndexComponent {
+  readonly tracked: TrackedIndex;
+  readonly #watches: RBACWatches;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #telemetry: Telemetry;
+  #upstream: IndexUpstream;
+  #timer: Timer | undefined;
+
+  constructor({ upstream, hasTenants, ...runtime }: IndexOptions) {
+    this.#clock = runtime.clock;
+    this.#logger = runtime.logger;
+    this.#telemetry = runtime.telemetry;
+    this.#upstream = upstream;
+    this.tracked = new TrackedIndex({ index: new RBACIndex(), clock: runtime.clock });
+    this.#watches = createRBACWatches({
+      ...runtime,
+      tracked: this.tracked,
+      hasTenants,
+      upstream: () => this.#upstream,
+    });
+  }
+
+  start(): void {
+    this.#telemetry.indexInForce(() => this.#measures());
+    this.#tellOfSync();
+    this.#watches.start();
+  }
+
+  /** @param upstream as before, or with a renewed credential */
+  connect(upstream: IndexUpstream): void {
+    if (upstream === this.#upstream) return;
+    this.#upstream = upstream;
+    this.#watches.reconnect();
+  }
+
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    this.tracked.stop();
+    this.#telemetry.indexInForce(undefined);
+    await this.#watches.stop();
+  }
+
+  #tellOfSync(): void {
+    const { index } = this.tracked;
+    const startedAt = this.#clock.now();
+    this.#timer = this.#clock.after(READY_TIMEOUT, () =>
+      this.#logger.warn(
+        { reason: this.tracked.incompleteReason() },
+        'the RBAC index is not complete yet: requests are forwarded as if there were none',
+      ),
+    );
+    const unsubscribe = index.subscribe({
+      progressed: (revision) => {
+        unsubscribe();
+        this.#timer?.cancel();
+        const objects = Object.fromEntries(
+          INDEXED_RESOURCES.map((resource) => [resource, index.countOf(resource)]),
+        );
+        const seconds = (this.#clock.now() - startedAt) / 1000;
+        this.#logger.info({ revision, seconds, ...objects }, 'the RBAC index is complete');
+      },
+    });
+  }
+
+  #measures(): IndexMeasures {
+    const { index } = this.tracked;
+    return {
+      synced: index.isSynced,
+      revision: index.revision,
+      resources: INDEXED_RESOURCES.map((resource) => {
+        const age = this.tracked.ageOf(resource);
+        return {
+          resource,
+          objects: index.countOf(resource),
+          ageSeconds: age === undefined ? undefined : age / 1000,
+        };
+      }),
+    };
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Keystone's names for the ids in groups, read with the service credential: all projects and domains at once,
+ * for a minute, since one review names many.
+ */
+import type { KeystoneNames } from '../access/ports.ts';
+import type { KeystoneDirectory } from '../bindings/ports.ts';
+import type { Clock } from '../lib/clock.ts';
+
+const TTL = 60_000;
+
+export interface KeystoneNamesOptions {
+  readonly directory: Pick<
+    KeystoneDirectory,
+    'projects' | 'domains' | 'roleAssignmentsOn' | 'disabledUserIDs'
+  >;
+  readonly clock: Clock;
+}
+
+export function createKeystoneNames({ directory, clock }: KeystoneNamesOptions): KeystoneNames {
+  const scopes = cached(clock, async () => {
+    const [projects, domains] = await Promise.all([directory.projects(), directory.domains()]);
+    return {
+      projects: new Map(projects.map(({ id, name, domainID }) => [id, { name, domainID }])),
+      domains: new Map(domains.map(({ id, name }) => [id, { name, domainID: id }])),
+    };
+  });
+  const disabled = cached(clock, () => directory.disabledUserIDs());
+  return {
+    scopes,
+    async holders(kind, id) {
+      const [assignments, without] = await Promise.all([
+        directory.roleAssignmentsOn({ kind, id }),
+        disabled(),
+      ]);
+      return assignments
+        .filter(({ user }) => !without.has(user.id))
+        .map(({ user, role }) => ({ user: `${user.name}@${user.domain.name}`, role: role.name }));
+    },
+  };
+}
+
+/** One load at a time; a failed one is not kept. */
+function cached<T>(clock: Clock, load: () => Promise<T>): () => Promise<T> {
+  let known: { readonly value: Promise<T>; readonly until: number } | undefined;
+  return () => {
+    const now = clock.now();
+    if (known !== undefined && now < known.until) return known.value;
+    const value = load();
+    const entry = { value, until: now + TTL };
+    known = entry;
+    value.catch(() => {
+      if (known === entry) known = undefined;
+    });
+    return value;
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * Lists a resource page by page, so that no page blocks the process for long, as of one revision.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
+ */
+import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { TooLarge } from '../lib/byte-budget.ts';
+import { elementsOf, isJSONObject, membersOf } from '../lib/json-object.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../pipeline/ports.ts';
+import { readRevision, type WrittenObject } from './read-rbac-object.ts';
+
+/** The API server gave another status than 200. */
+export class UnexpectedStatus extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`the API server's status was ${status}`);
+    this.status = status;
+  }
+}
+
+/** The list was not complete before the API server forgot its revision. */
+export class ListExpired extends Error {}
+
+const PAGE = 500;
+/** How often a list begins anew because its revision was forgotten. */
+const ATTEMPTS = 3;
+
+/**
+ * @param fetcher called for each page
+ * @param path of the list, without a query
+ * @param take called with the items of each page; called with those of the first page again if the list
+ *   begins anew, after `restart`
+ * @returns the revision of the list
+ * @throws UnexpectedStatus, ListExpired, MalformedObject; StatusError as the fetcher does
+ */
+export async function listPages(
+  fetcher: () => UpstreamFetcher,
+  path: string,
+  {
+    restart,
+    take,
+  }: { readonly restart: () => void; readonly take: (items: readonly WrittenObject[]) => void },
+  signal: AbortSignal,
+): Promise<number> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    restart();
+    const revision = await listOnce(fetcher, path, take, signal);
+    if (revision !== undefined) return revision;
+  }
+  throw new ListExpired(`the list expired ${ATTEMPTS} times before it was complete`);
+}
+
+/** @returns undefined if the API server has forgotten the revision of the list */
+async function listOnce(
+  fetcher: () => UpstreamFetcher,
+  path: string,
+  take: (items: readonly WrittenObject[]) => void,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  let limit = PAGE;
+  let next = '';
+  let revision: number | undefined;
+  for (;;) {
+    const query = `limit=${limit}${next === '' ? '' : `&continue=${encodeURIComponent(next)}`}`;
+    const response = await fetchPage(fetcher, `${path}?${query}`, signal);
+    if (response === 'tooLarge' && limit > 1) {
+      limit = Math.ceil(limit / 5);
+      continue;
+    }
+    if (response === 'tooLarge') throw new UnexpectedStatus(413);
+    if (response.status === 410) return undefined;
+    if (response.status !== 200) throw new UnexpectedStatus(response.status);
+    const page = readPage(response);
+    revision ??= readRevision(page.revision);
+    take(page.items);
+    if (page.next === '') return revision;
+    next = page.next;
+  }
+}
+
+async function fetchPage(
+  fetcher: () => UpstreamFetcher,
+  target: string,
+  signal: AbortSignal,
+): Promise<UpstreamResponse | 'tooLarge'> {
+  try {
+    const request = {
+      account: STONEGATE_ACCOUNT,
+      sender: { kind: 'stonegate' },
+      method: 'GET',
+      target,
+    } as const;
+    return await fetcher().fetch({ ...request, headers: [['Accept', 'application/json']] }, signal);
+  } catch (error) {
+    if (error instanceof StatusError && error.cause instanceof TooLarge) return 'tooLarge';
+    throw error;
+  }
+}
+
+interface Page {
+  readonly items: readonly WrittenObject[];
+  readonly revision: unknown;
+  /** Empty on the last page. */
+  readonly next: string;
+}
+
+function readPage({ body }: UpstreamResponse): Page {
+  const text = body.toString('utf8');
+  const list = parse(text);
+  if (!isJSONObject(list) || !isJSONObject(list.metadata)) throw new MalformedList();
+  const { metadata, items } = list;
+  // Go writes an empty list as null.
+  if (items !== null && !Array.isArray(items)) throw new MalformedList();
+  const next = metadata.continue;
+  let texts: readonly string[] | undefined;
+  return {
+    items: (items ?? []).map((value: unknown, at) => ({
+      value,
+      text() {
+        texts ??= textsOfItems(text);
+        return texts[at] ?? '';
+      },
+    })),
+    revision: metadata.resourceVersion,
+    next: typeof next === 'string' ? next : '',
+  };
+}
+
+export class MalformedList extends Error {
+  constructor() {
+    super('the response is no list');
+  }
+}
+
+function textsOfItems(list: string): string[] {
+  return elementsOf(membersOf(list).findLast(({ name }) => name === 'items')?.value ?? '[]');
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new MalformedList();
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * Reads namespaces, roles and bindings from the API server's JSON into the form of the index. A field that is
+ * not as RBAC defines it grants nothing; only an object that cannot be told from others is an error.
+ * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
+ */
+import type { PolicyRule } from '../api/kubernetes-object.ts';
+import type {
+  IndexedResource,
+  LabelSelector,
+  StoredBinding,
+  StoredNamespace,
+  StoredObject,
+  StoredRole,
+  StoredSubject,
+} from '../api/rbac-v1.ts';
+import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { SharedValues } from './shared-values.ts';
+
+/** The object, or what contains it, cannot be used. */
+export class MalformedObject extends Error {}
+
+type Labels = Readonly<Record<string, string>>;
+
+const NO_LABELS: Labels = {};
+const NO_SUBJECTS: readonly StoredSubject[] = [];
+
+/**
+ * A resource version as a number, so that two of them can be compared.
+ * https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/5504-comparable-resource-version
+ *
+ * @throws MalformedObject
+ */
+export function readRevision(value: unknown): number {
+  const revision = typeof value === 'string' && /^[1-9]\d*$/.test(value) ? Number(value) : Number.NaN;
+  if (Number.isSafeInteger(revision)) return revision;
+  throw new MalformedObject(`the resourceVersion ${JSON.stringify(value)} is no number`);
+}
+
+/** An object of a list or a watch. */
+export interface WrittenObject {
+  /** Parsed. */
+  readonly value: unknown;
+  /** The same as it was written: Arktos' `hashKey` is a number that JavaScript does not have. */
+  readonly text: () => string;
+}
+
+export interface RBACReader {
+  /** @throws MalformedObject */
+  read(resource: IndexedResource, object: WrittenObject): StoredObject;
+}
+
+/**
+ * Equal values of different objects are stored once: there are far more bindings than roles and groups.
+ *
+ * @param hasTenants whether each object belongs to a tenant of Arktos
+ */
+export function createRBACReader({ hasTenants }: { readonly hasTenants: boolean }): RBACReader {
+  const names = new SharedValues<string>((name) => name);
+  const rules = new SharedValues<PolicyRule>(JSON.stringify);
+  const subjects = new SharedValues<StoredSubject>(JSON.stringify);
+  const roleRefs = new SharedValues<StoredBinding['roleRef']>(JSON.stringify);
+
+  function baseOf({ value: object }: WrittenObject) {
+    if (!isJSONObject(object) || !isJSONObject(object.metadata))
+      throw new MalformedObject('an object has no metadata');
+    const { metadata } = object;
+    const tenant = hasTenants ? textOf(metadata.tenant) : '';
+    const name = textOf(metadata.name);
+    if (name === '' || (hasTenants && tenant === ''))
+      throw new MalformedObject(`an object has no ${name === '' ? 'name' : 'tenant'}`);
+    return {
+      object,
+      metadata,
+      stored: {
+        tenant: names.share(tenant),
+        name,
+        uid: textOf(metadata.uid),
+        revision: readRevision(metadata.resourceVersion),
+      },
+    };
+  }
+
+  function namespaceIn(metadata: JSONObject): string {
+    const namespace = textOf(metadata.namespace);
+    if (namespace === '') throw new MalformedObject('an object has no namespace');
+    return names.share(namespace);
+  }
+
+  function readNamespace(given: WrittenObject): StoredNamespace {
+    const { object, metadata, stored } = baseOf(given);
+    return {
+      ...stored,
+      resource: 'namespaces',
+      labels: labelsOf(metadata),
+      phase: names.share(isJSONObject(object.status) ? textOf(object.status.phase) : ''),
+      creationTimestamp: textOf(metadata.creationTimestamp),
+      json: copyOf(withKind(object, given.text())),
+    };
+  }
+
+  function readRole(resource: StoredRole['resource'], given: WrittenObject): StoredRole {
+    const { object, metadata, stored } = baseOf(given);
+    const aggregates = resource === 'clusterroles' ? selectorsOf(object.aggregationRule) : undefined;
+    return {
+      ...stored,
+      resource,
+      namespace: resource === 'roles' ? namespaceIn(metadata) : '',
+      rules: objectsIn(object.rules).map((rule) => rules.share(ruleOf(rule))),
+      labels: labelsOf(metadata),
+      ...(aggregates && { aggregates }),
+    };
+  }
+
+  function readBinding(resource: StoredBinding['resource'], given: WrittenObject): StoredBinding {
+    const { object, metadata, stored } = baseOf(given);
+    const roleRef = isJSONObject(object.roleRef) ? object.roleRef : {};
+    const bound = objectsIn(object.subjects).map((subject) => subjects.share(subjectOf(subject)));
+    return {
+      ...stored,
+      resource,
+      namespace: resource === 'rolebindings' ? namespaceIn(metadata) : '',
+      roleRef: roleRefs.share({ kind: textOf(roleRef.kind), name: textOf(roleRef.name) }),
+      subjects: bound.length === 0 ? NO_SUBJECTS : bound,
+    };
+  }
+
+  return {
+    read(resource, object) {
+      switch (resource) {
+        case 'namespaces':
+          return readNamespace(object);
+        case 'roles':
+        case 'clusterroles':
+          return readRole(resource, object);
+        case 'rolebindings':
+        case 'clusterrolebindings':
+          return readBinding(resource, object);
+      }
+    },
+  };
+}
+
+/** Otherwise a part of a text would hold the whole text in memory. */
+function copyOf(text: string): string {
+  return Buffer.from(text).toString();
+}
+
+/** Items of a list have no kind. The text is on one line, as an event of a watch must be. */
+function withKind(object: JSONObject, text: string): string {
+  const line = text.includes('\n') ? JSON.stringify(object) : text;
+  if (typeof object.kind === 'string' && typeof object.apiVersion === 'string') return line;
+  const { kind: _kind, apiVersion: _apiVersion, ...rest } = object;
+  const isPlain = object.kind === undefined && object.apiVersion === undefined && line.startsWith('{');
+  return `{"kind":"Namespace","apiVersion":"v1",${(isPlain ? line : JSON.stringify(rest)).slice(1)}`;
+}
+
+function ruleOf(rule: JSONObject): PolicyRule {
+  const field = (name: 'apiGroups' | 'resources' | 'resourceNames' | 'nonResourceURLs') => {
+    const texts = textsIn(rule[name]);
+    return texts.length > 0 && { [name]: texts };
+  };
+  const { resourceNames: names } = rule;
+  const areNamesReadable = names === undefined || names === null || textsIn(names).length === lengthOf(names);
+  return {
+    ...field('apiGroups'),
+    ...field('resources'),
+    ...field('resourceNames'),
+    ...field('nonResourceURLs'),
+    // A rule without names holds for all of them: one whose names cannot be read holds for none.
+    verbs: areNamesReadable ? textsIn(rule.verbs) : [],
+  };
+}
+
+function lengthOf(value: unknown): number | undefined {
+  return Array.isArray(value) ? value.length : undefined;
+}
+
+function subjectOf(subject: JSONObject): StoredSubject {
+  return { kind: textOf(subject.kind), name: textOf(subject.name), namespace: textOf(subject.namespace) };
+}
+
+function selectorsOf(aggregationRule: unknown): LabelSelector[] | undefined {
+  if (!isJSONObject(aggregationRule)) return undefined;
+  return objectsIn(aggregationRule.clusterRoleSelectors).map(({ matchLabels, matchExpressions }) => ({
+    ...(isJSONObject(matchLabels) && { matchLabels: textValuesOf(matchLabels) }),
+    ...(Array.isArray(matchExpressions) && {
+      matchExpressions: objectsIn(matchExpressions).map(({ key, operator, values }) => ({
+        key: textOf(key),
+        operator: textOf(operator),
+        ...(Array.isArray(values) && { values: textsIn(values) }),
+      })),
+    }),
+  }));
+}
+
+function labelsOf({ labels }: JSONObject): Labels {
+  return isJSONObject(labels) ? textValuesOf(labels) : NO_LABELS;
+}
+
+function textValuesOf(object: JSONObject): Labels {
+  return Object.fromEntries(
+    Object.entries(object).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
+  );
+}
+
+function objectsIn(value: unknown): JSONObject[] {
+  return Array.isArray(value) ? value.filter(isJSONObject) : [];
+}
+
+function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

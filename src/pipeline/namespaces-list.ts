@@ -1,0 +1,110 @@
+/**
+ * The filtered list of namespaces: which revision it has, and its pages.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
+ */
+import type { ContinueScope } from '../access/continue-token.ts';
+import { listText } from '../access/namespace-form.ts';
+import {
+  expiredContinue,
+  openPosition,
+  type Position,
+  sealPosition,
+  selectConfirmedPage,
+  selectPage,
+} from '../access/namespace-list.ts';
+import { canReplay } from '../access/namespace-watch.ts';
+import { responseForm } from '../access/response-form.ts';
+import type { VisibleNamespaces } from '../access/visible-namespaces.ts';
+import { JSON_TYPE } from '../api/meta-v1.ts';
+import { StatusError } from '../errors/status-error.ts';
+import {
+  type NamespacesRequest,
+  type NamespacesState,
+  nameReview,
+  viewOf,
+  waitForRevision,
+} from './namespaces-request.ts';
+import type { UpstreamResponse } from './ports.ts';
+
+/** @throws StatusError RequestMalformed, NotAcceptable, ResourceExpired, ResourceVersionTooLarge */
+export async function listVisible(
+  request: NamespacesRequest,
+  state: NamespacesState,
+): Promise<UpstreamResponse> {
+  const { outgoing, info, options, tenant } = request;
+  const { access, sealer, clock } = state;
+  const form = responseForm(outgoing.exchange.headers, info.rawQuery, 'list');
+  const scope = continueScope(request);
+  const { after, revision } =
+    options.continue === ''
+      ? await firstPosition(request, state)
+      : await laterPosition(
+          openPosition(sealer, scope, viewOf(request, state), options.continue),
+          request,
+          state,
+        );
+  const view = viewOf(request, state);
+  const review = nameReview(outgoing, state);
+  const page =
+    review === undefined
+      ? selectPage(view, request.selection, after, options.limit)
+      : await selectConfirmedPage(view, request.selection, after, options.limit, (names) =>
+          state.confirmed.confirm(view, names, review),
+        );
+  const first = options.continue === '' ? access.index.revision : revision;
+  const last = page.namespaces.at(-1)?.name ?? after;
+  const metadata = {
+    resourceVersion: String(first),
+    ...(page.hasMore && { continue: sealPosition(sealer, scope, view, { after: last, revision: first }) }),
+  };
+  const context = { form, now: clock.now(), hasTenants: tenant !== '' };
+  return {
+    status: 200,
+    headers: [
+      ['Content-Type', JSON_TYPE],
+      ['Cache-Control', 'no-cache, private'],
+    ],
+    body: Buffer.from(listText(page.namespaces, metadata, context)),
+  };
+}
+
+function continueScope({ outgoing, info, options, tenant }: NamespacesRequest): ContinueScope {
+  return {
+    kind: 'namespaces',
+    user: JSON.stringify([tenant, outgoing.user.username]),
+    path: info.rawPath,
+    selection: [options.labelSelector, options.fieldSelector],
+  };
+}
+
+async function firstPosition(request: NamespacesRequest, state: NamespacesState): Promise<Position> {
+  const { resourceVersion = 0, resourceVersionMatch } = request.options;
+  await waitForRevision(resourceVersion, request, state);
+  const { revision } = state.access.index;
+  if (resourceVersionMatch === 'Exact' && resourceVersion !== revision)
+    throw new StatusError('ResourceExpired', 'The resourceVersion for the provided list is too old.');
+  return { after: '', revision };
+}
+
+/** A page is of another access of the user if that has changed since the first page. */
+async function laterPosition(
+  position: Position,
+  request: NamespacesRequest,
+  state: NamespacesState,
+): Promise<Position> {
+  await waitForRevision(position.revision, request, state);
+  const changes = state.changes.since(position.revision, false);
+  const view = viewOf(request, state);
+  if (changes === undefined || !canReplay(changes, view) || changesAccess(changes, view))
+    throw expiredContinue();
+  return position;
+}
+
+function changesAccess(
+  changes: NonNullable<ReturnType<NamespacesState['changes']['since']>>,
+  view: VisibleNamespaces,
+): boolean {
+  return changes.some(
+    (change) => change.kind === 'access' && change.tenant === view.tenant && view.concerns(change),
+  );
+}

@@ -1,0 +1,127 @@
+/** Watches of single namespaces at an API server, and a client that reads a merged one. */
+import { PassThrough } from 'node:stream';
+import type { AnswerStream, StreamedAnswer } from '../../src/pipeline/answer-stream.ts';
+import type { UpstreamStreamer } from '../../src/pipeline/ports.ts';
+import { eventually } from './eventually.ts';
+
+export interface OpenWatch {
+  readonly namespace: string;
+  readonly target: string;
+  readonly body: PassThrough;
+}
+
+export interface WatchEvent {
+  readonly type: string;
+  readonly object: {
+    readonly metadata?: {
+      readonly name?: string;
+      readonly namespace?: string;
+      readonly resourceVersion?: string;
+      readonly annotations?: Readonly<Record<string, string>>;
+    };
+    readonly code?: number;
+    readonly reason?: string;
+  };
+}
+
+export function event(type: string, namespace: string, name: string, revision: number): WatchEvent {
+  return { type, object: { metadata: { name, namespace, resourceVersion: String(revision) } } };
+}
+
+export function bookmark(revision: number, isInitialEnd = false): WatchEvent {
+  const annotations = isInitialEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {};
+  return { type: 'BOOKMARK', object: { metadata: { resourceVersion: String(revision), ...annotations } } };
+}
+
+export function createWatches() {
+  const opened: OpenWatch[] = [];
+  const faults = new Map<string, Error | { readonly status: number; readonly body?: string }>();
+
+  function latest(namespace: string): PassThrough {
+    const found = opened.findLast((watch) => watch.namespace === namespace);
+    if (found === undefined) throw new Error(`no watch of ${namespace}`);
+    return found.body;
+  }
+
+  const streamer: UpstreamStreamer = {
+    async stream({ target }, signal) {
+      const namespace = /\/namespaces\/([^/]+)\//.exec(target)?.[1] ?? '';
+      const fault = faults.get(namespace);
+      if (fault instanceof Error) throw fault;
+      const body = new PassThrough();
+      body.on('error', () => {});
+      signal.addEventListener('abort', () => body.destroy(new Error('aborted')));
+      opened.push({ namespace, target, body });
+      if (fault !== undefined) body.end(fault.body ?? '{"kind":"Status"}');
+      return { status: fault?.status ?? 200, headers: [['Content-Type', 'application/json']], body };
+    },
+  };
+
+  return {
+    opened,
+    faults,
+    streamer,
+    latest,
+    send: (namespace: string, ...events: readonly WatchEvent[]) =>
+      latest(namespace).write(events.map((one) => `${JSON.stringify(one)}\n`).join('')),
+    areClosed: () => opened.every(({ body }) => body.destroyed),
+  };
+}
+
+export interface WatchClient {
+  readonly text: string;
+  readonly ended: boolean;
+  /** `ADDED a/p1`, `BOOKMARK 5`, `ERROR 410`. */
+  readonly events: readonly string[];
+  /** As if the client left. */
+  leave(): void;
+  until(events: readonly string[]): Promise<void>;
+}
+
+export function readWatch(answer: Pick<StreamedAnswer, 'start'>): WatchClient {
+  let text = '';
+  let ended = false;
+  let stop = () => {};
+  function finish(): void {
+    if (ended) return;
+    ended = true;
+    stop();
+  }
+  const stream: AnswerStream = {
+    get closed() {
+      return ended;
+    },
+    write(piece) {
+      if (!ended) text += piece;
+    },
+    end: finish,
+  };
+  stop = answer.start(stream);
+  if (ended) stop();
+  const eventsIn = () =>
+    text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line): WatchEvent => JSON.parse(line))
+      .map(named);
+  return {
+    get text() {
+      return text;
+    },
+    get ended() {
+      return ended;
+    },
+    get events() {
+      return eventsIn();
+    },
+    leave: finish,
+    until: (events) => eventually(() => JSON.stringify(eventsIn()) === JSON.stringify(events)),
+  };
+}
+
+function named({ type, object }: WatchEvent): string {
+  if (type === 'ERROR') return `ERROR ${object.code}`;
+  const { name, namespace, resourceVersion, annotations } = object.metadata ?? {};
+  if (type !== 'BOOKMARK') return `${type} ${namespace}/${name}`;
+  return `BOOKMARK ${resourceVersion}${annotations === undefined ? '' : ' end'}`;
+}

@@ -1,0 +1,177 @@
+/** Filtered namespaces as a user sees them, from an RBAC index that the test fills. */
+import type { StoredObject } from '../../src/api/rbac-v1.ts';
+import { createSealingKey } from '../../src/cache/sealing-key.ts';
+import { StatusError } from '../../src/errors/status-error.ts';
+import { toStatus } from '../../src/errors/to-status.ts';
+import type { HeaderList } from '../../src/lib/header-list.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createAccessSubjects } from '../../src/pipeline/access-subject.ts';
+import { createNamespacesAnswerer } from '../../src/pipeline/answer-namespaces.ts';
+import type { NamespacesOptions } from '../../src/pipeline/namespaces-request.ts';
+import type { Outgoing } from '../../src/pipeline/request-context.ts';
+import { createSharedMode } from '../../src/tenancy/shared.ts';
+import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
+import { type AccessIndexSite, accessIndexOf } from './access-index.ts';
+import { keystoneIdentity } from './identities.ts';
+import { outgoingOf } from './outgoing.ts';
+
+export const sharedMode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
+
+export interface NamespacesReply {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly text: string;
+  /** The names of the items or rows. */
+  readonly names: readonly string[];
+  readonly resourceVersion: string;
+  readonly continue: string;
+  readonly message: string;
+}
+
+export interface WatchedEvent {
+  readonly type: string;
+  readonly name: string;
+  readonly resourceVersion: string;
+  readonly object: object;
+}
+
+export interface NamespacesWatch {
+  /** As `ADDED a`; those since the last call. */
+  read(): Promise<string[]>;
+  /** All events. */
+  readonly events: readonly WatchedEvent[];
+  readonly lines: readonly string[];
+  readonly ended: boolean;
+  close(): void;
+}
+
+export interface NamespacesSite extends AccessIndexSite {
+  outgoing(user: string, target: string, headers?: HeaderList, method?: string): Outgoing;
+  /** @returns undefined if the request is forwarded */
+  get(user: string, query?: string, headers?: HeaderList): Promise<NamespacesReply | undefined>;
+  /** Rejects if it is refused or forwarded. */
+  watch(user: string, query?: string, headers?: HeaderList): Promise<NamespacesWatch>;
+  readonly answerer: ReturnType<typeof createNamespacesAnswerer>;
+}
+
+export interface NamespacesSiteOptions extends Partial<NamespacesOptions> {
+  readonly tenancy?: TenancyMode;
+  /** A sealing key in common with other sites. */
+  readonly secret?: Buffer;
+}
+
+export function namespacesSite(
+  objects: readonly StoredObject[],
+  { tenancy = sharedMode, secret = Buffer.alloc(32, 7), ...options }: NamespacesSiteOptions = {},
+): NamespacesSite {
+  return namespacesSiteOf(accessIndexOf(...objects), { tenancy, secret, ...options });
+}
+
+export function namespacesSiteOf(
+  site: AccessIndexSite,
+  { tenancy = sharedMode, secret = Buffer.alloc(32, 7), ...options }: NamespacesSiteOptions = {},
+): NamespacesSite {
+  const upstreamRights = { withheld: new Set<string>(), constrained: false, refused() {} };
+  const answerer = createNamespacesAnswerer({
+    access: site.access,
+    subjects: createAccessSubjects({ mode: tenancy, maxHeaderBytes: 1 << 20, upstreamRights }),
+    mode: tenancy,
+    reviewer: undefined,
+    verifier: { isSuspended: () => false, sampleNamespaces() {} },
+    sealer: createSealingKey(secret, systemRandom),
+    clock: site.clock,
+    random: systemRandom,
+    ...options,
+  });
+  const outgoing: NamespacesSite['outgoing'] = (user, target, headers = [], method = 'GET') =>
+    outgoingOf(tenancy, keystoneIdentity(user), { target, headers, method });
+  const ask = async (user: string, query: string, headers: HeaderList) => {
+    const target = query.startsWith('/') ? query : `/api/v1/namespaces${query === '' ? '' : `?${query}`}`;
+    return answerer.answer(outgoing(user, target, headers));
+  };
+  return {
+    ...site,
+    answerer,
+    outgoing,
+    async get(user, query = '', headers = []) {
+      try {
+        const answer = await ask(user, query, headers);
+        if (answer === undefined) return undefined;
+        if (!('body' in answer)) throw new TypeError('it is a watch');
+        return replyOf(answer.status, answer.headers, answer.body.toString());
+      } catch (error) {
+        if (!(error instanceof StatusError)) throw error;
+        const { status, headers } = toStatus(error, 'audit-1');
+        return replyOf(status.code, headers, JSON.stringify(status));
+      }
+    },
+    async watch(user, query = '', headers = []) {
+      const answer = await ask(user, `watch=1&${query}`, headers);
+      if (answer === undefined || 'body' in answer) throw new TypeError('it is no watch');
+      return openWatch(answer.start);
+    },
+  };
+}
+
+function openWatch(
+  start: (stream: { closed: boolean; write(text: string): void; end(): void }) => () => void,
+): NamespacesWatch {
+  const lines: string[] = [];
+  let read = 0;
+  let stop = () => {};
+  const stream = {
+    closed: false,
+    write(text: string) {
+      if (!stream.closed) lines.push(...text.split('\n').filter((line) => line !== ''));
+    },
+    end() {
+      stream.closed = true;
+      stop();
+    },
+  };
+  stop = start(stream);
+  return {
+    lines,
+    get events() {
+      return lines.map(eventOf);
+    },
+    get ended() {
+      return stream.closed;
+    },
+    async read() {
+      await new Promise((resolve) => setImmediate(resolve));
+      const events = lines.slice(read).map(eventOf);
+      read = lines.length;
+      return events.map(({ type, name }) => (name === '' ? type : `${type} ${name}`));
+    },
+    close: () => stream.end(),
+  };
+}
+
+function eventOf(line: string): WatchedEvent {
+  const event: { type: string; object: { metadata: Record<string, string>; rows?: { cells: string[] }[] } } =
+    JSON.parse(line);
+  const { type, object } = event;
+  const { name = object.rows?.[0]?.cells[0] ?? '', resourceVersion = '' } = object.metadata;
+  return { type, name, resourceVersion, object };
+}
+
+function replyOf(status: number, headers: HeaderList, text: string): NamespacesReply {
+  const body: {
+    metadata?: { resourceVersion?: string; continue?: string };
+    items?: { metadata: { name: string } }[];
+    rows?: { cells: string[] }[];
+    message?: string;
+  } = JSON.parse(text);
+  const names =
+    body.items?.map(({ metadata }) => metadata.name) ?? body.rows?.map(({ cells }) => cells[0] ?? '');
+  return {
+    status,
+    headers,
+    text,
+    names: names ?? [],
+    resourceVersion: body.metadata?.resourceVersion ?? '',
+    continue: body.metadata?.continue ?? '',
+    message: body.message ?? '',
+  };
+}

@@ -1,0 +1,407 @@
+import t, { type Test } from 'tap';
+import { STALE_AFTER } from '../../../src/access/index-state.ts';
+import { FIRST_PROOF, LIST_INTERVAL, SILENCE } from '../../../src/clients/list-watch.ts';
+import { StatusError } from '../../../src/errors/status-error.ts';
+import { TooLarge } from '../../../src/lib/byte-budget.ts';
+import { eventually } from '../../support/eventually.ts';
+import { DOWN, ns, type Response, type ScriptedAPI, scriptedAPI } from '../../support/scripted-list-watch.ts';
+
+/** More than any pause between two attempts. */
+const A_WHILE = 31_000;
+
+async function started(test: Test, ...lists: readonly Response[]): Promise<ScriptedAPI> {
+  const api = scriptedAPI();
+  if (lists.length > 0) api.listWith(...lists);
+  api.start();
+  test.teardown(() => api.stop());
+  return api;
+}
+
+function names({ index }: ScriptedAPI): string[] {
+  return [...index.objectsOf('').namespaces.keys()].sort();
+}
+
+const added = (name: string, revision: number) => ({ type: 'ADDED', object: ns(name, revision) });
+const deleted = (name: string, revision: number) => ({ type: 'DELETED', object: ns(name, revision) });
+const bookmark = (revision: number | string) => ({
+  type: 'BOOKMARK',
+  object: { kind: 'Namespace', metadata: { resourceVersion: String(revision) } },
+});
+const EXPIRED = {
+  type: 'ERROR',
+  object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version: 1 (698)' },
+};
+
+t.test('a resource is listed page by page and then watched from the revision of the list', async (t) => {
+  const api = await started(
+    t,
+    { items: [ns('a', 3)], revision: '10', next: 'more/=' },
+    { items: [ns('b', 4)], revision: '10' },
+  );
+  const watch = await api.watch(1);
+  t.same(api.lists, ['/things?limit=500', '/things?limit=500&continue=more%2F%3D']);
+  t.same(names(api), ['a', 'b']);
+  t.equal(watch.target, '/things?watch=1&allowWatchBookmarks=true&resourceVersion=10&timeoutSeconds=450');
+  watch.send(added('c', 11));
+  watch.send({ type: 'MODIFIED', object: ns('a', 12, { labels: { team: 'x' } }) });
+  watch.send(deleted('b', 13));
+  await eventually(() => api.index.revisionOf('namespaces') === 13);
+  t.same(names(api), ['a', 'c']);
+  t.same(api.index.objectsOf('').namespace('a')?.labels, { team: 'x' });
+  watch.send(bookmark(20));
+  await eventually(() => api.index.revisionOf('namespaces') === 20);
+  t.same(api.counted, ['start']);
+});
+
+t.test('an empty list is written as null by Go', async (t) => {
+  const api = await started(t, { items: null });
+  await api.watch(1);
+  t.same(names(api), []);
+});
+
+t.test('a watch that ends in good order is resumed where it ended, without a list', async (t) => {
+  const api = await started(t);
+  const first = await api.watch(1);
+  first.send(added('a', 15));
+  await eventually(() => names(api).length === 1);
+  api.clock.advance(5_000);
+  first.end();
+  const second = await api.watch(2);
+  t.equal(second.query.get('resourceVersion'), '15');
+  second.send(bookmark(30));
+  await eventually(() => api.index.revisionOf('namespaces') === 30);
+  second.breakOff();
+  await api.elapse(A_WHILE);
+  t.equal((await api.watch(3)).query.get('resourceVersion'), '30', 'so is one that broke off');
+  t.equal(api.lists.length, 1);
+});
+
+t.test('watches that end as soon as they begin are not repeated at once', async (t) => {
+  const api = await started(t);
+  (await api.watch(1)).end();
+  await eventually(() => api.clock.untilNext < 2_000);
+  t.equal(api.watches.length, 1);
+  api.clock.advance(2_000);
+  await api.watch(2);
+});
+
+t.test('410 is followed by a new list, as a status, as an event, and within a list', async (t) => {
+  const api = await started(t, { items: [ns('a', 3), ns('b', 4)] });
+  const first = await api.watch(1);
+  api.listWith({ items: [ns('a', 3)], revision: '50' });
+  first.send(EXPIRED);
+  await api.elapse(A_WHILE);
+  const second = await api.watch(2);
+  t.same(names(api), ['a'], 'what was deleted in between is gone');
+  t.equal(second.query.get('resourceVersion'), '50');
+  api.refuseWatches(410);
+  api.listWith({ items: [], revision: '60', next: 'x' }, 410, { items: [ns('c', 61)], revision: '70' });
+  second.end();
+  await api.elapse(A_WHILE);
+  await api.elapse(A_WHILE);
+  t.equal((await api.watch(3)).query.get('resourceVersion'), '70');
+  t.same(names(api), ['c']);
+  t.same(api.counted, ['start', 'expired', 'expired']);
+});
+
+t.test('an API server that always forgets the revision of a list is asked less and less often', async (t) => {
+  const api = await started(t, 410);
+  for (let attempt = 1; attempt <= 8; attempt += 1) {
+    await eventually(() => api.lists.length === attempt * 3);
+    await api.elapse(A_WHILE);
+  }
+  t.equal(api.watches.length, 0);
+});
+
+t.test('an API server that is down for an hour is followed again when it is back', async (t) => {
+  const api = await started(t, { items: [ns('a', 3)] });
+  const first = await api.watch(1);
+  first.send(bookmark(20));
+  await eventually(() => api.index.revisionOf('namespaces') === 20);
+  const down = Array.from({ length: 130 }, () => DOWN);
+  api.refuseWatches(...down);
+  first.breakOff();
+  for (const _ of down) await api.elapse(A_WHILE);
+  await eventually(() => api.clock.untilNext < Number.POSITIVE_INFINITY);
+  t.same(names(api), ['a'], 'the index stays');
+  api.clock.advance(A_WHILE);
+  const back = await api.watch(2);
+  t.equal(back.query.get('resourceVersion'), '20');
+  back.send(added('b', 21));
+  await eventually(() => names(api).length === 2);
+  const warnings = api.log.filter(({ level }) => level === 'warn');
+  t.ok(warnings.length > 40 && warnings.length < 80, `${warnings.length} warnings in over an hour`);
+  t.match(api.log.at(-1), { level: 'info', message: 'the RBAC index follows the API server again' });
+});
+
+t.test('attempts are spaced up to 30 seconds apart', async (t) => {
+  const api = await started(t, DOWN);
+  const pauses: number[] = [];
+  for (let attempt = 1; attempt <= 8; attempt += 1) {
+    await eventually(() => api.lists.length === attempt && api.clock.untilNext < Number.POSITIVE_INFINITY);
+    pauses.push(api.clock.untilNext);
+    api.clock.advance(api.clock.untilNext);
+  }
+  t.same(pauses, [750, 1_500, 3_000, 6_000, 12_000, 22_500, 22_500, 22_500], 'three quarters, by chance');
+});
+
+t.test('an API server without bookmarks is listed every minute', async (t) => {
+  const api = await started(t);
+  await api.watch(1);
+  api.listWith({ items: [], revision: '40' });
+  await api.elapse(FIRST_PROOF);
+  const second = await api.watch(2);
+  t.equal(second.query.get('timeoutSeconds'), '58', 'kube-apiserver sends a bookmark before that');
+  t.equal(api.index.revisionOf('namespaces'), 40);
+  api.listWith({ items: [], revision: '50' });
+  await api.elapse(LIST_INTERVAL);
+  await api.watch(3);
+  t.equal(api.index.revisionOf('namespaces'), 50);
+  api.clock.advance(58_000);
+  (await api.watch(3)).end();
+  await api.watch(4);
+  t.same(api.counted, ['start', 'no-bookmarks', 'no-bookmarks', 'no-bookmarks']);
+  t.equal(api.tracked.ageOf('namespaces'), 0);
+});
+
+t.test('events prove as much as bookmarks', async (t) => {
+  const api = await started(t);
+  const watch = await api.watch(1);
+  api.clock.advance(FIRST_PROOF - 1);
+  watch.send(added('a', 11));
+  await eventually(() => names(api).length === 1);
+  await api.elapse(1);
+  await eventually(() => api.clock.untilNext === FIRST_PROOF - 1);
+  t.equal(api.lists.length, 1);
+});
+
+t.test('a silent watch is opened again where it ended, if the API server sends bookmarks', async (t) => {
+  const api = await started(t);
+  const watch = await api.watch(1);
+  watch.send(bookmark(20));
+  await eventually(() => api.index.revisionOf('namespaces') === 20);
+  await api.elapse(SILENCE);
+  await eventually(() => watch.body.destroyed);
+  await api.elapse(A_WHILE);
+  t.equal((await api.watch(2)).query.get('resourceVersion'), '20');
+  t.equal(api.lists.length, 1);
+  t.same(api.counted, ['start', 'silent']);
+  await api.elapse(FIRST_PROOF);
+  await api.watch(3);
+  t.equal(api.counted.at(-1), 'no-bookmarks', 'silence again: the list tells');
+});
+
+t.test('a request that is never answered is given up', async (t) => {
+  const api = scriptedAPI();
+  t.teardown(() => api.stop());
+  api.start();
+  await api.watch(1);
+  t.ok(api.clock.pending > 0, 'the watchdog runs before the response');
+});
+
+t.test('repeated events change nothing', async (t) => {
+  const api = await started(t, { items: [ns('a', 3)] });
+  const watch = await api.watch(1);
+  const changes: unknown[] = [];
+  api.index.subscribe({ changed: (change) => changes.push(change) });
+  watch.send(added('b', 11));
+  watch.send(added('b', 11));
+  watch.send(deleted('b', 12));
+  watch.send(deleted('b', 12));
+  watch.send(added('a', 3));
+  watch.send(bookmark(13));
+  await eventually(() => api.index.revisionOf('namespaces') === 13);
+  t.same(names(api), ['a']);
+  t.equal(changes.length, 2);
+  t.equal(api.lists.length, 1);
+});
+
+t.test('events out of order are not trusted: the resource is listed', async (t) => {
+  const api = await started(t);
+  const first = await api.watch(1);
+  first.send(added('b', 20));
+  api.listWith({ items: [ns('a', 15), ns('b', 20)], revision: '25' });
+  first.send(added('a', 15));
+  await api.elapse(A_WHILE);
+  const second = await api.watch(2);
+  t.same(names(api), ['a', 'b']);
+  api.listWith({ items: [ns('b', 20)], revision: '30' });
+  second.send(deleted('a', 15));
+  await api.elapse(A_WHILE);
+  await api.watch(3);
+  t.same(names(api), ['b'], 'a server that deletes with the last revision');
+  t.same(api.counted, ['start', 'disorder', 'disorder']);
+});
+
+for (const [name, sent] of [
+  ['a line that is no JSON', '{"type":"ADD\n'],
+  ['a line that is no event', '[]\n'],
+  ['an event without a type', '{"object":{}}\n'],
+  ['an object without metadata', '{"type":"ADDED","object":{}}\n'],
+  ['an object that is none', '{"type":"ADDED","object":"x"}\n'],
+  ['a resourceVersion that is no number', JSON.stringify(bookmark('abc')).concat('\n')],
+  ['a resourceVersion beyond safe integers', JSON.stringify(bookmark('9007199254740993')).concat('\n')],
+  ['half a line at the end', '{"type"'],
+  ['a line of more than 16 MiB', 'x'.repeat(17 * 1024 * 1024)],
+] as const)
+  t.test(`${name} ends the watch, is counted, and the resource is listed`, async (t) => {
+    const api = await started(t);
+    const watch = await api.watch(1);
+    api.listWith({ items: [ns('a', 15)], revision: '40' });
+    watch.send(sent);
+    watch.end();
+    await api.elapse(A_WHILE);
+    await api.watch(2);
+    t.same(names(api), ['a']);
+    t.same(api.counted, ['start', 'garbage', 'garbage'], 'a failure and its list');
+    t.ok(watch.body.destroyed);
+    t.match(api.log, [{ level: 'warn', fields: { resource: 'namespaces' } }, { level: 'info' }]);
+  });
+
+t.test('a line of several megabytes and a line in pieces are read', async (t) => {
+  const api = await started(t);
+  const watch = await api.watch(1);
+  const large = added('a', 11);
+  const text = JSON.stringify({
+    ...large,
+    object: {
+      ...large.object,
+      metadata: { ...ns('a', 11), name: 'a', resourceVersion: '11', annotations: { ä: 'ü'.repeat(4e6) } },
+    },
+  });
+  const bytes = Buffer.from(`${text}\n`);
+  for (let from = 0; from < bytes.length; from += 999_999)
+    watch.body.write(bytes.subarray(from, from + 999_999));
+  await eventually(() => names(api).length === 1);
+  t.match(api.index.objectsOf('').namespace('a')?.json, /"ä":"üü/);
+});
+
+t.test('event types that are not known are ignored, and so are empty lines', async (t) => {
+  const api = await started(t);
+  const watch = await api.watch(1);
+  watch.send('\n\r\n');
+  watch.send({ type: 'SOMETHING', object: null });
+  watch.send(bookmark(12));
+  await eventually(() => api.index.revisionOf('namespaces') === 12);
+  t.same(api.counted, ['start']);
+});
+
+t.test(
+  'of a bookmark nothing but the revision is read: Arktos sends objects of other tenants in it',
+  async (t) => {
+    const api = await started(t);
+    const watch = await api.watch(1);
+    watch.send({ type: 'BOOKMARK', object: ns('secret', 12) });
+    await eventually(() => api.index.revisionOf('namespaces') === 12);
+    t.same(names(api), []);
+  },
+);
+
+t.test('an object that cannot be read is left out of a list, which is used all the same', async (t) => {
+  const api = await started(t, { items: [ns('a', 3), { metadata: {} }, ns('b', 4)] });
+  await api.watch(1);
+  t.same(names(api), ['a', 'b']);
+  t.match(api.log, [{ level: 'warn', fields: { error: /no name/ } }]);
+});
+
+t.test('a response that is no list is garbage', async (t) => {
+  for (const text of ['<html>', '[]', '{"items":[]}', '{"metadata":{"resourceVersion":"5"},"items":{}}']) {
+    const api = await started(t, text);
+    await eventually(() => api.counted.length >= 2);
+    t.same(api.counted.slice(0, 2), ['start', 'garbage'], text);
+    api.listWith({ items: [ns('a', 3)] });
+    await api.elapse(A_WHILE);
+    await api.watch(1);
+  }
+});
+
+t.test('a list without a usable revision is an error that names it', async (t) => {
+  const api = await started(t, { items: [], revision: 'v1.5' });
+  await eventually(() => api.log.length > 0);
+  t.match(api.log, [{ level: 'warn', fields: { error: /the resourceVersion "v1.5" is no number/ } }]);
+  t.equal(api.index.revisionOf('namespaces'), undefined);
+});
+
+t.test('pages that are too large are requested with fewer objects', async (t) => {
+  const tooLarge = new StatusError('UpstreamUnavailable', 'x', { cause: new TooLarge('x') });
+  const api = await started(t, tooLarge, tooLarge, { items: [ns('a', 3)] });
+  await api.watch(1);
+  t.same(api.lists, ['/things?limit=500', '/things?limit=100', '/things?limit=20']);
+});
+
+for (const status of [401, 403])
+  t.test(`${status} tells the operator once a minute to apply the manifests`, async (t) => {
+    const api = await started(t, status);
+    for (let attempt = 1; attempt <= 5; attempt += 1) {
+      await eventually(() => api.lists.length === attempt);
+      await api.elapse(A_WHILE);
+    }
+    const errors = api.log.filter(({ level }) => level === 'error');
+    t.equal(errors.length, 3, 'in 155 seconds');
+    t.match(errors[0]?.message, /apply the output of `stonegate manifests rbac --config FILE`/);
+    api.listWith({ items: [] });
+    api.refuseWatches(status);
+    await api.elapse(A_WHILE);
+    await eventually(() => api.counted.includes('refused'));
+  });
+
+t.test('a refused credential is told in the same words', async (t) => {
+  const api = await started(t, new StatusError('UpstreamRefusedCredential', 'x'));
+  await eventually(() => api.log.length > 0);
+  t.match(api.log, [{ level: 'error', message: /stonegate manifests rbac/ }]);
+});
+
+t.test('any other status and any other error event is tried again, without a list', async (t) => {
+  const api = await started(t);
+  const first = await api.watch(1);
+  api.refuseWatches(500, 429, 503);
+  first.send({ type: 'ERROR', object: { kind: 'Status', code: 500, message: 'etcd is gone' } });
+  for (let attempt = 0; attempt < 4; attempt += 1) await api.elapse(A_WHILE);
+  await api.watch(2);
+  t.equal(api.lists.length, 1);
+  t.same(api.counted, ['start', 'status', 'status', 'status', 'status']);
+  t.match(api.log[0], { fields: { error: /etcd is gone/ } });
+});
+
+t.test('a resource without progress becomes stale, and current again with the next bookmark', async (t) => {
+  const api = await started(t);
+  const watch = await api.watch(1);
+  for (const resource of ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'] as const) {
+    api.index.replace(resource, [], 10);
+    api.tracked.proved(resource);
+  }
+  t.equal(api.tracked.state(), 'current');
+  api.refuseWatches(...Array.from({ length: 30 }, () => DOWN));
+  watch.breakOff();
+  while (api.tracked.state() === 'current') await api.elapse(A_WHILE);
+  t.equal(api.tracked.state(), 'stale');
+  t.ok((api.tracked.ageOf('namespaces') ?? 0) > STALE_AFTER);
+});
+
+t.test('a renewed credential is used at once, without a list', async (t) => {
+  const api = await started(t);
+  const first = await api.watch(1);
+  first.send(bookmark(20));
+  await eventually(() => api.index.revisionOf('namespaces') === 20);
+  api.reconnect();
+  const second = await api.watch(2);
+  t.ok(first.body.destroyed);
+  t.equal(second.query.get('resourceVersion'), '20');
+  t.same(api.counted, ['start']);
+  t.same(api.log, []);
+});
+
+t.test('it stops at any moment, and leaves no timer', async (t) => {
+  const watching = scriptedAPI();
+  watching.start();
+  const watch = await watching.watch(1);
+  await watching.stop();
+  t.ok(watch.body.destroyed);
+  t.equal(watching.clock.pending, 0);
+  const pausing = scriptedAPI();
+  pausing.listWith(DOWN);
+  pausing.start();
+  await eventually(() => pausing.clock.pending > 0);
+  await pausing.stop();
+  t.equal(pausing.clock.pending, 0);
+});

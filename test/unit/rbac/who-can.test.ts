@@ -1,0 +1,213 @@
+import fc from 'fast-check';
+import t from 'tap';
+import type { StoredObject } from '../../../src/api/rbac-v1.ts';
+import type { RBACUser } from '../../../src/rbac/attributes.ts';
+import { decide } from '../../../src/rbac/decide.ts';
+import { isKnownVerb, type Scope, type WhoCanQuestion, whoCan } from '../../../src/rbac/who-can.ts';
+import { questions, rbacObjects } from '../../support/random-rbac.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  group,
+  indexOf,
+  namespace,
+  rbacUser,
+  role,
+  roleBinding,
+  serviceAccount,
+  user,
+} from '../../support/rbac-objects.ts';
+
+const ADMIN = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
+
+function ask(
+  verb: string,
+  resource: string,
+  more: { name?: string; apiGroup?: string } = {},
+): WhoCanQuestion {
+  const [kind = '', subresource = ''] = resource.split('/', 2);
+  return { verb, apiGroup: '', resource: kind, subresource, name: '', ...more };
+}
+
+/** `where subject` for each grant. */
+function listed(objects: readonly StoredObject[], question: WhoCanQuestion, scope: Scope) {
+  const { grants, errors } = whoCan(indexOf(...objects).objectsOf(''), question, scope);
+  return {
+    grants: grants.map(
+      ({ key, binding }) => `${binding.namespace || '*'} ${key.slice(key.indexOf(':') + 1)}`,
+    ),
+    errors,
+  };
+}
+
+const LOCATOR = [
+  clusterRole('admin', [ADMIN]),
+  clusterRoleBinding('super', 'ClusterRole/admin', [user('super-admin'), group('super-admins')]),
+  roleBinding('ns1', 'admins', 'ClusterRole/admin', [user('admin'), group('admins')]),
+];
+
+t.test(
+  'D123: those of a cluster role binding count everywhere, those of a role binding in its namespace',
+  async (t) => {
+    const question = ask('get', 'pods');
+    const everywhere = ['* super-admin', '* super-admins'];
+    t.same(listed(LOCATOR, question, { namespace: 'ns1' }).grants, [
+      ...everywhere,
+      'ns1 admin',
+      'ns1 admins',
+    ]);
+    t.same(listed(LOCATOR, question, { namespace: 'ns2' }).grants, everywhere);
+    t.same(listed(LOCATOR, question, { namespace: '' }).grants, everywhere);
+  },
+);
+
+t.test('D124: over all namespaces each grant has its namespace', async (t) => {
+  const objects = [
+    ...LOCATOR,
+    role('ns2', 'maker', [{ verbs: ['create'], apiGroups: [''], resources: ['pods'] }]),
+    roleBinding('ns2', 'makers', 'Role/maker', [serviceAccount('ci'), serviceAccount('ci', 'tools')]),
+    roleBinding('ns3', 'makers', 'Role/maker', [user('nobody')]),
+  ];
+  t.same(listed(objects, ask('create', 'pods'), 'all').grants, [
+    '* super-admin',
+    '* super-admins',
+    'ns1 admin',
+    'ns1 admins',
+    'ns2 system:serviceaccount:ns2:ci',
+    'ns2 system:serviceaccount:tools:ci',
+  ]);
+});
+
+t.test('D125: rules for all paths and for a prefix count', async (t) => {
+  const objects = [
+    clusterRole('cluster-admin', [ADMIN, { verbs: ['*'], nonResourceURLs: ['*'] }]),
+    clusterRole('prefix', [{ verbs: ['get'], nonResourceURLs: ['/apis/*'] }]),
+    clusterRole('exact', [{ verbs: ['get'], nonResourceURLs: ['/healthz'] }]),
+    clusterRoleBinding('a', 'ClusterRole/cluster-admin', [user('root')]),
+    clusterRoleBinding('b', 'ClusterRole/prefix', [user('browser')]),
+    clusterRoleBinding('c', 'ClusterRole/exact', [user('probe')]),
+    roleBinding('ns1', 'd', 'ClusterRole/cluster-admin', [user('local')]),
+  ];
+  t.same(listed(objects, { verb: 'get', path: '/healthz' }, 'all').grants, ['* root', '* probe']);
+  t.same(listed(objects, { verb: 'get', path: '/apis/apps' }, { namespace: 'ns1' }).grants, [
+    '* root',
+    '* browser',
+  ]);
+});
+
+t.test('D127: bind, escalate, impersonate and use are answered from rules', async (t) => {
+  const may = (verb: string, resource: string, apiGroup = '') => ({
+    verbs: [verb],
+    apiGroups: [apiGroup],
+    resources: [resource],
+  });
+  const RBAC = 'rbac.authorization.k8s.io';
+  const objects = [
+    clusterRole('r', [
+      may('bind', 'clusterroles', RBAC),
+      may('escalate', 'roles', RBAC),
+      may('impersonate', 'users'),
+      may('use', 'securitycontextconstraints', 'security.openshift.io'),
+    ]),
+    clusterRoleBinding('b', 'ClusterRole/r', [user('op')]),
+  ];
+  for (const question of [
+    ask('bind', 'clusterroles', { apiGroup: RBAC }),
+    ask('escalate', 'roles', { apiGroup: RBAC }),
+    ask('impersonate', 'users'),
+    ask('use', 'securitycontextconstraints', { apiGroup: 'security.openshift.io' }),
+  ]) {
+    t.same(listed(objects, question, 'all').grants, ['* op']);
+    t.ok(isKnownVerb(indexOf().objectsOf(''), question));
+  }
+});
+
+t.test('D128: a verb that is none is not known, unless a rule names it', async (t) => {
+  const objects = indexOf(
+    clusterRole('r', [{ verbs: ['reconcile'], apiGroups: ['x.io'], resources: ['things'] }]),
+  ).objectsOf('');
+  t.notOk(isKnownVerb(objects, ask('view', 'projects')));
+  t.ok(isKnownVerb(objects, ask('reconcile', 'things')));
+  t.notOk(isKnownVerb(objects, { verb: 'list', path: '/healthz' }));
+});
+
+t.test('D129: a role binding in a namespace counts for requests to the namespace, by its name', async (t) => {
+  const rule = (...resourceNames: string[]) => [
+    { verbs: ['get', 'delete'], apiGroups: [''], resources: ['namespaces'], resourceNames },
+  ];
+  const objects = [
+    clusterRole('any', rule()),
+    clusterRole('ns1', rule('ns1')),
+    roleBinding('ns1', 'a', 'ClusterRole/any', [user('owner')]),
+    roleBinding('ns2', 'b', 'ClusterRole/ns1', [user('stray')]),
+    clusterRoleBinding('c', 'ClusterRole/ns1', [user('named')]),
+  ];
+  t.same(listed(objects, ask('delete', 'namespaces'), { namespace: 'ns1' }).grants, ['* named', 'ns1 owner']);
+  t.same(listed(objects, ask('delete', 'namespaces'), { namespace: 'ns2' }).grants, []);
+});
+
+t.test('D132: a role that is missing is told, beside the subjects found', async (t) => {
+  const objects = [
+    ...LOCATOR,
+    roleBinding('ns1', 'broken', 'Role/gone', [user('eve')]),
+    roleBinding('ns2', 'broken', 'Role/lost', [user('eve')]),
+  ];
+  const { grants, errors } = listed(objects, ask('get', 'pods'), { namespace: 'ns1' });
+  t.equal(grants.length, 4);
+  t.same(errors, ['role.rbac.authorization.k8s.io "gone" not found']);
+  t.equal(listed(objects, ask('get', 'pods'), 'all').errors.length, 2);
+});
+
+/** A user who is exactly this subject. */
+function userWithKey(key: string): RBACUser {
+  return key.startsWith('user:') ? rbacUser(key.slice(5)) : rbacUser('x:nobody', [key.slice(6)]);
+}
+
+const NAMESPACES = ['a', 'b', 'c'];
+const KEYS = [
+  ...['u1', 'u2', 'u3', 'system:serviceaccount:a:bot', 'system:serviceaccount:b:bot'].map(
+    (name) => `user:${name}`,
+  ),
+  ...['g1', 'g2', 'g3', 'g4'].map((name) => `group:${name}`),
+];
+
+t.test('a subject is listed if and only if a user who is exactly this subject is allowed', async () => {
+  fc.assert(
+    fc.property(rbacObjects, questions, (objects, question) => {
+      const index = indexOf(...objects);
+      const { namespace: place, tenant: _, ...asked } = question;
+      // A request for a namespace is in it.
+      fc.pre(asked.resource !== 'namespaces');
+      const { grants } = whoCan(index.objectsOf(''), asked, { namespace: place });
+      const keys = new Set<string>(grants.map(({ key }) => key));
+      return KEYS.every(
+        (key) => keys.has(key) === (decide(index, userWithKey(key), question).decision === 'allow'),
+      );
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+t.test('over all namespaces the lists are those of each namespace together', async () => {
+  fc.assert(
+    fc.property(rbacObjects, questions, (objects, { namespace: _, tenant: __, ...asked }) => {
+      fc.pre(asked.resource !== 'namespaces');
+      const index = indexOf(...objects);
+      const all = whoCan(index.objectsOf(''), asked, 'all').grants;
+      return NAMESPACES.every((place) => {
+        const own = new Set<string>(
+          all.filter(({ binding }) => ['', place].includes(binding.namespace)).map(({ key }) => key),
+        );
+        const question = { ...asked, namespace: place, tenant: '' };
+        return KEYS.every(
+          (key) => own.has(key) === (decide(index, userWithKey(key), question).decision === 'allow'),
+        );
+      });
+    }),
+    { numRuns: 500 },
+  );
+});
+
+t.test('D131: if no binding grants it, no subject is listed', async (t) => {
+  t.same(listed([namespace('ns1')], ask('get', 'pods'), 'all'), { grants: [], errors: [] });
+});
