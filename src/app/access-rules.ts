@@ -27,7 +27,6 @@ const REVIEW_BYTES = 256 * 1024;
 const RULES = new ComponentType<RulesCache>('access rules', { dispose: (cache) => cache.stop() });
 
 export interface AccessRulesOptions {
-  /** A component of this generation. */
   readonly access: AccessIndex;
   readonly verifier: Pick<Verifier, 'isSuspended'>;
   readonly stages: Pick<Stages, 'authenticators' | 'mode'>;
@@ -47,8 +46,6 @@ export function createAccessRules(
   const { access: configuration, server } = loaded.configuration;
   const { namedSets } = configuration;
   const cache = generation.component(RULES, {
-    fingerprint: [namedSets],
-    uses: [access],
     create: () => new RulesCache({ index: access.index, clock, namedSets }),
   });
   const { authorizers } = configuration;

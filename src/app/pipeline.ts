@@ -47,14 +47,17 @@ import { decodeSubjectReview } from '../pipeline/review-protobuf.ts';
 import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import { createSystemDiscovery } from '../pipeline/system-discovery.ts';
+import type { AccessSource } from '../portal/ports.ts';
 import { writeStatus } from '../server/status-writer.ts';
 import { createOwnAPI } from '../tenancy/own-api.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
 import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { createAccessRules } from './access-rules.ts';
 import { createAuthentication } from './authenticators.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
 import { createRoles } from './keystone.ts';
+import { createAccessIndex } from './rbac-index.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnRights, createOwnUpstream } from './upstream.ts';
 
@@ -66,6 +69,8 @@ export interface ConfiguredPipeline {
   readonly authentication: ReadinessCheck;
   readonly stages: Stages;
   readonly explain: Explain;
+  /** What users may do, for the portal; undefined without the RBAC index. */
+  readonly accessSource: AccessSource | undefined;
   /** Clears what is cached of credentials in this process. */
   clear(): void;
 }
@@ -180,6 +185,15 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   };
   const explain = createExplain({ stages, reviewer });
   const subjects = createAccessSubjects(stages);
+  const accessIndex = createAccessIndex(build);
+  const accessRules =
+    accessIndex &&
+    createAccessRules(build, {
+      access: accessIndex,
+      verifier: { isSuspended: () => false },
+      stages,
+      subjects,
+    });
   const pipeline: Pipeline = {
     ...stages,
     observer,
@@ -196,6 +210,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
       }),
       selfIdentityAnswerer,
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
+      ...(accessRules?.answerers ?? []),
     ],
     bodies: createBodyInspection({
       admissions: bodyAdmissions(mode, reviewer),
@@ -224,6 +239,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     authentication: credentials.readiness,
     stages,
     explain,
+    accessSource: accessRules?.source,
     clear() {
       credentials.clear();
       roles?.clear();
