@@ -4,7 +4,7 @@
  */
 import { globSync, readFileSync } from 'node:fs';
 
-const CASES = 'test/conformance/cases.jsonl';
+const CASES = ['test/conformance/cases.jsonl', 'test/conformance/access-cases.jsonl'];
 const REASONS = 'test/conformance/reasons.json';
 export const PAGE = 'docs/conformance.md';
 
@@ -33,10 +33,9 @@ export interface Conformance {
 }
 
 export function readConformance(): Conformance {
-  const cases = readFileSync(CASES, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line): Case => JSON.parse(line));
+  const cases = CASES.flatMap((file) => readFileSync(file, 'utf8').trim().split('\n')).map(
+    (line): Case => JSON.parse(line),
+  );
   const reasons: Reasons = JSON.parse(readFileSync(REASONS, 'utf8'));
   return {
     cases,
@@ -48,13 +47,13 @@ export function readConformance(): Conformance {
 }
 
 /** Case ids at the start of a test's name, or alone in a table of tests. */
-const NAMED = /\btest\(\s*['"`]((?:C\d{3}[,\s]*)+)|['"`](C\d{3})['"`]/g;
+const NAMED = /\btest\(\s*['"`]((?:[CD]\d{3}[,\s]*)+)|['"`]([CD]\d{3})['"`]/g;
 
 function testedCases(): Map<string, string[]> {
   const tested = new Map<string, string[]>();
   for (const file of globSync('test/**/*.test.ts').sort()) {
     for (const [, named = '', alone = ''] of readFileSync(file, 'utf8').matchAll(NAMED)) {
-      for (const id of (named + alone).match(/C\d{3}/g) ?? []) {
+      for (const id of (named + alone).match(/[CD]\d{3}/g) ?? []) {
         const files = tested.get(id) ?? [];
         if (!files.includes(file)) tested.set(id, [...files, file]);
       }

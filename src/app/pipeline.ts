@@ -3,6 +3,7 @@
  * ports.
  */
 
+import { createHiddenObjects } from '../access/hidden-objects.ts';
 import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
 import {
   createBodySizeAdmission,
@@ -39,6 +40,7 @@ import { createSelfReviewAnswerer } from '../pipeline/answer-self-review.ts';
 import { parseTrustedProxies } from '../pipeline/client-address.ts';
 import type { Pipeline } from '../pipeline/delivery.ts';
 import { createExplain, type Explain } from '../pipeline/explain/explain-request.ts';
+import { createForbiddenHiding } from '../pipeline/hide-forbidden.ts';
 import { LastModes } from '../pipeline/impersonation-modes.ts';
 import { createBodyInspection } from '../pipeline/inspect-body.ts';
 import { recheckStreams } from '../pipeline/open-stream.ts';
@@ -53,9 +55,11 @@ import { createOwnAPI } from '../tenancy/own-api.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
 import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createAccessRules } from './access-rules.ts';
+import { createAccessVerifier } from './access-verification.ts';
 import { createAuthentication } from './authenticators.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
+import { createFiltering } from './filtering.ts';
 import { createRoles } from './keystone.ts';
 import { createAccessIndex } from './rbac-index.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
@@ -184,15 +188,20 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     maxHeaderBytes: upstreamConfiguration.headerBytes,
   };
   const explain = createExplain({ stages, reviewer });
+  const access = createAccessIndex(build);
+  const verifier = access && createAccessVerifier(build, access, reviewer);
   const subjects = createAccessSubjects(stages);
-  const accessIndex = createAccessIndex(build);
-  const accessRules =
-    accessIndex &&
-    createAccessRules(build, {
-      access: accessIndex,
-      verifier: { isSuspended: () => false },
-      stages,
+  const accessRules = access && verifier && createAccessRules(build, { access, verifier, stages, subjects });
+  const filtering =
+    access &&
+    verifier &&
+    createFiltering(build, {
+      access,
       subjects,
+      verifier,
+      discovered: discovery,
+      mode,
+      reviewer,
     });
   const pipeline: Pipeline = {
     ...stages,
@@ -205,10 +214,13 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         reviewer,
         mode,
         requestAs: subjects.requestAs,
+        ...(filtering && { filteredReview: filtering.review }),
+        ...(access && { access }),
         clock,
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
       selfIdentityAnswerer,
+      ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
       ...(accessRules?.answerers ?? []),
     ],
@@ -219,6 +231,11 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
       clock,
       bodyTimeout,
     }),
+    ...(access &&
+      verifier &&
+      loaded.configuration.authorization.hideForbidden && {
+        hiding: createForbiddenHiding(createHiddenObjects(access, verifier), mode),
+      }),
     forwarder: upstream,
     tunneller: upstream,
     undecided: generation.inFlight,

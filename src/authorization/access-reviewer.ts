@@ -16,6 +16,14 @@ export type AccessAttributes =
   | { readonly resourceAttributes: ResourceAttributes }
   | { readonly nonResourceAttributes?: NonResourceAttributes };
 
+export interface ReviewedStatus extends SubjectAccessReviewStatus {
+  /**
+   * Names of fields beside those of `authorization.k8s.io/v1`, if the access is not allowed: the answer may
+   * depend on more than was asked (KEP-5681), and is neither yes nor no.
+   */
+  readonly unknownFields?: readonly [string, ...string[]];
+}
+
 export interface AccessReviewer {
   /**
    * A SubjectAccessReview, asked as Stonegate itself.
@@ -28,7 +36,7 @@ export interface AccessReviewer {
     attributes: AccessAttributes,
     account: Account,
     signal: AbortSignal,
-  ): Promise<SubjectAccessReviewStatus>;
+  ): Promise<ReviewedStatus>;
 
   /**
    * A SelfSubjectAccessReview, asked with a client's own token.
@@ -44,7 +52,7 @@ export interface AccessReviewer {
     attributes: AccessAttributes,
     account: Account,
     signal: AbortSignal,
-  ): Promise<SubjectAccessReviewStatus>;
+  ): Promise<ReviewedStatus>;
 }
 
 /** The user whose access is reviewed: the one as whom the request would be sent, and its credential. */
@@ -68,7 +76,7 @@ export function reviewOf(
   { user, sender, home, tenant }: ReviewSubject,
   attributes: AccessAttributes,
   signal: AbortSignal,
-): Promise<SubjectAccessReviewStatus> {
+): Promise<ReviewedStatus> {
   const account: Account = { kind: 'tenant', tenant };
   return sender.kind === 'client'
     ? reviewer.reviewSelf(sender.token, home, attributes, account, signal)

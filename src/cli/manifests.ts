@@ -105,6 +105,7 @@ function needsOfMode(mode: string): Needs {
     mode,
     keystone: true,
     tokenReview: false,
+    index: false,
     extraKeys: [CREDENTIAL_ID_KEY],
     constrained: false,
     configMaps: [],
@@ -143,11 +144,12 @@ async function needsOfFile(file: string, io: CommandIO, sources: LoadSources): P
 }
 
 function needsOf(configuration: StonegateConfiguration): Needs {
-  const { tenancy, authentication, upstream, bindings, webhook } = configuration;
+  const { tenancy, authentication, upstream, bindings, webhook, access } = configuration;
   return {
     mode: tenancy.mode,
     keystone: authentication.keystone !== undefined,
     tokenReview: authentication.tokenReview !== undefined,
+    index: access.index,
     constrained: false,
     extraKeys: [
       ...optionalExtraKeysOf(authentication),

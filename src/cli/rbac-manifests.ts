@@ -14,6 +14,8 @@ export interface ImpersonationNeeds {
   readonly tokenReview: boolean;
   /** From JWT claim mappings, and for users who impersonate others. */
   readonly extraKeys: readonly string[];
+  /** Whether the RBAC index is configured. */
+  readonly index: boolean;
   /** Whether only the rights of constrained impersonation are granted (Kubernetes 1.36). */
   readonly constrained: boolean;
 }
@@ -57,6 +59,15 @@ const DEFINITIONS = `  # Which API groups are the system tenant's alone, and whi
   - apiGroups: ["apiextensions.k8s.io"]
     resources: ["customresourcedefinitions"]
     verbs: ["list"]
+`;
+
+const RBAC_INDEX = `  # The RBAC index: the names of all namespaces, and what every user and service account may do.
+  - apiGroups: [""]
+    resources: ["namespaces"]
+    verbs: ["list", "watch"]
+  - apiGroups: ["rbac.authorization.k8s.io"]
+    resources: ["roles", "clusterroles", "rolebindings", "clusterrolebindings"]
+    verbs: ["list", "watch"]
 `;
 
 /** @returns YAML documents for `kubectl apply -f -` */
@@ -129,7 +140,7 @@ ${needs.constrained ? constrainedRules(extras) : legacyRules(needs.mode, extras)
   - apiGroups: ["authorization.k8s.io"]
     resources: ["subjectaccessreviews"]
     verbs: ["create"]
-${needs.tokenReview ? TOKEN_REVIEWS : ''}${needs.mode === 'arktos' ? DEFINITIONS : ''}  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Whether the API server is there.'}
+${needs.tokenReview ? TOKEN_REVIEWS : ''}${needs.mode === 'arktos' ? DEFINITIONS : ''}${needs.index ? RBAC_INDEX : ''}  # ${needs.mode === 'arktos' ? 'Discovery, which the API server shows to no tenant, and health.' : 'Whether the API server is there.'}
   - nonResourceURLs:
 ${NON_RESOURCE_URLS[needs.mode].map((url) => `      - "${url}"\n`).join('')}    verbs: [${NON_RESOURCE_VERBS[needs.mode].map((verb) => `"${verb}"`).join(', ')}]
 `;

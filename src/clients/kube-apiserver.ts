@@ -6,10 +6,10 @@
  */
 
 import type { UserInfo } from '../api/authentication-v1.ts';
-import type { SubjectAccessReviewSpec, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
+import type { SubjectAccessReviewSpec } from '../api/authorization-v1.ts';
 import type { TenantName } from '../api/identity.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
-import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import type { AccessReviewer, ReviewedStatus } from '../authorization/access-reviewer.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { HeaderList } from '../lib/header-list.ts';
@@ -93,18 +93,23 @@ function subjectOf(user: UserInfo): SubjectAccessReviewSpec {
 }
 
 /** Reads the status of a review strictly: only `allowed: true` is a permission. */
-function statusOf({ status: http, body }: UpstreamResponse, kind: string): SubjectAccessReviewStatus {
+function statusOf({ status: http, body }: UpstreamResponse, kind: string): ReviewedStatus {
   if (http !== 200 && http !== 201) throw unusable(`its status was ${http}`);
   const review = parse(body);
   if (!isJSONObject(review) || review.kind !== kind) throw unusable('it is no review');
   const status = review.status;
   if (!isJSONObject(status)) throw unusable('it has no status');
-  const { allowed, denied, reason, evaluationError } = status;
+  const { allowed, denied, reason, evaluationError, ...unknown } = status;
   if (typeof allowed !== 'boolean' || (denied !== undefined && typeof denied !== 'boolean')) {
     throw unusable('its status says neither yes nor no');
   }
+  const [field, ...fields] = Object.keys(unknown);
+  const isAllowed = allowed && denied !== true;
   return {
-    allowed: allowed && denied !== true,
+    allowed: isAllowed,
+    ...(field !== undefined &&
+      !isAllowed &&
+      denied !== true && { unknownFields: [field, ...fields] as const }),
     ...(denied === undefined ? {} : { denied }),
     ...(typeof reason === 'string' ? { reason } : {}),
     ...(typeof evaluationError === 'string' ? { evaluationError } : {}),

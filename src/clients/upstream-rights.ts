@@ -4,6 +4,7 @@
  * omitted, so that an older ClusterRole does not make every request fail.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/
  */
+import { INDEXED_RESOURCES } from '../api/rbac-v1.ts';
 import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
@@ -184,6 +185,25 @@ export async function mayImpersonateUsers(
     (await hasConstrained(fetcher, signal)) &&
     may('impersonate:user-info', AUTHENTICATION)
   );
+}
+
+/**
+ * What the RBAC index needs and the credential lacks, such as `watch roles`.
+ *
+ * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is no review
+ */
+export async function missingIndexRights(
+  { fetcher }: Pick<UpstreamRightsOptions, 'fetcher'>,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const missing: string[] = [];
+  for (const resource of INDEXED_RESOURCES)
+    for (const verb of ['list', 'watch']) {
+      const group = resource === 'namespaces' ? '' : 'rbac.authorization.k8s.io';
+      if (!(await isAllowed(fetcher, { verb, group, version: 'v1', resource }, signal)))
+        missing.push(`${verb} ${resource}`);
+    }
+  return missing;
 }
 
 async function isAllowed(

@@ -200,7 +200,7 @@ function portalOf(provider: OidcProvider, port: number): object {
 /** What `stonegate manifests rbac` prints is all that Stonegate is given. */
 function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean): void {
   const manifests = rbacManifests(
-    { mode, keystone: true, tokenReview, extraKeys: [CREDENTIAL_ID_KEY], constrained: false },
+    { mode, keystone: true, tokenReview, index: true, extraKeys: [CREDENTIAL_ID_KEY], constrained: false },
     { kind: 'User', name: 'stonegate' },
   );
   for (const document of parseAllDocuments(manifests)) {

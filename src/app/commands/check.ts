@@ -7,7 +7,11 @@ import { systemBindingWarnings } from '../../bindings/system-bindings.ts';
 import { check } from '../../cli/check.ts';
 import type { CommandIO } from '../../cli/command.ts';
 import { createClusterObjects } from '../../clients/cluster-objects.ts';
-import { type AskedUpstreamRights, mayImpersonateUsers } from '../../clients/upstream-rights.ts';
+import {
+  type AskedUpstreamRights,
+  mayImpersonateUsers,
+  missingIndexRights,
+} from '../../clients/upstream-rights.ts';
 import { type LoadedConfiguration, systemSources } from '../../config/load.ts';
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -44,10 +48,19 @@ async function missingRights(loaded: LoadedConfiguration): Promise<string[]> {
         'upstream.credential: may not impersonate users and groups, so the API server refuses every request: apply the output of `stonegate manifests rbac`',
       ];
     await rights.ask();
-    return [...rights.withheld].map(
-      (key) =>
-        `upstream.credential: may not impersonate the extra key ${key}, so it is omitted: apply the output of \`stonegate manifests rbac\``,
-    );
+    const { index } = loaded.configuration.access;
+    const lacking = index ? await missingIndexRights({ fetcher }, signal) : [];
+    return [
+      ...[...rights.withheld].map(
+        (key) =>
+          `upstream.credential: may not impersonate the extra key ${key}, so it is omitted: apply the output of \`stonegate manifests rbac\``,
+      ),
+      ...(lacking.length === 0
+        ? []
+        : [
+            `upstream.credential: may not ${lacking.join(', ')}, so the RBAC index (access.index) is never complete: apply the output of \`stonegate manifests rbac --config FILE\``,
+          ]),
+    ];
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     return [`upstream.server: the API server could not be asked for Stonegate's rights: ${reasonOf(error)}`];

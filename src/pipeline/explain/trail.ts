@@ -163,9 +163,11 @@ export async function askRBAC(
     trail.note({ name: 'accessReview', decision, reason });
   try {
     const answer = await reviewOf(reviewer, subject, questionOf(outgoing, mode), exchange.signal);
-    const { allowed, denied = false, reason = '', evaluationError = '' } = answer;
+    const { allowed, denied = false, reason = '', evaluationError = '', unknownFields } = answer;
     const why = [reason, evaluationError].filter((text) => text !== '').join('; ');
-    if (allowed && !denied) note('passed', `the API server allows it${why === '' ? '' : `: ${why}`}`);
+    if (unknownFields !== undefined)
+      note('unknown', `the API server answers more than yes or no: ${unknownFields.join(', ')}`);
+    else if (allowed && !denied) note('passed', `the API server allows it${why === '' ? '' : `: ${why}`}`);
     else note('refused', `the API server will answer 403${why === '' ? ': no role allows it' : `: ${why}`}`);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;

@@ -138,6 +138,7 @@ function watch(exchange: Exchange, kind: Kind): void {
   const table = tableWanted(request.headers.accept ?? '');
   serveWatch(response, {
     flavour: cluster.flavour,
+    kind: kind.kind,
     protobuf: isProtobufWanted(exchange),
     store: cluster.store,
     selection: selectionOf(exchange, kind),

@@ -35,9 +35,17 @@ export class ObjectStore {
   readonly #changes: Change[] = [];
   readonly #emitter = new EventEmitter().setMaxListeners(0);
   #revision = 100;
+  /** Watches from a revision below this one are refused as expired. */
+  compacted = 0;
 
   get revision(): number {
     return this.#revision;
+  }
+
+  /** Forgets the changes so far, as etcd's compaction does. */
+  compact(): void {
+    this.compacted = this.#revision;
+    this.#changes.length = 0;
   }
 
   get(location: Location): JsonObject | undefined {

@@ -11,6 +11,7 @@ import { type Change, matches, type ObjectStore, type Selection } from './store.
 
 export interface WatchOptions {
   readonly flavour: Flavour;
+  readonly kind: string;
   /** As protobuf, each event with its length before it. */
   readonly protobuf: boolean;
   readonly store: ObjectStore;
@@ -24,9 +25,25 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
 }
 
+/** Milliseconds between two bookmarks; kube-apiserver sends one a minute. */
+const BOOKMARK_INTERVAL = 200;
+
+/** recorded/all-watch-too-old.json */
+function tooOld(revision: number, oldest: number): JsonObject {
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: `too old resource version: ${revision} (${oldest})`,
+    reason: 'Expired',
+    code: 410,
+  };
+}
+
 /** Answers with the events; ends after `timeoutSeconds`, when the client leaves, or on the signal. */
 export function serveWatch(response: ServerResponse, options: WatchOptions): void {
-  const { store, selection, selects, query, signal, protobuf } = options;
+  const { store, selection, selects, query, signal, protobuf, flavour } = options;
   response.writeHead(200, {
     'Content-Type': protobuf ? `${PROTOBUF_TYPE};stream=watch` : 'application/json',
   });
@@ -47,6 +64,10 @@ export function serveWatch(response: ServerResponse, options: WatchOptions): voi
     else if (wasSelected) send('DELETED', change.object);
   };
   const revision = Number(query.get('resourceVersion') ?? '0');
+  if (revision !== 0 && revision < store.compacted) {
+    response.end(`${JSON.stringify({ type: 'ERROR', object: tooOld(revision, store.compacted) })}\n`);
+    return;
+  }
   if (revision === 0) {
     for (const { object } of store.list(selection)) if (selects(object)) send('ADDED', object);
   } else store.changesSince(revision).forEach(onChange);
@@ -54,6 +75,13 @@ export function serveWatch(response: ServerResponse, options: WatchOptions): voi
   if (leaked !== undefined) send('BOOKMARK', leaked);
 
   const unsubscribe = store.onChange(onChange);
+  // Arktos accepts the parameter and sends none.
+  const sendsBookmarks = flavour === 'kubernetes' && query.get('allowWatchBookmarks') === 'true';
+  const bookmarks = sendsBookmarks ? setInterval(bookmark, BOOKMARK_INTERVAL) : undefined;
+  function bookmark(): void {
+    const resourceVersion = String(store.revision);
+    send('BOOKMARK', { kind: options.kind, metadata: { resourceVersion, creationTimestamp: null } });
+  }
   const end = (): void => {
     response.end();
   };
@@ -62,6 +90,7 @@ export function serveWatch(response: ServerResponse, options: WatchOptions): voi
   signal.addEventListener('abort', end);
   response.once('close', () => {
     clearTimeout(timer);
+    clearInterval(bookmarks);
     unsubscribe();
     signal.removeEventListener('abort', end);
   });

@@ -51,9 +51,20 @@ export interface Kubernetes {
   kubeconfig(credential: Credential, server?: { readonly url: string; readonly ca: string }): string;
   /** Ends kube-apiserver and starts it anew, with the same objects. */
   restart(): Promise<void>;
+  /** Ends kube-apiserver, lets `meanwhile` change the storage, and starts it anew. */
+  restartAfter(meanwhile: (storage: Storage) => Promise<void>): Promise<void>;
+  readonly storage: Storage;
   /** What kube-apiserver has printed. */
   log(): string;
   stop(): Promise<void>;
+}
+
+/** etcd, past kube-apiserver. https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway/ */
+export interface Storage {
+  /** Forgets all revisions but the last one. */
+  compact(): Promise<void>;
+  /** @param key such as `/registry/namespaces/team` */
+  delete(key: string): Promise<void>;
 }
 
 const CONTROLLERS = [
@@ -135,11 +146,14 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
       await kubernetes.admit('POST', path, object);
     },
     kubeconfig: (credential, server = { url, ca: authority.cert }) => kubeconfigOf(server, credential),
-    async restart() {
+    restart: () => kubernetes.restartAfter(async () => {}),
+    async restartAfter(meanwhile) {
       await servers.api.stop();
+      await meanwhile(kubernetes.storage);
       servers.api = startApiServer();
       await servers.api.whenReady(isReady);
     },
+    storage: storageAt(etcdPort),
     log: () => servers.api.output(),
     stop,
   };
@@ -159,6 +173,26 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
     await stop();
     throw error;
   }
+}
+
+function storageAt(port: number): Storage {
+  async function call(path: string, body: object): Promise<{ header: { revision: string } }> {
+    const init = { method: 'POST', body: JSON.stringify(body) };
+    const response = await fetch(`http://127.0.0.1:${port}/v3/kv/${path}`, init);
+    if (!response.ok) throw new Error(`etcd: ${response.status} ${await response.text()}`);
+    const answer: { header: { revision: string } } = JSON.parse(await response.text());
+    return answer;
+  }
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  return {
+    async compact() {
+      const { header } = await call('range', { key: base64('x') });
+      await call('compaction', { revision: header.revision, physical: true });
+    },
+    async delete(key) {
+      await call('deleterange', { key: base64(key) });
+    },
+  };
 }
 
 async function writeFiles(

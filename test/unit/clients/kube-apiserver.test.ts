@@ -95,6 +95,21 @@ t.test('an access review', async (t) => {
     });
   });
 
+  t.test('D139 with fields of a later release is neither yes nor no', async (t) => {
+    const conditional = { allowed: false, conditionSetChain: [{ conditions: [] }] };
+    t.same(await reviewerOf(review(conditional)).reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), {
+      allowed: false,
+      unknownFields: ['conditionSetChain'],
+    });
+    for (const certain of [
+      { allowed: true, other: 1 },
+      { allowed: false, denied: true, other: 1 },
+    ]) {
+      const { reviewer } = reviewerOf(review(certain));
+      t.notHas(await reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), { unknownFields: ['other'] });
+    }
+  });
+
   t.test('C027 that fails is never a yes', async (t) => {
     const { reviewer } = reviewerOf(new StatusError('UpstreamTimeout', 'late'));
     await t.rejects(reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL), { code: 'UpstreamTimeout' });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createBodySizeAdmission } from '../../../../src/admission/admission.ts';
-import type { SubjectAccessReviewStatus } from '../../../../src/api/authorization-v1.ts';
 import type { ExplainedRequest, Explanation, StageName } from '../../../../src/api/stonegate-v1alpha1.ts';
+import type { ReviewedStatus } from '../../../../src/authorization/access-reviewer.ts';
 import { StatusError, unauthorized } from '../../../../src/errors/status-error.ts';
 import type { Pipeline } from '../../../../src/pipeline/delivery.ts';
 import { createExplain } from '../../../../src/pipeline/explain/explain-request.ts';
@@ -16,7 +16,7 @@ interface Options {
   readonly request?: ExplainedRequest;
   readonly token?: string | undefined;
   readonly pipeline?: Partial<Pipeline>;
-  readonly rbac?: SubjectAccessReviewStatus | Error;
+  readonly rbac?: ReviewedStatus | Error;
 }
 
 async function explain(options: Options = {}) {
@@ -399,9 +399,17 @@ t.test('a user of an issuer and a delegated user are described as such', async (
   t.match(await wordsOf({ ...alice, scope: { kind: 'system', roles: [] } }), /, scope system, until/);
 });
 
+t.test('D139: an answer with fields of a later release is shown as unknown, not as a refusal', async (t) => {
+  const { stages } = (await explain({ rbac: { allowed: false, unknownFields: ['conditionSetChain'] } }))
+    .status;
+  t.match(stages.at(-1), {
+    decision: 'unknown',
+    reason: 'the API server answers more than yes or no: conditionSetChain',
+  });
+});
+
 t.test('what the API server says beside yes or no is told', async (t) => {
-  const last = async (rbac: SubjectAccessReviewStatus) =>
-    (await explain({ rbac })).status.stages.at(-1)?.reason;
+  const last = async (rbac: ReviewedStatus) => (await explain({ rbac })).status.stages.at(-1)?.reason;
   t.equal(await last({ allowed: true }), 'the API server allows it');
   t.equal(
     await last({ allowed: true, denied: true, reason: 'a', evaluationError: 'b' }),

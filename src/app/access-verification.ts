@@ -1,0 +1,33 @@
+/**
+ * The comparison of the RBAC index with the API server. A reload begins it anew, and so turns the features on
+ * again that a disagreement has turned off.
+ */
+import type { AccessIndex } from '../access/ports.ts';
+import { createVerifier, type Verifier } from '../access/verification.ts';
+import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import type { Build } from './build.ts';
+import { ComponentType } from './component.ts';
+import { createTenancyMode } from './tenancy-mode.ts';
+import { createOwnUpstream } from './upstream.ts';
+import { createVerificationSource } from './verification-source.ts';
+
+const VERIFIER = new ComponentType<ReturnType<typeof createVerifier>>('verification of the RBAC index', {
+  dispose: (verifier) => verifier.stop(),
+});
+
+/** One for each generation: call it once. */
+export function createAccessVerifier(build: Build, access: AccessIndex, reviewer: AccessReviewer): Verifier {
+  const { generation, loaded, runtime } = build;
+  const fetcher = createOwnUpstream(build);
+  const hasTenants = createTenancyMode(loaded.configuration).readsTenantFromPath;
+  return generation.component(VERIFIER, {
+    uses: [fetcher],
+    create: () =>
+      createVerifier({
+        ...runtime,
+        index: access.index,
+        source: createVerificationSource({ reviewer, fetcher, hasTenants }),
+        oneIn: loaded.configuration.access.verifyOneIn,
+      }),
+  });
+}

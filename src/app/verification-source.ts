@@ -1,0 +1,68 @@
+/**
+ * What the API server says, for the comparison with the RBAC index: access reviews, and its revision, which
+ * is that of a list. All of it is charged to Stonegate's own account.
+ */
+import type { VerificationSource } from '../access/ports.ts';
+import { STONEGATE_ACCOUNT } from '../api/upstream-request.ts';
+import type { AccessAttributes, AccessReviewer } from '../authorization/access-reviewer.ts';
+import { readRevision } from '../clients/read-rbac-object.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { isJSONObject } from '../lib/json-object.ts';
+import type { UpstreamFetcher } from '../pipeline/ports.ts';
+import type { Question } from '../rbac/attributes.ts';
+import { toTenantName } from '../tenancy/tenant-name.ts';
+
+export interface VerificationSourceOptions {
+  readonly reviewer: Pick<AccessReviewer, 'review'>;
+  readonly fetcher: UpstreamFetcher;
+  /** Whether the API server is an Arktos. */
+  readonly hasTenants: boolean;
+}
+
+export function createVerificationSource(options: VerificationSourceOptions): VerificationSource {
+  const { reviewer, fetcher, hasTenants } = options;
+  const target = `/api/v1/${hasTenants ? 'tenants/all/' : ''}namespaces?limit=1`;
+  return {
+    async review({ username, groups }, question, signal) {
+      const user = { username, uid: '', groups, extra: {} };
+      const reviewed = await reviewer.review(user, attributesOf(question), STONEGATE_ACCOUNT, signal);
+      if (reviewed.unknownFields !== undefined) return 'unknown';
+      return reviewed.allowed ? 'allowed' : 'notAllowed';
+    },
+    async revision(signal) {
+      const { status, body } = await fetcher.fetch(
+        {
+          account: STONEGATE_ACCOUNT,
+          sender: { kind: 'stonegate' },
+          method: 'GET',
+          target,
+          headers: [['Accept', 'application/json']],
+        },
+        signal,
+      );
+      if (status !== 200) throw unusable(`its status was ${status}`);
+      try {
+        const list: unknown = JSON.parse(body.toString('utf8'));
+        return readRevision(
+          isJSONObject(list) && isJSONObject(list.metadata) ? list.metadata.resourceVersion : undefined,
+        );
+      } catch (cause) {
+        throw unusable(cause);
+      }
+    },
+  };
+}
+
+function attributesOf(question: Question): AccessAttributes {
+  if ('path' in question) return { nonResourceAttributes: question };
+  const { tenant, apiGroup, ...attributes } = question;
+  const resourceAttributes = { ...attributes, group: apiGroup };
+  return {
+    resourceAttributes:
+      tenant === '' ? resourceAttributes : { ...resourceAttributes, tenant: toTenantName(tenant) },
+  };
+}
+
+function unusable(cause: unknown): StatusError {
+  return new StatusError('UpstreamUnavailable', "the API server's list of namespaces is unusable", { cause });
+}
