@@ -15,6 +15,7 @@ const USAGE = `Usage: stonegate COMMAND [OPTIONS]
   login        log in and print a credential for kubectl, which runs it by itself
   kubeconfig   put a Stonegate into your kubeconfig
   whoami       say who you are to Stonegate
+  access       say what you may do
   explain      say what would become of a request, and why
   who-can      list who may do something in the cluster
   sync         make namespaces and rolebindings of Keystone's projects and roles
@@ -33,6 +34,7 @@ const COMMANDS = new Map<string, () => Promise<Command>>([
   ['login', async () => (await import('./cli/login.ts')).login],
   ['kubeconfig', async () => (await import('./cli/kubeconfig.ts')).kubeconfig],
   ['whoami', async () => (await import('./cli/whoami.ts')).whoami],
+  ['access', async () => (await import('./cli/access.ts')).access],
   ['explain', async () => (await import('./app/commands/explain.ts')).explainCommand],
   ['who-can', async () => (await import('./cli/who-can.ts')).whoCan],
   ['sync', async () => (await import('./app/commands/sync.ts')).syncCommand],
