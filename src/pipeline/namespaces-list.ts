@@ -84,7 +84,8 @@ async function laterPosition(
   scope: ContinueScope,
   state: NamespacesState,
 ): Promise<Position> {
-  const position = openPosition(state, scope, viewOf(request, state), request.options.continue);
-  await waitForRevision(position.revision, request, state);
-  return position;
+  const open = () => openPosition(state, scope, viewOf(request, state), request.options.continue);
+  await waitForRevision(open().revision, request, state);
+  // The user's access may have changed in the meantime.
+  return open();
 }
