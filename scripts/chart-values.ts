@@ -28,6 +28,9 @@ const service = (of: string) =>
       enabled: z.boolean().describe('Whether there is a Service.'),
       type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).describe('Its type.'),
       port: port.describe('Its port.'),
+      externalTrafficPolicy: z
+        .enum(['', 'Cluster', 'Local'])
+        .describe("`Local` preserves clients' addresses (NodePort, LoadBalancer)."),
       annotations: texts.describe('Its annotations.'),
     })
     .describe(of);

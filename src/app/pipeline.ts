@@ -49,10 +49,12 @@ import { decodeSubjectReview } from '../pipeline/review-protobuf.ts';
 import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import { createSystemDiscovery } from '../pipeline/system-discovery.ts';
+import type { AccessSource } from '../portal/ports.ts';
 import { writeStatus } from '../server/status-writer.ts';
 import { createOwnAPI } from '../tenancy/own-api.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
 import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { createAccessRules } from './access-rules.ts';
 import { createAccessVerifier } from './access-verification.ts';
 import { createAuthentication } from './authenticators.ts';
 import type { Build } from './build.ts';
@@ -62,6 +64,7 @@ import { createRoles } from './keystone.ts';
 import { createAccessIndex } from './rbac-index.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnRights, createOwnUpstream } from './upstream.ts';
+import { createWhoCan } from './who-can.ts';
 
 export interface ConfiguredPipeline {
   /** Serves a request of a client of the API. */
@@ -71,6 +74,8 @@ export interface ConfiguredPipeline {
   readonly authentication: ReadinessCheck;
   readonly stages: Stages;
   readonly explain: Explain;
+  /** What users may do, for the portal; undefined without the RBAC index. */
+  readonly accessSource: AccessSource | undefined;
   /** Clears what is cached of credentials in this process. */
   clear(): void;
 }
@@ -187,6 +192,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   const access = createAccessIndex(build);
   const verifier = access && createAccessVerifier(build, access, reviewer);
   const subjects = createAccessSubjects(stages);
+  const accessRules = access && verifier && createAccessRules(build, { access, verifier, stages, subjects });
   const filtering =
     access &&
     verifier &&
@@ -215,8 +221,10 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
       selfIdentityAnswerer,
+      ...(access ? [createWhoCan(build, access, mode)] : []),
       ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
+      ...(accessRules?.answerers ?? []),
     ],
     bodies: createBodyInspection({
       admissions: bodyAdmissions(mode, reviewer),
@@ -250,6 +258,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     authentication: credentials.readiness,
     stages,
     explain,
+    accessSource: accessRules?.source,
     clear() {
       credentials.clear();
       roles?.clear();

@@ -3,7 +3,9 @@
  * refused by name. The kustomize overlays render the same.
  */
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { basename, join } from 'node:path';
 import t from 'tap';
 import { parse } from 'yaml';
@@ -118,6 +120,47 @@ t.test('a pod gets as much time to end as the configuration gives to requests', 
     ['1h', 3600],
   ] as const)
     t.equal(seconds(grace), whole + rest, grace);
+});
+
+t.test('two releases share no object, and select only their own pods', { skip }, async (t) => {
+  const release = (name: string) => {
+    const words = ['template', name, CHART, '--values', SAMPLES.get('everything') ?? ''];
+    return objectsOf(runHelm(t.testdir(), words).stdout);
+  };
+  const names = (objects: readonly ManifestObject[]) =>
+    objects.map(({ kind, metadata: { name, namespace = '' } }) => `${kind} ${namespace} ${name}`);
+  const one = names(release('one'));
+  const other = new Set(names(release('other')));
+  t.ok(one.length > 15);
+  t.equal(new Set(one).size, one.length);
+  t.same(
+    one.filter((name) => other.has(name)),
+    [],
+  );
+  const selector = { 'app.kubernetes.io/name': 'stonegate', 'app.kubernetes.io/instance': 'other' };
+  for (const object of release('other'))
+    if (object.kind === 'Service') t.match(object, { spec: { selector } });
+});
+
+t.test('helm test succeeds if /readyz does, and fails if it does not', { skip }, async (t) => {
+  const test = render(t.testdir(), SAMPLES.get('shared') ?? '').find(({ kind }) => kind === 'Pod');
+  const [, ...words] = test?.spec?.containers?.[0]?.command ?? [];
+  t.equal(words.at(-1), 'http://stonegate-admin.stonegate.svc:9090/readyz');
+  const results: (number | null)[] = [];
+  for (const status of [200, 503]) {
+    const server = createServer((request, response) => {
+      response.statusCode = request.url === '/readyz' ? status : 404;
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const child = spawn(process.execPath, [...words.slice(0, -1), `http://127.0.0.1:${port}/readyz`]);
+    await once(child, 'exit');
+    results.push(child.exitCode);
+    server.close();
+  }
+  t.same(results, [0, 1]);
 });
 
 t.test(

@@ -29,8 +29,9 @@ export interface ManifestObject {
   readonly spec?: WorkloadSpec;
 }
 
-/** What the tests read of a Deployment. */
+/** What the tests read of a Deployment, or of the pod that Helm starts as a test. */
 interface WorkloadSpec {
+  readonly containers?: readonly { readonly command: readonly string[] }[];
   readonly template?: { readonly metadata: object; readonly spec: PodSpec };
 }
 
