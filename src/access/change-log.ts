@@ -60,17 +60,24 @@ export class ChangeLog {
    */
   since(revision: number, mayBeOfAnEvent: boolean): readonly Change[] | undefined {
     if (revision < this.#floor) return undefined;
-    const isOfAnEvent =
-      mayBeOfAnEvent &&
-      (revision > this.#index.revision ||
-        this.#learned.some(({ change }) => change.revision === revision && change.kind === 'namespace'));
     const recent = this.#clock.now() - MAX_LAG;
+    const isUncertain = mayBeOfAnEvent && this.#mayBeEarly(revision);
     return this.#learned
       .filter(
         ({ change, at, known }) =>
-          change.revision > revision || known >= revision || (isOfAnEvent && at >= recent),
+          change.revision > revision ||
+          known >= revision ||
+          (isUncertain && change.kind === 'access' && at >= recent),
       )
       .map(({ change }) => change);
+  }
+
+  /** Whether a namespace's event may have shown the revision before all changes of rights below it were known. */
+  #mayBeEarly(revision: number): boolean {
+    return (
+      revision > this.#index.revision ||
+      this.#learned.some(({ change }) => change.revision === revision && change.kind === 'namespace')
+    );
   }
 
   #learn(change: Change): void {

@@ -46,7 +46,7 @@ interface Entry {
 
 export class RulesCache {
   readonly #options: RulesCacheOptions;
-  readonly #maxBytes: number;
+  #maxBytes: number;
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #concerned = new Map<string, Set<Entry>>();
@@ -85,16 +85,13 @@ export class RulesCache {
     return concernsOf(change).some((concern) => concerns.has(concern));
   }
 
-  clear(): void {
+  /** Afterwards nothing is cached: an open watch may still ask. */
+  stop(): void {
+    this.#unsubscribe();
+    this.#maxBytes = 0;
     this.#entries.clear();
     this.#concerned.clear();
     this.#bytes = 0;
-  }
-
-  /** Afterwards nothing is to be asked of the cache. */
-  stop(): void {
-    this.#unsubscribe();
-    this.clear();
   }
 
   #add(key: string, subject: SubjectByNamespace, selection: RulesSelection, now: number): CompiledRules {

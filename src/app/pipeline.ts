@@ -4,6 +4,7 @@
  */
 
 import { createHiddenObjects } from '../access/hidden-objects.ts';
+import { withDoubts } from '../access/verification.ts';
 import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
 import {
   createBodySizeAdmission,
@@ -49,18 +50,22 @@ import { decodeSubjectReview } from '../pipeline/review-protobuf.ts';
 import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
 import { createSystemDiscovery } from '../pipeline/system-discovery.ts';
+import type { AccessSource } from '../portal/ports.ts';
 import { writeStatus } from '../server/status-writer.ts';
 import { createOwnAPI } from '../tenancy/own-api.ts';
 import { isSelfReview } from '../tenancy/self-review.ts';
 import { memoizedMode, type TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { createAccessRules } from './access-rules.ts';
 import { createAccessVerifier } from './access-verification.ts';
 import { createAuthentication } from './authenticators.ts';
 import type { Build } from './build.ts';
 import { createShared } from './cache.ts';
+import { createFiltering } from './filtering.ts';
 import { createRoles } from './keystone.ts';
 import { createAccessIndex } from './rbac-index.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnRights, createOwnUpstream } from './upstream.ts';
+import { createWhoCan } from './who-can.ts';
 
 export interface ConfiguredPipeline {
   /** Serves a request of a client of the API. */
@@ -70,6 +75,8 @@ export interface ConfiguredPipeline {
   readonly authentication: ReadinessCheck;
   readonly stages: Stages;
   readonly explain: Explain;
+  /** What users may do, for the portal; undefined without the RBAC index. */
+  readonly accessSource: AccessSource | undefined;
   /** Clears what is cached of credentials in this process. */
   clear(): void;
 }
@@ -186,6 +193,18 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   const access = createAccessIndex(build);
   const verifier = access && createAccessVerifier(build, access, reviewer);
   const subjects = createAccessSubjects(stages);
+  const accessRules = access && verifier && createAccessRules(build, { access, verifier, stages, subjects });
+  const filtering =
+    access &&
+    verifier &&
+    createFiltering(build, {
+      access,
+      subjects,
+      verifier,
+      discovered: discovery,
+      mode,
+      reviewer,
+    });
   const pipeline: Pipeline = {
     ...stages,
     observer,
@@ -197,11 +216,16 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         reviewer,
         mode,
         requestAs: subjects.requestAs,
+        ...(filtering && { filteredReview: filtering.review }),
+        ...(access && { access }),
         clock,
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
       selfIdentityAnswerer,
+      ...(access && verifier ? [createWhoCan(build, withDoubts(access, verifier), mode)] : []),
+      ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
+      ...(accessRules?.answerers ?? []),
     ],
     bodies: createBodyInspection({
       admissions: bodyAdmissions(mode, reviewer),
@@ -235,6 +259,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     authentication: credentials.readiness,
     stages,
     explain,
+    accessSource: accessRules?.source,
     clear() {
       credentials.clear();
       roles?.clear();

@@ -21,6 +21,7 @@ import type { Build, RuntimeDependencies } from './build.ts';
 import { createShared, sealingSecrets } from './cache.ts';
 import { ComponentType } from './component.ts';
 import { caOf } from './keystone.ts';
+import type { ConfiguredPipeline } from './pipeline.ts';
 
 /** In one process without Redis. */
 const MAX_SESSIONS = 10_000;
@@ -47,12 +48,12 @@ const PASSWORD_LOGIN = new ComponentType<PortalPasswordLogin>('password login', 
 const OIDC_LOGIN = new ComponentType<OidcPortalLogin>('OIDC login', { dispose: (login) => login.close() });
 
 /**
- * @param stages of the API, so that the portal maps users as the API does
+ * @param pipeline of the API, so that the portal maps users as the API does
  * @returns undefined if no portal is configured
  */
 export function createConfiguredPortal(
   build: Build,
-  stages: Pick<Stages, 'authenticators' | 'mode' | 'trustedProxies'>,
+  { stages, accessSource }: Pick<ConfiguredPipeline, 'stages' | 'accessSource'>,
   state: PortalState,
 ): ((exchange: Exchange) => Promise<void>) | undefined {
   const { generation, loaded, runtime } = build;
@@ -73,6 +74,7 @@ export function createConfiguredPortal(
     providers: portal.oidc.map((configuration) => createProvider(build, configuration)),
     keystone: keystone && createKeystoneSignIn(build, portal, keystone),
     identities: identitiesOf(stages),
+    access: accessSource,
     sessions: createSessions(build, state),
     limit: generation.component(SIGN_IN_LIMIT, {
       fingerprint: [signInLimits],

@@ -50,7 +50,7 @@ export function createServing(build: Build, process: ServingProcess): Serving {
   const provisioning = createServedProvisioning(build);
   const pipeline = createPipeline(build, { ...process, provisioning });
   const { stages } = pipeline;
-  const portal = process.portal && createConfiguredPortal(build, stages, process.portal);
+  const portal = process.portal && createConfiguredPortal(build, pipeline, process.portal);
   const webhook = process.hasWebhook
     ? createConfiguredWebhook(build, stages.mode, process.inForce)
     : undefined;

@@ -7,7 +7,7 @@ import { createArktosMode } from '../tenancy/arktos.ts';
 import { createSharedMode } from '../tenancy/shared.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 
-export function createTenancyMode({ tenancy, authentication }: StonegateConfiguration): TenancyMode {
+export function createTenancyMode({ tenancy, authentication, access }: StonegateConfiguration): TenancyMode {
   switch (tenancy.mode) {
     case 'arktos':
       return createArktosMode(tenancy);
@@ -15,6 +15,7 @@ export function createTenancyMode({ tenancy, authentication }: StonegateConfigur
       return createSharedMode({
         domains: tenancy.domains,
         looksUpRoles: authentication.keystone?.roleAssignments !== undefined,
+        filtersResponses: access.index && access.selfReviews !== 'none',
         reservedNamePrefixes: usernamePrefixesOf(authentication),
       });
   }

@@ -5,6 +5,8 @@
 import { Pool } from 'undici';
 import { isLoopback } from '../lib/transport-security.ts';
 
+/** Of a response for people. */
+export const TABLE_TYPE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Milliseconds for the response; Stonegate may have to ask Keystone first. */
 const TIMEOUT = 30_000;
@@ -27,10 +29,16 @@ class StonegateAPIError extends Error {}
 /**
  * @param path below the server's address
  * @param body posted as JSON; without it the request is a GET
+ * @param accept the form of JSON that is asked for
  * @returns the JSON of a 2xx response
  * @throws Error with a message for the user
  */
-export async function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
+export async function askStonegate(
+  address: StonegateAddress,
+  path: string,
+  body?: object,
+  accept = 'application/json',
+): Promise<unknown> {
   const url = safeURL(address.url);
   const { ca, serverName, authorization, certificate } = address;
   const pool = new Pool(url.origin, {
@@ -49,7 +57,7 @@ export async function askStonegate(address: StonegateAddress, path: string, body
       method: body === undefined ? 'GET' : 'POST',
       path: `${url.pathname.replace(/\/+$/, '')}${path}`,
       headers: {
-        accept: 'application/json',
+        accept,
         ...(authorization !== undefined && { authorization }),
         'user-agent': 'stonegate',
         ...(body !== undefined && { 'content-type': 'application/json' }),

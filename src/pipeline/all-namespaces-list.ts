@@ -70,7 +70,12 @@ export async function listNamespaces(
       ['Content-Type', JSON_TYPE],
       ['Cache-Control', 'no-cache, private'],
     ] as const;
-    return { status: 200, headers: [...headers, ...leftOut(page.forbidden, info)], body };
+    return {
+      status: 200,
+      headers: [...headers, ...leftOut(page.forbidden, info)],
+      body,
+      release: collector.detach(),
+    };
   } catch (error) {
     if (error instanceof NamespaceAnswer) return relayedAnswer(error.response);
     if (error instanceof MalformedJSON) throw unreadable(error);
@@ -156,6 +161,15 @@ class Collector {
       this.release();
     }
     throw expired('the API server no longer has the revision of the list, so it must be started again');
+  }
+
+  /** @returns releases what is reserved, since the merged list takes as much */
+  detach(): () => void {
+    const { memory } = this.#options;
+    const { tenant } = this.#outgoing;
+    const bytes = this.#bytes;
+    this.#bytes = 0;
+    return () => memory.release(tenant, bytes);
   }
 
   release(): void {

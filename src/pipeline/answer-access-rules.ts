@@ -45,6 +45,7 @@ function responseOf(document: RulesDocument, requested: HeaderList): UpstreamRes
     ['Cache-Control', 'no-cache, private'],
     ['Expires', new Date(document.validUntil).toUTCString()],
     ['Vary', 'Accept, Authorization'],
+    ...warningOf(document),
   ];
   if (isKnown(headerValues(requested, 'if-none-match'), tag))
     return { status: 304, headers, body: Buffer.alloc(0) };
@@ -53,6 +54,11 @@ function responseOf(document: RulesDocument, requested: HeaderList): UpstreamRes
     headers: [['Content-Type', JSON_TYPE], ...headers],
     body: Buffer.from(`${JSON.stringify(shownAs(document, form))}\n`),
   };
+}
+
+/** kubectl shows it beside a table. RFC 7234 §5.5. */
+function warningOf({ status: { reason } }: RulesDocument): HeaderList {
+  return reason === undefined ? [] : [['Warning', `299 - ${JSON.stringify(`may be incomplete: ${reason}`)}`]];
 }
 
 /** Weak comparison. RFC 9110 §13.1.2. */

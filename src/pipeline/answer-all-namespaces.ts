@@ -6,6 +6,7 @@
 import { type AllNamespacesQuestion, isConcerned, permittedNamespaces } from '../access/all-namespaces.ts';
 import type { AccessIndex } from '../access/ports.ts';
 import type { Verifier } from '../access/verification.ts';
+import type { ResourceAttributes } from '../api/authorization-v1.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
 import { type AccessReviewer, reviewOf } from '../authorization/access-reviewer.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -19,8 +20,10 @@ import type { DiscoveryDocuments } from './answer-discovery.ts';
 import type { StreamedAnswer } from './answer-stream.ts';
 import type { Answerer } from './delivery.ts';
 import { asFiltered } from './filtered-response.ts';
+import type { WouldMerge } from './filtered-self-review.ts';
 import type { MergedWatchRunOptions, PermittedNamespaces } from './merged-watch-run.ts';
 import type { UpstreamResponse } from './ports.ts';
+import { preferredVersion } from './preferred-version.ts';
 import { type Outgoing, setImpersonationSent } from './request-context.ts';
 
 export interface AllNamespacesOptions
@@ -31,7 +34,7 @@ export interface AllNamespacesOptions
     Pick<TenancyMode, 'reviewTenant'>;
   readonly access: AccessIndex;
   readonly subjects: AccessSubjects;
-  readonly discovered: Pick<DiscoveryDocuments, 'resource'>;
+  readonly discovered: Pick<DiscoveryDocuments, 'resource' | 'get'>;
   /** Undefined if RBAC alone authorizes users, so that the index knows what they may do. */
   readonly reviewer: AccessReviewer | undefined;
   readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
@@ -40,12 +43,22 @@ export interface AllNamespacesOptions
 
 type Answer = UpstreamResponse | StreamedAnswer | undefined;
 
-export function createAllNamespacesAnswerer(options: AllNamespacesOptions): Answerer {
+export interface AllNamespacesAnswerer extends Answerer<Answer> {
+  /** Whether a request for the kind in all namespaces would be answered here for the user of the request. */
+  readonly wouldMerge: WouldMerge;
+}
+
+/** Reviews that are cached, of one revision of the index each. */
+const MAX_REVIEWED = 1_000;
+
+export function createAllNamespacesAnswerer(options: AllNamespacesOptions): AllNamespacesAnswerer {
+  const reviewed = new Map<string, boolean>();
   return {
+    wouldMerge: (outgoing, attributes) => wouldMerge(outgoing, attributes, options, reviewed),
     answer(outgoing) {
       const { info } = outgoing;
       if (!info.isResourceRequest || !isAllNamespaces(outgoing)) return undefined;
-      return options.access.state() === 'current' ? answer(outgoing, info, options) : undefined;
+      return options.access.state() === 'current' ? answer(outgoing, info, options, reviewed) : undefined;
     },
   };
 }
@@ -54,6 +67,7 @@ async function answer(
   outgoing: Outgoing,
   info: ResourceRequest,
   options: AllNamespacesOptions,
+  reviewed: Map<string, boolean>,
 ): Promise<Answer> {
   const { access, subjects, maxNamespaces, verifier } = options;
   const subject = await subjects.subjectOf(outgoing);
@@ -63,7 +77,7 @@ async function answer(
   const namespaces = permittedNamespaces(access.index, subject, question);
   if (namespaces === undefined || namespaces.length === 0) return undefined;
   if (!(await isNamespaced(outgoing, info, options))) return undefined;
-  if (await isAllowedByOthers(outgoing, info, options)) return undefined;
+  if (await isAllowedByOthers(outgoing, info, options, reviewed)) return undefined;
   verifier.sampleNamespaces(subject, { ...question, subresource: '', name: '' }, namespaces);
   const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
   if (namespaces.length > most) throw tooMany(info, namespaces.length, most, subject);
@@ -74,6 +88,31 @@ async function answer(
     return filtered(await watchNamespaces(outgoing, info, namespaces, { ...requesting, permitted }));
   }
   return filtered(await listNamespaces(outgoing, info, namespaces, requesting));
+}
+
+async function wouldMerge(
+  outgoing: Outgoing,
+  { verb = '', group: apiGroup = '', version = '', resource = '' }: ResourceAttributes,
+  options: AllNamespacesOptions,
+  reviewed: Map<string, boolean>,
+): Promise<boolean> {
+  const { access, subjects, maxNamespaces, verifier, mode, discovered } = options;
+  const { tenant, info, exchange } = outgoing;
+  if (access.state() !== 'current' || !info.isResourceRequest) return false;
+  const subject = await subjects.subjectOf(outgoing);
+  if (verifier.isSuspended(subject.cluster)) return false;
+  const question = { verb, apiGroup, resource, tenant: mode.reviewTenant(tenant) ?? '' };
+  const namespaces = permittedNamespaces(access.index, subject, question) ?? [];
+  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
+  if (namespaces.length === 0 || namespaces.length > most) return false;
+  const isNamed = version !== '' && version !== '*';
+  const apiVersion = isNamed
+    ? version
+    : await preferredVersion(tenant, apiGroup, discovered, mode, exchange.signal);
+  if (apiVersion === undefined) return false;
+  const asked = { ...info, verb, apiGroup, apiVersion, resource, tenant: '' as const };
+  if (!(await isNamespaced(outgoing, asked, options))) return false;
+  return !(await isAllowedByOthers(outgoing, asked, options, reviewed));
 }
 
 function filtered(response: Answer): Answer {
@@ -123,17 +162,24 @@ async function isNamespaced(
 
 /** Whether an authorizer that the index does not know allows the request for the whole cluster. */
 async function isAllowedByOthers(
-  { user, sender, tenant, exchange }: Outgoing,
+  outgoing: Outgoing,
   info: ResourceRequest,
-  { reviewer, mode }: AllNamespacesOptions,
+  { reviewer, mode, access }: AllNamespacesOptions,
+  reviewed: Map<string, boolean>,
 ): Promise<boolean> {
   if (reviewer === undefined) return false;
+  const { user, sender, tenant, exchange } = outgoing;
   const { verb, apiGroup: group, resource } = info;
   const home = mode.reviewTenant(tenant);
   const asked = info.tenant === '' ? home : info.tenant;
   const resourceAttributes = { verb, group, resource, ...(asked !== undefined && { tenant: asked }) };
+  const key = JSON.stringify([access.index.revision, tenant, user, resourceAttributes]);
+  const known = reviewed.get(key);
+  if (known !== undefined) return known;
   const subject = { user, sender, home, tenant };
   const { allowed } = await reviewOf(reviewer, subject, { resourceAttributes }, exchange.signal);
+  if (reviewed.size >= MAX_REVIEWED) reviewed.clear();
+  reviewed.set(key, allowed);
   return allowed;
 }
 

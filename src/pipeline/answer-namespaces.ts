@@ -3,12 +3,9 @@
  * may `get`, from the RBAC index. Such a user's request would be a 403 of the API server. See
  * docs/access.md.
  */
-import { ChangeLog } from '../access/change-log.ts';
-import { ConfirmedNames } from '../access/confirmed-names.ts';
 import { readListOptions } from '../access/list-options.ts';
 import { NamespaceSelection } from '../access/namespace-list.ts';
 import { isPretty } from '../access/response-form.ts';
-import { VisibleNamespacesCache } from '../access/visible-namespaces-cache.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
 import { type SubjectByNamespace, subjectIn } from '../rbac/attributes.ts';
 import { allows } from '../rbac/decide.ts';
@@ -34,13 +31,8 @@ export interface NamespacesAnswerer extends Answerer<Answer> {
 }
 
 export function createNamespacesAnswerer(options: NamespacesOptions): NamespacesAnswerer {
-  const { access, clock } = options;
-  const state: NamespacesState = {
-    ...options,
-    views: new VisibleNamespacesCache({ index: access.index, clock }),
-    changes: new ChangeLog({ index: access.index, clock, stopped: access.stopped }),
-    confirmed: new ConfirmedNames(clock),
-  };
+  const { access, memory } = options;
+  const state: NamespacesState = { ...options, ...memory };
   return {
     answer(outgoing) {
       const { info } = outgoing;

@@ -4,6 +4,8 @@
  * about the user, unless the user's own token is forwarded, since by name it could be another user.
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/
  */
+
+import type { AccessIndex } from '../access/ports.ts';
 import type { UserInfo } from '../api/authentication-v1.ts';
 import type { SelfSubjectRulesReview, SubjectAccessReviewStatus } from '../api/authorization-v1.ts';
 import type { Account } from '../api/upstream-request.ts';
@@ -14,6 +16,9 @@ import { isGranted, withGrantedRules } from '../tenancy/self-review.ts';
 import type { Route, TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { RequestAs } from './access-subject.ts';
 import type { Answerer } from './delivery.ts';
+import { asFiltered } from './filtered-response.ts';
+import type { FilteredReview } from './filtered-self-review.ts';
+import { indexedRules } from './indexed-rules.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './ports.ts';
 import type { BodyLimits } from './read-body.ts';
 import type { Outgoing } from './request-context.ts';
@@ -23,6 +28,10 @@ export interface SelfReviewOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
   /** The request as it would be made in another namespace; absent if a user has the same roles everywhere. */
   readonly requestAs?: RequestAs;
+  /** Absent if no response is filtered. */
+  readonly filteredReview?: FilteredReview;
+  /** Absent if there is no RBAC index. */
+  readonly access?: AccessIndex;
   readonly fetcher: UpstreamFetcher;
   readonly reviewer: AccessReviewer;
   readonly clock: Clock;
@@ -61,6 +70,8 @@ async function answerReview(
     return answerRules(await requestAs(outgoing, namespace), route, namespace, options);
   }
   const question = accessQuestion(spec);
+  const filtered = await answerFiltered(outgoing, question, options);
+  if (filtered !== undefined) return filtered;
   const namespace = 'resourceAttributes' in question ? (question.resourceAttributes.namespace ?? '') : '';
   return answerAccess(await requestAs(outgoing, namespace), route, question, options);
 }
@@ -114,6 +125,27 @@ async function answerAccess(
   return answerWith(status);
 }
 
+/** @returns undefined if the API server's answer is what a request would get */
+async function answerFiltered(
+  outgoing: Outgoing,
+  asked: AccessQuestion,
+  { filteredReview, mode }: SelfReviewOptions,
+): Promise<UpstreamResponse | undefined> {
+  if (filteredReview === undefined || !('resourceAttributes' in asked)) return undefined;
+  if (namesAnother(asked, outgoing, mode)) return undefined;
+  const reason = await filteredReview(outgoing, asked.resourceAttributes);
+  if (reason === undefined) return undefined;
+  return asFiltered(
+    created({
+      kind: 'SelfSubjectAccessReview',
+      apiVersion: apiVersionOf(outgoing),
+      metadata: {},
+      spec: inTenant(asked, outgoing, mode),
+      status: { allowed: true, reason },
+    }),
+  );
+}
+
 /** Whether a tenant's user asks about another tenant: Arktos denies that without looking at any rule. */
 function namesAnother(
   asked: AccessQuestion,
@@ -149,13 +181,16 @@ async function answerRules(
   outgoing: Outgoing,
   route: ReviewRoute,
   namespace: string,
-  { fetcher, mode }: SelfReviewOptions,
+  { fetcher, mode, access }: SelfReviewOptions,
 ): Promise<UpstreamResponse> {
   const review = { kind: 'SelfSubjectRulesReview', apiVersion: apiVersionOf(outgoing), metadata: {} };
   const answer = await askAsUser(outgoing, route, { ...review, spec: { namespace } }, fetcher);
-  if (answer.status === 403) return created({ ...review, spec: {}, status: withGrantedRules(UNKNOWN_RULES) });
+  if (answer.status === 403) {
+    const rules = indexedRules(outgoing, namespace, mode, access) ?? UNKNOWN_RULES;
+    return created({ ...review, spec: {}, status: withGrantedRules(rules) });
+  }
   if (answer.status !== 201 || mode.isSystem(outgoing.tenant)) return relayed(answer);
-  return created({ ...review, spec: {}, status: withGrantedRules(rulesOf(answer)) });
+  return created({ ...review, spec: {}, status: withGrantedRules(rulesIn(answer)) });
 }
 
 const UNKNOWN_RULES: RulesStatus = {
@@ -167,7 +202,7 @@ const UNKNOWN_RULES: RulesStatus = {
 };
 
 /** @throws StatusError UpstreamUnavailable for an answer that is no review */
-function rulesOf({ body }: UpstreamResponse): RulesStatus {
+function rulesIn({ body }: UpstreamResponse): RulesStatus {
   const { status } = parsedReview(body);
   if (!isRulesStatus(status))
     throw new StatusError(

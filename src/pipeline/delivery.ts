@@ -28,6 +28,7 @@ import type {
 } from './ports.ts';
 import { type Outgoing, type Received, setImpersonationSent } from './request-context.ts';
 import type { Stages } from './stages.ts';
+import { writeAccounted } from './write-body.ts';
 
 /** Responds to a kind of requests instead of the API server: discovery, self reviews, Stonegate's own API. */
 export interface Answerer<A = UpstreamResponse | StreamedAnswer | undefined> {
@@ -110,15 +111,19 @@ function answer(
 
 function writeResponse(
   { exchange, auditID }: Outgoing,
-  { status, headers, body, annotations }: UpstreamResponse,
+  { status, headers, body, annotations, release }: UpstreamResponse,
 ): RelayResult {
   const { response } = exchange;
   const result = { status, ...(annotations && { annotations }) };
-  if (response.closed) return { ...result, aborted: true };
+  if (response.closed) {
+    release?.();
+    return { ...result, aborted: true };
+  }
   // In a 304 it would be the length of what is not sent.
   const length: HeaderList = status === 304 ? [] : [['Content-Length', String(body.length)]];
   response.writeHead(status, [...headers, ...length, ['Audit-Id', auditID]]);
-  response.end(body);
+  if (release === undefined) response.end(body);
+  else writeAccounted(exchange, body, release);
   return { ...result, aborted: false };
 }
 

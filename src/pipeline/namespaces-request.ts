@@ -2,14 +2,14 @@
  * A list or watch of namespaces that is answered from the RBAC index, and what it needs: the user's visible
  * namespaces, and reviews of the API server where the index alone does not decide.
  */
-import type { ChangeLog } from '../access/change-log.ts';
-import type { ConfirmedNames, ReviewName } from '../access/confirmed-names.ts';
+import { ChangeLog } from '../access/change-log.ts';
+import { ConfirmedNames, type ReviewName } from '../access/confirmed-names.ts';
 import type { ListOptions } from '../access/list-options.ts';
 import type { NamespaceSelection } from '../access/namespace-list.ts';
 import type { AccessIndex, TokenSealer } from '../access/ports.ts';
 import type { Verifier } from '../access/verification.ts';
 import type { VisibleNamespaces } from '../access/visible-namespaces.ts';
-import type { VisibleNamespacesCache } from '../access/visible-namespaces-cache.ts';
+import { VisibleNamespacesCache } from '../access/visible-namespaces-cache.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
 import { type AccessReviewer, reviewOf } from '../authorization/access-reviewer.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -23,6 +23,7 @@ import type { Outgoing } from './request-context.ts';
 
 export interface NamespacesOptions {
   readonly access: AccessIndex;
+  readonly memory: NamespacesMemory;
   readonly subjects: AccessSubjects;
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
   /** Undefined if RBAC alone authorizes users, so that the index knows what they may do. */
@@ -33,12 +34,29 @@ export interface NamespacesOptions {
   readonly random: Random;
 }
 
-/** What is made of the options once. */
-export interface NamespacesState extends NamespacesOptions {
+/** What is known of the users and of the changes: it lives as long as the index. */
+export interface NamespacesMemory {
   readonly views: VisibleNamespacesCache;
   readonly changes: ChangeLog;
   readonly confirmed: ConfirmedNames;
+  readonly instance: string;
 }
+
+export function createNamespacesMemory(
+  { index, stopped }: Pick<AccessIndex, 'index' | 'stopped'>,
+  clock: Clock,
+  random: Random,
+): NamespacesMemory {
+  return {
+    views: new VisibleNamespacesCache({ index, clock }),
+    changes: new ChangeLog({ index, clock, stopped }),
+    confirmed: new ConfirmedNames(clock),
+    instance: random.uuid(),
+  };
+}
+
+/** What is made of the options once. */
+export interface NamespacesState extends NamespacesOptions, NamespacesMemory {}
 
 /** A request that is answered from the index. */
 export interface NamespacesRequest {

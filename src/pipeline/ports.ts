@@ -182,6 +182,8 @@ export interface UpstreamResponse {
   readonly body: Buffer;
   /** For the audit log only. */
   readonly annotations?: Readonly<Record<string, string>>;
+  /** Gives back the memory of the body. To be called once it is written, if it is present. */
+  readonly release?: () => void;
 }
 
 export interface UpstreamFetcher {

@@ -6,9 +6,10 @@ import type { PortalContext } from './context.ts';
 import { clearCookie, SESSION_COOKIE } from './cookies.ts';
 import { isFromOwnPage } from './csrf.ts';
 import { type KubeconfigUser, kubeconfigOf, kubeconfigUsers, kubectlCommands } from './kubeconfig.ts';
+import { accessPage } from './pages/access-page.ts';
 import { accountPage } from './pages/account-page.ts';
 import type { Provider } from './ports.ts';
-import { sessionNotEnded, staleForm } from './problem.ts';
+import { notFound, sessionNotEnded, staleForm } from './problem.ts';
 import { HOME, type PortalRequest, readForm, SET_UP } from './request.ts';
 import { type PortalResponse, page, seeOther } from './response.ts';
 import { currentSession } from './session.ts';
@@ -33,6 +34,22 @@ export async function showAccount(request: PortalRequest, context: PortalContext
     now: clock.now(),
     fileName: fileName(context),
     commands: kubectlCommands(cluster, users),
+    formToken: formTokens.issue(sessionID, SIGN_OUT_ACTION),
+    showsAccess: context.access !== undefined,
+  });
+  return page(200, content);
+}
+
+export async function showAccess(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
+  const { access, cluster, identities, formTokens } = context;
+  if (access === undefined) throw notFound();
+  const { sessionID } = request;
+  const session = await currentSession(request, context);
+  if (session === undefined || sessionID === undefined) return toSignIn(request, HOME);
+  const content = accessPage({
+    server: cluster.server,
+    account: accountOf(session, identities),
+    access: await access.accessOf(session.identity),
     formToken: formTokens.issue(sessionID, SIGN_OUT_ACTION),
   });
   return page(200, content);

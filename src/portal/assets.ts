@@ -107,6 +107,14 @@ pre { margin: 0 0 .4rem; padding: .85rem 1rem; background: var(--sunken); border
   border-radius: .5rem; overflow-x: auto; line-height: 1.6; }
 pre.copy { user-select: all; -webkit-user-select: all; }
 pre.short { white-space: pre-wrap; overflow-wrap: anywhere; }
+.more { margin: 1.1rem 0 0; font-weight: 600; }
+.matrix { width: 100%; border-collapse: collapse; margin-top: 1rem; }
+.matrix caption { text-align: left; color: var(--muted); font-size: .875rem; padding-bottom: .4rem; }
+.matrix th, .matrix td { padding: .4rem .3rem; border-top: 1px solid var(--line); text-align: center; }
+.matrix thead th { border-top: 0; color: var(--muted); font-size: .8rem; font-weight: 600; }
+.matrix th:first-child { width: 48%; text-align: left; font-weight: 400; overflow-wrap: anywhere; }
+.matrix .yes { color: var(--good); font-weight: 700; }
+.matrix .also { display: block; color: var(--muted); font-size: .8rem; }
 details { margin-top: .9rem; }
 summary { cursor: pointer; color: var(--accent); font-weight: 600; padding: .25rem 0; }
 details > :not(summary) { margin-top: .5rem; }
@@ -115,6 +123,15 @@ details > :not(summary) { margin-top: .5rem; }
   dl > div { grid-template-columns: 1fr; gap: 0; }
   dt { font-size: .875rem; }
   .button.stretch { width: 100%; }
+  .matrix, .matrix tbody, .matrix tr, .matrix tbody th, .matrix caption { display: block; }
+  .matrix thead { display: none; }
+  .matrix tr { border-top: 1px solid var(--line); padding: .5rem 0; }
+  .matrix tbody th:first-child { width: auto; }
+  .matrix tbody th, .matrix td { border: 0; padding: .1rem 0; }
+  .matrix td { display: inline-block; background: var(--good-tint); border-radius: .4rem; padding: .05rem .5rem;
+    margin: .2rem .3rem .1rem 0; font-size: .85rem; }
+  .matrix td:empty { display: none; }
+  .matrix td::before { content: attr(data-verb) " "; }
 }
 @media (forced-colors: active) { .button, .list li, .tag { border: 1px solid; } }
 @media print { header form, .skip, .button { display: none; } }

@@ -8,6 +8,7 @@ import type { TrustedProxies } from '../pipeline/client-address.ts';
 import type { FormTokens } from './csrf.ts';
 import type { ClusterFacts } from './kubeconfig.ts';
 import type {
+  AccessSource,
   IdentitySource,
   PasswordLogin,
   Provider,
@@ -32,6 +33,8 @@ export interface PortalOptions {
   /** Undefined if users cannot sign in with a password. */
   readonly keystone: KeystoneSignIn | undefined;
   readonly identities: IdentitySource;
+  /** Undefined if there is no RBAC index. */
+  readonly access?: AccessSource | undefined;
   readonly sessions: SessionStore;
   readonly limit: SignInRateLimit;
   readonly sealer: Sealer;

@@ -6,7 +6,7 @@
 import { StatusError } from '../errors/status-error.ts';
 import { headerValues } from '../lib/header-list.ts';
 import type { Exchange } from '../pipeline/ports.ts';
-import { showAccount, showKubeconfig, signOut } from './account-handlers.ts';
+import { showAccess, showAccount, showKubeconfig, signOut } from './account-handlers.ts';
 import { ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';
 import { createFormTokens } from './csrf.ts';
@@ -24,6 +24,7 @@ type Routes = ReadonlyMap<string, Route>;
 
 const ROUTES: Routes = new Map([
   ['/', { GET: showAccount }],
+  ['/access', { GET: showAccess }],
   ['/kubeconfig', { GET: showKubeconfig }],
   ['/login', { GET: showSignIn }],
   ['/login/keystone', { POST: signInWithPassword }],

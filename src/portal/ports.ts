@@ -96,6 +96,45 @@ export interface IdentitySource {
   describe(identity: Identity): KubernetesIdentity;
 }
 
+export const ACCESS_VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'] as const;
+
+export interface AccessRow {
+  /** `deployments.apps`. */
+  readonly kind: string;
+  /** `named`: for some objects only. */
+  readonly cells: Readonly<Record<(typeof ACCESS_VERBS)[number], 'all' | 'named' | 'none'>>;
+  readonly otherVerbs: readonly string[];
+  /** Of the objects, if some cell is `named`. */
+  readonly names: readonly string[];
+}
+
+export interface AccessGroup {
+  readonly scope: 'everywhere' | 'cluster' | 'namespaces' | 'otherNamespaces';
+  /** The namespaces in which the rows count. */
+  readonly names: readonly string[];
+  readonly rows: readonly AccessRow[];
+}
+
+export interface AccessView {
+  readonly groups: readonly AccessGroup[];
+  readonly roles: readonly {
+    readonly kind: string;
+    readonly name: string;
+    readonly everywhere: boolean;
+    readonly namespaces: readonly string[];
+  }[];
+  /** Further roles, whose names the user may not read. */
+  readonly hiddenRoles: number;
+  /** Why the user may have other access; undefined if this is all. */
+  readonly incomplete: string | undefined;
+}
+
+/** What a user may do, from the RBAC index. */
+export interface AccessSource {
+  /** @throws StatusError if the index has never been complete, or roles cannot be looked up */
+  accessOf(identity: Identity): Promise<AccessView>;
+}
+
 export interface SessionStore {
   /** @returns false if it could not be stored */
   save(id: string, session: Session, identity: KubernetesIdentity): Promise<boolean>;

@@ -177,6 +177,8 @@ export class RBACIndex {
     this.#tenants.set(object.tenant, objects);
     objects.put(object);
     if (before === undefined) this.#count(object.resource, 1);
+    // Nothing is told of a first list that has no listener.
+    if (isFirst && this.#listeners.size === 0) return;
     this.#tell(changeBetween(before, object, object.revision, objects), isFirst);
   }
 

@@ -21,6 +21,8 @@ export interface SharedOptions {
   readonly reservedNamePrefixes: readonly string[];
   /** If true, a self review is answered with the user's roles in the namespace that its body names. */
   readonly looksUpRoles?: boolean;
+  /** If true, a self review is "allowed" if the response would be filtered. */
+  readonly filtersResponses?: boolean;
 }
 
 /** @throws Error if `domains` gives two domains one tenant */
@@ -28,6 +30,7 @@ export function createSharedMode({
   domains,
   reservedNamePrefixes,
   looksUpRoles,
+  filtersResponses,
 }: SharedOptions): TenancyMode {
   const resolve = createTenantResolver({ domains, reserved: new Set(['system', 'all']) });
   const domainOf = createDomainFinder(domains);
@@ -91,7 +94,11 @@ export function createSharedMode({
     route(info) {
       const target = { path: info.rawPath, query: info.rawQuery };
       const review = selfReviewOf(info);
-      return review === 'subject' || (review !== undefined && looksUpRoles)
+      const isRead =
+        review === 'subject' ||
+        (review !== undefined && looksUpRoles === true) ||
+        (review === 'access' && filtersResponses === true);
+      return review !== undefined && isRead
         ? { kind: 'self-review', review, ...target }
         : { kind: 'forward', ...target };
     },

@@ -1,4 +1,5 @@
 /** What can be asked for by name: measured, and printed. */
+import { accessVerdicts, measureAccess } from './access.ts';
 import { caddy } from './contenders/caddy.ts';
 import type { Contender } from './contenders/contender.ts';
 import { measureExec } from './exec.ts';
@@ -82,6 +83,13 @@ export function createPlays(added: readonly Contender[]): ReadonlyMap<string, Pl
       async (site) => {
         const columns = ['contender', 'megabytesPerSecond', 'cpuPerMegabyte'] as const;
         return print('An exec stream', await measureExec(site, 4), columns);
+      },
+    ],
+    [
+      'access',
+      async () => {
+        const measured = await measureAccess();
+        return say(describe('The RBAC index (CPU)', measured), accessVerdicts(measured));
       },
     ],
     ['profile', (site) => playProfile(site, 'get')],

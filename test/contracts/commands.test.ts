@@ -9,7 +9,18 @@ import { asJSON, sameAsRecorded } from './recorded.ts';
 // Each call is a process of its own.
 t.setTimeout(600_000);
 
-const COMMANDS = ['serve', 'check', 'manifests', 'cache', 'login', 'kubeconfig', 'whoami', 'explain', 'sync'];
+const COMMANDS = [
+  'serve',
+  'check',
+  'manifests',
+  'cache',
+  'login',
+  'kubeconfig',
+  'whoami',
+  'access',
+  'explain',
+  'sync',
+];
 
 t.test('the commands and their options', async (t) => {
   const general = await runStonegate('--help');
@@ -29,8 +40,8 @@ const CALLS: readonly (readonly string[])[] = [
   ['--version'],
   ['-h'],
   ['no-such-command'],
-  // whoami without options reads the kubeconfig of this machine.
-  ...COMMANDS.filter((command) => command !== 'whoami').map((command) => [command]),
+  // Without options these read the kubeconfig of this machine.
+  ...COMMANDS.filter((command) => command !== 'whoami' && command !== 'access').map((command) => [command]),
   ...COMMANDS.map((command) => [command, '--no-such-option']),
   ['check', '--config', 'no-such-file'],
   ['serve', '--config', 'no-such-file'],
@@ -46,6 +57,8 @@ const CALLS: readonly (readonly string[])[] = [
   ['login', '--keystone', '--oidc'],
   ['whoami', '--kubeconfig', 'no-such-file'],
   ['whoami', '-o', 'xml'],
+  ['access', '--kubeconfig', 'no-such-file'],
+  ['access', '-o', 'xml'],
   ['explain', 'get', 'pods', '--kubeconfig', 'no-such-file', '--context', 'none'],
   ['kubeconfig', '--server', 'http://plain.example', '--', '--oidc'],
 ];

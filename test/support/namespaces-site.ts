@@ -7,7 +7,7 @@ import type { HeaderList } from '../../src/lib/header-list.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createAccessSubjects } from '../../src/pipeline/access-subject.ts';
 import { createNamespacesAnswerer } from '../../src/pipeline/answer-namespaces.ts';
-import type { NamespacesOptions } from '../../src/pipeline/namespaces-request.ts';
+import { createNamespacesMemory, type NamespacesOptions } from '../../src/pipeline/namespaces-request.ts';
 import type { Outgoing } from '../../src/pipeline/request-context.ts';
 import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
@@ -74,6 +74,7 @@ export function namespacesSiteOf(
   const upstreamRights = { withheld: new Set<string>(), constrained: false, refused() {} };
   const answerer = createNamespacesAnswerer({
     access: site.access,
+    memory: createNamespacesMemory(site.access, site.clock, systemRandom),
     subjects: createAccessSubjects({ mode: tenancy, maxHeaderBytes: 1 << 20, upstreamRights }),
     mode: tenancy,
     reviewer: undefined,

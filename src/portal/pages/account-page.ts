@@ -4,7 +4,7 @@
  */
 import type { Account } from '../account.ts';
 import { type Content, type Html, html } from '../html.ts';
-import { layout } from './layout.ts';
+import { layout, signOutForm } from './layout.ts';
 
 /** Groups shown unfolded: a user may have hundreds. */
 const GROUPS_SHOWN = 12;
@@ -35,14 +35,16 @@ export interface AccountPage {
   /** Shell commands. */
   readonly commands: readonly string[];
   readonly formToken: string;
+  /** Whether there is a page of what the user may do. */
+  readonly showsAccess: boolean;
 }
 
 export function accountPage(page: AccountPage): Html {
-  const { server, account, signedInWith, now, formToken } = page;
+  const { server, account, signedInWith, now, formToken, showsAccess } = page;
   return layout({
     title: 'Your access',
     server,
-    aside: html`<form method="post" action="/logout"><input type="hidden" name="token" value="${formToken}"><button class="button quiet" type="submit">Sign out</button></form>`,
+    aside: signOutForm(formToken),
     main: html`<h1>${account.name}</h1>
 <p class="lead">signed in with ${signedInWith}${account.domain !== undefined && html`, domain ${account.domain}`}</p>
 <section class="card" aria-labelledby="who">
@@ -53,9 +55,10 @@ ${row('User name', html`<code>${account.username}</code>`)}
 ${account.domain !== undefined && row('Project', account.project?.name ?? html`<span class="muted">none: you have signed in without one</span>`)}
 ${account.domain !== undefined && row('Roles', account.roles.length === 0 ? html`<span class="muted">none</span>` : list(account.roles))}
 ${account.otherProjects.length > 0 && row('Other projects', list(account.otherProjects.map(({ name }) => name)))}
-${row('Groups', groups(account.groups))}
+${row('Groups', foldedList(account.groups))}
 ${row('Signed in until', html`<time datetime="${new Date(account.expiresAt).toISOString()}">${formatTime(account.expiresAt)}</time> <span class="muted">(${formatDuration(account.expiresAt - now)} left)</span>`)}
 </dl>
+${showsAccess && html`<p class="more"><a href="/access">What you may do</a></p>`}
 </section>
 ${setUp(page)}`,
   });
@@ -65,11 +68,12 @@ function row(term: string, description: Content): Html {
   return html`<div><dt>${term}</dt><dd>${description}</dd></div>\n`;
 }
 
-function list(texts: readonly string[]): Html {
+export function list(texts: readonly string[]): Html {
   return html`<ul class="list">${texts.map((text) => html`<li><code>${text}</code></li>`)}</ul>`;
 }
 
-function groups(names: readonly string[]): Html {
+/** Many are folded. */
+export function foldedList(names: readonly string[]): Html {
   if (names.length <= GROUPS_SHOWN) return list(names);
   return html`${list(names.slice(0, GROUPS_SHOWN))}
 <details><summary>${names.length - GROUPS_SHOWN} more</summary>${list(names.slice(GROUPS_SHOWN))}</details>`;

@@ -42,3 +42,7 @@ ${main}
 </html>
 `;
 }
+
+export function signOutForm(token: string): Html {
+  return html`<form method="post" action="/logout"><input type="hidden" name="token" value="${token}"><button class="button quiet" type="submit">Sign out</button></form>`;
+}

@@ -18,10 +18,11 @@ const HOW_TO_INSTALL = 'is not there: install Go 1.26 or newer and run test/inst
 
 const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
-function versionOf(release: Release, module: string): string {
-  const [, version] =
-    new RegExp(`^\\s+${module} (\\S+)`, 'm').exec(readFileSync(path(`v${release}/go.mod`), 'utf8')) ?? [];
-  if (version === undefined) throw new Error(`v${release}/go.mod does not require ${module}`);
+const versionOf = (release: Release, module: string): string => pinned(`v${release}/go.mod`, module);
+
+function pinned(file: string, module: string): string {
+  const [, version] = new RegExp(`^\\s+${module} (\\S+)`, 'm').exec(readFileSync(path(file), 'utf8')) ?? [];
+  if (version === undefined) throw new Error(`${file} does not require ${module}`);
   return version;
 }
 
@@ -32,6 +33,8 @@ export const kubeApiserver = (release: Release): string =>
 
 export const kubeControllerManager = (): string =>
   join(CACHE, `kube-controller-manager-${versionOf(NEWEST, 'k8s.io/kubernetes')}`);
+
+export const helm = (): string => join(CACHE, `helm-${pinned('helm/go.mod', 'helm.sh/helm/v4')}`);
 
 /** client-go's informer: `informer --kubeconfig F --resource [GROUP/]VERSION/RESOURCE [--namespace N]`. */
 export const informer = (): string =>

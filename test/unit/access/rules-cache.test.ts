@@ -140,10 +140,13 @@ t.test('a named set is the namespaces in which its verb is allowed, new ones inc
   t.strictSame(cache.rulesOf(alice, LIST).sets, { readable: ['a', 'b'], logs: [] });
 });
 
-t.test('what has stopped holds nothing and hears nothing', async (t) => {
+t.test('what has stopped holds nothing, and compiles for each call', async (t) => {
   const site = siteOf();
   const cache = cacheOf(site);
   cache.rulesOf(alice, LIST);
   cache.stop();
   t.same([cache.size, cache.bytes], [0, 0]);
+  site.put(roleBinding('b', 'late', 'ClusterRole/reader', [user('alice')]));
+  t.match(cache.rulesOf(alice, LIST).rules.namespaces, [{ names: ['a', 'b'] }]);
+  t.equal(cache.size, 0, 'it would not hear of the next change');
 });

@@ -268,6 +268,16 @@ t.test('a list that is too large for memory is refused with the way out', async 
   const full = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS, changes: { memory } });
   await t.rejects(full.get(), { code: 'TenantRateExceeded', http: 429 });
   t.equal(memory.reserved, 0, 'what was reserved is released');
+  const enough = new ByteBudget({ total: 10_000, perKey: 10_000 });
+  const served = allNamespacesSite({
+    objects: podReader(['a', 'b']),
+    contents: CONTENTS,
+    changes: { memory: enough },
+  });
+  const response = await served.get();
+  t.ok(enough.reserved > 0, 'a list counts until the client has taken it');
+  response?.release?.();
+  t.equal(enough.reserved, 0);
 });
 
 t.test('Tables are requested as the client asks, protobuf never', async (t) => {

@@ -1,0 +1,50 @@
+{{- /* The Stonegate configuration: what the operator gave, and the files that the chart mounts wherever nothing was given. */ -}}
+{{- define "stonegate.configuration" -}}
+{{- $given := .Values.configuration -}}
+{{- $run := "/run/stonegate" -}}
+{{- $defaults := dict
+  "apiVersion" "stonegate.dev/v1alpha1"
+  "kind" "StonegateConfiguration"
+  "server" (dict "tls" (include "stonegate.tlsFiles" (printf "%s/tls" $run) | fromYaml))
+  "upstream" (dict
+    "server" "https://kubernetes.default.svc"
+    "caFile" (printf "%s/upstream/ca.crt" $run)) -}}
+{{- if not (dig "upstream" "credential" nil $given) -}}
+  {{- $credential := dict "tokenFile" (printf "%s/upstream/token" $run) -}}
+  {{- if .Values.upstream.existingSecret -}}
+    {{- $credential = include "stonegate.tlsFiles" (printf "%s/upstream" $run) | fromYaml -}}
+  {{- end -}}
+  {{- $_ := set $defaults.upstream "credential" $credential -}}
+{{- end -}}
+{{- if .Values.redis.enabled -}}
+  {{- $keys := list -}}
+  {{- range .Values.sealingKeys.keys -}}
+    {{- $keys = append $keys (dict "fromFile" (printf "%s/sealing/%s" $run .)) -}}
+  {{- end -}}
+  {{- $url := dict "fromFile" (printf "%s/redis/url" $run) -}}
+  {{- $_ := set $defaults "cache" (dict "redis" (dict "url" $url) "sealingKeys" $keys) -}}
+{{- end -}}
+{{- if $given.portal -}}
+  {{- $_ := set $defaults "portal" (dict "tls" (include "stonegate.tlsFiles" (printf "%s/portal-tls" $run) | fromYaml)) -}}
+{{- end -}}
+{{- if $given.webhook -}}
+  {{- $tls := include "stonegate.tlsFiles" (printf "%s/webhook-tls" $run) | fromYaml -}}
+  {{- $_ := set $tls "clientCAFile" (printf "%s/webhook-client-ca/ca.crt" $run) -}}
+  {{- $_ := set $defaults "webhook" (dict "tls" $tls) -}}
+{{- end -}}
+{{- if include "stonegate.provisionerAccount" . -}}
+  {{- $_ := set $defaults "bindings" (dict "credential" (dict "tokenFile" (printf "%s/provisioner/token" $run))) -}}
+{{- end -}}
+{{- mergeOverwrite $defaults (deepCopy $given) | toYaml -}}
+{{- end -}}
+
+{{- define "stonegate.tlsFiles" -}}
+certFile: {{ . }}/tls.crt
+keyFile: {{ . }}/tls.key
+{{- end -}}
+
+{{- /* Whether provisioning has a service account of the chart. */ -}}
+{{- define "stonegate.provisionerAccount" -}}
+{{- $bindings := default dict .Values.configuration.bindings -}}
+{{- if and (ne (default "none" $bindings.provision) "none") (not $bindings.credential) -}}yes{{- end -}}
+{{- end -}}

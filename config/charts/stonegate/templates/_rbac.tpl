@@ -1,0 +1,82 @@
+{{- /*
+Rules come from files/rbac.json, which `npm run schema` writes from `stonegate manifests rbac`: an entry for each
+combination of what they depend on. Placeholders are replaced by the configuration's names.
+*/ -}}
+{{- define "stonegate.impersonatorRules" -}}
+{{- $given := .Values.configuration -}}
+{{- $rbac := .Files.Get "files/rbac.json" | fromJson -}}
+{{- $key := $given.tenancy.mode -}}
+{{- if $given.authentication.keystone -}}{{- $key = printf "%s keystone" $key -}}{{- end -}}
+{{- if hasKey $given.authentication "tokenReview" -}}{{- $key = printf "%s tokenReview" $key -}}{{- end -}}
+{{- if dig "access" "index" false $given -}}{{- $key = printf "%s index" $key -}}{{- end -}}
+{{- if .Values.rbac.constrained -}}{{- $key = printf "%s constrained" $key -}}{{- end -}}
+{{- $extras := list -}}
+{{- $jwt := default list $given.authentication.jwt -}}
+{{- if or $jwt $given.authentication.configurationFile -}}{{- $extras = $rbac.extraKeysOfJWT -}}{{- end -}}
+{{- range $jwt -}}
+  {{- range (dig "claimMappings" "extra" list .) -}}{{- $extras = append $extras .key -}}{{- end -}}
+{{- end -}}
+{{- $extras = concat $extras (default list $given.authentication.impersonationExtraKeys) .Values.rbac.extraKeys -}}
+{{- $rules := list -}}
+{{- range (required "rbac.constrained needs tenancy.mode shared" (get $rbac.impersonator $key)) -}}
+  {{- $rule := . -}}
+  {{- if has "userextras/example.com/placeholder" (default list $rule.resources) -}}
+    {{- $resources := without $rule.resources "userextras/example.com/placeholder" -}}
+    {{- range $extras -}}{{- $resources = append $resources (printf "userextras/%s" .) -}}{{- end -}}
+    {{- $_ := set $rule "resources" (uniq $resources) -}}
+  {{- end -}}
+  {{- $rules = append $rules $rule -}}
+{{- end -}}
+{{- toYaml $rules -}}
+{{- end -}}
+
+{{- define "stonegate.provisionerRules" -}}
+{{- $given := .Values.configuration -}}
+{{- $rbac := .Files.Get "files/rbac.json" | fromJson -}}
+{{- $key := $given.tenancy.mode -}}
+{{- $held := list -}}
+{{- if dig "createRoles" true $given.bindings -}}
+  {{- $key = printf "%s createRoles" $key -}}
+  {{- if eq $given.tenancy.mode "shared" -}}{{- $held = $rbac.heldClusterRoles -}}{{- end -}}
+{{- end -}}
+{{- $targets := list (dict "roles" (dig "roles" $rbac.defaultRoles $given.bindings)) -}}
+{{- range (list (default dict $given.bindings.projects) (default dict $given.bindings.domains)) -}}
+  {{- $targets = concat $targets (values .) -}}
+{{- end -}}
+{{- $names := dict "clusterroles" list "roles" list -}}
+{{- range $targets -}}
+  {{- range (values (default dict .roles)) -}}
+    {{- $target := ternary (dict "clusterRole" .) . (kindIs "string" .) -}}
+    {{- if $target.role -}}{{- $_ := set $names "roles" (append $names.roles $target.role) -}}
+    {{- else if not (has $target.clusterRole $held) -}}{{- $_ := set $names "clusterroles" (append $names.clusterroles $target.clusterRole) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- $rules := list -}}
+{{- range (get $rbac.provisioner $key) -}}
+  {{- $rule := . -}}
+  {{- if has "placeholder" (default list $rule.resourceNames) -}}
+    {{- $resourceNames := concat (without $rule.resourceNames "placeholder") (get $names (first $rule.resources)) -}}
+    {{- $_ := set $rule "resourceNames" ($resourceNames | uniq | sortAlpha) -}}
+    {{- if $resourceNames -}}{{- $rules = append $rules $rule -}}{{- end -}}
+  {{- else -}}
+    {{- $rules = append $rules $rule -}}
+  {{- end -}}
+{{- end -}}
+{{- toYaml $rules -}}
+{{- end -}}
+
+{{- /* Stonegate's account at the API server. In arktos mode it is always a user. */ -}}
+{{- define "stonegate.subject" -}}
+{{- $user := .Values.rbac.user -}}
+{{- if eq .Values.configuration.tenancy.mode "arktos" -}}{{- $user = default "stonegate" $user -}}{{- end -}}
+{{- if $user -}}
+- apiGroup: rbac.authorization.k8s.io
+  kind: User
+  name: {{ $user | quote }}
+{{- else -}}
+- kind: ServiceAccount
+  namespace: {{ .Release.Namespace }}
+  name: {{ include "stonegate.serviceAccountName" . }}
+{{- end -}}
+{{- end -}}

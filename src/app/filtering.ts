@@ -1,0 +1,28 @@
+/**
+ * What filters responses by the RBAC index: lists and watches of namespaces, those of all namespaces, and the
+ * self reviews that agree with both.
+ */
+import type { AllNamespacesAnswerer } from '../pipeline/answer-all-namespaces.ts';
+import type { NamespacesAnswerer } from '../pipeline/answer-namespaces.ts';
+import { createFilteredReview, type FilteredReview } from '../pipeline/filtered-self-review.ts';
+import { type ConfiguredAllNamespacesOptions, createConfiguredAllNamespaces } from './all-namespaces.ts';
+import type { Build } from './build.ts';
+import { createConfiguredNamespaces } from './namespaces.ts';
+
+export interface Filtering {
+  readonly namespaces: NamespacesAnswerer;
+  readonly allNamespaces: AllNamespacesAnswerer;
+  readonly review: FilteredReview;
+}
+
+export function createFiltering(build: Build, options: ConfiguredAllNamespacesOptions): Filtering {
+  const namespaces = createConfiguredNamespaces(build, options);
+  const allNamespaces = createConfiguredAllNamespaces(build, options);
+  const { selfReviews } = build.loaded.configuration.access;
+  const { wouldMerge } = allNamespaces;
+  return {
+    namespaces,
+    allNamespaces,
+    review: createFilteredReview({ extent: selfReviews, namespaces, wouldMerge }),
+  };
+}

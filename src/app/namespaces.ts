@@ -1,0 +1,42 @@
+/**
+ * What answers lists and watches of namespaces, for a configuration with the RBAC index.
+ */
+import type { AccessIndex } from '../access/ports.ts';
+import type { Verifier } from '../access/verification.ts';
+import type { AccessReviewer } from '../authorization/access-reviewer.ts';
+import type { AccessSubjects } from '../pipeline/access-subject.ts';
+import { createNamespacesAnswerer, type NamespacesAnswerer } from '../pipeline/answer-namespaces.ts';
+import { createNamespacesMemory, type NamespacesMemory } from '../pipeline/namespaces-request.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { createTokenSealer, isRBACAlone } from './all-namespaces.ts';
+import type { Build } from './build.ts';
+import { ComponentType } from './component.ts';
+
+const MEMORY = new ComponentType<NamespacesMemory>('visible namespaces', {});
+
+export interface ConfiguredNamespacesOptions {
+  readonly access: AccessIndex;
+  readonly subjects: AccessSubjects;
+  readonly verifier: Pick<Verifier, 'isSuspended' | 'sampleNamespaces'>;
+  readonly mode: TenancyMode;
+  readonly reviewer: AccessReviewer;
+}
+
+export function createConfiguredNamespaces(
+  build: Build,
+  { reviewer, ...options }: ConfiguredNamespacesOptions,
+): NamespacesAnswerer {
+  const { generation, loaded, runtime } = build;
+  const { access, upstream } = loaded.configuration;
+  return createNamespacesAnswerer({
+    ...runtime,
+    ...options,
+    // As long as the index.
+    memory: generation.component(MEMORY, {
+      fingerprint: [upstream.server, options.mode.readsTenantFromPath],
+      create: () => createNamespacesMemory(options.access, runtime.clock, runtime.random),
+    }),
+    reviewer: isRBACAlone(access.authorizers) ? undefined : reviewer,
+    sealer: createTokenSealer(build),
+  });
+}

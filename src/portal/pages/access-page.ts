@@ -1,0 +1,90 @@
+/**
+ * The page "What you may do": the user's roles, and a matrix of kinds and verbs for each set of namespaces with
+ * equal rules. On a phone each row of a matrix becomes a list of verbs.
+ */
+import type { Account } from '../account.ts';
+import { type Content, type Html, html } from '../html.ts';
+import { ACCESS_VERBS, type AccessGroup, type AccessRow, type AccessView } from '../ports.ts';
+import { foldedList, list } from './account-page.ts';
+import { layout, signOutForm } from './layout.ts';
+
+export interface AccessPage {
+  readonly server: string;
+  readonly account: Account;
+  readonly access: AccessView;
+  readonly formToken: string;
+}
+
+export function accessPage({ server, account, access, formToken }: AccessPage): Html {
+  const { groups, incomplete } = access;
+  return layout({
+    title: 'What you may do',
+    server,
+    aside: signOutForm(formToken),
+    main: html`<h1>What you may do</h1>
+<p class="lead">as <code>${account.username}</code> in <span class="tag">${account.tenant}</span> · <a href="/">your access</a></p>
+${incomplete !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incomplete}.</p></div>`}
+${rolesCard(account, access)}
+${groups.length === 0 ? html`<section class="card"><p>You have no rights in this cluster yet.</p></section>` : groups.map(matrixCard)}`,
+  });
+}
+
+function rolesCard({ project, roles }: Account, access: AccessView): Html {
+  return html`<section class="card" aria-labelledby="roles">
+<h2 id="roles">Your roles</h2>
+<dl>
+${roles.length > 0 && row(project === undefined ? 'In Keystone' : html`On project ${project.name}`, list(roles))}
+${access.roles.map(({ kind, name, everywhere, namespaces }) =>
+  row(
+    html`<code>${name}</code> <span class="muted">${kind}</span>`,
+    html`${everywhere && html`<p class="also">everywhere</p>`}${namespaces.length > 0 && foldedList(namespaces)}`,
+  ),
+)}
+${access.roles.length === 0 && roles.length === 0 && access.hiddenRoles === 0 && row('Roles', html`<span class="muted">none</span>`)}
+${access.hiddenRoles > 0 && row('Others', html`<span class="muted">${access.hiddenRoles} whose names you may not read</span>`)}
+</dl>
+</section>`;
+}
+
+function row(term: Content, description: Content): Html {
+  return html`<div><dt>${term}</dt><dd>${description}</dd></div>\n`;
+}
+
+function matrixCard(group: AccessGroup, at: number): Html {
+  return html`<section class="card" aria-labelledby="place-${at}">
+<h2 id="place-${at}">${titleOf(group)}</h2>
+${group.scope === 'namespaces' && group.names.length > 1 && foldedList(group.names)}
+<table class="matrix">
+<caption>Kinds and verbs${group.rows.some(isLimited) && '; (✔) is access to the named objects only'}</caption>
+<thead><tr><th scope="col">Kind</th>${ACCESS_VERBS.map((verb) => html`<th scope="col">${verb}</th>`)}</tr></thead>
+<tbody>
+${group.rows.map(matrixRow)}</tbody>
+</table>
+</section>`;
+}
+
+function isLimited({ cells }: AccessRow): boolean {
+  return ACCESS_VERBS.some((verb) => cells[verb] === 'named');
+}
+
+function titleOf({ scope, names }: AccessGroup): Content {
+  switch (scope) {
+    case 'everywhere':
+      return 'Everywhere';
+    case 'cluster':
+      return 'Outside of namespaces';
+    case 'otherNamespaces':
+      return 'In all other namespaces';
+    case 'namespaces':
+      return names.length === 1
+        ? html`In namespace <code>${names[0] ?? ''}</code>`
+        : `In ${names.length} namespaces`;
+  }
+}
+
+const SIGNS = { all: html`<span class="yes">✔</span>`, named: html`<span class="yes">(✔)</span>`, none: '' };
+
+function matrixRow({ kind, cells, otherVerbs, names }: AccessRow): Html {
+  return html`<tr><th scope="row"><code>${kind}</code>${otherVerbs.length > 0 && html`<span class="also">also ${otherVerbs.map((verb) => (verb === '*' ? 'all other verbs' : verb)).join(', ')}</span>`}${names.length > 0 && html`<span class="also">named ${names.join(', ')}</span>`}</th>${ACCESS_VERBS.map((verb) => html`<td data-verb="${verb}">${SIGNS[cells[verb]]}</td>`)}</tr>
+`;
+}

@@ -1,0 +1,43 @@
+/** The RBAC index and the features on it, in a process of their own on one core; see `programs/access.ts`. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { CONTENDER_CORE, program } from './processes.ts';
+
+interface Compared {
+  readonly ms: number;
+  readonly unavoidableMs: number;
+  readonly ratio: number;
+}
+
+export interface AccessFigures {
+  readonly bytesPerBinding: number;
+  readonly ready: Compared;
+  readonly lists: { readonly namespacesPerUser: number; readonly first: Compared; readonly later: Compared };
+  readonly whoCan: Compared & { readonly grants: number };
+  readonly events: {
+    readonly changes: number;
+    readonly p50Ms: number;
+    readonly p99Ms: number;
+    readonly usersConcerned: { readonly of: number; readonly mean: number };
+  };
+}
+
+export async function measureAccess(): Promise<AccessFigures> {
+  const words = ['-c', CONTENDER_CORE, process.execPath, '--expose-gc', program('access')];
+  const { stdout } = await promisify(execFile)('taskset', words);
+  return JSON.parse(stdout);
+}
+
+export function accessVerdicts({ bytesPerBinding, ready, lists, whoCan }: AccessFigures): string[] {
+  return [
+    verdict("a user's first filtered list, to serializing the same namespaces", lists.first.ratio, 2),
+    verdict('later ones', lists.later.ratio, 1.1),
+    verdict('who-can, to serializing its result', whoCan.ratio, 2),
+    verdict('the index from its lists, to parsing the lists', ready.ratio, 2),
+    verdict('memory for each binding in kB', bytesPerBinding / 1_000, 3),
+  ];
+}
+
+function verdict(what: string, measured: number, most: number): string {
+  return `${what}: ${measured.toFixed(2)}, target at most ${most}: ${measured <= most ? 'reached' : 'MISSED'}`;
+}

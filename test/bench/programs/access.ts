@@ -1,0 +1,196 @@
+/**
+ * Measures the RBAC index and the features on it, in one process, and prints the figures as JSON: ratios to
+ * the work that no implementation can avoid. Started by `access.ts`.
+ */
+import { listText } from '../../../src/access/namespace-form.ts';
+import { NamespaceSelection, selectPage } from '../../../src/access/namespace-list.ts';
+import { VisibleNamespaces } from '../../../src/access/visible-namespaces.ts';
+import { INDEXED_RESOURCES } from '../../../src/api/rbac-v1.ts';
+import { createRBACReader } from '../../../src/clients/read-rbac-object.ts';
+import { uniformSubject } from '../../../src/rbac/attributes.ts';
+import { decide } from '../../../src/rbac/decide.ts';
+import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
+import { keysOfUser } from '../../../src/rbac/subject-key.ts';
+import { whoCan } from '../../../src/rbac/who-can.ts';
+import {
+  bindingEvent,
+  createLists,
+  type ListTexts,
+  MEMBERS,
+  memberOf,
+  namespaceName,
+  SIZE,
+} from '../access-cluster.ts';
+
+const ROUNDS = 7;
+const USERS = 300;
+const PER_SECOND = 1_000;
+const SECONDS = 5;
+const CONTEXT = { form: { kind: 'objects' }, now: 0, hasTenants: false } as const;
+const EVERYTHING = new NamespaceSelection({ labelSelector: '', fieldSelector: '' }, '');
+const reader = createRBACReader({ hasTenants: false });
+
+/** Milliseconds of CPU. */
+function cost(action: () => void): number {
+  const before = process.cpuUsage();
+  action();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+function heap(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+/** The medians of both over the rounds, in turn, and their ratio. */
+function compare(measured: () => void, unavoidable: () => void) {
+  const costs: [number, number][] = [];
+  for (let round = 0; round < ROUNDS; round += 1) costs.push([cost(measured), cost(unavoidable)]);
+  const settled = costs.slice(2);
+  return {
+    ms: quantile(
+      settled.map(([one]) => one),
+      0.5,
+    ),
+    unavoidableMs: quantile(
+      settled.map(([, other]) => other),
+      0.5,
+    ),
+    ratio: quantile(
+      settled.map(([one, other]) => one / other),
+      0.5,
+    ),
+  };
+}
+
+function load(index: RBACIndex, resource: (typeof INDEXED_RESOURCES)[number], lists: ListTexts): void {
+  const list: { metadata: { resourceVersion: string }; items: object[] } = JSON.parse(lists[resource]);
+  const objects = list.items.map((value) =>
+    reader.read(resource, { value, text: () => JSON.stringify(value) }),
+  );
+  index.replace(resource, objects, Number(list.metadata.resourceVersion));
+}
+
+function memoryPerBinding(lists: ListTexts): { index: RBACIndex; bytes: number } {
+  const index = new RBACIndex();
+  for (const resource of ['namespaces', 'roles', 'clusterroles', 'clusterrolebindings'] as const)
+    load(index, resource, lists);
+  const before = heap();
+  load(index, 'rolebindings', lists);
+  return { index, bytes: (heap() - before) / (SIZE.namespaces * SIZE.bindingsPerNamespace) };
+}
+
+function lists(index: RBACIndex) {
+  const subjects = Array.from({ length: USERS }, (_, user) => uniformSubject(memberOf(user)));
+  const views = subjects.map((subject) => new VisibleNamespaces(index, subject, ''));
+  const objects = views.map(({ names }) =>
+    names.map((name) => JSON.parse(index.objectsOf('').namespace(name)?.json ?? '{}')),
+  );
+  const answer = (view: VisibleNamespaces) =>
+    Buffer.from(listText(selectPage(view, EVERYTHING, '', 0).namespaces, { resourceVersion: '1' }, CONTEXT));
+  const serialize = () => {
+    for (const items of objects)
+      Buffer.from(JSON.stringify({ kind: 'NamespaceList', apiVersion: 'v1', metadata: {}, items }));
+  };
+  // New objects, as each request has them.
+  const requests = Array.from({ length: ROUNDS }, () =>
+    Array.from({ length: USERS }, (_, user) => uniformSubject(memberOf(user))),
+  );
+  const first = compare(() => {
+    for (const subject of requests.pop() ?? []) answer(new VisibleNamespaces(index, subject, ''));
+  }, serialize);
+  const later = compare(() => {
+    for (const view of views) answer(view);
+  }, serialize);
+  return {
+    namespacesPerUser: quantile(
+      views.map(({ size }) => size),
+      0.5,
+    ),
+    first,
+    later,
+  };
+}
+
+function whoCanDelete(index: RBACIndex) {
+  const question = { verb: 'delete', apiGroup: '', resource: 'secrets', subresource: '', name: '' };
+  const objects = index.objectsOf('');
+  const written = ({ grants }: ReturnType<typeof whoCan>) =>
+    grants.map(({ subject, binding, role, rule }) => ({
+      subject,
+      binding: { kind: binding.resource, namespace: binding.namespace, name: binding.name },
+      role: { kind: role.resource, name: role.name, rule },
+    }));
+  const result = written(whoCan(objects, question, 'all'));
+  const measured = compare(
+    () => JSON.stringify(written(whoCan(objects, question, 'all'))),
+    () => JSON.stringify(result),
+  );
+  return { grants: result.length, ...measured };
+}
+
+/** Events that arrive at a steady rate, each until a decision takes account of it. */
+async function replay(index: RBACIndex) {
+  const total = PER_SECOND * SECONDS;
+  const users = Array.from({ length: USERS }, (_, user) => memberOf(user));
+  const concerned: number[] = [];
+  const unsubscribe = index.subscribe({
+    changed(change) {
+      if (change.kind !== 'access') return;
+      const isConcerned = (user: (typeof users)[number]) =>
+        [...change.subjects].some((key) => keysOfUser(user).has(key));
+      concerned.push(users.filter(isConcerned).length);
+    },
+  });
+  const question = { verb: 'list', apiGroup: '', resource: 'pods', subresource: '', name: '', tenant: '' };
+  const delays: number[] = [];
+  const { revision } = index;
+  const began = performance.now();
+  for (let at = 0; at < total; ) {
+    for (; at < total && performance.now() - began >= (at * 1_000) / PER_SECOND; at += 1) {
+      const place = (at * 7) % SIZE.namespaces;
+      const uid = index.objectsOf('').binding(namespaceName(place), MEMBERS)?.uid ?? '';
+      const line = JSON.stringify(bindingEvent(place, uid, revision + 1 + at));
+      const value: unknown = JSON.parse(line);
+      const object = reader.read('rolebindings', { value, text: () => line });
+      index.put(object);
+      const user = users[at % USERS];
+      if (user !== undefined && object.resource === 'rolebindings')
+        decide(index, user, { ...question, namespace: object.namespace });
+      delays.push(performance.now() - began - (at * 1_000) / PER_SECOND);
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  unsubscribe();
+  return {
+    changes: concerned.length,
+    p50Ms: quantile(delays, 0.5),
+    p99Ms: quantile(delays, 0.99),
+    usersConcerned: { of: USERS, mean: concerned.reduce((sum, count) => sum + count, 0) / concerned.length },
+  };
+}
+
+const texts = createLists();
+const { index, bytes } = memoryPerBinding(texts);
+const figures = {
+  bytesPerBinding: bytes,
+  ready: compare(
+    () => {
+      const other = new RBACIndex();
+      for (const resource of INDEXED_RESOURCES) load(other, resource, texts);
+    },
+    () => {
+      for (const resource of INDEXED_RESOURCES) JSON.parse(texts[resource]);
+    },
+  ),
+  lists: lists(index),
+  whoCan: whoCanDelete(index),
+  events: await replay(index),
+};
+console.log(JSON.stringify(figures));

@@ -1,0 +1,157 @@
+/**
+ * Pods are judged as the PodSecurity admission of a real kube-apiserver judges them, in its words: hundreds
+ * of random pods in every level and several versions.
+ */
+import fc from 'fast-check';
+import t, { type Test } from 'tap';
+import { podPartOf } from '../../../src/admission/pod-part.ts';
+import type { PodSecurityLevel } from '../../../src/admission/pod-security/check.ts';
+import {
+  type PodSecurityVersion,
+  podSecurityMessage,
+  podSecurityResult,
+  podSecurityVersion,
+  podSecurityViolations,
+} from '../../../src/admission/pod-security/evaluate.ts';
+import { type Kubernetes, startKubernetes } from '../../support/kubernetes/api-server.ts';
+import { missingKubernetes, NEWEST, OLDEST, type Release } from '../../support/kubernetes/programs.ts';
+import { randomPod } from '../../support/kubernetes/random-pods.ts';
+
+const VERSIONS = ['v1.0', 'v1.8', 'v1.19', 'v1.22', 'v1.25', 'v1.33', 'latest'];
+const LEVELS: readonly PodSecurityLevel[] = ['baseline', 'restricted'];
+const SEED = Number(process.env.SEED ?? 20_261_122);
+const UNRESTRICTED = 'unrestricted';
+/** Requests that are open at once. */
+const CONCURRENT = 8;
+
+/** Every check of the newest version, each of which some pods have to violate. */
+const CHECKS = [
+  'allowPrivilegeEscalation',
+  'appArmorProfile',
+  'capabilities_baseline',
+  'capabilities_restricted',
+  'hostNamespaces',
+  'hostPathVolumes',
+  'hostPorts',
+  'hostProbesAndHostLifecycle',
+  'privileged',
+  'procMount',
+  'procMount_restricted',
+  'restrictedVolumes',
+  'runAsNonRoot',
+  'runAsUser',
+  'seLinuxOptions',
+  'seccompProfile_baseline',
+  'seccompProfile_restricted',
+  'sysctls',
+  'windowsHostProcess',
+];
+
+interface Namespace {
+  readonly name: string;
+  readonly level: PodSecurityLevel;
+  readonly version: string;
+}
+
+const NAMESPACES: readonly Namespace[] = LEVELS.flatMap((level) =>
+  VERSIONS.map((version) => ({ name: `${level}-${version.replace('.', '-')}`, level, version })),
+);
+
+async function createNamespaces(kubernetes: Kubernetes): Promise<void> {
+  await kubernetes.create('/api/v1/namespaces', { metadata: { name: UNRESTRICTED } });
+  for (const { name, level, version } of NAMESPACES) {
+    const prefix = 'pod-security.kubernetes.io/enforce';
+    const labels = { [prefix]: level, [`${prefix}-version`]: version };
+    await kubernetes.create('/api/v1/namespaces', { metadata: { name, labels } });
+  }
+}
+
+interface Verdict {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+async function create(kubernetes: Kubernetes, namespace: string, pod: object): Promise<Verdict> {
+  const { status, body } = await kubernetes.ask(
+    kubernetes.admin,
+    `/api/v1/namespaces/${namespace}/pods?dryRun=All`,
+    { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(pod) },
+  );
+  return { status, body: JSON.parse(body) };
+}
+
+/** The API server evaluates versions that it does not know as its own. */
+function versionAt(release: Release, name: string): PodSecurityVersion {
+  const version = podSecurityVersion(name === 'latest' ? `v${release}` : name);
+  if (version === undefined) throw new TypeError(name);
+  return version;
+}
+
+function violationsOf(pod: unknown, level: PodSecurityLevel, version: PodSecurityVersion) {
+  const part = podPartOf('', 'pods', pod);
+  if (part === undefined) throw new TypeError('no pod');
+  return podSecurityViolations(part, { level, version });
+}
+
+function messageOf(pod: unknown, release: Release, { level, version }: Namespace): string {
+  const result = podSecurityResult(violationsOf(pod, level, versionAt(release, version)));
+  return result.allowed
+    ? ''
+    : `pods "p" is forbidden: violates PodSecurity "${level}:${version}": ${podSecurityMessage(result)}`;
+}
+
+async function compare(t: Test, kubernetes: Kubernetes, release: Release, pods: object[]): Promise<void> {
+  const counts = { valid: 0, allowed: 0, forbidden: 0 };
+  const differences: unknown[] = [];
+  const compareOne = async (pod: object): Promise<void> => {
+    const stored = await create(kubernetes, UNRESTRICTED, pod);
+    if (stored.status !== 201) return;
+    counts.valid += 1;
+    for (const namespace of NAMESPACES) {
+      const { status, body } = await create(kubernetes, namespace.name, pod);
+      const expected = status === 201 ? '' : messageIn(body);
+      counts[status === 201 ? 'allowed' : 'forbidden'] += 1;
+      const found = messageOf(stored.body, release, namespace);
+      const asSent = messageOf(pod, release, namespace);
+      if (found !== expected || (asSent === '') !== (expected === ''))
+        differences.push({ namespace: namespace.name, expected, found, asSent, pod: JSON.stringify(pod) });
+    }
+  };
+  const waiting = [...pods];
+  const work = async (): Promise<void> => {
+    for (let pod = waiting.pop(); pod !== undefined; pod = waiting.pop()) await compareOne(pod);
+  };
+  await Promise.all(Array.from({ length: CONCURRENT }, work));
+  t.strictSame(differences.slice(0, 3), [], `${differences.length} verdicts differ (SEED=${SEED})`);
+  t.comment(JSON.stringify(counts));
+  t.ok(counts.valid > pods.length * 0.9, 'nearly all pods pass the validation of the API server');
+  t.ok(counts.allowed > counts.valid && counts.forbidden > counts.valid, 'of both verdicts there are many');
+}
+
+t.test('the random pods violate every check', async (t) => {
+  const pods = fc.sample(randomPod, { seed: SEED, numRuns: 300 });
+  const found = new Set<string>();
+  for (const namespace of NAMESPACES)
+    for (const pod of pods)
+      for (const { rule } of violationsOf(pod, namespace.level, versionAt(NEWEST, namespace.version)))
+        found.add(rule);
+  t.strictSame([...found].sort(), CHECKS);
+});
+
+function messageIn(status: unknown): string {
+  return typeof status === 'object' && status !== null && 'message' in status ? String(status.message) : '';
+}
+
+for (const [release, count] of [
+  [NEWEST, 300],
+  [OLDEST, 100],
+] as const) {
+  const skip = missingKubernetes(release);
+  t.test(`pods are judged as kube-apiserver ${release} judges them`, { skip }, async (t) => {
+    t.comment(`SEED=${SEED}`);
+    const kubernetes = await startKubernetes({ release });
+    t.teardown(() => kubernetes.stop());
+    await createNamespaces(kubernetes);
+    await compare(t, kubernetes, release, fc.sample(randomPod, { seed: SEED, numRuns: count }));
+  });
+}

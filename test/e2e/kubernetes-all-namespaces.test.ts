@@ -1,0 +1,363 @@
+/**
+ * Lists and watches of all namespaces at a real kube-apiserver, by users with rights in some of them: real
+ * kubectl and client-go see what the API server would show them if it allowed the request.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../support/apiserver/json.ts';
+import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Reply } from '../support/https-client.ts';
+import { kubeconfigOf } from '../support/kubeconfig.ts';
+import {
+  informer,
+  missing,
+  missingKubernetes,
+  NEWEST,
+  OLDEST,
+  type Release,
+} from '../support/kubernetes/programs.ts';
+import { runInformer } from '../support/kubernetes/run-informer.ts';
+import {
+  apply,
+  type KubernetesSite,
+  serviceAccountToken,
+  startKubernetesSite,
+} from '../support/kubernetes/site.ts';
+
+const binaries = findKubectls();
+const CONFIG_MAPS = '/api/v1/configmaps';
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
+const PLACES = ['place-a', 'place-b', 'place-c'] as const;
+
+/** What `access.index` needs at the API server. */
+const INDEX_RIGHTS: readonly JsonObject[] = [
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'index-reader' },
+    rules: [
+      { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
+      {
+        apiGroups: ['rbac.authorization.k8s.io'],
+        resources: ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'],
+        verbs: ['list', 'watch'],
+      },
+    ],
+  },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'index-reader' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'index-reader' },
+    subjects: [{ kind: 'ServiceAccount', name: 'stonegate', namespace: 'stonegate' }],
+  },
+];
+
+interface Place extends KubernetesSite {
+  readonly token: string;
+  kubectl(binary: string): Kubectl;
+  /** `namespace/name` of the list at the path. */
+  names(path: string): Promise<string[]>;
+}
+
+/** Alice works in three namespaces, each with three config maps `x0` to `x2`; in `other` she does not. */
+async function start(t: Test, release: Release = NEWEST): Promise<Place> {
+  const site = await startKubernetesSite(t, {
+    release,
+    configuration: {
+      access: { index: true, authorizers: ['Node', 'RBAC'] },
+      authentication: { tokenReview: { tenant: 'robots' } },
+    },
+  });
+  const { kubernetes, stonegate } = site;
+  for (const object of INDEX_RIGHTS) await apply(kubernetes, object);
+  for (const place of [...PLACES, 'other'])
+    await site.letWork(place, place === 'other' ? 'acme:bob' : 'acme:alice');
+  for (const place of [...PLACES, 'other'])
+    for (const at of [0, 1, 2])
+      await kubernetes.create(`/api/v1/namespaces/${place}/configmaps`, { metadata: { name: `x${at}` } });
+  const token = stonegate.keystoneToken('alice');
+  await eventually(async () => (await stonegate.ask(token, CONFIG_MAPS)).status === 200);
+  await eventually(async () => (await stonegate.ask(token, `${CONFIG_MAPS}?limit=1`)).status === 200);
+  return {
+    ...site,
+    token,
+    kubectl(binary) {
+      const kubectl = createKubectl(binary, { server: stonegate.url, ca: stonegate.authority.cert, token });
+      t.teardown(() => kubectl.close());
+      return kubectl;
+    },
+    async names(path) {
+      const list: ConfigMapList = JSON.parse((await stonegate.ask(token, path)).body);
+      return list.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+    },
+  };
+}
+
+interface ConfigMapList {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
+  readonly items: readonly { readonly metadata: { readonly namespace: string; readonly name: string } }[];
+}
+
+/** All that she may see, in the order of a list. */
+const ALL = PLACES.flatMap((place) => ['x0', 'x1', 'x2'].map((name) => `${place}/${name}`));
+const SELECTED = 'labelSelector=!nothing&fieldSelector=metadata.name!%3Dkube-root-ca.crt';
+
+for (const release of [OLDEST, NEWEST] as const)
+  t.test(`lists of all namespaces at ${release}`, { skip: missingKubernetes(release) }, async (t) => {
+    const site = await start(t, release);
+    const { stonegate, kubernetes, token, names } = site;
+
+    await t.test('D020, D022: every object once, at one revision, whatever the page', async (t) => {
+      t.same(await names(`${CONFIG_MAPS}?${SELECTED}`), ALL);
+      for (const limit of [1, 2, 4, 100]) {
+        const found: string[] = [];
+        const revisions = new Set<string>();
+        let more: string | undefined = '';
+        while (more !== undefined) {
+          const path = `${CONFIG_MAPS}?${SELECTED}&limit=${limit}&continue=${more}`;
+          const list: ConfigMapList = JSON.parse((await stonegate.ask(token, path)).body);
+          found.push(...list.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
+          revisions.add(list.metadata.resourceVersion);
+          more = list.metadata.continue;
+          // Not in the list, which is of an earlier revision.
+          await kubernetes.create('/api/v1/namespaces/place-c/configmaps', {
+            metadata: { generateName: 'later-' },
+          });
+        }
+        t.same(
+          found.filter((name) => !name.includes('later-')),
+          ALL,
+          `limit ${limit}`,
+        );
+        t.equal(revisions.size, 1);
+      }
+    });
+
+    await t.test('the revision of a list is one from which a watch goes on', async (t) => {
+      const list: ConfigMapList = JSON.parse((await stonegate.ask(token, CONFIG_MAPS)).body);
+      const query = `watch=1&resourceVersion=${list.metadata.resourceVersion}&timeoutSeconds=1`;
+      const [created] = await Promise.all([
+        stonegate.ask(token, `${CONFIG_MAPS}?${query}`),
+        kubernetes.create('/api/v1/namespaces/place-b/configmaps', { metadata: { name: `new-${release}` } }),
+      ]);
+      t.match(created.body, new RegExp(`^\\{"type":"ADDED".*"name":"new-${release}"`));
+    });
+
+    await t.test('the list is marked, and so is what is forwarded not', async (t) => {
+      t.equal((await stonegate.ask(token, CONFIG_MAPS)).headers['stonegate-filtered'], 'rbac');
+      const own = await stonegate.ask(token, '/api/v1/namespaces/place-a/configmaps');
+      t.equal(own.headers['stonegate-filtered'], undefined);
+    });
+
+    await t.test(
+      'D021, D029: cluster-scoped kinds, deletions, and users without rights get the API server’s 403',
+      async (t) => {
+        for (const path of ['/api/v1/nodes', '/apis/storage.k8s.io/v1/storageclasses'])
+          t.match(await stonegate.ask(token, path), { status: 403, body: /at the cluster scope/ });
+        const deletion = await stonegate.ask(token, CONFIG_MAPS, { method: 'DELETE' });
+        t.notOk([200, 202].includes(deletion.status));
+        const stranger = site.newcomer('stranger');
+        t.match(await stonegate.ask(stranger, CONFIG_MAPS), { status: 403, body: /at the cluster scope/ });
+      },
+    );
+
+    await t.test('Tables and metadata alone', async (t) => {
+      const table: { columnDefinitions: unknown[]; rows: unknown[] } = JSON.parse(
+        (await stonegate.ask(token, `${CONFIG_MAPS}?${SELECTED}&limit=5`, { headers: { accept: TABLE } }))
+          .body,
+      );
+      t.ok(table.columnDefinitions.length > 0);
+      t.equal(table.rows.length, 5);
+      const accept = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
+      t.match(JSON.parse((await stonegate.ask(token, CONFIG_MAPS, { headers: { accept } })).body), {
+        kind: 'PartialObjectMetadataList',
+      });
+      const protobuf = { headers: { accept: 'application/vnd.kubernetes.protobuf' } };
+      t.equal((await stonegate.ask(token, CONFIG_MAPS, protobuf)).status, 406);
+    });
+
+    await t.test('a revision or selector that the API server refuses gets its own words', async (t) => {
+      const query = 'resourceVersion=999999999&resourceVersionMatch=Exact';
+      const ours = await stonegate.ask(token, `${CONFIG_MAPS}?${query}`);
+      const theirs = await stonegate.ask(token, `/api/v1/namespaces/place-a/configmaps?${query}`);
+      const comparable = ({ status, body }: Reply) => [status, body.replace(/current: \d+/, '')];
+      t.same(comparable(ours), comparable(theirs));
+      t.equal((await stonegate.ask(token, `${CONFIG_MAPS}?labelSelector=%3D%3D`)).status, 400);
+    });
+
+    await t.test('a service account, whose token is forwarded unchanged', async (t) => {
+      await kubernetes.create('/api/v1/namespaces/place-a/serviceaccounts', { metadata: { name: 'robot' } });
+      for (const place of ['place-a', 'other'])
+        await kubernetes.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${place}/rolebindings`, {
+          metadata: { name: 'robot' },
+          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+          subjects: [{ kind: 'ServiceAccount', name: 'robot', namespace: 'place-a' }],
+        });
+      const robot = await serviceAccountToken(kubernetes, 'place-a', 'robot');
+      await eventually(async () => {
+        const { status, body } = await stonegate.ask(robot, `${CONFIG_MAPS}?${SELECTED}`);
+        if (status !== 200) return false;
+        const places = new Set(
+          JSON.parse(body).items.map((item: ConfigMapList['items'][number]) => item.metadata.namespace),
+        );
+        return [...places].join() === 'other,place-a';
+      });
+      t.pass();
+    });
+  });
+
+t.test('kubectl -A', { skip: missingKubernetes() || (binaries.length === 0 && NO_KUBECTL) }, async (t) => {
+  const site = await start(t);
+  const { kubernetes } = site;
+  const pod = {
+    spec: { automountServiceAccountToken: false, containers: [{ name: 'web', image: 'nginx' }] },
+  };
+  for (const place of PLACES)
+    await kubernetes.create(`/api/v1/namespaces/${place}/pods`, { metadata: { name: 'web' }, ...pod });
+  for (const binary of binaries) {
+    const kubectl = site.kubectl(binary);
+    await t.test(`${binary.split('/').at(-1)}`, async (t) => {
+      const rows = async (...words: string[]) => {
+        const { code, stdout, stderr } = await kubectl.run(words);
+        t.match([code, stderr], [0, ''], words.join(' '));
+        return stdout
+          .trim()
+          .split('\n')
+          .map((row) => row.split(/ +/));
+      };
+      const [header, ...pods] = await rows('get', 'pods', '-A');
+      t.match(header, ['NAMESPACE', 'NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE']);
+      t.same(
+        pods.map((row) => row.slice(0, 2)),
+        PLACES.map((place) => [place, 'web']),
+      );
+      t.ok((await rows('get', 'pods', '-A', '-o', 'wide'))[0]?.includes('NODE'));
+      const maps = await rows('get', 'configmaps', '-A', '--chunk-size=2', '--no-headers');
+      t.same(
+        maps.map(([place]) => place).filter((place) => place === 'other'),
+        [],
+      );
+      t.equal(new Set(maps.map((row) => row.slice(0, 2).join('/'))).size, maps.length, 'none twice');
+      t.same((await rows('get', 'pods', '-A', '-o', 'name')).length, 3);
+      const yaml = await kubectl.run(['get', 'pods', '-A', '-o', 'yaml']);
+      t.match(yaml.stdout, /kind: List/);
+      const nodes = await kubectl.run(['get', 'nodes']);
+      t.match(nodes, { code: 1, stderr: /Forbidden/ });
+    });
+
+    await t.test(`${binary.split('/').at(-1)} -A -w`, async (t) => {
+      const child = kubectl.start(['get', 'configmaps', '-A', '-w', '--no-headers']);
+      let stdout = '';
+      child.stdout?.on('data', (piece) => {
+        stdout += String(piece);
+      });
+      await eventually(() => /place-c +x2/.test(stdout));
+      const name = `while-${kubectl.minor}`;
+      for (const place of ['place-c', 'other', 'place-a'])
+        await kubernetes.create(`/api/v1/namespaces/${place}/configmaps`, { metadata: { name } });
+      await eventually(() =>
+        [`place-c +${name}`, `place-a +${name}`].every((row) => new RegExp(row).test(stdout)),
+      );
+      t.notMatch(stdout, /^other/m);
+      child.kill();
+    });
+  }
+});
+
+t.test(
+  'custom resources',
+  { skip: missingKubernetes() || (binaries.length === 0 && NO_KUBECTL) },
+  async (t) => {
+    const site = await start(t);
+    const { kubernetes } = site;
+    await kubernetes.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      metadata: { name: 'gadgets.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        names: { plural: 'gadgets', kind: 'Gadget' },
+        versions: [
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+          },
+        ],
+      },
+    });
+    const gadget = { apiVersion: 'example.com/v1', kind: 'Gadget', size: 9007199254740993n };
+    const body = JSON.stringify({ ...gadget, size: 0, metadata: { name: 'g' } }).replace(
+      '"size":0',
+      '"size":9007199254740993',
+    );
+    for (const place of PLACES)
+      await eventually(async () => {
+        const path = `/apis/example.com/v1/namespaces/${place}/gadgets`;
+        const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+        return [201, 409].includes((await kubernetes.ask(kubernetes.admin, path, options)).status);
+      });
+    const reply = await site.stonegate.ask(site.token, '/apis/example.com/v1/gadgets');
+    t.equal(reply.status, 200);
+    t.equal(reply.body.match(/"size":9007199254740993\b/g)?.length, 3, 'numbers beyond 2^53 are exact');
+    for (const binary of binaries) {
+      const { stdout } = await site.kubectl(binary).run(['get', 'gadgets', '-A', '--no-headers']);
+      t.same(
+        stdout
+          .trim()
+          .split('\n')
+          .map((row) => row.split(/ +/)[0]),
+        PLACES,
+      );
+    }
+  },
+);
+
+t.test('D038: revoked rights, and new ones', { skip: missingKubernetes() }, async (t) => {
+  const { stonegate, kubernetes, token, newcomer, letWork } = await start(t);
+  const watching = await stonegate.open(token, `${CONFIG_MAPS}?watch=1`);
+  let text = '';
+  watching.on('data', (piece) => {
+    text += String(piece);
+  });
+  await eventually(() => text.includes('"place-c"'));
+  await kubernetes.admit('DELETE', '/apis/rbac.authorization.k8s.io/v1/namespaces/place-b/rolebindings');
+  await eventually(() => /"type":"ERROR".*"code":410/.test(text));
+  const list: ConfigMapList = JSON.parse((await stonegate.ask(token, CONFIG_MAPS)).body);
+  t.same([...new Set(list.items.map(({ metadata }) => metadata.namespace))], ['place-a', 'place-c']);
+  const new_ = newcomer('newcomer');
+  t.equal((await stonegate.ask(new_, CONFIG_MAPS)).status, 403);
+  await letWork('place-a', 'acme:newcomer');
+  await eventually(async () => (await stonegate.ask(new_, CONFIG_MAPS)).status === 200);
+});
+
+t.test(
+  'client-go’s informer of all namespaces',
+  { skip: missingKubernetes() || missing(informer()) },
+  async (t) => {
+    const { stonegate, kubernetes, token } = await start(t);
+    const kubeconfig = join(t.testdir(), 'kubeconfig');
+    await writeFile(
+      kubeconfig,
+      kubeconfigOf({ url: stonegate.url, ca: stonegate.authority.cert }, { token }),
+    );
+    const running = runInformer(kubeconfig, 'v1/configmaps');
+    t.teardown(() => running.stop());
+    const seen = new Set<string>();
+    for (;;) {
+      const event = await running.next();
+      if (event === undefined || event.event === 'synced') break;
+      t.not(event.event, 'error', event.error ?? '');
+      seen.add(`${event.namespace}/${event.name}`);
+    }
+    t.same([...seen].filter((name) => /\/x\d$/.test(name)).sort(), ALL);
+    await kubernetes.create('/api/v1/namespaces/other/configmaps', { metadata: { name: 'hidden' } });
+    await kubernetes.create('/api/v1/namespaces/place-c/configmaps', { metadata: { name: 'shown' } });
+    t.match(await running.next(), { event: 'added', namespace: 'place-c', name: 'shown' });
+    await kubernetes.admit('DELETE', '/api/v1/namespaces/place-c/configmaps/shown');
+    t.match(await running.next(), { event: 'deleted', namespace: 'place-c', name: 'shown' });
+  },
+);

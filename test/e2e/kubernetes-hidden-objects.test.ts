@@ -1,0 +1,185 @@
+/**
+ * With `authorization.hideForbidden` an object that the user may not know of is answered as a missing one: by
+ * a real kube-apiserver, through Stonegate.
+ */
+import t, { type Test } from 'tap';
+import { eventually } from '../support/eventually.ts';
+import type { Ask, Reply } from '../support/https-client.ts';
+import { missingKubernetes } from '../support/kubernetes/programs.ts';
+import { type KubernetesSite, serviceAccountToken, startKubernetesSite } from '../support/kubernetes/site.ts';
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const HIDDEN = '/api/v1/namespaces/vault/configmaps/plan';
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
+const PATCH = { 'content-type': 'application/merge-patch+json' };
+
+/** A namespace and objects of which alice is told nothing, and one that she may read. */
+async function start(t: Test): Promise<KubernetesSite> {
+  const site = await startKubernetesSite(t, {
+    configuration: {
+      access: { index: true, verifyOneIn: 1 },
+      authorization: { hideForbidden: true },
+      authentication: { tokenReview: { tenant: 'robots' } },
+    },
+  });
+  const { kubernetes, stonegate } = site;
+  await kubernetes.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    metadata: { name: 'safes.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural: 'safes', singular: 'safe', kind: 'Safe', listKind: 'SafeList' },
+      versions: [
+        {
+          ...{ name: 'v1', served: true, storage: true },
+          subresources: { status: {} },
+          schema: { openAPIV3Schema: { type: 'object' } },
+        },
+      ],
+    },
+  });
+  await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'vault' } });
+  for (const name of ['plan', 'shown', 'odd.name'])
+    await kubernetes.create('/api/v1/namespaces/vault/configmaps', { metadata: { name } });
+  const safes = '/apis/example.com/v1/namespaces/vault/safes';
+  const safe = { apiVersion: 'example.com/v1', kind: 'Safe', metadata: { name: 'plan' } };
+  await eventually(async () => {
+    await kubernetes.create(safes, safe);
+    return true;
+  });
+  await kubernetes.create('/api/v1/namespaces/vault/serviceaccounts', { metadata: { name: 'robot' } });
+  const apiGroup = 'rbac.authorization.k8s.io';
+  await kubernetes.create(`${RBAC}/namespaces/vault/roles`, {
+    metadata: { name: 'reader' },
+    rules: [
+      { verbs: ['get'], apiGroups: [''], resources: ['configmaps'], resourceNames: ['shown', 'missing'] },
+    ],
+  });
+  await kubernetes.create(`${RBAC}/namespaces/vault/rolebindings`, {
+    metadata: { name: 'reader' },
+    roleRef: { apiGroup, kind: 'Role', name: 'reader' },
+    subjects: [{ apiGroup, kind: 'User', name: 'acme:alice' }],
+  });
+  const alice = stonegate.keystoneToken('alice');
+  await eventually(async () => (await stonegate.ask(alice, HIDDEN)).status === 404);
+  await eventually(async () => (await stonegate.ask(alice, HIDDEN)).status === 404);
+  await eventually(
+    async () => (await stonegate.ask(alice, '/api/v1/namespaces/vault/configmaps/shown')).status === 200,
+  );
+  return site;
+}
+
+/** Without what differs between any two responses, and between two users' priorities. */
+function comparable({ status, headers, body }: Reply) {
+  const {
+    date: _date,
+    'audit-id': _audit,
+    'x-kubernetes-pf-flowschema-uid': _flow,
+    'x-kubernetes-pf-prioritylevel-uid': _level,
+    connection: _connection,
+    'keep-alive': _alive,
+    ...others
+  } = headers;
+  return { status, headers: others, body };
+}
+
+/** The path of one that exists, and of one of the same form that does not: names of one length. */
+const OBJECTS: readonly [hidden: string, missing: string, ask?: Ask][] = [
+  [HIDDEN, '/api/v1/namespaces/vault/configmaps/nada'],
+  [HIDDEN, '/api/v1/namespaces/nowhere/configmaps/nada'],
+  ['/api/v1/namespaces/vault/configmaps/odd.name', '/api/v1/namespaces/vault/configmaps/odd.nada'],
+  ['/api/v1/namespaces/vault', '/api/v1/namespaces/nowhr'],
+  ['/apis/example.com/v1/namespaces/vault/safes/plan', '/apis/example.com/v1/namespaces/vault/safes/nada'],
+  [
+    '/apis/example.com/v1/namespaces/vault/safes/plan/status',
+    '/apis/example.com/v1/namespaces/nowhere/safes/nada/status',
+  ],
+  [HIDDEN, '/api/v1/namespaces/vault/configmaps/nada', { headers: { accept: TABLE } }],
+  [HIDDEN, '/api/v1/namespaces/vault/configmaps/nada', { headers: { 'accept-encoding': 'gzip' } }],
+  [HIDDEN, '/api/v1/namespaces/vault/configmaps/nada', { headers: { 'user-agent': 'curl/8' } }],
+  [HIDDEN, '/api/v1/namespaces/vault/configmaps/nada', { method: 'DELETE' }],
+  [HIDDEN, '/api/v1/namespaces/vault/configmaps/nada', { method: 'PATCH', headers: PATCH, body: '{}' }],
+];
+
+const skip = missingKubernetes();
+t.test('an object that the user may not know of', { skip }, async (t) => {
+  const { kubernetes, stonegate } = await start(t);
+  const alice = stonegate.keystoneToken('alice');
+  const ask = (path: string, options: Ask = {}) => stonegate.ask(alice, path, options);
+  const named = (reply: Reply) =>
+    JSON.parse(JSON.stringify(comparable(reply)).replace(/odd\.na(?:da|me)|nada|plan|nowhr|vault/g, 'NAME'));
+
+  t.test('is answered as a missing one, and as the API server answers of a missing one', async (t) => {
+    for (const [hidden, missing, options = {}] of OBJECTS) {
+      const what = `${options.method ?? 'GET'} ${hidden} ${JSON.stringify(options.headers ?? {})}`;
+      const [mine, absent] = [await ask(hidden, options), await ask(missing, options)];
+      t.equal(mine.status, 404, what);
+      t.strictSame(named(mine), named(absent), what);
+      t.strictSame(
+        comparable(absent),
+        comparable(await kubernetes.ask(kubernetes.admin, missing, options)),
+        what,
+      );
+    }
+  });
+
+  t.test('has no body in the response to a HEAD', async (t) => {
+    const [mine, absent] = [
+      await ask(HIDDEN, { method: 'HEAD' }),
+      await ask('/api/v1/namespaces/vault/configmaps/nada', { method: 'HEAD' }),
+    ];
+    t.equal(mine.status, 404);
+    t.strictSame(comparable(mine), comparable(absent));
+    t.equal(mine.body, '');
+  });
+
+  t.test('is 403 in the audit log, with the reason', async (t) => {
+    const reply = await ask(HIDDEN);
+    const event = (await stonegate.audited()).find(
+      ({ auditID, stage }) => auditID === reply.headers['audit-id'] && stage === 'ResponseComplete',
+    );
+    t.match(event, {
+      responseStatus: { code: 403, message: /^configmaps "plan" is forbidden: User "acme:alice" cannot get/ },
+      annotations: { 'stonegate.dev/shown-as': 'NotFound' },
+    });
+  });
+
+  t.test('in protobuf too', async (t) => {
+    const { status, body } = await ask(HIDDEN, {
+      headers: { accept: 'application/vnd.kubernetes.protobuf' },
+    });
+    t.equal(status, 404);
+    t.match(body, '"message":"configmaps \\"plan\\" not found"');
+  });
+
+  t.test('what is no request for a named object stays a 403', async (t) => {
+    const configMaps = '/api/v1/namespaces/vault/configmaps';
+    const post: Ask = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"metadata":{"name":"x"}}',
+    };
+    for (const [path, options = {}] of [
+      [configMaps],
+      [`${configMaps}?watch=1`],
+      [`${configMaps}?fieldSelector=metadata.name%3Dplan`],
+      [configMaps, post],
+      [configMaps, { method: 'DELETE' }],
+    ] as const)
+      t.equal((await ask(path, options)).status, 403, `${options.method ?? 'GET'} ${path}`);
+  });
+
+  t.test(
+    'an object that the user may read is forbidden where it is, and missing where it is not',
+    async (t) => {
+      const shown = '/api/v1/namespaces/vault/configmaps/shown';
+      t.match((await ask(shown, { method: 'DELETE' })).json(), { code: 403, reason: 'Forbidden' });
+      t.equal((await ask('/api/v1/namespaces/vault/configmaps/missing')).status, 404);
+    },
+  );
+
+  t.test('a service account is told that it is forbidden', async (t) => {
+    const robot = await serviceAccountToken(kubernetes, 'vault', 'robot');
+    t.equal((await stonegate.ask(robot, HIDDEN)).status, 403);
+  });
+});

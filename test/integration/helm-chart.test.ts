@@ -1,0 +1,204 @@
+/**
+ * The Helm chart, rendered by Helm without an API server: what it renders fits together, and wrong values are
+ * refused by name. The kustomize overlays render the same.
+ */
+
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { basename, join } from 'node:path';
+import t from 'tap';
+import { parse } from 'yaml';
+import { check } from '../../src/cli/check.ts';
+import { findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import {
+  CHART,
+  configurationOf,
+  type ManifestObject,
+  objectsOf,
+  podTemplateOf,
+  render,
+  runHelm,
+  SAMPLES,
+  template,
+  valuesOf,
+} from '../support/chart.ts';
+import { helm, missing } from '../support/kubernetes/programs.ts';
+import { printedIO } from '../support/printed-io.ts';
+import { createAuthority } from '../support/tls/authority.ts';
+
+const skip = missing(helm());
+const kubectl = findAllKubectls().at(-1);
+
+t.test('every sample of values passes helm lint', { skip }, async (t) => {
+  const values = [...SAMPLES.values()];
+  t.ok(values.length >= 5);
+  for (const file of values) {
+    const { code, stdout } = runHelm(t.testdir(), ['lint', '--strict', CHART, '--values', file]);
+    t.equal(code, 0, `${file}: ${stdout}`);
+  }
+});
+
+t.test('the same values render the same manifests', { skip }, async (t) => {
+  for (const file of SAMPLES.values()) {
+    const [one, other] = [template(t.testdir(), file), template(t.testdir(), file)];
+    t.equal(one.code, 0, one.stderr);
+    t.equal(one.stdout, other.stdout, file);
+  }
+});
+
+t.test('the rendered configuration is good, and names only files that are mounted', { skip }, async (t) => {
+  const authority = await createAuthority();
+  const pair = await authority.server('stonegate');
+  const content = (name: string): string => {
+    if (name === 'tls.crt') return pair.cert;
+    if (name === 'tls.key') return pair.key;
+    if (name === 'ca.crt') return authority.cert;
+    if (name === 'url') return 'redis://127.0.0.1:6379';
+    return name === 'token' ? 'token' : Buffer.alloc(32, name).toString('base64');
+  };
+  for (const [name, file] of SAMPLES) {
+    const objects = render(t.testdir(), file);
+    const [container] = podTemplateOf(objects).spec.containers;
+    const folders = container?.volumeMounts.map(({ mountPath }) => mountPath) ?? [];
+    const { io, printed } = printedIO();
+    const code = await check(['--config', '/etc/stonegate/stonegate.yaml', '--offline'], io, {
+      env: { KEYSTONE_SECRET: 'secret' },
+      readFile: async (path) => {
+        if (!folders.includes(path.slice(0, path.lastIndexOf('/'))))
+          throw new Error(`${path} is not mounted`);
+        const text =
+          path === '/etc/stonegate/stonegate.yaml' ? configurationOf(objects) : content(basename(path));
+        return Buffer.from(text);
+      },
+    });
+    t.equal(code, 0, `${name}: ${printed.stderr}`);
+  }
+});
+
+const KEYSTONE = { keystone: { url: 'https://keystone.example.com/v3' } };
+
+t.test('a value that is wrong is refused by its name', { skip }, async (t) => {
+  const good = valuesOf(SAMPLES.get('shared') ?? '');
+  const configuration = { tenancy: { mode: 'shared' }, authentication: KEYSTONE };
+  const cases: readonly (readonly [values: object, name: RegExp])[] = [
+    [{ ...good, replica: 3 }, /replica/],
+    [{ ...good, replicas: 'two' }, /replicas/],
+    [{ ...good, image: { digest: 'latest' } }, /image\/digest|image\.digest/],
+    [{ ...good, files: { one: { volume: 'x' } } }, /files/],
+    [{ configuration: { ...configuration, tenancy: { mode: 'other' } } }, /configuration.*tenancy.*mode/],
+    [{ configuration: { ...configuration, tenancy: { moed: 'shared' } } }, /moed/],
+    [{ configuration: { ...configuration, server: { workers: -1 } } }, /configuration.*server.*workers/],
+    [{ configuration: { ...configuration, authentication: {} } }, /configuration.*authentication/],
+    [{ configuration: { authentication: KEYSTONE } }, /tenancy/],
+    [{}, /configuration/],
+    [{ ...good, redis: { enabled: true }, sealingKeys: { existingSecret: 'x' } }, /redis\.url/],
+    [{ ...good, redis: { enabled: true, url: 'redis://r' } }, /sealingKeys\.existingSecret/],
+    [
+      { configuration: { ...configuration, tenancy: { mode: 'arktos' } }, rbac: { constrained: true } },
+      /rbac\.constrained/,
+    ],
+  ];
+  for (const [values, name] of cases)
+    t.throws(() => render(t.testdir(), values), { message: name }, JSON.stringify(values));
+});
+
+t.test('a pod gets as much time to end as the configuration gives to requests', { skip }, async (t) => {
+  const seconds = (shutdownGrace: string) => {
+    const configuration = {
+      tenancy: { mode: 'shared' },
+      authentication: KEYSTONE,
+      server: { shutdownGrace },
+    };
+    return podTemplateOf(render(t.testdir(), { configuration })).spec.terminationGracePeriodSeconds;
+  };
+  const rest = 5 + 10 + 5;
+  for (const [grace, whole] of [
+    ['30s', 30],
+    ['1m30s', 90],
+    ['250ms', 1],
+    ['1h', 3600],
+  ] as const)
+    t.equal(seconds(grace), whole + rest, grace);
+});
+
+t.test('two releases share no object, and select only their own pods', { skip }, async (t) => {
+  const release = (name: string) => {
+    const words = ['template', name, CHART, '--values', SAMPLES.get('everything') ?? ''];
+    return objectsOf(runHelm(t.testdir(), words).stdout);
+  };
+  const names = (objects: readonly ManifestObject[]) =>
+    objects.map(({ kind, metadata: { name, namespace = '' } }) => `${kind} ${namespace} ${name}`);
+  const one = names(release('one'));
+  const other = new Set(names(release('other')));
+  t.ok(one.length > 15);
+  t.equal(new Set(one).size, one.length);
+  t.same(
+    one.filter((name) => other.has(name)),
+    [],
+  );
+  const selector = { 'app.kubernetes.io/name': 'stonegate', 'app.kubernetes.io/instance': 'other' };
+  for (const object of release('other'))
+    if (object.kind === 'Service') t.match(object, { spec: { selector } });
+});
+
+t.test('helm test succeeds if /readyz does, and fails if it does not', { skip }, async (t) => {
+  const test = render(t.testdir(), SAMPLES.get('shared') ?? '').find(({ kind }) => kind === 'Pod');
+  const [, ...words] = test?.spec?.containers?.[0]?.command ?? [];
+  t.equal(words.at(-1), 'http://stonegate-admin.stonegate.svc:9090/readyz');
+  const results: (number | null)[] = [];
+  for (const status of [200, 503]) {
+    const server = createServer((request, response) => {
+      response.statusCode = request.url === '/readyz' ? status : 404;
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const child = spawn(process.execPath, [...words.slice(0, -1), `http://127.0.0.1:${port}/readyz`]);
+    await once(child, 'exit');
+    results.push(child.exitCode);
+    server.close();
+  }
+  t.same(results, [0, 1]);
+});
+
+t.test(
+  'the kustomize overlays render what the chart renders',
+  { skip: skip || (kubectl === undefined && NO_KUBECTL) },
+  async (t) => {
+    for (const name of ['shared', 'arktos', 'webhook-only']) {
+      const overlay = execFileSync(kubectl ?? '', ['kustomize', join('config/kubernetes/overlays', name)], {
+        encoding: 'utf8',
+      });
+      t.same(comparable(objectsOf(overlay)), comparable(render(t.testdir(), SAMPLES.get(name) ?? '')), name);
+    }
+  },
+);
+
+const HELM_LABELS = new Set(['helm.sh/chart', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/version']);
+
+/** By kind and name, without Helm's labels and the test that only Helm runs. */
+function comparable(objects: readonly ManifestObject[]): unknown {
+  const rendered = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined);
+  return Object.fromEntries(
+    rendered.map((object) => {
+      const labels = Object.entries(object.metadata.labels ?? {}).filter(([name]) => !HELM_LABELS.has(name));
+      const { data, ...rest } = object;
+      const configuration: unknown = data && parse(data['stonegate.yaml'] ?? '');
+      const metadata = { ...object.metadata, labels: Object.fromEntries(labels) };
+      return [`${object.kind} ${object.metadata.name}`, sorted({ ...rest, metadata, configuration })];
+    }),
+  );
+}
+
+/** Lists whose order means nothing, by name. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted).sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, sorted(each)]));
+}
+
+function nameOf(value: unknown): string {
+  return typeof value === 'object' && value !== null && 'name' in value ? String(value.name) : '';
+}

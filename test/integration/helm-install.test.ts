@@ -1,0 +1,141 @@
+/**
+ * The Helm chart and the kustomize overlays at a real kube-apiserver: it accepts every manifest, its Pod
+ * Security level `restricted` accepts every pod, and secrets that Helm generated survive an upgrade.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { createKubectl, findAllKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import {
+  CHART,
+  type ManifestObject,
+  objectsOf,
+  podTemplateOf,
+  type Ran,
+  runHelm,
+  SAMPLES,
+  template,
+} from '../support/chart.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
+import { helm, missing, missingKubernetes } from '../support/kubernetes/programs.ts';
+
+const RESTRICTED = 'pod-security.kubernetes.io/enforce';
+const binary = findAllKubectls().at(-1);
+const skip = missing(helm()) || missingKubernetes() || (binary === undefined && NO_KUBECTL);
+
+interface Cluster {
+  readonly kubernetes: Kubernetes;
+  readonly kubectl: Kubectl;
+}
+
+/** With the namespace `stonegate`, which accepts no pod but restricted ones, and the kind ServiceMonitor. */
+async function startCluster(): Promise<Cluster> {
+  const kubernetes = await startKubernetes();
+  const { url: server, authority, admin } = kubernetes;
+  const kubectl = createKubectl(binary ?? '', { server, ca: authority.cert, ...admin });
+  for (const [name, labels] of [
+    ['stonegate', { [RESTRICTED]: 'restricted' }],
+    ['other', {}],
+  ] as const)
+    await kubernetes.create('/api/v1/namespaces', { metadata: { name, labels } });
+  const definition = join(import.meta.dirname, '../support/kubernetes/service-monitor-crd.yaml');
+  await must(kubectl, ['apply', '-f', definition]);
+  await eventually(
+    async () =>
+      (await kubernetes.ask(kubernetes.admin, '/apis/monitoring.coreos.com/v1/servicemonitors')).status ===
+      200,
+  );
+  return { kubernetes, kubectl };
+}
+
+async function must(kubectl: Kubectl, words: readonly string[], stdin?: string): Promise<string> {
+  const { code, stdout, stderr } = await kubectl.run(words, stdin);
+  if (code !== 0) throw new Error(`kubectl ${words.join(' ')}: ${stderr}`);
+  return stdout;
+}
+
+/** Submits what a controller would make of the Deployment, and pods of the chart itself. */
+async function podsAreAccepted({ kubernetes }: Cluster, objects: readonly ManifestObject[]): Promise<void> {
+  const { metadata, spec } = podTemplateOf(objects);
+  const pods: object[] = [{ metadata: { ...metadata, name: 'stonegate' }, spec }];
+  pods.push(...objects.filter(({ kind }) => kind === 'Pod'));
+  for (const pod of pods) await kubernetes.create('/api/v1/namespaces/stonegate/pods?dryRun=All', pod);
+}
+
+t.test('at a kube-apiserver', { skip }, async (t) => {
+  const cluster = await startCluster();
+  t.teardown(async () => {
+    cluster.kubectl.close();
+    await cluster.kubernetes.stop();
+  });
+
+  await t.test('no manifest of any sample is refused, nor a field of one unknown', async (t) => {
+    for (const [name, file] of SAMPLES) {
+      const { stdout } = template(t.testdir(), file);
+      const words = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
+      const printed = await must(cluster.kubectl, words, stdout);
+      t.equal(printed.trim().split('\n').length, objectsOf(stdout).length, name);
+      await podsAreAccepted(cluster, objectsOf(stdout));
+    }
+  });
+
+  await t.test('no manifest of an overlay is refused, nor a field of one unknown', async (t) => {
+    for (const name of ['shared', 'arktos', 'webhook-only']) {
+      const overlay = await must(cluster.kubectl, [
+        'kustomize',
+        join(process.cwd(), 'config/kubernetes/overlays', name),
+      ]);
+      const words = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
+      t.match(await must(cluster.kubectl, words, overlay), 'deployment.apps/stonegate');
+      await podsAreAccepted(cluster, objectsOf(overlay));
+    }
+  });
+
+  await t.test('a pod that is not restricted would be refused', async (t) => {
+    const containers = [{ name: 'c', image: 'i' }];
+    const pod = { metadata: { name: 'p' }, spec: { containers } };
+    await t.rejects(
+      cluster.kubernetes.create('/api/v1/namespaces/stonegate/pods?dryRun=All', pod),
+      /PodSecurity/,
+    );
+  });
+
+  await t.test('sealing keys are generated once: an upgrade leaves them as they are', async (t) => {
+    const folder = t.testdir();
+    const kubeconfig = join(folder, 'kubeconfig');
+    writeFileSync(kubeconfig, cluster.kubernetes.kubeconfig(cluster.kubernetes.admin));
+    const run = (...words: readonly string[]): Ran =>
+      runHelm(folder, [...words, '--namespace', 'stonegate', '--kubeconfig', kubeconfig]);
+    const values = [
+      '--values',
+      SAMPLES.get('shared') ?? '',
+      '--set',
+      'redis.enabled=true,redis.url=redis://127.0.0.1',
+    ];
+    const sealing = async (): Promise<Readonly<Record<string, string>>> => {
+      const path = '/api/v1/namespaces/stonegate/secrets/stonegate-sealing';
+      return JSON.parse((await cluster.kubernetes.admit('GET', path)).body).data;
+    };
+
+    const installed = run('install', 'stonegate', CHART, ...values);
+    t.equal(installed.code, 0, installed.stderr);
+    const first = await sealing();
+    t.same(Object.keys(first), ['current']);
+    const key = Buffer.from(Buffer.from(first.current ?? '', 'base64').toString(), 'base64');
+    t.equal(key.length, 32);
+
+    const upgraded = run('upgrade', 'stonegate', CHART, ...values, '--set', 'replicas=3');
+    t.equal(upgraded.code, 0, upgraded.stderr);
+    t.same(await sealing(), first);
+
+    const rotated = run('upgrade', 'stonegate', CHART, ...values, '--set', 'sealingKeys.keys={next,current}');
+    t.equal(rotated.code, 0, rotated.stderr);
+    const both = await sealing();
+    t.equal(both.current, first.current);
+    t.not(both.next, both.current);
+
+    const removed = run('uninstall', 'stonegate');
+    t.equal(removed.code, 0, removed.stderr);
+  });
+});

@@ -1,0 +1,103 @@
+/** The Helm chart grants Stonegate what `stonegate manifests rbac` prints for the same configuration. */
+import t from 'tap';
+import { manifests } from '../../src/cli/manifests.ts';
+import { configurationOf, find, type ManifestObject, objectsOf, render, SAMPLES } from '../support/chart.ts';
+import { helm, missing } from '../support/kubernetes/programs.ts';
+import { printedIO } from '../support/printed-io.ts';
+
+const skip = missing(helm());
+
+/** The objects of `stonegate manifests rbac` for the rendered configuration. */
+async function printedRBAC(
+  objects: readonly ManifestObject[],
+  ...options: string[]
+): Promise<ManifestObject[]> {
+  const { io, printed } = printedIO();
+  const argv = ['rbac', '--config', '/etc/stonegate/stonegate.yaml', ...options];
+  const sources = { readFile: async () => Buffer.from(configurationOf(objects)), env: {} };
+  if ((await manifests(argv, io, sources)) !== 0) throw new Error(printed.stderr);
+  return objectsOf(printed.stdout).filter(({ apiVersion }) => apiVersion.startsWith('rbac'));
+}
+
+const rightsOf = (objects: readonly ManifestObject[]) =>
+  objects
+    .filter(({ apiVersion }) => apiVersion.startsWith('rbac'))
+    .map(({ kind, metadata: { name, namespace }, rules, subjects }) => ({
+      kind,
+      name,
+      namespace,
+      rules,
+      subjects,
+    }))
+    .sort((a, b) => `${a.kind} ${a.namespace} ${a.name}`.localeCompare(`${b.kind} ${b.namespace} ${b.name}`));
+
+const ACCOUNT = ['--service-account', 'stonegate/stonegate'];
+const PROVISIONER = ['--service-account', 'stonegate/stonegate-provisioner', '--provisioner'];
+
+t.test('the samples grant what stonegate manifests rbac prints', { skip }, async (t) => {
+  for (const [name, file] of SAMPLES) {
+    const objects = render(t.testdir(), file, '--set', 'rbac.create=true,rbac.user=');
+    const arktos = name === 'arktos';
+    const provisions = objects.some(({ metadata }) => metadata.name === 'stonegate-provisioner');
+    const account = file.includes('existing-secrets') ? ['--service-account', 'stonegate/default'] : ACCOUNT;
+    const printed = [
+      ...(await printedRBAC(objects, ...(arktos ? ['--user', 'stonegate'] : account))),
+      ...(provisions ? await printedRBAC(objects, ...PROVISIONER) : []),
+    ];
+    t.same(rightsOf(objects), rightsOf(printed), name);
+  }
+});
+
+const KEYSTONE = { keystone: { url: 'https://keystone.example.com/v3' } };
+const TOKENS = { tokenFile: { file: '/run/stonegate/files/users/tokens.csv' } };
+
+t.test(
+  'every combination of what rights depend on grants what stonegate manifests rbac prints',
+  { skip },
+  async (t) => {
+    for (const mode of ['shared', 'arktos'])
+      for (const source of [KEYSTONE, TOKENS])
+        for (const tokenReview of [{}, { tokenReview: { tenant: 'acme' } }])
+          for (const index of [false, true])
+            for (const constrained of mode === 'shared' ? [false, true] : [false]) {
+              const authentication = { ...source, ...tokenReview, impersonationExtraKeys: ['example.com/a'] };
+              const configuration = { tenancy: { mode }, authentication, access: { index } };
+              const objects = render(t.testdir(), { configuration, rbac: { constrained } });
+              const account = mode === 'arktos' ? ['--user', 'stonegate'] : ACCOUNT;
+              const printed = await printedRBAC(
+                objects,
+                ...account,
+                ...(constrained ? ['--constrained'] : []),
+              );
+              t.same(rightsOf(objects), rightsOf(printed), JSON.stringify({ configuration, constrained }));
+            }
+  },
+);
+
+t.test('provisioning is granted what stonegate manifests rbac --provisioner prints', { skip }, async (t) => {
+  const some = {
+    member: { clusterRole: 'stonegate:edit' },
+    admin: { clusterRole: 'admin' },
+    guest: { role: 'guest' },
+  };
+  const applicationCredential = { id: 'abc', secret: { fromEnv: 'KEYSTONE_SECRET' } };
+  const authentication = { keystone: { ...KEYSTONE.keystone, serviceCredential: { applicationCredential } } };
+  for (const mode of ['shared', 'arktos'])
+    for (const createRoles of [true, false])
+      for (const roles of [
+        {},
+        { roles: {} },
+        { roles: some, projects: { abc: { roles: { cook: 'kitchen' } } } },
+      ]) {
+        const bindings = { provision: 'onRequest', createRoles, ...roles };
+        const objects = render(t.testdir(), {
+          configuration: { tenancy: { mode }, authentication, bindings },
+        });
+        const [printed] = await printedRBAC(objects, ...PROVISIONER);
+        t.same(
+          find(objects, 'ClusterRole', 'stonegate-provisioner').rules,
+          printed?.rules,
+          JSON.stringify({ mode, bindings }),
+        );
+      }
+});

@@ -1,0 +1,37 @@
+/** What the chart takes from the code is up to date, and its versions are those of the package. */
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { parse } from 'yaml';
+import { CHART_RBAC, chartRBAC } from '../../scripts/chart-rbac.ts';
+import { CHART_DOCUMENT, CHART_SCHEMA, chartSchema, withValuesTable } from '../../scripts/chart-values.ts';
+import { OVERLAYS, overlayRBAC } from '../../scripts/overlay-rbac.ts';
+
+const read = (file: string) => readFileSync(file, 'utf8');
+
+t.test("the schema of the chart's values is fresh (npm run schema)", async (t) => {
+  t.ok(read(CHART_SCHEMA) === chartSchema());
+});
+
+t.test("docs/kubernetes.md has a fresh table of the chart's values (npm run schema)", async (t) => {
+  const document = read(CHART_DOCUMENT);
+  t.ok(document === withValuesTable(document));
+});
+
+t.test('the chart has the rules of stonegate manifests rbac (npm run schema)', async (t) => {
+  t.ok(read(CHART_RBAC) === (await chartRBAC()));
+});
+
+t.test('the overlays have the rules of stonegate manifests rbac (npm run schema)', async (t) => {
+  for (const overlay of OVERLAYS) t.equal(read(`${overlay}/rbac.yaml`), await overlayRBAC(overlay), overlay);
+});
+
+t.test("the chart's version, its appVersion and the image's tag are the package's version", async (t) => {
+  const { version }: { version: string } = JSON.parse(read('package.json'));
+  t.match(parse(read('config/charts/stonegate/Chart.yaml')), { version, appVersion: version });
+  t.match(read('config/kubernetes/base/deployment.yaml'), `image: stonegate:${version}\n`);
+});
+
+t.test('the autoscaler counts by a metric that Stonegate has', async (t) => {
+  const { autoscaling } = parse(read('config/charts/stonegate/values.yaml'));
+  t.match(read('docs/metrics.md'), `| \`${autoscaling.openRequests.metric}\` | gauge |`);
+});
