@@ -17,6 +17,7 @@ const USAGE = `Usage: stonegate COMMAND [OPTIONS]
   whoami       say who you are to Stonegate
   access       say what you may do
   explain      say what would become of a request, and why
+  who-can      list who may do something in the cluster
   sync         make namespaces and rolebindings of Keystone's projects and roles
 
   --version    print the version
@@ -25,7 +26,7 @@ const USAGE = `Usage: stonegate COMMAND [OPTIONS]
 
 type Command = (argv: readonly string[], io: CommandIO) => Promise<number>;
 
-const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, () => Promise<Command>>([
+const COMMANDS = new Map<string, () => Promise<Command>>([
   ['serve', async () => (await import('./app/commands/serve.ts')).serve],
   ['check', async () => (await import('./app/commands/check.ts')).checkCommand],
   ['manifests', async () => (await import('./cli/manifests.ts')).manifests],
@@ -35,6 +36,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, ()
   ['whoami', async () => (await import('./cli/whoami.ts')).whoami],
   ['access', async () => (await import('./cli/access.ts')).access],
   ['explain', async () => (await import('./app/commands/explain.ts')).explainCommand],
+  ['who-can', async () => (await import('./cli/who-can.ts')).whoCan],
   ['sync', async () => (await import('./app/commands/sync.ts')).syncCommand],
 ]);
 
@@ -47,9 +49,8 @@ async function main([name = '--help', ...argv]: readonly string[], io: CommandIO
 
 async function run(name: string, argv: readonly string[], io: CommandIO): Promise<number> {
   const load = COMMANDS.get(name);
-  const problem = load
-    ? nodeProblem(process.versions.node)
-    : `unknown command ${JSON.stringify(name)}\n\n${USAGE}`;
+  const unknown = `unknown command ${JSON.stringify(name)}\n\n${USAGE}`;
+  const problem = load ? nodeProblem(process.versions.node) : unknown;
   if (load && problem === undefined) return (await load())(argv, io);
   io.stderr(`${problem}\n`);
   return load ? 1 : 2;

@@ -4,6 +4,7 @@
  */
 
 import { createHiddenObjects } from '../access/hidden-objects.ts';
+import { withDoubts } from '../access/verification.ts';
 import { createAccessReviewsAdmission, isAccessReview } from '../admission/access-reviews.ts';
 import {
   createBodySizeAdmission,
@@ -64,6 +65,7 @@ import { createRoles } from './keystone.ts';
 import { createAccessIndex } from './rbac-index.ts';
 import { createTenancyMode } from './tenancy-mode.ts';
 import { createOwnRights, createOwnUpstream } from './upstream.ts';
+import { createWhoCan } from './who-can.ts';
 
 export interface ConfiguredPipeline {
   /** Serves a request of a client of the API. */
@@ -220,6 +222,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
         limits: { bodyBytes: REVIEW_BYTES, bodyTimeout },
       }),
       selfIdentityAnswerer,
+      ...(access && verifier ? [createWhoCan(build, withDoubts(access, verifier), mode)] : []),
       ...(filtering ? [filtering.namespaces, filtering.allNamespaces] : []),
       createExplanationAnswerer({ explain, clock, limits: { bodyBytes: EXPLANATION_BYTES, bodyTimeout } }),
       ...(accessRules?.answerers ?? []),

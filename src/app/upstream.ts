@@ -5,6 +5,7 @@ import type { UpstreamConfiguration } from '../api/config-v1alpha1.ts';
 import { type AskedUpstreamRights, createUpstreamRights } from '../clients/upstream-rights.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
+import type { UpstreamCredential } from '../upstream/credential.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
 import type { Build } from './build.ts';
 import { ComponentType } from './component.ts';
@@ -39,15 +40,26 @@ function upstreamOptions(
   return {
     server: upstream.server,
     ...(upstream.caFile !== undefined && { ca: loaded.file(upstream.caFile) }),
-    credential:
-      'tokenFile' in credential
-        ? { token: loaded.file(credential.tokenFile).toString('utf8').trim() }
-        : { cert: loaded.file(credential.certFile), key: loaded.file(credential.keyFile) },
+    credential: credentialOf(loaded, credential),
     passThrough,
     timeouts: { ...upstream.timeouts, body: server.timeouts.body },
     maxBodyBytes: server.limits.bodyBytes,
     limits: { tenantQueue: limits.tenantQueue, sources: limits.unknownCredentials.concurrent },
   };
+}
+
+function credentialOf(
+  loaded: LoadedConfiguration,
+  credential: UpstreamConfiguration['credential'],
+): UpstreamCredential {
+  return 'tokenFile' in credential
+    ? { token: loaded.file(credential.tokenFile).toString('utf8').trim() }
+    : { cert: loaded.file(credential.certFile), key: loaded.file(credential.keyFile) };
+}
+
+/** Stonegate's own credential at the API server, which may impersonate users. */
+export function ownCredential(loaded: LoadedConfiguration): UpstreamCredential {
+  return credentialOf(loaded, loaded.configuration.upstream.credential);
 }
 
 /** Options for connections with the provisioning credential; undefined if none is configured. */

@@ -39,16 +39,19 @@ export interface NamespacesMemory {
   readonly views: VisibleNamespacesCache;
   readonly changes: ChangeLog;
   readonly confirmed: ConfirmedNames;
+  readonly instance: string;
 }
 
 export function createNamespacesMemory(
   { index, stopped }: Pick<AccessIndex, 'index' | 'stopped'>,
   clock: Clock,
+  random: Random,
 ): NamespacesMemory {
   return {
     views: new VisibleNamespacesCache({ index, clock }),
     changes: new ChangeLog({ index, clock, stopped }),
     confirmed: new ConfirmedNames(clock),
+    instance: random.uuid(),
   };
 }
 

@@ -144,5 +144,11 @@ function operationsOf(resource: OwnResource): object {
     responses: { [action === 'post' ? 201 : 200]: { description: 'OK', content } },
   };
   const place = { name: 'namespace', in: 'path', required: true, schema: { type: 'string' } };
-  return { [action]: operation, parameters: [...(resource.namespaced ? [place] : []), ...QUERY] };
+  return {
+    [action]: operation,
+    // Not served. kubectl reads here whether the server validates fields; else it asks for all definitions of
+    // custom resources, which users may not list.
+    ...(action === 'post' && { patch: { ...operation, 'x-kubernetes-action': 'patch', parameters: QUERY } }),
+    parameters: [...(resource.namespaced ? [place] : []), ...QUERY],
+  };
 }

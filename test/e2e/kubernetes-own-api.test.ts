@@ -3,10 +3,13 @@
  * any other group of the cluster.
  */
 import t from 'tap';
+import { whoCan } from '../../src/cli/who-can.ts';
 import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { eventually } from '../support/eventually.ts';
 import type { Reply } from '../support/https-client.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
-import { startKubernetesSite } from '../support/kubernetes/site.ts';
+import { isAllowed, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { printedIO } from '../support/printed-io.ts';
 
 const binaries = findAllKubectls();
 const missing = missingKubernetes() || (binaries.length === 0 && NO_KUBECTL);
@@ -68,22 +71,150 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
       t.teardown(() => kubectl.close());
       const resources = await kubectl.run(['api-resources', `--api-group=${OWN}`, '--no-headers']);
       t.equal(resources.code, 0, resources.stderr);
-      t.same(
-        resources.stdout
-          .trim()
-          .split('\n')
-          .map((line) => line.split(/\s+/)),
-        [
-          ['explanations', 'stonegate.dev/v1alpha1', 'false', 'Explanation'],
-          ['localresourceaccessreviews', 'stonegate.dev/v1alpha1', 'true', 'LocalResourceAccessReview'],
-          ['resourceaccessreviews', 'stonegate.dev/v1alpha1', 'false', 'ResourceAccessReview'],
-          ['selfidentity', 'stonegate.dev/v1alpha1', 'false', 'SelfIdentity'],
-        ],
-      );
+      for (const row of [
+        /^explanations +stonegate.dev\/v1alpha1 +false +Explanation$/m,
+        /^localresourceaccessreviews +stonegate.dev\/v1alpha1 +true +LocalResourceAccessReview$/m,
+        /^resourceaccessreviews +stonegate.dev\/v1alpha1 +false +ResourceAccessReview$/m,
+      ])
+        t.match(resources.stdout, row);
       const explained = await kubectl.run(['explain', 'resourceaccessreviews.spec']);
       t.equal(explained.code, 0, explained.stderr);
       t.match(explained.stdout, /verb\s+<string>/);
       const raw = await kubectl.run(['get', '--raw', '/apis/stonegate.dev/v1alpha1/selfidentity']);
       t.match(JSON.parse(raw.stdout), { status: { user: { username: 'acme:alice' } } });
     });
+});
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const REVIEW = {
+  kind: 'LocalResourceAccessReview',
+  apiVersion: 'stonegate.dev/v1alpha1',
+  metadata: { namespace: 'shop' },
+  spec: { verb: 'delete', resource: 'secrets' },
+};
+
+t.test('who can do something at a kube-apiserver', { skip: missing }, async (t) => {
+  const site = await startKubernetesSite(t, { configuration: { access: { index: true } } });
+  const { kubernetes, stonegate } = site;
+  await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'shop' } });
+  const apiGroup = 'rbac.authorization.k8s.io';
+  await kubernetes.create(`${RBAC}/namespaces/shop/rolebindings`, {
+    metadata: { name: 'team' },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [
+      { apiGroup, kind: 'User', name: 'acme:bob' },
+      { apiGroup, kind: 'User', name: 'globex:gina' },
+    ],
+  });
+  const token = stonegate.keystoneToken('alice');
+  const address = { server: stonegate.url, ca: stonegate.authority.cert, token };
+
+  await t.test('the right to ask is the API server’s', async (t) => {
+    const kubectl = createKubectl(binaries.at(-1) ?? '', address);
+    t.teardown(() => kubectl.close());
+    const refused = await kubectl.run(['create', '-f', '-'], JSON.stringify(REVIEW));
+    t.equal(refused.code, 1);
+    t.match(
+      refused.stderr,
+      /User "acme:alice" cannot create resource "localresourceaccessreviews" in API group "stonegate.dev" in the namespace "shop"/,
+    );
+  });
+
+  await kubernetes.create(`${RBAC}/clusterroles`, {
+    metadata: { name: 'asks-who-can' },
+    rules: [
+      {
+        apiGroups: ['stonegate.dev'],
+        resources: ['resourceaccessreviews', 'localresourceaccessreviews'],
+        verbs: ['create'],
+      },
+    ],
+  });
+  await kubernetes.create(`${RBAC}/clusterrolebindings`, {
+    metadata: { name: 'asks-who-can' },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: 'asks-who-can' },
+    subjects: [{ apiGroup, kind: 'User', name: 'acme:alice' }],
+  });
+  await eventually(async () =>
+    isAllowed(kubernetes, {
+      user: 'acme:alice',
+      resourceAttributes: { verb: 'create', group: 'stonegate.dev', resource: 'resourceaccessreviews' },
+    }),
+  );
+
+  for (const binary of binaries)
+    await t.test(`${binary.split('/').at(-1)} creates reviews`, async (t) => {
+      const kubectl = createKubectl(binary, address);
+      t.teardown(() => kubectl.close());
+      const local = await kubectl.run(['create', '-f', '-', '-o', 'json'], JSON.stringify(REVIEW));
+      t.equal(local.code, 0, local.stderr);
+      const { status } = JSON.parse(local.stdout);
+      t.ok(status.users.includes('acme:bob'));
+      t.equal(status.otherTenants, 1, 'the user of another tenant is counted, not named');
+      t.notMatch(local.stdout, /gina/);
+      const yaml =
+        'kind: ResourceAccessReview\napiVersion: stonegate.dev/v1alpha1\nspec: {verb: get, path: /healthz}\n';
+      const cluster = await kubectl.run(['create', '-f', '-', '-o', 'yaml'], yaml);
+      t.equal(cluster.code, 0, cluster.stderr);
+      t.match(cluster.stdout, /- system:masters\n/);
+      const wrong = yaml.replace('verb:', 'verbs:');
+      t.not((await kubectl.run(['create', '-f', '-'], wrong)).code, 0, 'an unknown field is an error');
+    });
+
+  await t.test('stonegate who-can prints it as a table', async (t) => {
+    const files = t.testdir({ 'ca.crt': stonegate.authority.cert, token });
+    const words = [
+      '--server',
+      stonegate.url,
+      '--ca-file',
+      `${files}/ca.crt`,
+      '--token-file',
+      `${files}/token`,
+    ];
+    const run = async (...argv: readonly string[]) => {
+      const { io, printed } = printedIO();
+      const code = await whoCan([...argv, ...words], io, { env: {} });
+      return { code, ...printed };
+    };
+    const secrets = await run('delete', 'secret', '-n', 'shop');
+    t.equal(secrets.code, 0, secrets.stderr);
+    t.match(
+      secrets.stdout,
+      /^User +acme:bob +namespace shop +RoleBinding team → ClusterRole cluster-admin$/m,
+    );
+    t.match(secrets.stdout, /^ServiceAccount +stonegate\/stonegate +everywhere +may act as any user/m);
+    t.match(secrets.stderr, /subjects of other tenants that can do it too: 1/);
+    t.match(await run('get', 'deploy.apps/site', '-A', '-o', 'json'), {
+      code: 0,
+      stdout: /"resource": "deployments"/,
+    });
+    t.match(await run('get', '/healthz'), { code: 0, stdout: /system:masters/ });
+    t.match(await run('view', 'project/x', '-n', 'shop'), {
+      code: 0,
+      stderr: /no resource is known as "project"[\s\S]*"view" is no verb/,
+    });
+    t.match(await run('list', 'nodes'), { code: 0 });
+    t.match(await run('get', 'secrets', '-n', 'shop', '-A'), { code: 2 });
+  });
+
+  await t.test('a change is known at once', async (t) => {
+    const subjects = [{ apiGroup, kind: 'User', name: 'acme:carol' }];
+    await kubernetes.create(`${RBAC}/namespaces/shop/rolebindings`, {
+      metadata: { name: 'late' },
+      roleRef: { apiGroup, kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects,
+    });
+    const path = '/apis/stonegate.dev/v1alpha1/namespaces/shop/localresourceaccessreviews';
+    const headers = { 'content-type': 'application/json' };
+    await eventually(async () => {
+      const reply = await stonegate.ask(token, path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(REVIEW),
+      });
+      const { status }: { status: { users: string[] } } = JSON.parse(reply.body);
+      return status.users.includes('acme:carol');
+    });
+    t.pass();
+  });
 });

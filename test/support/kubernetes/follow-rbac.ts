@@ -1,61 +1,42 @@
-/** An RBAC index that follows a real kube-apiserver. */
-import { setTimeout as pause } from 'node:timers/promises';
+/** The RBAC index as Stonegate keeps it, following a real kube-apiserver by list and watch. */
 import type { Test } from 'tap';
-import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../../../src/api/rbac-v1.ts';
+import { TrackedIndex } from '../../../src/access/index-state.ts';
+import { commandRuntime } from '../../../src/app/build.ts';
+import { createRBACWatches } from '../../../src/clients/rbac-watches.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
+import { createUpstream } from '../../../src/upstream/upstream.ts';
+import { eventually } from '../eventually.ts';
 import type { Kubernetes } from './api-server.ts';
 
-interface Listed {
-  metadata: { name: string; namespace?: string; uid: string; resourceVersion: string };
-  rules?: [];
-  roleRef: { kind: string; name: string };
-  subjects?: { kind: string; name: string; namespace?: string }[];
-}
+const SECONDS = 1_000;
+const LIMITS = { tenantQueue: { requests: 16, bytes: 65_536 }, sources: 1 };
 
-function stored(resource: IndexedResource, { metadata, rules, roleRef, subjects }: Listed): StoredObject {
-  const { name, namespace = '', uid, resourceVersion } = metadata;
-  const base = { tenant: '', name, uid, revision: Number(resourceVersion) };
-  switch (resource) {
-    case 'namespaces':
-      return { ...base, resource, labels: {}, phase: '', creationTimestamp: '', json: '' };
-    case 'roles':
-    case 'clusterroles':
-      return { ...base, resource, namespace, rules: rules ?? [], labels: {} };
-    default: {
-      const all = (subjects ?? []).map((subject) => ({ ...subject, namespace: subject.namespace ?? '' }));
-      return { ...base, resource, namespace, roleRef, subjects: all };
-    }
-  }
-}
-
-/** By lists, one after another, until the test ends; the server ends after it. */
+/** Resolves when it is synced; until the test ends. Start the server's teardown before. */
 export async function followRBAC(t: Pick<Test, 'teardown'>, kubernetes: Kubernetes): Promise<RBACIndex> {
+  const { certificate } = kubernetes.admin;
+  if (certificate === undefined) throw new TypeError('the administrator has no certificate');
+  const runtime = commandRuntime();
   const index = new RBACIndex();
-  const list = async () => {
-    for (const resource of INDEXED_RESOURCES) {
-      const path = resource === 'namespaces' ? '/api/v1' : '/apis/rbac.authorization.k8s.io/v1';
-      const reply = await kubernetes.admit('GET', `${path}/${resource}`);
-      const { items, metadata }: { items: Listed[]; metadata: { resourceVersion: string } } = JSON.parse(
-        reply.body,
-      );
-      index.replace(
-        resource,
-        items.map((item) => stored(resource, item)),
-        Number(metadata.resourceVersion),
-      );
-    }
-  };
-  await list();
-  let isOver = false;
-  const following = (async () => {
-    while (!isOver) {
-      await pause(200);
-      if (!isOver) await list();
-    }
-  })();
-  t.teardown(async () => {
-    isOver = true;
-    await following;
+  const upstream = createUpstream({
+    ...runtime,
+    server: kubernetes.url,
+    ca: kubernetes.authority.cert,
+    credential: { cert: Buffer.from(certificate.cert), key: Buffer.from(certificate.key) },
+    timeouts: { connect: 10 * SECONDS, response: 30 * SECONDS, body: 30 * SECONDS },
+    maxBodyBytes: 1_000_000,
+    limits: LIMITS,
   });
+  const watches = createRBACWatches({
+    ...runtime,
+    tracked: new TrackedIndex({ index, clock: runtime.clock }),
+    hasTenants: false,
+    upstream: () => upstream,
+  });
+  watches.start();
+  t.teardown(async () => {
+    await watches.stop();
+    await upstream.destroy();
+  });
+  await eventually(() => index.isSynced);
   return index;
 }

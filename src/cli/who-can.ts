@@ -1,0 +1,178 @@
+/**
+ * `stonegate who-can`: who may do something in the cluster, through which binding and role, as Stonegate's
+ * index has it.
+ */
+import type { WhoCanGrant, WhoCanReview, WhoCanSpec } from '../api/who-can-v1alpha1.ts';
+import { askStonegate } from '../clients/stonegate-api.ts';
+import { isJSONObject } from '../lib/json-object.ts';
+import { type CommandIO, columns, EXIT, outputFormat, print, runCommand, UsageError } from './command.ts';
+import { destinationOf } from './destination.ts';
+import { findResource } from './find-resource.ts';
+import { givenFile } from './given-file.ts';
+
+const USAGE = `Usage: stonegate who-can VERB RESOURCE[/NAME] [--subresource NAME] [-n NAMESPACE | -A] [--people]
+       stonegate who-can VERB /PATH
+
+Lists who may do something: users, groups and service accounts, each with the binding and the role that allow it.
+  stonegate who-can delete secrets -n web
+  stonegate who-can get pods --subresource log -A
+  stonegate who-can get /healthz
+Without -n and -A the namespace is "default"; a resource that is in no namespace is asked about in the cluster.
+
+  --subresource NAME        such as log, exec or scale
+  -n, --namespace NAME      in this namespace
+  -A, --all-namespaces      in all of them: also who may do it in which one
+  --people                  also the users who hold each Keystone role now
+
+  --context NAME            a context of the kubeconfig; without it the current one
+  --kubeconfig FILE         instead of KUBECONFIG or ~/.kube/config
+  --server URL              this Stonegate, whatever the kubeconfig says
+  --ca-file FILE            the authority of its certificate; without it the system's
+  --token-file FILE         the token to ask with, instead of the context's credential
+  -o, --output FORMAT       table, json or yaml
+  --help                    this text
+
+You need the right to "create localresourceaccessreviews.stonegate.dev" in the namespace; for -A, for a path and for what
+is in no namespace, to "create resourceaccessreviews.stonegate.dev" in the cluster, or with Arktos in your tenant.
+Exit codes: 0 answered, whoever it is; 1 not logged in, refused or not reached; 2 wrong usage.
+`;
+
+const OPTIONS = {
+  subresource: { type: 'string' },
+  namespace: { type: 'string', short: 'n' },
+  'all-namespaces': { type: 'boolean', short: 'A' },
+  people: { type: 'boolean' },
+  context: { type: 'string' },
+  kubeconfig: { type: 'string' },
+  server: { type: 'string' },
+  'ca-file': { type: 'string' },
+  'token-file': { type: 'string' },
+  output: { type: 'string', short: 'o' },
+} as const;
+
+const API_PATH = '/apis/stonegate.dev/v1alpha1';
+
+interface Asked {
+  readonly verb: string;
+  /** A path, or a resource as kubectl writes it, perhaps with a name. */
+  readonly target: string;
+  readonly subresource: string;
+  readonly place: { readonly namespace: string } | 'all' | 'unsaid';
+  readonly people: boolean;
+}
+
+/** @param argv what follows `who-can` */
+export function whoCan(
+  argv: readonly string[],
+  io: CommandIO,
+  { env }: { readonly env: Readonly<Record<string, string | undefined>> } = { env: process.env },
+): Promise<number> {
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words) => {
+    const format = outputFormat(values.output);
+    const asked = askedOf(words, values);
+    try {
+      const address = await destinationOf(
+        { ...values, tokenFile: givenFile('--token-file', values['token-file']) },
+        env,
+      );
+      const get = (path: string) => askStonegate(address, path);
+      const { kind, path, spec } = await reviewOf(asked, get, (line) =>
+        io.stderr(`stonegate who-can: ${line}\n`),
+      );
+      const answer = await askStonegate(address, path, { kind, apiVersion: 'stonegate.dev/v1alpha1', spec });
+      if (!isReview(answer)) throw new Error(`${address.url} is no Stonegate`);
+      await print(answer, format, () => tableOf(answer), io.stdout);
+      for (const line of remarksOn(answer)) io.stderr(`stonegate who-can: ${line}\n`);
+      return EXIT.fine;
+    } catch (error) {
+      if (!(error instanceof Error) || error instanceof UsageError) throw error;
+      io.stderr(`stonegate who-can: ${error.message}\n`);
+      return EXIT.failed;
+    }
+  });
+}
+
+interface Flags {
+  readonly subresource?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly 'all-namespaces'?: boolean | undefined;
+  readonly people?: boolean | undefined;
+}
+
+function askedOf([verb, target, ...more]: readonly string[], flags: Flags): Asked {
+  if (verb === undefined || target === undefined)
+    throw new UsageError('who can do what? For example: who-can delete secrets -n web');
+  if (more.length > 0) throw new UsageError(`unexpected argument ${JSON.stringify(more[0])}`);
+  const { namespace, 'all-namespaces': everywhere = false, subresource = '', people = false } = flags;
+  if (everywhere && namespace !== undefined) throw new UsageError('either -n or -A, not both');
+  if (target.startsWith('/') && (everywhere || namespace !== undefined || subresource !== ''))
+    throw new UsageError('a path is in no namespace and has no subresource');
+  const place = everywhere ? 'all' : namespace === undefined ? 'unsaid' : { namespace };
+  return { verb: verb.toLowerCase(), target, subresource, place, people };
+}
+
+async function reviewOf(
+  { verb, target, subresource, place, people }: Asked,
+  get: (path: string) => Promise<unknown>,
+  note: (line: string) => void,
+) {
+  const common = { verb, ...(people && { people }) };
+  if (target.startsWith('/')) return clusterReview({ ...common, path: target });
+  const [word = '', name = ''] = target.split('/', 2);
+  const { apiGroup, resource, namespaced } = await findResource(word, get);
+  if (namespaced === undefined)
+    note(`no resource is known as ${JSON.stringify(word)}: it is asked about as written`);
+  const spec = { ...common, apiGroup, resource, subresource, name };
+  if (place === 'all' || (place === 'unsaid' && namespaced === false)) return clusterReview(spec);
+  const namespace = place === 'unsaid' ? 'default' : place.namespace;
+  const path = `${API_PATH}/namespaces/${encodeURIComponent(namespace)}/localresourceaccessreviews`;
+  return { kind: 'LocalResourceAccessReview', path, spec };
+}
+
+function clusterReview(spec: WhoCanSpec) {
+  return { kind: 'ResourceAccessReview', path: `${API_PATH}/resourceaccessreviews`, spec };
+}
+
+function isReview(value: unknown): value is WhoCanReview {
+  return (
+    isJSONObject(value) &&
+    value.apiVersion === 'stonegate.dev/v1alpha1' &&
+    isJSONObject(value.status) &&
+    Array.isArray(value.status.grants)
+  );
+}
+
+function tableOf({ status }: WhoCanReview): string {
+  const rows = status.grants.flatMap((grant) => {
+    const { subject } = grant;
+    const row = [subject.kind, nameOf(subject), whereOf(grant), throughOf(grant)];
+    const people = subject.people ?? [];
+    return [row, ...people.map((person) => ['', `  ${person}`, '', ''])];
+  });
+  return columns([['KIND', 'NAME', 'WHERE', 'THROUGH'], ...rows]);
+}
+
+function nameOf({ kind, namespace, name, displayName }: WhoCanGrant['subject']): string {
+  if (kind === 'ServiceAccount') return `${namespace}/${name}`;
+  return displayName === undefined ? name : `${displayName} (${name})`;
+}
+
+function whereOf({ everywhere, namespace }: WhoCanGrant): string {
+  return everywhere ? 'everywhere' : `namespace ${namespace}`;
+}
+
+function throughOf({ by, binding, role }: WhoCanGrant): string {
+  if (by === 'builtIn') return 'built in: the API server does not ask RBAC';
+  if (by === 'impersonation') return 'may act as any user: it is Stonegate itself';
+  return `${binding?.kind} ${binding?.name} → ${role?.kind} ${role?.name}`;
+}
+
+function remarksOn({ status }: WhoCanReview): string[] {
+  const { otherTenants, warnings, incomplete, evaluationError } = status;
+  return [
+    ...warnings,
+    ...(otherTenants === 0 ? [] : [`subjects of other tenants that can do it too: ${otherTenants}`]),
+    ...(evaluationError === '' ? [] : [`the list may be incomplete: ${evaluationError}`]),
+    ...(incomplete === '' ? [] : [`the list may be incomplete: ${incomplete}`]),
+  ];
+}
