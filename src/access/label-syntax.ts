@@ -20,7 +20,7 @@ const MAX_SUBDOMAIN = 253;
 export function labelKeyProblem(key: string): string | undefined {
   const parts = key.split('/');
   if (parts.length > 2)
-    return `a qualified name ${NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`;
+    return `a valid label key ${NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`;
   const name = parts.at(-1) ?? '';
   const problems = parts.length === 2 ? prefixProblems(parts[0] ?? '') : [];
   if (name === '') problems.push('name part must be non-empty');

@@ -86,7 +86,7 @@ export function listText(
     case 'objects':
       return `{"kind":"NamespaceList","apiVersion":"v1","metadata":${meta},"items":[${items}]}\n`;
     case 'metadata':
-      return `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/${form.version}","metadata":${meta},"items":[${items}]}\n`;
+      return `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/${form.version}","metadata":${meta},"items":${items === '' ? 'null' : `[${items}]`}}\n`;
     case 'table':
       return `${tableText(form.version, meta, columnDefinitions(context.hasTenants), items)}\n`;
   }

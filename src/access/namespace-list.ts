@@ -2,7 +2,6 @@
  * A page of the namespaces that a user sees, selected and in the order of their names. A token that continues
  * the list says after which name, and to which access of the user it belongs.
  */
-import { createHash } from 'node:crypto';
 import type { StoredNamespace } from '../api/rbac-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { isJSONObject } from '../lib/json-object.ts';
@@ -11,7 +10,7 @@ import { type FieldSelector, fieldsMatch, parseFieldSelector } from './field-sel
 import { type LabelSelector, labelsMatch, parseLabelSelector } from './label-selector.ts';
 import type { ListOptions } from './list-options.ts';
 import type { TokenSealer } from './ports.ts';
-import { fingerprintOf, type VisibleNamespaces } from './visible-namespaces.ts';
+import type { VisibleNamespaces } from './visible-namespaces.ts';
 
 /** What a request selects. */
 export class NamespaceSelection {
@@ -121,38 +120,44 @@ export interface Position {
   readonly revision: number;
 }
 
-export function sealPosition(
-  sealer: TokenSealer,
-  scope: ContinueScope,
-  view: VisibleNamespaces,
-  position: Position,
-): string {
-  return sealContinue(sealer, scope, { ...position, access: accessOf(view) });
+/** What seals the positions of lists. */
+export interface PositionSealer {
+  readonly sealer: TokenSealer;
+  /** Of this process: the numbers of users' access in others mean nothing here. */
+  readonly instance: string;
 }
 
-/** @throws StatusError RequestMalformed; ResourceExpired if the user has other groups now */
+export function sealPosition(
+  { sealer, instance }: PositionSealer,
+  scope: ContinueScope,
+  { generation, digest }: VisibleNamespaces,
+  position: Position,
+): string {
+  return sealContinue(sealer, scope, { ...position, access: `${instance}/${generation}`, digest });
+}
+
+/**
+ * @throws StatusError RequestMalformed; ResourceExpired if the user's access has changed, or if another replica
+ *   made the first page and the user sees other namespaces here
+ */
 export function openPosition(
-  sealer: TokenSealer,
+  { sealer, instance }: PositionSealer,
   scope: ContinueScope,
   view: VisibleNamespaces,
   token: string,
 ): Position {
   const payload = openContinue(sealer, scope, token);
   if (!isJSONObject(payload)) throw invalidContinue();
-  const { after, revision, access } = payload;
+  const { after, revision, access, digest } = payload;
   if (typeof after !== 'string' || typeof revision !== 'number') throw invalidContinue();
-  if (access !== accessOf(view)) throw expiredContinue();
+  if (access !== `${instance}/${view.generation}` && digest !== view.digest) throw expiredContinue();
   return { after, revision };
 }
 
 /** In the API server's words. */
-export function expiredContinue(): StatusError {
+function expiredContinue(): StatusError {
   return new StatusError(
     'ResourceExpired',
     'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',
   );
-}
-
-function accessOf({ subject }: VisibleNamespaces): string {
-  return createHash('sha256').update(fingerprintOf(subject)).digest('base64url');
 }

@@ -12,7 +12,7 @@ import { type Question, type RBACUser, type SubjectByNamespace, subjectIn } from
 import { allows } from '../rbac/decide.ts';
 import type { NamespacesQuestion } from '../rbac/enumerate.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
-import type { VerificationSource } from './ports.ts';
+import type { AccessIndex, VerificationSource } from './ports.ts';
 
 /** Call `sample` or `sampleNamespaces` for each decision of the index that a response is made from. */
 export interface Verifier {
@@ -72,6 +72,17 @@ interface Difference {
 
 export function createVerifier(options: VerifierOptions): Verifier & { stop(): void } {
   return new SamplingVerifier(options);
+}
+
+/** The index for enumerations over several users: a disagreement about one of them makes them incomplete. */
+export function withDoubts(access: AccessIndex, verifier: Pick<Verifier, 'incompleteBecause'>): AccessIndex {
+  return {
+    index: access.index,
+    stopped: access.stopped,
+    state: () => access.state(),
+    waitFor: (revision, timeout, signal) => access.waitFor(revision, timeout, signal),
+    incompleteReason: () => access.incompleteReason() ?? verifier.incompleteBecause,
+  };
 }
 
 class SamplingVerifier implements Verifier {

@@ -2,6 +2,7 @@
  * The namespaces that one user may `get`: compiled once from the RBAC index, then updated by the changes that
  * concern the user. Requests and open watches of the user share it.
  */
+import { createHash } from 'node:crypto';
 import type { StoredNamespace } from '../api/rbac-v1.ts';
 import { type SubjectByNamespace, subjectIn } from '../rbac/attributes.ts';
 import type { AccessChange, Change, NamespaceChange } from '../rbac/change.ts';
@@ -29,6 +30,7 @@ export interface VisibleChange {
 export type VisibleListener = (change: VisibleChange) => void;
 
 export class VisibleNamespaces {
+  static #lastGeneration = 0;
   readonly subject: SubjectByNamespace;
   readonly tenant: string;
   /** Under which bindings of the user are found. */
@@ -38,7 +40,8 @@ export class VisibleNamespaces {
   readonly #namespaces = new Map<string, StoredNamespace>();
   readonly #listeners = new Set<VisibleListener>();
   #names: readonly string[] | undefined;
-  #generation = 0;
+  #generation = VisibleNamespaces.#nextGeneration();
+  #digest: string | undefined;
 
   /** @param tenant whose namespaces; empty if the API server has no tenants */
   constructor(index: RBACIndex, subject: SubjectByNamespace, tenant: string) {
@@ -65,7 +68,20 @@ export class VisibleNamespaces {
     return this.#namespaces.size;
   }
 
-  /** Another number after each change of the user's access. */
+  static #nextGeneration(): number {
+    VisibleNamespaces.#lastGeneration += 1;
+    return VisibleNamespaces.#lastGeneration;
+  }
+
+  /** Of the names, and of whose they are: equal in all replicas that know the same. */
+  get digest(): string {
+    this.#digest ??= createHash('sha256')
+      .update(JSON.stringify([fingerprintOf(this.subject), this.names]))
+      .digest('base64url');
+    return this.#digest;
+  }
+
+  /** Another number after each change of the user's access, and of each user, in this process. */
   get generation(): number {
     return this.#generation;
   }
@@ -115,7 +131,7 @@ export class VisibleNamespaces {
 
   #applyAccess(change: AccessChange): void {
     if (!this.concerns(change)) return;
-    this.#generation += 1;
+    this.#generation = VisibleNamespaces.#nextGeneration();
     const { namespaces, revision } = change;
     const existing = this.#index.objectsOf(this.tenant).namespaces;
     if (!namespaces.has('')) {
@@ -141,14 +157,19 @@ export class VisibleNamespaces {
 
   #add(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
     this.#namespaces.set(namespace.name, namespace);
-    this.#names = undefined;
+    this.#forgetNames();
     this.#tell({ type: 'ADDED', namespace, revision, cause });
   }
 
   #remove(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
     this.#namespaces.delete(namespace.name);
-    this.#names = undefined;
+    this.#forgetNames();
     this.#tell({ type: 'DELETED', namespace, revision, cause });
+  }
+
+  #forgetNames(): void {
+    this.#names = undefined;
+    this.#digest = undefined;
   }
 
   #tell(change: VisibleChange): void {

@@ -34,7 +34,7 @@ export function createConfiguredNamespaces(
     // As long as the index.
     memory: generation.component(MEMORY, {
       fingerprint: [upstream.server, options.mode.readsTenantFromPath],
-      create: () => createNamespacesMemory(options.access, runtime.clock),
+      create: () => createNamespacesMemory(options.access, runtime.clock, runtime.random),
     }),
     reviewer: isRBACAlone(access.authorizers) ? undefined : reviewer,
     sealer: createTokenSealer(build),

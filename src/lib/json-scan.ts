@@ -105,7 +105,7 @@ export function stringAt(text: Buffer, path: readonly string[]): string | undefi
 }
 
 /** @throws MalformedJSON */
-export function endOfValue(text: Buffer, start: number): number {
+function endOfValue(text: Buffer, start: number): number {
   const first = text[start];
   if (first === QUOTE) return endOfString(text, start);
   return first === OPEN_OBJECT || first === OPEN_ARRAY

@@ -5,16 +5,13 @@
 import type { ContinueScope } from '../access/continue-token.ts';
 import { listText } from '../access/namespace-form.ts';
 import {
-  expiredContinue,
   openPosition,
   type Position,
   sealPosition,
   selectConfirmedPage,
   selectPage,
 } from '../access/namespace-list.ts';
-import { canReplay } from '../access/namespace-watch.ts';
 import { responseForm } from '../access/response-form.ts';
-import type { VisibleNamespaces } from '../access/visible-namespaces.ts';
 import { JSON_TYPE } from '../api/meta-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
 import {
@@ -32,17 +29,13 @@ export async function listVisible(
   state: NamespacesState,
 ): Promise<UpstreamResponse> {
   const { outgoing, info, options, tenant } = request;
-  const { access, sealer, clock } = state;
+  const { access, clock } = state;
   const form = responseForm(outgoing.exchange.headers, info.rawQuery, 'list');
   const scope = continueScope(request);
   const { after, revision } =
     options.continue === ''
       ? await firstPosition(request, state)
-      : await laterPosition(
-          openPosition(sealer, scope, viewOf(request, state), options.continue),
-          request,
-          state,
-        );
+      : await laterPosition(request, scope, state);
   const view = viewOf(request, state);
   const review = nameReview(outgoing, state);
   const page =
@@ -55,7 +48,7 @@ export async function listVisible(
   const last = page.namespaces.at(-1)?.name ?? after;
   const metadata = {
     resourceVersion: String(first),
-    ...(page.hasMore && { continue: sealPosition(sealer, scope, view, { after: last, revision: first }) }),
+    ...(page.hasMore && { continue: sealPosition(state, scope, view, { after: last, revision: first }) }),
   };
   const context = { form, now: clock.now(), hasTenants: tenant !== '' };
   return {
@@ -86,25 +79,13 @@ async function firstPosition(request: NamespacesRequest, state: NamespacesState)
   return { after: '', revision };
 }
 
-/** A page is of another access of the user if that has changed since the first page. */
 async function laterPosition(
-  position: Position,
   request: NamespacesRequest,
+  scope: ContinueScope,
   state: NamespacesState,
 ): Promise<Position> {
-  await waitForRevision(position.revision, request, state);
-  const changes = state.changes.since(position.revision, false);
-  const view = viewOf(request, state);
-  if (changes === undefined || !canReplay(changes, view) || changesAccess(changes, view))
-    throw expiredContinue();
-  return position;
-}
-
-function changesAccess(
-  changes: NonNullable<ReturnType<NamespacesState['changes']['since']>>,
-  view: VisibleNamespaces,
-): boolean {
-  return changes.some(
-    (change) => change.kind === 'access' && change.tenant === view.tenant && view.concerns(change),
-  );
+  const open = () => openPosition(state, scope, viewOf(request, state), request.options.continue);
+  await waitForRevision(open().revision, request, state);
+  // The user's access may have changed in the meantime.
+  return open();
 }

@@ -3,7 +3,6 @@
  * a real kube-apiserver, through Stonegate.
  */
 import t, { type Test } from 'tap';
-import type { JsonObject } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Ask, Reply } from '../support/https-client.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
@@ -14,25 +13,9 @@ const HIDDEN = '/api/v1/namespaces/vault/configmaps/plan';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 const PATCH = { 'content-type': 'application/merge-patch+json' };
 
-const INDEXED = [
-  { apiGroups: [''], resources: ['namespaces'] },
-  {
-    apiGroups: ['rbac.authorization.k8s.io'],
-    resources: ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'],
-  },
-].map((rule) => ({ ...rule, verbs: ['list', 'watch'] }));
-
-function withIndexRights(object: JsonObject): JsonObject {
-  const { kind, rules } = object;
-  return kind === 'ClusterRole' && Array.isArray(rules)
-    ? { ...object, rules: [...rules, ...INDEXED] }
-    : object;
-}
-
 /** A namespace and objects of which alice is told nothing, and one that she may read. */
 async function start(t: Test): Promise<KubernetesSite> {
   const site = await startKubernetesSite(t, {
-    changed: withIndexRights,
     configuration: {
       access: { index: true, verifyOneIn: 1 },
       authorization: { hideForbidden: true },

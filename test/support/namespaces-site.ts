@@ -74,7 +74,7 @@ export function namespacesSiteOf(
   const upstreamRights = { withheld: new Set<string>(), constrained: false, refused() {} };
   const answerer = createNamespacesAnswerer({
     access: site.access,
-    memory: createNamespacesMemory(site.access, site.clock),
+    memory: createNamespacesMemory(site.access, site.clock, systemRandom),
     subjects: createAccessSubjects({ mode: tenancy, maxHeaderBytes: 1 << 20, upstreamRights }),
     mode: tenancy,
     reviewer: undefined,

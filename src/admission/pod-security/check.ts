@@ -86,8 +86,14 @@ export function shown(findings: readonly Finding[]): string[] {
 }
 
 export function sorted(texts: readonly string[]): string[] {
-  return [...new Set(texts)].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  const unique = [...new Set(texts)];
+  // The order of UTF-16 is that of UTF-8, except for characters outside the basic plane.
+  return unique.some((text) => SURROGATE.test(text))
+    ? unique.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+    : unique.sort();
 }
+
+const SURROGATE = /[\ud800-\udfff]/;
 
 /** As the API server does it: quotes in a text are not escaped. */
 export function quoted(texts: readonly string[]): string {

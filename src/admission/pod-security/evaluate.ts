@@ -120,9 +120,9 @@ export function podSecurityViolations(part: PodPart, policy: PodSecurityPolicy):
   }));
   for (const [check, findings] of findingsOf(pod, policy))
     for (const finding of findings) {
-      const { reason, detail } = check.describe([finding]);
       const { path, value } = finding;
-      violations.push({ rule: check.id, path, value, message: `${reason} (${detail})`, finding });
+      const message = `${path}: refused by the check ${check.id} of the Pod Security Standards`;
+      violations.push({ rule: check.id, path, value, message, finding });
     }
   return violations;
 }

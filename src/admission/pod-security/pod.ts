@@ -107,14 +107,21 @@ function containerOf(container: ObjectReader): Container {
       path: port.pathOf('hostPort'),
       port: port.integer('hostPort') ?? 0,
     })),
-    hosts: [
-      ...['livenessProbe', 'readinessProbe', 'startupProbe'].map((probe) => container.object(probe)),
-      ...['postStart', 'preStop'].map((handler) => container.object('lifecycle').object(handler)),
-    ].flatMap(hostsOf),
+    hosts: handlersOf(container).flatMap(hostsOf),
   };
 }
 
-function hostsOf(handler: ObjectReader): { path: string; host: string }[] {
+/** Probes and handlers of the lifecycle. */
+function handlersOf(container: ObjectReader): (ObjectReader | undefined)[] {
+  const lifecycle = container.optionalObject('lifecycle');
+  return [
+    ...['livenessProbe', 'readinessProbe', 'startupProbe'].map((probe) => container.optionalObject(probe)),
+    ...['postStart', 'preStop'].map((event) => lifecycle?.optionalObject(event)),
+  ];
+}
+
+function hostsOf(handler: ObjectReader | undefined): { path: string; host: string }[] {
+  if (handler === undefined) return [];
   return ['httpGet', 'tcpSocket'].map((kind) => {
     const action = handler.object(kind);
     return { path: action.pathOf('host'), host: action.text('host') ?? '' };
@@ -124,8 +131,8 @@ function hostsOf(handler: ObjectReader): { path: string; host: string }[] {
 /** @param holder the pod's spec or a container */
 function securityContextOf(holder: ObjectReader): SecurityContext {
   const context = holder.object('securityContext');
-  const capabilities = context.object('capabilities');
-  const seLinux = context.object('seLinuxOptions');
+  const capabilities = context.optionalObject('capabilities');
+  const seLinux = context.optionalObject('seLinuxOptions');
   return {
     path: context.path,
     privileged: context.boolean('privileged'),
@@ -133,16 +140,16 @@ function securityContextOf(holder: ObjectReader): SecurityContext {
     runAsNonRoot: context.boolean('runAsNonRoot'),
     runAsUser: context.integer('runAsUser'),
     procMount: context.text('procMount'),
-    addedCapabilities: capabilities.texts('add'),
-    droppedCapabilities: capabilities.texts('drop'),
+    addedCapabilities: capabilities?.texts('add') ?? [],
+    droppedCapabilities: capabilities?.texts('drop') ?? [],
     seccompProfile: profileOf(context, 'seccompProfile'),
     appArmorProfile: profileOf(context, 'appArmorProfile'),
     seLinuxOptions: {
-      type: seLinux.text('type') ?? '',
-      user: seLinux.text('user') ?? '',
-      role: seLinux.text('role') ?? '',
+      type: seLinux?.text('type') ?? '',
+      user: seLinux?.text('user') ?? '',
+      role: seLinux?.text('role') ?? '',
     },
-    hostProcess: context.object('windowsOptions').boolean('hostProcess'),
+    hostProcess: context.optionalObject('windowsOptions')?.boolean('hostProcess'),
   };
 }
 

@@ -1,12 +1,13 @@
 /** A sample of the index's decisions is compared with the API server's own. */
 import t, { type Test } from 'tap';
 import type { ReviewedAccess } from '../../../src/access/ports.ts';
-import { createVerifier } from '../../../src/access/verification.ts';
+import { createVerifier, withDoubts } from '../../../src/access/verification.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import type { VerificationResult } from '../../../src/lib/telemetry.ts';
 import { type Question, type RBACUser, uniformSubject } from '../../../src/rbac/attributes.ts';
 import { visibleNamespaces } from '../../../src/rbac/enumerate.ts';
 import type { RBACIndex } from '../../../src/rbac/rbac-index.ts';
+import { accessIndexOf } from '../../support/access-index.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { indexOf, namespace, nextRevision, question, rbacUser } from '../../support/rbac-objects.ts';
 
@@ -253,4 +254,17 @@ t.test('after the end nothing is asked', async (t) => {
   t.equal(clock.pending, 1);
   verifier.stop();
   t.equal(clock.pending, 0);
+});
+
+t.test('a disagreement makes enumerations over several users incomplete', async (t) => {
+  const site = accessIndexOf();
+  const doubts: { incompleteBecause: string | undefined } = { incompleteBecause: undefined };
+  const access = withDoubts(site.access, doubts);
+  t.equal(access.incompleteReason(), undefined);
+  doubts.incompleteBecause = 'they disagree';
+  t.equal(access.incompleteReason(), 'they disagree');
+  t.equal(access.state(), 'current');
+  t.ok(await access.waitFor(access.index.revision, 0, new AbortController().signal));
+  site.becomeStale();
+  t.match(access.incompleteReason(), /no news/);
 });

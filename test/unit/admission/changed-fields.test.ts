@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { isEqual, newViolations } from '../../../src/admission/changed-fields.ts';
 import type { Violation } from '../../../src/admission/violation.ts';
+import { randomPod } from '../../support/kubernetes/random-pods.ts';
 import { C, violationsOf } from '../../support/pod-security.ts';
 
 const baseline = (object: unknown) => violationsOf(object, 'baseline', 'latest');
@@ -77,6 +78,12 @@ t.test('a setting of the pod that made containers acceptable cannot be removed',
   const old = { spec: { securityContext: { runAsNonRoot: true }, containers: [plain] } };
   const paths = pathsOf({ spec: { containers: [plain] } }, old, restricted);
   t.strictSame(paths, [`${C}.securityContext.runAsNonRoot`]);
+});
+
+t.test('an object that does not change is never refused', async () => {
+  fc.assert(
+    fc.property(randomPod, (pod) => pathsOf(pod, JSON.parse(JSON.stringify(pod)), restricted).length === 0),
+  );
 });
 
 t.test('an old object that cannot be read excuses nothing', async (t) => {

@@ -28,6 +28,21 @@ t.test('violations are reported check by check, those of the baseline first', as
   });
 });
 
+t.test('every violation has its own line, with the path', async (t) => {
+  t.strictSame(
+    violationsOf({ spec: { hostPID: true } }, 'baseline', 'latest').map(({ message }) => message),
+    ['spec.hostPID: refused by the check hostNamespaces of the Pod Security Standards'],
+  );
+});
+
+t.test('values are sorted as Go sorts them', async (t) => {
+  const add = ['\u{1f600}', '\uffee', 'b', 'B', 'b'];
+  t.match(
+    messageOf({ spec: one({ capabilities: { add } }) }, 'baseline', 'latest'),
+    /must not include "B", "b", "\uffee", "\u{1f600}" in/u,
+  );
+});
+
 t.test('only versions that are known can be named; latest is the newest', async (t) => {
   t.strictSame(podSecurityVersion('latest')?.minor, NEWEST_MINOR);
   t.strictSame(podSecurityVersion('v1.0')?.minor, 0);

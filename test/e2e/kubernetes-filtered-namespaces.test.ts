@@ -1,0 +1,284 @@
+/**
+ * Filtered namespaces in front of a real kube-apiserver: every kubectl of this machine and a client-go informer
+ * see the namespaces of their user, in the bytes in which the API server would show them.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  informer as informerProgram,
+  missingKubernetes,
+  missing as missingPrograms,
+} from '../support/kubernetes/programs.ts';
+import { runInformer } from '../support/kubernetes/run-informer.ts';
+import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const NAMESPACES = '/api/v1/namespaces';
+const SELF_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+const OLD_TABLE = 'application/json;as=Table;v=v1beta1;g=meta.k8s.io';
+const METADATA = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
+const OBJECT_METADATA = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
+
+const access = { index: true, authorizers: ['Node', 'RBAC'] };
+
+async function start(t: Test, settings: object = access): Promise<KubernetesSite> {
+  const site = await startKubernetesSite(t, { configuration: { access: settings } });
+  const { kubernetes, stonegate } = site;
+  const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }];
+  await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'namespace-viewer' }, rules });
+  for (const [name, labels] of Object.entries({ a: {}, b: { env: 'prod' }, c: {}, d: { text: 'x' } }))
+    await kubernetes.create(NAMESPACES, { metadata: { name, labels } });
+  for (const place of ['a', 'b']) await grant(site, place, 'acme:alice');
+  await kubernetes.create(`${RBAC}/clusterrolebindings`, {
+    metadata: { name: 'everywhere' },
+    ...bound('acme:carol'),
+  });
+  await eventually(async () => {
+    const reply = await stonegate.ask(stonegate.keystoneToken('alice'), NAMESPACES);
+    return reply.status === 200 && namesIn(reply.body).join() === 'a,b';
+  });
+  return site;
+}
+
+function bound(user: string) {
+  return {
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'namespace-viewer' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
+  };
+}
+
+const bindingsIn = (place: string) => `${RBAC}/namespaces/${place}/rolebindings`;
+
+async function grant({ kubernetes }: KubernetesSite, place: string, user: string): Promise<void> {
+  await kubernetes.create(bindingsIn(place), { metadata: { name: 'viewers' }, ...bound(user) });
+}
+
+async function revoke({ kubernetes }: KubernetesSite, place: string): Promise<void> {
+  await kubernetes.admit('DELETE', `${bindingsIn(place)}/viewers`);
+}
+
+function namesIn(body: string): string[] {
+  const list: { items: { metadata: { name: string } }[] } = JSON.parse(body);
+  return list.items.map(({ metadata }) => metadata.name);
+}
+
+t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) => {
+  const site = await start(t);
+  const { kubernetes, stonegate } = site;
+  const alice = stonegate.keystoneToken('alice');
+  const carol = site.newcomer('carol');
+
+  /** Without the list's own revision, which is the index's, and ages. */
+  const comparable = (text: string): string =>
+    text
+      .replace(
+        /^(\{"kind":"\w+","apiVersion":"[\w./]+","metadata":\{)"resourceVersion":"\d+"/,
+        '$1"resourceVersion":"N"',
+      )
+      .replace(/"(\d+[smhd])+"\]?/g, '"AGE"');
+
+  await t.test('what a user sees has the bytes that the API server would send', async (t) => {
+    for (const accept of [undefined, TABLE, OLD_TABLE, METADATA, `${TABLE},application/json`])
+      for (const query of [
+        '',
+        '?labelSelector=env',
+        '?labelSelector=env%20in%20(prod,test),text!%3Dx',
+        '?labelSelector=kubernetes.io%2Fmetadata.name%20notin%20(a,b)',
+        '?fieldSelector=metadata.name%3Da',
+        '?fieldSelector=status.phase!%3DActive',
+        '?includeObject=None',
+        '?includeObject=Object',
+        '?pretty=true&labelSelector=env',
+      ]) {
+        const options = { headers: { ...(accept && { accept }) } };
+        const [ours, theirs] = await Promise.all([
+          stonegate.ask(carol, `${NAMESPACES}${query}`, options),
+          kubernetes.ask(kubernetes.admin, `${NAMESPACES}${query}`, options),
+        ]);
+        t.equal(ours.headers['stonegate-filtered'], 'rbac');
+        t.equal(ours.headers['content-type'], theirs.headers['content-type']);
+        const [one, other] = [ours.body, theirs.body].map((body) =>
+          query.includes('pretty') ? JSON.stringify(without(JSON.parse(body))) : comparable(body),
+        );
+        t.equal(one, other, `${accept} ${query}`);
+      }
+  });
+
+  await t.test('what is refused is refused in the API server’s words', async (t) => {
+    for (const [query, accept] of [
+      ['labelSelector=a%3D%3D%3Db'],
+      ['labelSelector=a+in+b'],
+      ['labelSelector=%21'],
+      ['labelSelector=a,b%3D%40'],
+      ['labelSelector=a%3Eb'],
+      ['labelSelector=-a'],
+      ['labelSelector=a%2Fb%2Fc'],
+      ['labelSelector=A..b%2Fc'],
+      ['labelSelector=env%3Dprod,'],
+      ['labelSelector=,env'],
+      ['labelSelector=env+prod'],
+      ['labelSelector=env%20in%20(a%20b)'],
+      ['fieldSelector=name%3Da'],
+      ['fieldSelector=metadata.name'],
+      ['fieldSelector=metadata.name%3Da%3Db'],
+      ['fieldSelector=metadata.name%3Da%5Cb'],
+      ['resourceVersion=abc'],
+      ['resourceVersion=-1'],
+      ['resourceVersionMatch=Exact'],
+      ['resourceVersionMatch=Foo&resourceVersion=1'],
+      ['resourceVersionMatch=Exact&resourceVersion=0'],
+      ['limit=abc'],
+      ['sendInitialEvents=true'],
+      ['watch=1&sendInitialEvents=true'],
+      ['watch=1&sendInitialEvents=true&resourceVersionMatch=Exact'],
+      ['watch=1&resourceVersionMatch=NotOlderThan&resourceVersion=1'],
+      ['watch=1&continue=abc'],
+      ['watch=1&fieldSelector=x%3Da'],
+      ['includeObject=Bad', TABLE],
+      ['', OBJECT_METADATA],
+    ] as const) {
+      const options = { headers: { ...(accept && { accept }) } };
+      const [ours, theirs] = await Promise.all([
+        stonegate.ask(alice, `${NAMESPACES}?${query}`, options),
+        kubernetes.ask(kubernetes.admin, `${NAMESPACES}?${query}`, options),
+      ]);
+      t.equal(ours.status, theirs.status, query);
+      t.equal(messageOf(ours.body), messageOf(theirs.body), query);
+    }
+  });
+
+  await t.test('the events of a watch have the API server’s bytes', async (t) => {
+    for (const accept of [undefined, TABLE, OBJECT_METADATA])
+      for (const query of ['', '&labelSelector=env', '&fieldSelector=metadata.name%3Dd']) {
+        const options = { headers: { ...(accept && { accept }) } };
+        const path = `${NAMESPACES}?watch=1&timeoutSeconds=1${query}`;
+        const [ours, theirs] = await Promise.all([
+          stonegate.ask(carol, path, options),
+          kubernetes.ask(kubernetes.admin, path, options),
+        ]);
+        const [one, other] = [ours.body, theirs.body].map((body) =>
+          body.replace(/"(\d+[smhd])+"\]?/g, '"AGE"'),
+        );
+        t.equal(one, other, `${accept} ${query}`);
+      }
+  });
+
+  await t.test('D003 a user who may list all namespaces gets the API server’s response', async (t) => {
+    const admin = site.newcomer('admin');
+    await kubernetes.create(`${RBAC}/clusterrolebindings`, {
+      metadata: { name: 'lister' },
+      ...bound('acme:admin'),
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    });
+    await eventually(async () => {
+      const reply = await stonegate.ask(admin, NAMESPACES);
+      return reply.headers['stonegate-filtered'] === undefined;
+    });
+    const [ours, theirs] = await Promise.all([
+      stonegate.ask(admin, `${NAMESPACES}?resourceVersion=0`),
+      kubernetes.ask(kubernetes.admin, `${NAMESPACES}?resourceVersion=0`),
+    ]);
+    t.same(namesIn(ours.body), namesIn(theirs.body));
+  });
+
+  await t.test('D019 a self review says what a list does, and that it is filtered', async (t) => {
+    const review = async (token: string, resourceAttributes: object) => {
+      const body = JSON.stringify({
+        kind: 'SelfSubjectAccessReview',
+        apiVersion: 'authorization.k8s.io/v1',
+        spec: { resourceAttributes },
+      });
+      const headers = { 'content-type': 'application/json' };
+      const reply = await stonegate.ask(token, SELF_REVIEWS, { method: 'POST', headers, body });
+      const { status }: { status: { allowed: boolean; reason?: string } } = JSON.parse(reply.body);
+      return status;
+    };
+    for (const verb of ['list', 'watch'])
+      for (const namespace of ['', 'a']) {
+        const { allowed, reason } = await review(alice, { verb, resource: 'namespaces', namespace });
+        t.equal(allowed, true);
+        t.match(reason, /filtered/);
+      }
+    t.match(await review(alice, { verb: 'delete', resource: 'namespaces' }), { allowed: false });
+    t.match(await review(alice, { verb: 'get', resource: 'namespaces', name: 'c' }), { allowed: false });
+    t.match(await review(alice, { verb: 'list', resource: 'pods' }), { allowed: false });
+    t.match(await review(alice, { verb: 'list', resource: 'secrets' }), { allowed: false });
+  });
+});
+
+function without(list: { metadata: { resourceVersion?: string } }): object {
+  const { resourceVersion: _, ...metadata } = list.metadata;
+  return { ...list, metadata };
+}
+
+function messageOf(body: string): string {
+  const { message }: { message: string } = JSON.parse(body);
+  return message;
+}
+
+t.test(
+  'client-go informers follow grants and revocations',
+  { skip: missingKubernetes() || missingPrograms(informerProgram()) },
+  async (t) => {
+    const site = await start(t);
+    const { stonegate } = site;
+    const file = join(t.testdir({}), 'kubeconfig');
+    const token = stonegate.keystoneToken('alice');
+    await writeFile(
+      file,
+      site.kubernetes.kubeconfig({ token }, { url: stonegate.url, ca: stonegate.authority.cert }),
+    );
+    const informer = runInformer(file, 'v1/namespaces');
+    t.teardown(() => informer.stop());
+    const next = async () => {
+      const event = await informer.next();
+      return [event?.event, event?.name].filter((part) => part !== undefined && part !== '').join(' ');
+    };
+    t.same([await next(), await next(), await next()].sort(), ['added a', 'added b', 'synced']);
+    await grant(site, 'c', 'acme:alice');
+    t.equal(await next(), 'added c');
+    await revoke(site, 'b');
+    t.equal(await next(), 'deleted b');
+  },
+);
+
+const binaries = findAllKubectls();
+const missing = missingKubernetes() || (binaries.length === 0 && NO_KUBECTL);
+
+t.test('D001 every kubectl shows the user’s namespaces', { skip: missing }, async (t) => {
+  const site = await start(t);
+  const { stonegate } = site;
+  const token = stonegate.keystoneToken('alice');
+  for (const binary of binaries)
+    await t.test(binary.split('/').at(-1) ?? '', async (t) => {
+      const kubectl = createKubectl(binary, { server: stonegate.url, ca: stonegate.authority.cert, token });
+      t.teardown(() => kubectl.close());
+      const run = async (words: string) => {
+        const { code, stdout, stderr } = await kubectl.run(words.split(' '));
+        t.equal(code, 0, `${words}: ${stderr}`);
+        return stdout;
+      };
+      t.match(await run('get ns'), /^NAME +STATUS +AGE\na +Active +\S+\nb +Active +\S+\n$/);
+      t.equal(await run('get ns -o name'), 'namespace/a\nnamespace/b\n');
+      t.equal(await run('get ns -o name --selector env=prod'), 'namespace/b\n');
+      t.equal(await run('get ns -o name --chunk-size=1'), 'namespace/a\nnamespace/b\n');
+      t.equal(await run('get ns -o name --field-selector metadata.name=a'), 'namespace/a\n');
+      t.match(await run('get ns -o yaml'), /name: a\n.*name: b\n/s);
+      t.match(await run('auth can-i list namespaces'), /^yes/m);
+      const watch = kubectl.start(['get', 'ns', '-w', '-o', 'name']);
+      let shown = '';
+      watch.stdout?.on('data', (chunk) => {
+        shown += String(chunk);
+      });
+      // A change shortly before is told again: the list's revision is that of all five resources.
+      await eventually(async () => shown.startsWith('namespace/a\nnamespace/b\n'));
+      await grant(site, 'd', 'acme:alice');
+      await eventually(async () => shown.endsWith('namespace/d\n'));
+      await revoke(site, 'd');
+      watch.kill();
+    });
+});
