@@ -16,18 +16,22 @@ export const STALE_AFTER = 5 * 60_000;
 export interface IndexStateOptions {
   readonly index: RBACIndex;
   readonly clock: Clock;
+  /** Called if a request waits for a revision: a resource in which nothing changes gives no sign of it. */
+  readonly catchUp?: (revision: number) => void;
 }
 
 export class TrackedIndex implements AccessIndex {
   readonly index: RBACIndex;
   readonly #clock: Clock;
+  readonly #catchUp: ((revision: number) => void) | undefined;
   /** Milliseconds since the epoch. */
   readonly #provenAt = new Map<IndexedResource, number>();
   readonly #stopping = new AbortController();
 
-  constructor({ index, clock }: IndexStateOptions) {
+  constructor({ index, clock, catchUp }: IndexStateOptions) {
     this.index = index;
     this.#clock = clock;
+    this.#catchUp = catchUp;
   }
 
   get stopped(): AbortSignal {
@@ -81,6 +85,7 @@ export class TrackedIndex implements AccessIndex {
         resolve(reached);
       }
       for (const end of ends) end.addEventListener('abort', onAbort);
+      this.#catchUp?.(revision);
     });
   }
 

@@ -26,7 +26,10 @@ export interface AccessIndex {
    * if `signal` is aborted or the index stops before. It never rejects.
    */
   waitFor(revision: number, timeout: number, signal: AbortSignal): Promise<boolean>;
-  /** Aborted when a reload has replaced the index, and at the end: watches that are answered from it end then. */
+  /**
+   * Aborted when a reload has replaced the index, and at the end of the process: watches that are answered
+   * from it end then.
+   */
   readonly stopped: AbortSignal;
 }
 

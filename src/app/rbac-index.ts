@@ -1,6 +1,6 @@
 /**
- * The RBAC index of this process as a component: it outlives reloads that leave the API server and the tenancy
- * mode as they are, and takes up a renewed credential without a new list.
+ * The RBAC index of this process as a component: it outlives reloads that leave the API server and the
+ * tenancy mode as they are, and takes up a renewed credential without a new list.
  */
 import { TrackedIndex } from '../access/index-state.ts';
 import type { AccessIndex } from '../access/ports.ts';
@@ -89,7 +89,11 @@ class IndexComponent {
     this.#logger = runtime.logger;
     this.#telemetry = runtime.telemetry;
     this.#upstream = upstream;
-    this.tracked = new TrackedIndex({ index: new RBACIndex(), clock: runtime.clock });
+    this.tracked = new TrackedIndex({
+      index: new RBACIndex(),
+      clock: runtime.clock,
+      catchUp: (revision) => this.#watches.catchUp(revision),
+    });
     this.#watches = createRBACWatches({
       ...runtime,
       tracked: this.tracked,

@@ -1,7 +1,11 @@
 /**
  * Why a list or a watch of the RBAC index ended, and what that means.
  */
+
+import type { IndexedResource } from '../api/rbac-v1.ts';
 import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { IndexFailure, IndexListReason } from '../lib/telemetry.ts';
 import { ListExpired, MalformedList, UnexpectedStatus } from './list-pages.ts';
 import { MalformedObject } from './read-rbac-object.ts';
@@ -38,4 +42,49 @@ export function failureOf(error: unknown): IndexFailure | 'expired' {
 function failureOfStatus(status: number): IndexFailure | 'expired' {
   if (status === 410) return 'expired';
   return status === 401 || status === 403 ? 'refused' : 'status';
+}
+
+const LOG_INTERVAL = 60_000;
+const REFUSED =
+  'the API server does not let Stonegate list and watch a resource of the RBAC index: apply the output of `stonegate manifests rbac --config FILE`';
+
+interface FailureLogOptions {
+  readonly resource: IndexedResource;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Logs failures of one resource once a minute: an API server may be down for hours. */
+export class FailureLog {
+  readonly #options: FailureLogOptions;
+  /** Milliseconds since the epoch. */
+  #quietUntil = 0;
+  #isFailing = false;
+
+  constructor(options: FailureLogOptions) {
+    this.#options = options;
+  }
+
+  report(error: unknown): void {
+    this.#isFailing = true;
+    this.mention(error);
+  }
+
+  /** What does not stop the resource from being followed. */
+  mention(error: unknown): void {
+    const { clock, logger, resource } = this.#options;
+    const now = clock.now();
+    if (now < this.#quietUntil) return;
+    this.#quietUntil = now + LOG_INTERVAL;
+    if (failureOf(error) === 'refused') logger.error({ resource, error }, REFUSED);
+    else logger.warn({ resource, error }, 'the RBAC index could not follow the API server');
+  }
+
+  recovered(): void {
+    const { logger, resource } = this.#options;
+    if (!this.#isFailing) return;
+    this.#isFailing = false;
+    this.#quietUntil = 0;
+    logger.info({ resource }, 'the RBAC index follows the API server again');
+  }
 }

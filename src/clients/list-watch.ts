@@ -13,8 +13,9 @@ import type { Random } from '../lib/random.ts';
 import type { IndexListReason, Telemetry } from '../lib/telemetry.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../pipeline/ports.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
+import { CatchUp } from './catch-up.ts';
 import { listPages, UnexpectedStatus } from './list-pages.ts';
-import { failureOf, ListNeeded, WatchSilent } from './list-watch-failure.ts';
+import { FailureLog, failureOf, ListNeeded, WatchSilent } from './list-watch-failure.ts';
 import { MalformedObject, type RBACReader, type WrittenObject } from './read-rbac-object.ts';
 import { readEvent, readLines, type WatchEvent } from './watch-events.ts';
 import { type Deadline, Watchdog } from './watchdog.ts';
@@ -27,15 +28,17 @@ export const LIST_INTERVAL = 60_000;
 export const SILENCE = 90_000;
 /** Seconds after which the API server ends a watch; by chance, up to twice as long. */
 const WATCH_SECONDS = 300;
-/** Without bookmarks: kube-apiserver sends one shortly before the end, by which it is recognized again. */
+/** Without bookmarks, since kube-apiserver sends one shortly before the end. */
 const PROBING_SECONDS = 58;
-/** Milliseconds after the first failure, and at most. */
 const RETRY = { first: 1_000, longest: 30_000 };
 /** Milliseconds that a watch lasts before a failure counts as the first one again. */
 const STABLE = 10_000;
-/** Milliseconds that a watch lasts before it may be followed by another at once. */
+/** Milliseconds that a watch lasts before another may follow at once. */
 const SHORTEST_WATCH = 1_000;
-const LOG_INTERVAL = 60_000;
+/** A resource with more objects catches up by a short watch. */
+const LISTED_AT_ONCE = 2_500;
+/** kube-apiserver sends a bookmark two seconds before the end of a watch. */
+const SHORT_WATCH_SECONDS = 3;
 
 export interface ListWatchOptions {
   readonly resource: IndexedResource;
@@ -45,6 +48,7 @@ export interface ListWatchOptions {
   readonly index: RBACIndex;
   /** Called for each request: a renewed credential has another one. */
   readonly upstream: () => UpstreamFetcher & UpstreamStreamer;
+  readonly listedAtOnce?: number;
   /** The resource is complete as of now. */
   readonly onProof: () => void;
   readonly clock: Clock;
@@ -57,6 +61,8 @@ export class ListWatch {
   readonly #options: ListWatchOptions;
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
+  readonly #catchingUp: CatchUp;
+  readonly #failures: FailureLog;
   /** Why the resource is listed before it is watched. */
   #listFor: IndexListReason | undefined = 'start';
   /** Whether the API server sends bookmarks. */
@@ -64,21 +70,21 @@ export class ListWatch {
   /** All in milliseconds since the epoch. */
   #provenAt = 0;
   #watchingSince = 0;
-  #quietUntil = 0;
-  #isFailing = false;
-  /** Of the last watch. */
+  /** Whether the next watch is to end soon, with a bookmark. */
+  #isShort = false;
   #watchdog: Watchdog | undefined;
 
   constructor(options: ListWatchOptions) {
     this.#options = options;
     this.#backoff = new Backoff({ ...RETRY, random: options.random });
+    this.#failures = new FailureLog(options);
+    this.#catchingUp = new CatchUp(options.clock, (revision) => this.#proveThrough(revision));
   }
 
   /** Ends after `stop`. It never rejects. */
   async run(): Promise<void> {
     const { clock } = this.#options;
     while (!this.#stopping.signal.aborted) {
-      this.#watchingSince = clock.now();
       try {
         if (this.#listFor !== undefined) await this.#list(this.#listFor);
         this.#watchingSince = clock.now();
@@ -97,13 +103,32 @@ export class ListWatch {
     this.#watchdog?.end(new Reconnection());
   }
 
+  /** Lets the resource prove soon that it is complete through the revision. */
+  catchUp(revision: number): void {
+    this.#catchingUp.request(revision);
+  }
+
   stop(): void {
     this.#stopping.abort();
+    this.#catchingUp.stop();
+  }
+
+  #proveThrough(revision: number): void {
+    const { index, resource, listedAtOnce = LISTED_AT_ONCE } = this.#options;
+    const reached = index.revisionOf(resource);
+    if (reached === undefined || reached >= revision) return;
+    if (this.#watchdog === undefined) this.catchUp(revision);
+    else if (index.countOf(resource) <= listedAtOnce) this.#watchdog.end(new ListNeeded('requested'));
+    else if (this.#bookmarks !== 'missing') {
+      this.#isShort = true;
+      this.reconnect();
+    }
   }
 
   async #list(reason: IndexListReason): Promise<void> {
-    const { resource, path, index, upstream, telemetry } = this.#options;
+    const { resource, path, index, upstream, telemetry, clock } = this.#options;
     telemetry.indexListed(resource, reason);
+    this.#watchingSince = clock.now();
     let objects: StoredObject[] = [];
     const pages = {
       restart: () => {
@@ -127,28 +152,23 @@ export class ListWatch {
       objects.push(reader.read(resource, item));
     } catch (error) {
       if (!(error instanceof MalformedObject)) throw error;
-      this.#report(error);
+      this.#failures.mention(error);
     }
   }
 
   /** Resolves if the API server ends the watch in good order. */
   async #watch(): Promise<void> {
-    const { resource, path, index, upstream, random, clock } = this.#options;
-    const seconds =
-      this.#bookmarks === 'missing'
-        ? PROBING_SECONDS
-        : WATCH_SECONDS + Math.floor(random.fraction() * WATCH_SECONDS);
-    const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${index.revisionOf(resource)}&timeoutSeconds=${seconds}`;
+    const { resource, path, index, upstream, clock } = this.#options;
+    const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${index.revisionOf(resource)}&timeoutSeconds=${this.#seconds()}`;
     const watchdog = new Watchdog(clock, (touchedAt) => this.#deadline(touchedAt));
     this.#watchdog = watchdog;
     const signal = AbortSignal.any([this.#stopping.signal, watchdog.signal]);
     try {
-      const request = { account: STONEGATE_ACCOUNT, sender: { kind: 'stonegate' } } as const;
-      const headers = [['Accept', 'application/json']] as const;
-      const { status, body } = await upstream().stream(
-        { ...request, target: `${path}?${query}`, headers },
-        signal,
-      );
+      const isShort = this.#isShort;
+      this.#isShort = false;
+      // A consistent list lets the API server's own cache learn of the present revision.
+      if (isShort) await upstream().fetch({ ...REQUEST, method: 'GET', target: `${path}?limit=1` }, signal);
+      const { status, body } = await upstream().stream({ ...REQUEST, target: `${path}?${query}` }, signal);
       if (status !== 200) {
         body.destroy();
         throw new UnexpectedStatus(status);
@@ -157,8 +177,15 @@ export class ListWatch {
     } catch (error) {
       throw watchdog.signal.aborted ? watchdog.signal.reason : error;
     } finally {
+      this.#watchdog = undefined;
       watchdog.stop();
     }
+  }
+
+  #seconds(): number {
+    if (this.#isShort) return SHORT_WATCH_SECONDS;
+    if (this.#bookmarks === 'missing') return PROBING_SECONDS;
+    return WATCH_SECONDS + Math.floor(this.#options.random.fraction() * WATCH_SECONDS);
   }
 
   #apply(event: WatchEvent): void {
@@ -193,18 +220,15 @@ export class ListWatch {
   }
 
   #proved(): void {
-    const { clock, logger, onProof, resource } = this.#options;
+    const { clock, onProof } = this.#options;
     this.#provenAt = clock.now();
     onProof();
-    if (!this.#isFailing) return;
-    this.#isFailing = false;
-    this.#quietUntil = 0;
-    logger.info({ resource }, 'the RBAC index follows the API server again');
+    this.#failures.recovered();
   }
 
   #isListDue(): boolean {
-    const { clock } = this.#options;
-    return this.#bookmarks === 'missing' && clock.now() - this.#provenAt >= PROBING_SECONDS * 1_000 - 5_000;
+    const age = this.#options.clock.now() - this.#provenAt;
+    return this.#bookmarks === 'missing' && age >= PROBING_SECONDS * 1_000 - 5_000;
   }
 
   /** @returns when the watch ends unless something arrives, and how */
@@ -229,7 +253,7 @@ export class ListWatch {
     if (error instanceof ListNeeded) {
       this.#listFor = error.reason;
       if (error.reason === 'no-bookmarks') this.#bookmarks = 'missing';
-      return error.reason === 'no-bookmarks';
+      return error.reason === 'no-bookmarks' || error.reason === 'requested';
     }
     const failure = failureOf(error);
     if (failure === 'expired') {
@@ -240,19 +264,8 @@ export class ListWatch {
     // Bookmarks may have ceased for good.
     if (failure === 'silent') this.#bookmarks = 'unknown';
     telemetry.indexFailed(resource, failure);
-    this.#isFailing = true;
-    this.#report(error);
+    this.#failures.report(error);
     return false;
-  }
-
-  /** Once a minute: an API server may be down for hours. */
-  #report(error: unknown): void {
-    const { clock, logger, resource } = this.#options;
-    const now = clock.now();
-    if (now < this.#quietUntil) return;
-    this.#quietUntil = now + LOG_INTERVAL;
-    if (failureOf(error) === 'refused') logger.error({ resource, error }, REFUSED);
-    else logger.warn({ resource, error }, 'the RBAC index could not follow the API server');
   }
 
   #pause(): Promise<void> {
@@ -271,10 +284,13 @@ export class ListWatch {
   }
 }
 
-class Reconnection extends Error {}
+const REQUEST = {
+  account: STONEGATE_ACCOUNT,
+  sender: { kind: 'stonegate' },
+  headers: [['Accept', 'application/json']],
+} as const;
 
-const REFUSED =
-  'the API server does not let Stonegate list and watch a resource of the RBAC index: apply the output of `stonegate manifests rbac --config FILE`';
+class Reconnection extends Error {}
 
 /** Whether an event of a past revision tells nothing new. */
 function isRepeated(kind: 'put' | 'delete', object: StoredObject, index: RBACIndex): boolean {

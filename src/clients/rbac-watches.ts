@@ -1,6 +1,6 @@
 /**
- * The five lists and watches that feed the RBAC index. In Arktos they span all tenants, with the right to list
- * and watch each resource in the system tenant.
+ * The five lists and watches that feed the RBAC index. In Arktos they span all tenants, with the right to
+ * list and watch each resource in the system tenant.
  */
 
 import type { TrackedIndex } from '../access/index-state.ts';
@@ -19,6 +19,8 @@ export interface RBACWatchesOptions {
   readonly hasTenants: boolean;
   /** Called for each request. */
   readonly upstream: () => UpstreamFetcher & UpstreamStreamer;
+  /** Larger resources prove by a short watch, instead of a list, that they are complete; 2,500 by default. */
+  readonly listedAtOnce?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -29,6 +31,8 @@ export interface RBACWatches {
   start(): void;
   /** Ends the watches that are open and resumes them at once, with the present upstream. */
   reconnect(): void;
+  /** Lets each resource prove that it is complete through the revision, although nothing in it changes. */
+  catchUp(revision: number): void;
   /** Resolves when all requests have ended. */
   stop(): Promise<void>;
 }
@@ -53,6 +57,9 @@ export function createRBACWatches({ tracked, hasTenants, ...options }: RBACWatch
     },
     reconnect() {
       for (const watch of watches) watch.reconnect();
+    },
+    catchUp(revision) {
+      for (const watch of watches) watch.catchUp(revision);
     },
     async stop() {
       for (const watch of watches) watch.stop();

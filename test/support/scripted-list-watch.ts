@@ -44,6 +44,7 @@ export interface ScriptedAPI {
   elapse(milliseconds: number): Promise<void>;
   start(): void;
   reconnect(): void;
+  catchUp(revision: number): void;
   stop(): Promise<void>;
 }
 
@@ -55,7 +56,8 @@ export type Response =
 
 export const DOWN = new StatusError('UpstreamUnavailable', 'the API server cannot be reached at the moment');
 
-export function scriptedAPI(resource: IndexedResource = 'namespaces', hasTenants = false): ScriptedAPI {
+export function scriptedAPI({ listedAtOnce }: { readonly listedAtOnce?: number } = {}): ScriptedAPI {
+  const resource: IndexedResource = 'namespaces';
   const clock = createFakeClock(1_000_000);
   const index = new RBACIndex();
   const tracked = new TrackedIndex({ index, clock });
@@ -106,9 +108,10 @@ export function scriptedAPI(resource: IndexedResource = 'namespaces', hasTenants
   const listWatch = new ListWatch({
     resource,
     path: '/things',
-    reader: createRBACReader({ hasTenants }),
+    reader: createRBACReader({ hasTenants: false }),
     index,
     upstream: () => upstream,
+    ...(listedAtOnce !== undefined && { listedAtOnce }),
     onProof: () => tracked.proved(resource),
     clock,
     random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
@@ -149,6 +152,7 @@ export function scriptedAPI(resource: IndexedResource = 'namespaces', hasTenants
       running = listWatch.run();
     },
     reconnect: () => listWatch.reconnect(),
+    catchUp: (revision) => listWatch.catchUp(revision),
     async stop() {
       listWatch.stop();
       await running;

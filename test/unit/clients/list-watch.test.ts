@@ -405,3 +405,41 @@ t.test('it stops at any moment, and leaves no timer', async (t) => {
   await pausing.stop();
   t.equal(pausing.clock.pending, 0);
 });
+
+t.test('a resource in which nothing changes proves on request that it is complete', async (t) => {
+  const api = await started(t);
+  await api.watch(1);
+  api.listWith({ items: [], revision: '90' });
+  api.catchUp(85);
+  api.catchUp(80);
+  await api.elapse(1_000);
+  t.equal((await api.watch(2)).query.get('resourceVersion'), '90');
+  t.same(api.counted, ['start', 'requested']);
+  api.catchUp(90);
+  await api.elapse(1_000);
+  t.equal(api.lists.length, 2, 'it is complete through it already');
+  for (let request = 0; request < 50; request += 1) api.catchUp(1e9 + request);
+  await api.elapse(1_000);
+  await api.watch(3);
+  t.equal(api.lists.length, 3, 'many requests are one');
+});
+
+t.test('a large resource proves it by a short watch, which ends with a bookmark', async (t) => {
+  const items = [ns('a', 3), ns('b', 4)];
+  const api = scriptedAPI({ listedAtOnce: 1 });
+  t.teardown(() => api.stop());
+  api.listWith({ items });
+  api.start();
+  await api.watch(1);
+  api.catchUp(85);
+  await api.elapse(1_000);
+  const short = await api.watch(2);
+  t.equal(short.query.get('timeoutSeconds'), '3');
+  t.same(api.lists, ['/things?limit=500', '/things?limit=1']);
+  short.send(bookmark(86));
+  await eventually(() => api.index.revisionOf('namespaces') === 86);
+  api.clock.advance(1_000);
+  short.end();
+  t.equal((await api.watch(3)).query.get('timeoutSeconds'), '450');
+  t.same(api.counted, ['start']);
+});

@@ -52,6 +52,7 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   const changes = { create: 1, update: 0, delete: 0 };
   metrics.provisioned({ trigger: 'periodic', result: 'ok', changes, refusals: 0, heldBack: 0 });
   metrics.streamEnded('watch', 'expired');
+  metrics.accessVerified('agreed');
   metrics.indexListed('roles', 'start');
   metrics.indexFailed('roles', 'silent');
   const resources = [{ resource: 'roles', objects: 5, ageSeconds: 1.5 }];
