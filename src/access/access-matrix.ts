@@ -1,6 +1,6 @@
 /**
- * Access rules as a matrix of kinds and verbs, for people: one group of rows for each set of namespaces that
- * have equal rules.
+ * Access rules as a matrix of kinds and verbs: one group of rows for each set of namespaces that have equal
+ * rules.
  */
 import type { AccessRule, AccessRules } from '../api/access-rules-v1alpha1.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The RBAC roles that a user has, by name. A role that the user may not read is only counted: its name may say
- * more than the user is to know.
+ * The RBAC roles that a user has, by name. A role that the user may not read is only counted: its name may
+ * say more than the user is to know.
  */
 import type { StoredRole } from '../api/rbac-v1.ts';
 import { type RBACUser, type SubjectByNamespace, subjectIn } from '../rbac/attributes.ts';

@@ -1,6 +1,6 @@
 /**
  * A set of rules in one canonical form: what a rule of the set covers is not repeated, and the order does not
- * depend on bindings. Rules are kept as single grants: one verb, one API group, one resource.
+ * depend on bindings. Rules are stored as single grants: one verb, one API group, one resource.
  */
 import type { AccessRule, RulesSelection } from '../api/access-rules-v1alpha1.ts';
 import type { PolicyRule } from '../api/kubernetes-object.ts';

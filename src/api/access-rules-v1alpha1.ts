@@ -6,7 +6,6 @@ import type { UserInfo } from './authentication-v1.ts';
 import type { ObjectMeta } from './meta-v1.ts';
 
 export const SELF_ACCESS_RULES_PATH = '/apis/stonegate.dev/v1alpha1/selfaccessrules';
-export const ACCESS_RULES_REVIEWS_PATH = '/apis/stonegate.dev/v1alpha1/accessrulesreviews';
 
 /** As a `PolicyRule` of RBAC: `*` stands for all, `*` + `/scale` for the subresource of every resource. */
 export interface AccessRule {

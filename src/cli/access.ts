@@ -1,6 +1,6 @@
 /**
- * `stonegate access`: what the user may do, as a matrix of kinds and verbs, as Stonegate knows it from the RBAC
- * index.
+ * `stonegate access`: what the user may do, as a matrix of kinds and verbs, as Stonegate knows it from the
+ * RBAC index.
  */
 import { SELF_ACCESS_RULES_PATH } from '../api/access-rules-v1alpha1.ts';
 import { askStonegate, TABLE_TYPE } from '../clients/stonegate-api.ts';

@@ -1,6 +1,7 @@
 /**
  * Responds to `GET …/selfaccessrules`: everything that the user of the request may do, for a service that
- * holds the user's credential. An ETag tells whether it is what the client has; a watch tells when it changes.
+ * holds the user's credential. An ETag tells whether it is what the client has; a watch tells when it
+ * changes.
  */
 
 import type { RulesDocument } from '../access/rules-document.ts';

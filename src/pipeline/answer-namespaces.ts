@@ -36,6 +36,9 @@ export function createNamespacesAnswerer(options: NamespacesOptions): Namespaces
   return {
     answer(outgoing) {
       const { info } = outgoing;
+      if (!info.isResourceRequest || info.resource !== 'namespaces' || info.apiGroup !== '') return undefined;
+      if (info.verb === 'create' && info.subresource === '')
+        memory.created.begin(tenantOf(outgoing, info, state), outgoing.user.username);
       if (!isNamespaces(info) || !isEligible(outgoing, state)) return undefined;
       return answer(outgoing, info, state);
     },
@@ -49,14 +52,9 @@ export function createNamespacesAnswerer(options: NamespacesOptions): Namespaces
   };
 }
 
-function isNamespaces(info: Outgoing['info']): info is NamespacesInfo {
+function isNamespaces(info: ResourceRequest): info is NamespacesInfo {
   return (
-    info.isResourceRequest &&
-    info.resource === 'namespaces' &&
-    info.apiGroup === '' &&
-    info.apiVersion === 'v1' &&
-    info.subresource === '' &&
-    (info.verb === 'list' || info.verb === 'watch')
+    info.apiVersion === 'v1' && info.subresource === '' && (info.verb === 'list' || info.verb === 'watch')
   );
 }
 
@@ -72,7 +70,8 @@ function isEligible({ route, exchange, tenant }: Outgoing, { access, mode }: Nam
 }
 
 async function answer(outgoing: Outgoing, info: NamespacesInfo, state: NamespacesState): Promise<Answer> {
-  const tenant = info.tenant === '' ? (state.mode.reviewTenant(outgoing.tenant) ?? '') : info.tenant;
+  const tenant = tenantOf(outgoing, info, state);
+  await state.created.known(tenant, outgoing.user.username, outgoing.exchange.signal);
   const subject = await filteredSubject(outgoing, { ...info, tenant }, state);
   if (subject === undefined) return undefined;
   const options = readListOptions(info.rawQuery, info.verb);
@@ -83,6 +82,11 @@ async function answer(outgoing: Outgoing, info: NamespacesInfo, state: Namespace
   if (info.verb === 'watch') return asFiltered(await watchVisible(request, state));
   const list = await listVisible(request, state);
   return asFiltered(isPretty(outgoing.exchange.headers, info.rawQuery) ? indented(list) : list);
+}
+
+/** Whose namespaces; empty if the API server has no tenants. */
+function tenantOf({ tenant }: Outgoing, info: ResourceRequest, { mode }: NamespacesState): string {
+  return info.tenant === '' ? (mode.reviewTenant(tenant) ?? '') : info.tenant;
 }
 
 function indented(response: UpstreamResponse): UpstreamResponse {

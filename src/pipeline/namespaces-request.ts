@@ -4,6 +4,7 @@
  */
 import { ChangeLog } from '../access/change-log.ts';
 import { ConfirmedNames, type ReviewName } from '../access/confirmed-names.ts';
+import { CreatedNamespaces } from '../access/created-namespaces.ts';
 import type { ListOptions } from '../access/list-options.ts';
 import type { NamespaceSelection } from '../access/namespace-list.ts';
 import type { AccessIndex, TokenSealer } from '../access/ports.ts';
@@ -39,6 +40,8 @@ export interface NamespacesMemory {
   readonly views: VisibleNamespacesCache;
   readonly changes: ChangeLog;
   readonly confirmed: ConfirmedNames;
+  readonly created: CreatedNamespaces;
+  /** Another in each process. */
   readonly instance: string;
 }
 
@@ -51,6 +54,7 @@ export function createNamespacesMemory(
     views: new VisibleNamespacesCache({ index, clock }),
     changes: new ChangeLog({ index, clock, stopped }),
     confirmed: new ConfirmedNames(clock),
+    created: new CreatedNamespaces({ index, stopped }, clock),
     instance: random.uuid(),
   };
 }

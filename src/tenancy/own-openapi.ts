@@ -18,6 +18,8 @@ const object = (description: string, properties: Schema, required: readonly stri
   ...(required.length > 0 && { required }),
 });
 
+const ANY_OBJECT: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
 const ASKED = {
   verb: text('The verb of the request, as in a rule: get, list, create, delete, bind, …'),
   apiGroup: text('The API group of the resource. Empty for the core group.'),
@@ -64,6 +66,46 @@ const STATUS = object('Who can do it.', {
   warnings: list('What is to be known of the question.', { type: 'string' }),
 });
 
+const SELECTION = {
+  verb: text('The verb. Without it, or with *, the rules are for all verbs.'),
+  apiGroup: text('Only rules that cover this API group. Empty for the core group.'),
+  resource: text('Only rules that cover this resource, such as pods or pods/log.'),
+  namespace: text('Only what is allowed in this namespace.'),
+};
+
+const strings = (description: string): Schema => list(description, { type: 'string' });
+
+const RULES = list(
+  'Rules as in a role.',
+  object('One rule.', {
+    verbs: strings('Absent in rules for one verb.'),
+    apiGroups: strings('API groups; * for all.'),
+    resources: strings('Resources; * for all.'),
+    resourceNames: strings('The objects; absent for all.'),
+  }),
+);
+
+const ACCESS_RULES = object('Everything that the user may do.', {
+  verb: SELECTION.verb,
+  tenant: text('The tenant whose objects the rules are about.'),
+  user: object('Whom a review is about.', {
+    username: text("The user's name."),
+    uid: text("The user's id."),
+  }),
+  revision: text('The revision of the API server whose roles and bindings were read.'),
+  incomplete: flag('If true, the user may have more or other access.'),
+  reason: text('Why they are incomplete.'),
+  validUntil: text('Until when the rules count.'),
+  everywhere: RULES,
+  cluster: RULES,
+  namespaces: list(
+    'Rules of namespaces; no name is in two entries.',
+    object('Namespaces with equal rules.', { names: strings('Their names.'), rules: RULES }),
+  ),
+  otherNamespaces: RULES,
+  sets: { ...ANY_OBJECT, description: 'Named sets of the configuration: the namespaces in each.' },
+});
+
 /** What beside `metadata` an object has. A resource without an entry is described by its kind alone. */
 const FIELDS: Partial<Record<OwnResourceName, Readonly<Record<string, Schema>>>> = {
   resourceaccessreviews: {
@@ -82,9 +124,20 @@ const FIELDS: Partial<Record<OwnResourceName, Readonly<Record<string, Schema>>>>
     spec: object('What is asked in the namespace of the review.', ASKED, ['verb', 'resource']),
     status: STATUS,
   },
+  selfaccessrules: { status: ACCESS_RULES },
+  accessrulesreviews: {
+    spec: object('Whose rules are asked for, and which. Either token or user is given.', {
+      ...SELECTION,
+      token: text('A token of the user. It is not stored.'),
+      user: text("The user's name."),
+      groups: strings("The user's groups; no group is added."),
+      uid: text("The user's id."),
+      extra: { ...ANY_OBJECT, description: 'Lists of strings, as in a SubjectAccessReview.' },
+    }),
+    status: ACCESS_RULES,
+  },
 };
 
-const ANY_OBJECT: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 const BODY_FIELDS = { spec: ANY_OBJECT, status: ANY_OBJECT };
 /** kubectl sends them with what it creates. */
 const QUERY = ['dryRun', 'fieldManager', 'fieldValidation', 'pretty'].map((name) => ({

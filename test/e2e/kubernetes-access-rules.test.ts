@@ -1,6 +1,6 @@
 /**
- * Access rules in front of a real kube-apiserver: they are what its SubjectAccessReviews say, they follow changes,
- * and a service needs a right to ask about other users.
+ * Access rules in front of a real kube-apiserver: they are what its SubjectAccessReviews say, they follow
+ * changes, and a service needs a right to ask about other users.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -159,8 +159,8 @@ for (const release of [OLDEST, NEWEST] as const)
           t.match(await stonegate.ask(token, path), { status: 403, body: /at the cluster scope/ });
         const deletion = await stonegate.ask(token, CONFIG_MAPS, { method: 'DELETE' });
         t.notOk([200, 202].includes(deletion.status));
-        const stranger = site.newcomer('stranger');
-        t.match(await stonegate.ask(stranger, CONFIG_MAPS), { status: 403, body: /at the cluster scope/ });
+        const outsider = site.newcomer('outsider');
+        t.match(await stonegate.ask(outsider, CONFIG_MAPS), { status: 403, body: /at the cluster scope/ });
       },
     );
 

@@ -1,6 +1,6 @@
 /**
- * The portal's page "What you may do" in a real browser, on a desktop and on a phone. Screenshots are written to
- * `artefacts/portal`.
+ * The portal's page "What you may do" in a real browser, on a desktop and on a phone. Screenshots are written
+ * to `artefacts/portal`.
  */
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';

@@ -5,6 +5,7 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { globSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { basename, join } from 'node:path';
 import t from 'tap';
@@ -77,6 +78,37 @@ t.test('the rendered configuration is good, and names only files that are mounte
 });
 
 const KEYSTONE = { keystone: { url: 'https://keystone.example.com/v3' } };
+
+/** What YAML 1.1, YAML 1.2 or a template could take for something else than a string. */
+const TRICKY = [
+  ...[' ', '~', 'null', 'Null', 'true', 'y', 'N', 'on', 'off', 'yes', '=', '<<', '-', '- a', 'a: b'],
+  ...['#x', 'x #y', '1', '017', '0o17', '0x1f', '0b11', '1_000', '1e3', '.5', '1.', '+1', '.inf'],
+  ...['.NaN', '12:30:45', '2020-01-01', '!x', '&a', '*a', '%a', '@a', '`a', '"', "'", '\\', '{{ x }}'],
+  ...['{a', '[a', '|', '>', '---', '...', '--- a', ' x', 'x ', '\t', 'a\nb', '\n', 'a\r\nb', '\u00a0'],
+  ...['\ufeff', 'é', '😀', '<&>'],
+];
+
+t.test('the configuration arrives as it was given', { skip }, async (t) => {
+  const map = Object.fromEntries(TRICKY.map((claim, at) => [claim, `tenant-${at}`]));
+  const issuer = { url: 'https://login.example.com', audiences: TRICKY };
+  const username = { claim: 'sub', prefix: 'oidc:' };
+  const configuration = {
+    server: { limits: { bodyBytes: 104_857_600 } },
+    tenancy: { mode: 'shared' },
+    authentication: { jwt: [{ issuer, claimMappings: { username }, tenant: { claim: 'hd', map } }] },
+    cache: { maxEntries: 12_345_678 },
+  };
+  const given: unknown = parse(configurationOf(render(t.testdir(), { configuration })));
+  t.match(given, configuration);
+  t.match(given, { authentication: { jwt: [{ issuer: { audiences: TRICKY } }] } });
+});
+
+t.test('every sample configuration can be given to the chart', { skip }, async (t) => {
+  for (const sample of globSync('config/samples/*.yaml')) {
+    const configuration = valuesOf(sample);
+    t.same(parse(configurationOf(render(t.testdir(), { configuration }))), configuration, sample);
+  }
+});
 
 t.test('a value that is wrong is refused by its name', { skip }, async (t) => {
   const good = valuesOf(SAMPLES.get('shared') ?? '');

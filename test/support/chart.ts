@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { parse, parseAllDocuments, stringify } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { helm } from './kubernetes/programs.ts';
 
 export const CHART = 'config/charts/stonegate';
@@ -74,10 +74,18 @@ export function render(
   ...words: readonly string[]
 ): ManifestObject[] {
   const file = typeof values === 'string' ? values : join(folder, 'values.yaml');
-  if (typeof values !== 'string') writeFileSync(file, stringify(values));
+  if (typeof values !== 'string') writeFileSync(file, asciiOf(values));
   const { code, stdout, stderr } = template(folder, file, ...words);
   if (code !== 0) throw new Error(`helm template ${file}: ${stderr}`);
   return objectsOf(stdout);
+}
+
+/** JSON that every YAML parser reads alike. */
+function asciiOf(values: object): string {
+  return JSON.stringify(values).replace(
+    /[\u007f-\ud7ff\ue000-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 export function objectsOf(text: string): ManifestObject[] {

@@ -1,6 +1,6 @@
 /**
- * The page "What you may do": the user's roles, and a matrix of kinds and verbs for each set of namespaces with
- * equal rules. On a phone each row of a matrix becomes a list of verbs.
+ * The page "What you may do": the user's roles, and a matrix of kinds and verbs for each set of namespaces
+ * with equal rules. On a phone each row of a matrix becomes a list of verbs.
  */
 import type { Account } from '../account.ts';
 import { type Content, type Html, html } from '../html.ts';

@@ -1,6 +1,6 @@
 /**
  * A real PostgreSQL in a folder of its own, on a socket alone. It refuses to run as root, so then it runs as
- * `nobody`.
+ * the overflow user.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,6 +10,8 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { eventually } from '../eventually.ts';
 
+/** The user and the group without rights on every Linux. */
+const OVERFLOW = '65534';
 const INSTALLED = '/usr/lib/postgresql/*/bin/initdb';
 
 /** Why tests against PostgreSQL cannot run here; undefined if they can. */
@@ -30,8 +32,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   const data = join(folder, 'data');
   mkdirSync(data, { mode: 0o700 });
   const isRoot = process.getuid?.() === 0;
-  if (isRoot) execFileSync('chown', ['-R', 'nobody', folder]);
-  const asUser = isRoot ? ['--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups'] : [];
+  if (isRoot) execFileSync('chown', ['-R', `${OVERFLOW}:${OVERFLOW}`, folder]);
+  const asUser = isRoot ? ['--reuid', OVERFLOW, '--regid', OVERFLOW, '--clear-groups'] : [];
   const words = (program: string, ...more: string[]) => [...asUser, join(bin, program), ...more];
   const options = { cwd: folder, stdio: 'ignore' } as const;
   execFileSync(

@@ -90,7 +90,7 @@ t.test(
   },
 );
 
-t.test('without the client’s wish bookmarks only tell from where a namespace goes on', async (t) => {
+t.test('without the client’s request bookmarks only tell from where a namespace goes on', async (t) => {
   const merged = new MergedWatch(['a'], { bookmarks: 'drop', sendsInitialEvents: false });
   t.equal(merged.resumeFrom('a'), 'start');
   t.same(passed(merged, 'a', bookmark(10)), []);

@@ -51,7 +51,7 @@ t.test(
     t.match(more.rules.namespaces, [{ names: ['a', 'b'] }]);
     t.not(more.digest, ofAlice.digest);
 
-    site.put(roleBinding('a', 'of-nobody', 'ClusterRole/reader', [user('carol')]));
+    site.put(roleBinding('a', 'of-carol', 'ClusterRole/reader', [user('carol')]));
     site.put(role('a', 'unbound', []));
     site.put(namespace('c'));
     t.equal(cache.rulesOf(alice, LIST), more);
@@ -92,7 +92,7 @@ t.test('rules are forgotten ten minutes after their last use', async (t) => {
 });
 
 t.test(
-  'the memory is bounded: the least recently used rules go first, and too large ones are not kept',
+  'the memory is bounded: the least recently used rules go first, and too large ones are not cached',
   async (t) => {
     const site = siteOf();
     const measure = cacheOf(site);

@@ -276,3 +276,20 @@ t.test('without the statement that RBAC alone authorizes', async (t) => {
   site.clock.advance(5 * 60_000);
   t.equal(watch.ended, true, 'a watch is short, so that its names are reviewed again');
 });
+
+t.test('D009 a list waits for the namespace that its user has just created', async (t) => {
+  const everywhere = clusterRoleBinding('getters', 'ClusterRole/viewer', [user('acme:alice')]);
+  const site = namespacesSite([a, VIEWER, everywhere]);
+  const create = () => site.answerer.answer(site.outgoing('alice', '/api/v1/namespaces', [], 'POST'));
+  t.equal(create(), undefined, 'the request itself is forwarded');
+  const list = site.get('alice');
+  await new Promise((resolve) => setImmediate(resolve));
+  site.put(namespace('e'));
+  t.same((await list)?.names, ['a', 'e']);
+
+  create();
+  const refused = site.get('alice');
+  t.same((await site.get('bob'))?.names, [], 'no other user waits');
+  site.clock.advance(3_000);
+  t.same((await refused)?.names, ['a', 'e'], 'nor for ever, if the request was refused');
+});

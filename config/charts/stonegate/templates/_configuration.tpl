@@ -21,8 +21,10 @@
   {{- range .Values.sealingKeys.keys -}}
     {{- $keys = append $keys (dict "fromFile" (printf "%s/sealing/%s" $run .)) -}}
   {{- end -}}
-  {{- $url := dict "fromFile" (printf "%s/redis/url" $run) -}}
-  {{- $_ := set $defaults "cache" (dict "redis" (dict "url" $url) "sealingKeys" $keys) -}}
+  {{- $_ := set $defaults "cache" (dict "redis" dict "sealingKeys" $keys) -}}
+  {{- if not (dig "cache" "redis" "url" nil $given) -}}
+    {{- $_ := set $defaults.cache.redis "url" (dict "fromFile" (printf "%s/redis/url" $run)) -}}
+  {{- end -}}
 {{- end -}}
 {{- if $given.portal -}}
   {{- $_ := set $defaults "portal" (dict "tls" (include "stonegate.tlsFiles" (printf "%s/portal-tls" $run) | fromYaml)) -}}

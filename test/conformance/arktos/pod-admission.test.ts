@@ -1,0 +1,55 @@
+/**
+ * Pods as Arktos sends them to an admission webhook, recorded on a running server: what Arktos itself adds to
+ * a tenant's pod violates nothing.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import t from 'tap';
+import { arktosFieldViolations } from '../../../src/admission/arktos-pod-fields.ts';
+import { newViolations } from '../../../src/admission/changed-fields.ts';
+import { nodeSelectionViolations } from '../../../src/admission/node-selection.ts';
+import { podPartOf } from '../../../src/admission/pod-part.ts';
+import type { PodSecurityLevel } from '../../../src/admission/pod-security/check.ts';
+import { podSecurityVersion, podSecurityViolations } from '../../../src/admission/pod-security/evaluate.ts';
+import type { Violation } from '../../../src/admission/violation.ts';
+
+interface AdmissionRequest {
+  readonly resource: { readonly group: string; readonly resource: string };
+  readonly object: unknown;
+  readonly oldObject: unknown;
+}
+
+const FOLDER = new URL('recorded-admission/', import.meta.url);
+
+function readRequest(file: string): AdmissionRequest {
+  const recorded: { request: { body: { request: AdmissionRequest } } } = JSON.parse(
+    readFileSync(new URL(file, FOLDER), 'utf8'),
+  );
+  return recorded.request.body.request;
+}
+
+/** Kubernetes 1.15 is what Arktos is made from. */
+const ARKTOS_VERSION = podSecurityVersion('v1.15');
+
+function violationsIn({ resource, object, oldObject }: AdmissionRequest, level: PodSecurityLevel) {
+  const evaluate = (one: unknown): readonly Violation[] => {
+    const part = podPartOf(resource.group, resource.resource, one);
+    if (part === undefined || ARKTOS_VERSION === undefined) throw new TypeError(resource.resource);
+    return [
+      ...podSecurityViolations(part, { level, version: ARKTOS_VERSION }),
+      ...nodeSelectionViolations(part, { allowedLabels: [] }),
+      ...arktosFieldViolations(part, level),
+    ];
+  };
+  return newViolations(evaluate, object, oldObject).map(({ path }) => path);
+}
+
+for (const file of readdirSync(FOLDER))
+  t.test(`${file}: a usual pod of a tenant is allowed at baseline`, async (t) => {
+    t.strictSame(violationsIn(readRequest(file), 'baseline'), []);
+  });
+
+t.test('an update of labels alone is allowed at every level', async (t) => {
+  const update = readRequest('webhook-call-validating-update-pods-user.json');
+  t.strictSame(violationsIn(update, 'restricted'), []);
+  t.ok(violationsIn({ ...update, oldObject: null }, 'restricted').length > 0, 'a new pod like it is not');
+});

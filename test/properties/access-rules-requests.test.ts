@@ -1,0 +1,67 @@
+/**
+ * Whatever a client sends as a request for access rules, it is understood or refused with a 4xx that repeats
+ * nothing of a token.
+ */
+import fc from 'fast-check';
+import t from 'tap';
+import { StatusError } from '../../src/errors/status-error.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { readRulesRequest } from '../../src/pipeline/rules-request.ts';
+import { readRulesReview } from '../../src/pipeline/rules-review-body.ts';
+import { fakeExchange } from '../support/fake-exchange.ts';
+
+const LIMITS = { bodyBytes: 10_000, bodyTimeout: 10_000 };
+const names = fc.constantFrom(
+  'verb',
+  'apiGroup',
+  'resource',
+  'namespace',
+  'token',
+  'user',
+  'groups',
+  'uid',
+  'extra',
+  'x',
+);
+const SECRET = 'the-token-0123456789';
+const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(SECRET), fc.constant([SECRET]));
+
+t.test('any query is understood, or refused as malformed', async () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(names, fc.string()), { maxLength: 5 }), fc.string(), (pairs, rest) => {
+      const query = `${pairs.map(([name, text]) => `${name}=${text}`).join('&')}${rest}`;
+      try {
+        const { selection } = readRulesRequest(query);
+        if (Object.entries(selection).some(([name, text]) => text === '' && name !== 'apiGroup'))
+          throw new Error(`an empty selection: ${query}`);
+      } catch (error) {
+        if (!(error instanceof StatusError) || error.code !== 'RequestMalformed') throw error;
+      }
+    }),
+  );
+});
+
+t.test('any body is understood, or refused without a word of the token', async () => {
+  const spec = fc.oneof(fc.dictionary(names, value), fc.jsonValue());
+  const body = fc.oneof(
+    spec.map((given) =>
+      JSON.stringify({ kind: 'AccessRulesReview', apiVersion: 'stonegate.dev/v1alpha1', spec: given }),
+    ),
+    fc.json(),
+    fc.string().map((text) => `${SECRET}${text}`),
+  );
+  await fc.assert(
+    fc.asyncProperty(body, async (text) => {
+      const exchange = fakeExchange({ method: 'POST', body: text });
+      try {
+        const { subject } = await readRulesReview(exchange, LIMITS, systemClock);
+        if ('token' in subject ? subject.token === '' : subject.username === '')
+          throw new Error('no subject');
+      } catch (error) {
+        if (!(error instanceof StatusError) || error.http < 400 || error.http > 499) throw error;
+        if (`${error.message} ${String(error.cause)}`.includes(SECRET))
+          throw new Error('it repeats the token');
+      }
+    }),
+  );
+});

@@ -1,0 +1,250 @@
+/**
+ * Filtered namespaces, whatever changes: pages are the list, a list and the watch from its revision are what
+ * the user sees, at one replica or at two of which one lags. Selectors of clients are read as they are meant.
+ */
+import fc from 'fast-check';
+import t from 'tap';
+import { labelsMatch, parseLabelSelector } from '../../src/access/label-selector.ts';
+import { INDEXED_RESOURCES, type StoredObject } from '../../src/api/rbac-v1.ts';
+import { StatusError } from '../../src/errors/status-error.ts';
+import { unsyncedAccessIndex } from '../support/access-index.ts';
+import { type NamespacesSite, type NamespacesWatch, namespacesSiteOf } from '../support/namespaces-site.ts';
+import {
+  clusterRole,
+  clusterRoleBinding,
+  namespace,
+  nextRevision,
+  roleBinding,
+  user,
+} from '../support/rbac-objects.ts';
+
+const PLACES = ['a', 'b', 'c', 'd'] as const;
+const VIEWER = clusterRole('viewer', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }]);
+const NAMED = clusterRole('named', [
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['get'], resourceNames: ['a', 'c'] },
+]);
+const ALICE = [user('acme:alice')];
+
+const place = fc.constantFrom(...PLACES);
+const action = fc.oneof(
+  fc.record({ kind: fc.constant('namespace' as const), place, env: fc.constantFrom('prod', 'test') }),
+  fc.record({ kind: fc.constant('no namespace' as const), place }),
+  fc.record({ kind: fc.constant('grant' as const), place }),
+  fc.record({ kind: fc.constant('revoke' as const), place }),
+  fc.record({ kind: fc.constant('grant names' as const) }),
+  fc.record({ kind: fc.constant('revoke names' as const) }),
+);
+type Action = typeof action extends fc.Arbitrary<infer A> ? A : never;
+
+interface Event {
+  readonly type: 'put' | 'delete';
+  readonly object: StoredObject;
+}
+
+/** The events of a cluster in which these things are done, each with a higher revision. */
+function eventsOf(actions: readonly Action[]): Event[] {
+  const there = new Map<string, StoredObject>();
+  return actions.flatMap((one): Event[] => {
+    const object = objectOf(one);
+    const key = `${object.resource}/${'namespace' in object ? object.namespace : ''}/${object.name}`;
+    const known = there.get(key);
+    const revision = nextRevision();
+    if (one.kind === 'namespace' || one.kind === 'grant' || one.kind === 'grant names') {
+      const stored = { ...object, uid: known?.uid ?? object.uid, revision };
+      there.set(key, stored);
+      return [{ type: 'put', object: stored }];
+    }
+    if (known === undefined) return [];
+    there.delete(key);
+    return [{ type: 'delete', object: { ...known, revision } }];
+  });
+}
+
+function objectOf(one: Action): StoredObject {
+  switch (one.kind) {
+    case 'namespace':
+      return namespace(one.place, { labels: { env: one.env } });
+    case 'no namespace':
+      return namespace(one.place);
+    case 'grant':
+    case 'revoke':
+      return roleBinding(one.place, 'view', 'ClusterRole/viewer', ALICE);
+    default:
+      return clusterRoleBinding('named', 'ClusterRole/named', ALICE);
+  }
+}
+
+const FIRST = nextRevision();
+
+/** A replica that has seen nothing yet. */
+function replica(): NamespacesSite {
+  const site = unsyncedAccessIndex();
+  for (const resource of INDEXED_RESOURCES)
+    site.index.replace(resource, resource === 'clusterroles' ? [VIEWER, NAMED] : [], FIRST);
+  return namespacesSiteOf(site);
+}
+
+function see({ index }: NamespacesSite, { type, object }: Event): void {
+  if (type === 'put') index.put(object);
+  else index.delete(object);
+}
+
+/** As a bookmark of each resource. */
+function catchUp({ index }: NamespacesSite): void {
+  const revision = nextRevision();
+  for (const resource of INDEXED_RESOURCES) index.progress(resource, revision);
+}
+
+/** What a client has after the events of its watch. */
+async function applied(held: ReadonlySet<string>, watch: NamespacesWatch): Promise<Set<string>> {
+  await watch.read();
+  const names = new Set(held);
+  for (const { type, name } of watch.events)
+    if (type === 'DELETED') names.delete(name);
+    else if (name !== '') names.add(name);
+  return names;
+}
+
+const QUERIES = fc.constantFrom('', 'labelSelector=env%3Dprod', 'fieldSelector=metadata.name!%3Da');
+
+t.test('pages together are the list', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(action, { maxLength: 20 }),
+      fc.integer({ min: 1, max: 3 }),
+      QUERIES,
+      async (actions, limit, query) => {
+        const site = replica();
+        for (const event of eventsOf(actions)) see(site, event);
+        const whole = await site.get('alice', query);
+        const pages: string[] = [];
+        let more = '';
+        do {
+          const page = await site.get(
+            'alice',
+            `${query}&limit=${limit}${more === '' ? '' : `&continue=${more}`}`,
+          );
+          if (more !== '' && page?.names.length === 0) return false;
+          pages.push(...(page?.names ?? []));
+          more = page?.continue ?? '';
+        } while (more !== '');
+        return pages.join() === whole?.names.join();
+      },
+    ),
+    { numRuns: 100 },
+  );
+  t.pass();
+});
+
+t.test('a list, and the watch from its revision, is what the user sees', async (t) => {
+  let compared = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(action, { maxLength: 15 }),
+      fc.array(action, { maxLength: 15 }),
+      fc.array(action, { maxLength: 15 }),
+      QUERIES,
+      fc.boolean(),
+      async (before, between, after, query, caughtUp) => {
+        const site = replica();
+        const events = eventsOf([...before, ...between, ...after]);
+        const [first, second] = [events.length / 3, (2 * events.length) / 3];
+        for (const event of events.slice(0, first)) see(site, event);
+        if (caughtUp) catchUp(site);
+        const list = await site.get('alice', query);
+        for (const event of events.slice(first, second)) see(site, event);
+        const watch = await site.watch('alice', `${query}&resourceVersion=${list?.resourceVersion}`);
+        for (const event of events.slice(second)) see(site, event);
+        const held = await applied(new Set(list?.names), watch);
+        const isExpired = watch.events.some(({ type }) => type === 'ERROR');
+        watch.close();
+        if (!isExpired) compared += 1;
+        const now = await site.get('alice', query);
+        return isExpired || [...held].sort().join() === now?.names.join();
+      },
+    ),
+    { numRuns: 300 },
+  );
+  t.ok(compared > 30, `${compared} were not expired`);
+});
+
+t.test(
+  'a client that lists at one replica and watches at another, which lags, misses no grant and keeps no stale namespace',
+  async (t) => {
+    let compared = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(action, { maxLength: 30 }),
+        fc.nat(30),
+        fc.nat(30),
+        fc.boolean(),
+        async (actions, seenByOne, seenByOther, caughtUp) => {
+          const [one, other] = [replica(), replica()];
+          const events = eventsOf(actions);
+          for (const event of events.slice(0, seenByOne)) see(one, event);
+          if (caughtUp && seenByOne >= events.length) catchUp(one);
+          for (const event of events.slice(0, seenByOther)) see(other, event);
+          const list = await one.get('alice');
+          const opening = other.watch('alice', `resourceVersion=${list?.resourceVersion}`);
+          for (const event of events.slice(seenByOther)) see(other, event);
+          catchUp(other);
+          const watch = await opening;
+          const held = await applied(new Set(list?.names), watch);
+          const isExpired = watch.events.some(({ type }) => type === 'ERROR');
+          watch.close();
+          if (!isExpired) compared += 1;
+          const now = await other.get('alice');
+          return isExpired || [...held].sort().join() === now?.names.join();
+        },
+      ),
+      { numRuns: 300 },
+    );
+    t.ok(compared > 30, `${compared} were not expired`);
+  },
+);
+
+t.test('any text is a selector or a 400', async (t) => {
+  const characters = fc.constantFrom(...'ab=!(),<> in notin 0-./'.split(''));
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.array(characters).map((list) => list.join('')),
+      ),
+      (text) => {
+        try {
+          return parseLabelSelector(text).length >= 0;
+        } catch (error) {
+          return error instanceof StatusError && error.http === 400;
+        }
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+  t.pass();
+});
+
+t.test('a selector matches what it says', async (t) => {
+  const value = fc.constantFrom('', 'a', 'b', '1', '2');
+  const labels = fc.dictionary(fc.constantFrom('x', 'y'), value);
+  const values = fc.uniqueArray(fc.constantFrom('a', 'b', '1'), { minLength: 1 });
+  fc.assert(
+    fc.property(labels, fc.constantFrom('x', 'y'), values, (of, key, chosen) => {
+      const [first = ''] = chosen;
+      const has = Object.hasOwn(of, key);
+      const is = has && chosen.some((one) => one === of[key]);
+      const matches = (text: string) => labelsMatch(parseLabelSelector(text), of);
+      return (
+        matches(`${key} in (${chosen.join(',')})`) === is &&
+        matches(`${key} notin (${chosen.join(',')})`) === !is &&
+        matches(`${key}=${first}`) === (has && of[key] === first) &&
+        matches(`${key}!=${first}`) === !(has && of[key] === first) &&
+        matches(key) === has &&
+        matches(`!${key}`) === !has &&
+        matches(`${key}>1`) === (of[key] === '2') &&
+        matches(`${key}<2`) === (of[key] === '1')
+      );
+    }),
+  );
+  t.pass();
+});
