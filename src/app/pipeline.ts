@@ -46,6 +46,7 @@ import { LastModes } from '../pipeline/impersonation-modes.ts';
 import { createBodyInspection } from '../pipeline/inspect-body.ts';
 import { recheckStreams } from '../pipeline/open-stream.ts';
 import type { Exchange, RequestObserver, UpstreamResponse } from '../pipeline/ports.ts';
+import { createReasonOf } from '../pipeline/rbac-reasons.ts';
 import { decodeSubjectReview } from '../pipeline/review-protobuf.ts';
 import { serveRequest } from '../pipeline/serve-request.ts';
 import type { Stages } from '../pipeline/stages.ts';
@@ -83,16 +84,13 @@ export interface ConfiguredPipeline {
 
 /** Memory for the discovery documents of all tenants. */
 const DISCOVERY_BYTES = 64 * 1024 * 1024;
-/** Memory for those of one tenant: a few forms of the large OpenAPI document beside all small documents. */
+/** Those of one tenant: a few forms of the large OpenAPI document beside all small documents. */
 const TENANT_DISCOVERY_BYTES = 16 * 1024 * 1024;
-/**
- * Milliseconds for which the system tenant's documents are cached after a change that concerns every
- * tenant.
- */
+/** Milliseconds for which the system tenant's documents are cached after a change of every tenant's. */
 const SYSTEM_RECENT_TTL = 1_000;
 /** A kubectl without a cache requests all groups at once. */
 const TENANT_FETCHES = { running: 8, waiting: 256 };
-/** The longest body of a self review. */
+/** Of a self review's body. */
 const REVIEW_BYTES = 64 * 1024;
 /** Memory for bodies under inspection: in all, and of each tenant. */
 const INSPECTED_BYTES = { total: 128 * 1024 * 1024, perKey: 16 * 1024 * 1024 };
@@ -153,6 +151,8 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
   });
   const discovery = createDiscoveryDocuments({ fetcher: upstream, cache: tenantDocuments, mode, system });
   const bodyTimeout = server.timeouts.body;
+  const access = createAccessIndex(build);
+  const reasonOf = access && createReasonOf(access, mode);
   const stages: Stages = {
     clock,
     random,
@@ -172,13 +172,13 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     authorizers: [
       createUpgradePlaces(mode),
       createTenantBoundary({ isSystem: mode.isSystem }),
-      createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
+      createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant, reasonOf }),
       createSharedResources({
         discovered: discovery,
         mayBeShared: mode.mayBeShared,
         allowedGroups: new Set(tenancy.sharedAPIGroups),
       }),
-      createOwnAPIRights({ ...mode, reviewer }),
+      createOwnAPIRights({ ...mode, reviewer, reasonOf }),
     ],
     admission: [
       methodAdmission,
@@ -189,8 +189,7 @@ export function createPipeline(build: Build, options: PipelineOptions): Configur
     limitTenant: (tenant) => tenantLimit?.admit(tenant),
     maxHeaderBytes: upstreamConfiguration.headerBytes,
   };
-  const explain = createExplain({ stages, reviewer });
-  const access = createAccessIndex(build);
+  const explain = createExplain({ stages, reviewer, reasonOf });
   const verifier = access && createAccessVerifier(build, access, reviewer);
   const subjects = createAccessSubjects(stages);
   const accessRules = access && verifier && createAccessRules(build, { access, verifier, stages, subjects });

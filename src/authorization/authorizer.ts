@@ -25,6 +25,12 @@ export interface AskedExchange {
   readonly signal: AbortSignal;
 }
 
+/** Says what the user's roles nearly grant; undefined if there is nothing to say. */
+export type RefusalReason = (
+  request: Pick<AuthorizationAttributes, 'info' | 'user' | 'tenant'>,
+  allowed: false,
+) => string | undefined;
+
 export interface Authorizer {
   readonly name: string;
   /**

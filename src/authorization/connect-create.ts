@@ -9,17 +9,19 @@ import type { TenantName } from '../api/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../api/request-info.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import { type AccessReviewer, reviewOf } from './access-reviewer.ts';
-import type { AuthorizationAttributes, Authorizer } from './authorizer.ts';
+import type { AuthorizationAttributes, Authorizer, RefusalReason } from './authorizer.ts';
 
 export interface ConnectCreateOptions {
   readonly reviewer: AccessReviewer;
   /** The tenant named in access reviews; undefined if the API server has no tenants. */
   readonly reviewTenant: (tenant: TenantName) => TenantName | undefined;
+  /** Why RBAC does not allow the request; absent without the RBAC index. */
+  readonly reasonOf?: RefusalReason | undefined;
 }
 
 const CONNECTIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward']);
 
-export function createConnectCreate({ reviewer, reviewTenant }: ConnectCreateOptions): Authorizer {
+export function createConnectCreate({ reviewer, reviewTenant, reasonOf }: ConnectCreateOptions): Authorizer {
   async function review(info: ResourceRequest, { user, tenant, sender, exchange }: AuthorizationAttributes) {
     const home = reviewTenant(tenant);
     const resourceAttributes = attributesOf(info, info.tenant === '' ? home : info.tenant);
@@ -31,7 +33,9 @@ export function createConnectCreate({ reviewer, reviewTenant }: ConnectCreateOpt
       exchange.signal,
     );
     if (allowed && !denied) return;
-    throw forbidden('AccessDenied', { ...info, verb: 'create' }, user.username, resourceAttributes.tenant);
+    const asked = { ...info, verb: 'create' };
+    const note = reasonOf?.({ info: asked, user, tenant }, false);
+    throw forbidden('AccessDenied', asked, user.username, resourceAttributes.tenant, undefined, note);
   }
 
   return {

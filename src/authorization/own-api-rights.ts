@@ -7,12 +7,14 @@ import type { TenantName } from '../api/identity.ts';
 import type { ResourceRequest } from '../api/request-info.ts';
 import { forbidden } from '../errors/forbidden.ts';
 import { type AccessReviewer, reviewOf } from './access-reviewer.ts';
-import type { AuthorizationAttributes, Authorizer } from './authorizer.ts';
+import type { AuthorizationAttributes, Authorizer, RefusalReason } from './authorizer.ts';
 
 export interface OwnAPIRightsOptions {
   readonly reviewer: AccessReviewer;
   /** The tenant named in access reviews; undefined if the API server has no tenants. */
   readonly reviewTenant: (tenant: TenantName) => TenantName | undefined;
+  /** Why RBAC does not allow the request; absent without the RBAC index. */
+  readonly reasonOf?: RefusalReason | undefined;
   readonly isSystem: (tenant: TenantName) => boolean;
 }
 
@@ -25,7 +27,7 @@ const PLACES: ReadonlyMap<string, 'cluster' | 'tenant'> = new Map([
 ]);
 
 export function createOwnAPIRights(options: OwnAPIRightsOptions): Authorizer {
-  const { reviewer, reviewTenant, isSystem } = options;
+  const { reviewer, reviewTenant, isSystem, reasonOf } = options;
   async function review(
     info: ResourceRequest,
     inTenant: boolean,
@@ -49,8 +51,9 @@ export function createOwnAPIRights(options: OwnAPIRightsOptions): Authorizer {
       { resourceAttributes },
       exchange.signal,
     );
-    if (!allowed || denied)
-      throw forbidden('AccessDenied', info, user.username, inTenant ? place : undefined);
+    if (allowed && !denied) return;
+    const note = inTenant ? reasonOf?.({ info, user, tenant }, false) : undefined;
+    throw forbidden('AccessDenied', info, user.username, inTenant ? place : undefined, undefined, note);
   }
 
   return {

@@ -37,13 +37,18 @@ function place(namespace: string, tenant: string | undefined): string {
     : `in the tenant ${JSON.stringify(tenant)}`;
 }
 
-/** The error, with the details that the API server gives. */
+/**
+ * The error, with the details that the API server gives.
+ *
+ * @param note what the user's roles nearly grant
+ */
 export function forbidden(
   code: 'TenantForbidden' | 'PathForbidden' | 'AccessDenied',
   info: ForbiddenRequest,
   userName: string,
   tenant: string | undefined,
   cause?: unknown,
+  note?: string,
 ): StatusError {
   const details: StatusDetails = info.isResourceRequest
     ? {
@@ -52,5 +57,6 @@ export function forbidden(
         kind: info.resource,
       }
     : {};
-  return new StatusError(code, forbiddenMessage(info, userName, tenant), { details, cause });
+  const message = forbiddenMessage(info, userName, tenant);
+  return new StatusError(code, note === undefined ? message : `${message}: ${note}`, { details, cause });
 }

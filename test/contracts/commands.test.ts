@@ -25,7 +25,7 @@ const COMMANDS = [
 t.test('the commands and their options', async (t) => {
   const general = await runStonegate('--help');
   t.equal(general.code, 0);
-  const commands = [...general.stdout.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name]) => name);
+  const commands = [...general.stdout.matchAll(/^ {2}([a-z][a-z-]*) {2,}/gm)].map(([, name]) => name);
   const options: Record<string, readonly string[]> = {};
   for (const command of COMMANDS) {
     const { code, stdout, stderr } = await runStonegate(command, '--help');

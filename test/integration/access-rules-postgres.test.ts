@@ -15,6 +15,9 @@ import { postgresMissing, startPostgres } from '../support/postgres/postgres-ser
 import { objectKinds, rbacObjects, subjects } from '../support/random-rbac.ts';
 import { clusterRole, indexOf, rbacUser, roleBinding, user } from '../support/rbac-objects.ts';
 
+// A database is made first.
+t.setTimeout(300_000);
+
 const missing = postgresMissing();
 const DOCUMENT = readFileSync(new URL('../../docs/access-rules.md', import.meta.url), 'utf8');
 
@@ -94,7 +97,7 @@ t.test('a search service in PostgreSQL', { skip: missing ?? false }, async (t) =
         const [one, other] = [shown, expected].map((rows) => rows.map(textOf).sort().join(' '));
         if (one !== other) throw new Error(`${one} is not ${other}; rules: ${JSON.stringify(access)}`);
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 

@@ -8,6 +8,7 @@ import type { Explanation, ExplanationRequest } from '../../api/stonegate-v1alph
 import type { AccessReviewer } from '../../authorization/access-reviewer.ts';
 import { redact } from '../../lib/untrusted-text.ts';
 import type { Exchange, ResponseWriter } from '../ports.ts';
+import type { ReasonOf } from '../rbac-reasons.ts';
 import type { Outgoing, Received } from '../request-context.ts';
 import {
   actAs,
@@ -41,17 +42,19 @@ export interface ExplainOptions {
   readonly stages: Stages;
   /** Asks the API server's RBAC, which has the last word. */
   readonly reviewer: AccessReviewer;
+  /** Why RBAC decides so; absent without the RBAC index. */
+  readonly reasonOf?: ReasonOf | undefined;
 }
 
 export type Explain = (spec: ExplanationRequest['spec'], asker: Asker) => Promise<Explanation>;
 
-export function createExplain({ stages, reviewer }: ExplainOptions): Explain {
+export function createExplain({ stages, reviewer, reasonOf }: ExplainOptions): Explain {
   return async (spec, asker) => {
     const told = withoutSecrets(spec.token);
     const trail = new Trail(told);
     const context = receive(describedExchange(spec, asker), stages);
     const outgoing = await walk(context, watchParts(stages, trail), trail);
-    if (outgoing !== undefined) await askRBAC(outgoing, stages.mode, reviewer, trail);
+    if (outgoing !== undefined) await askRBAC(outgoing, stages.mode, reviewer, trail, reasonOf);
     const { method, path, upgrade } = spec.request;
     return {
       kind: 'Explanation',

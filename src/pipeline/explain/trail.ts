@@ -14,6 +14,7 @@ import { type AccessAttributes, type AccessReviewer, reviewOf } from '../../auth
 import { StatusError } from '../../errors/status-error.ts';
 import { toStatus } from '../../errors/to-status.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { ReasonOf } from '../rbac-reasons.ts';
 import type { Outgoing } from '../request-context.ts';
 import type { Stages } from '../stages.ts';
 
@@ -155,6 +156,7 @@ export async function askRBAC(
   mode: TenancyMode,
   reviewer: AccessReviewer,
   trail: Trail,
+  reasonOf?: ReasonOf,
 ): Promise<void> {
   if (outgoing.route.kind !== 'forward') return;
   const { user, sender, tenant, exchange } = outgoing;
@@ -165,10 +167,13 @@ export async function askRBAC(
     const answer = await reviewOf(reviewer, subject, questionOf(outgoing, mode), exchange.signal);
     const { allowed, denied = false, reason = '', evaluationError = '', unknownFields } = answer;
     const why = [reason, evaluationError].filter((text) => text !== '').join('; ');
+    const isAllowed = allowed && !denied;
+    const path = reasonOf?.(outgoing, isAllowed);
+    const more = path === undefined ? '' : `; ${path}`;
     if (unknownFields !== undefined)
       note('unknown', `the API server answers more than yes or no: ${unknownFields.join(', ')}`);
-    else if (allowed && !denied) note('passed', `the API server allows it${why === '' ? '' : `: ${why}`}`);
-    else note('refused', `the API server will answer 403${why === '' ? ': no role allows it' : `: ${why}`}`);
+    else if (isAllowed) note('passed', `the API server allows it${why === '' ? '' : `: ${why}`}${more}`);
+    else note('refused', `the API server will answer 403: ${why === '' ? 'no role allows it' : why}${more}`);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     note('unknown', `the API server cannot be asked: ${trail.causeOf(error) || error.message}`);
