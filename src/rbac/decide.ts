@@ -118,6 +118,12 @@ function bindingsOf(
   keys: ReadonlySet<SubjectKey>,
   namespace: string,
 ): readonly StoredBinding[] {
+  const inPlace = objects.bindingsIn(namespace);
+  // A namespace often has fewer bindings than a user has groups.
+  if (inPlace.size < keys.size)
+    return [...inPlace]
+      .filter(({ subjects }) => subjects.some((subject) => matches(subject, keys, namespace)))
+      .sort(byName);
   const lists: (readonly StoredBinding[])[] = [];
   for (const key of keys) {
     const bindings = objects.bindingsOfSubject(key).get(namespace);

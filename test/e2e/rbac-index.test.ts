@@ -2,8 +2,10 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
+import { checkCommand } from '../../src/app/commands/check.ts';
 import { eventually } from '../support/eventually.ts';
 import { indexMetrics } from '../support/index-metrics.ts';
+import { printedIO } from '../support/printed-io.ts';
 import { type RunningStonegate, serveTestbed, startStonegate } from '../support/stonegate.ts';
 import { createTestbed, type Mode } from '../support/testbed.ts';
 
@@ -133,3 +135,28 @@ t.test('without the index Stonegate lists and watches nothing', async (t) => {
   t.same(requestsFor(stonegate, RBAC), []);
   t.notOk(stonegate.app.readiness().some(({ name }) => name === 'rbac index'));
 });
+
+for (const mode of ['arktos', 'shared'] satisfies Mode[])
+  t.test(
+    `${mode}: check warns if the API server does not let Stonegate keep the index complete`,
+    async (t) => {
+      const { configFile, apiServer } = await setUp(t, mode);
+      const run = async () => {
+        const { io, printed } = printedIO();
+        t.equal(await checkCommand(['--config', configFile], io), 0);
+        return printed.stderr;
+      };
+      t.notMatch(await run(), /RBAC index/);
+      const [role] = apiServer.cluster.store.list({
+        resource: 'clusterroles',
+        name: 'stonegate-impersonator',
+      });
+      if (!Array.isArray(role?.object.rules)) throw new Error('no role');
+      const rules = role.object.rules.filter((rule) => !JSON.stringify(rule).includes('rolebindings'));
+      apiServer.cluster.store.put(role.location, { ...role.object, rules });
+      t.match(
+        await run(),
+        /^warning: upstream\.credential: may not list roles, watch roles, .* so the RBAC index \(access\.index\) is never complete: apply the output of `stonegate manifests rbac --config FILE`$/m,
+      );
+    },
+  );

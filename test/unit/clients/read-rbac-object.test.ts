@@ -77,7 +77,7 @@ t.test('equal values of two bindings are one object in memory', async (t) => {
 
 t.test('an object belongs to its tenant on Arktos, and one without a tenant is malformed', async (t) => {
   t.equal(arktos.read('clusterroles', written({ metadata: { ...metadata, tenant: 'acme' } })).tenant, 'acme');
-  t.throws(() => arktos.read('clusterroles', written({ metadata })), MalformedObject);
+  t.throws(() => arktos.read('clusterroles', written({ metadata })), /has no tenant/);
   t.equal(reader.read('clusterroles', written({ metadata: { ...metadata, tenant: 'acme' } })).tenant, '');
 });
 
@@ -101,7 +101,7 @@ t.test('what cannot be read grants nothing', async (t) => {
 t.test('a resource version is a positive whole number that JavaScript has', async (t) => {
   t.equal(readRevision('9007199254740991'), Number.MAX_SAFE_INTEGER);
   for (const value of ['0', '', '-1', '1.5', '1e3', ' 1', '9007199254740992', 'abc', 7, null, undefined])
-    t.throws(() => readRevision(value), MalformedObject, JSON.stringify(value) ?? 'undefined');
+    t.throws(() => readRevision(value), /is no number/, JSON.stringify(value) ?? 'undefined');
 });
 
 t.test('whatever an API server sends, an object is read or malformed', async () => {

@@ -127,7 +127,8 @@ for (const version of ['v2', 'v2beta1']) {
       metadata: { name: 'stonegate.dev' },
       versions: [{ version: 'v1alpha1', freshness: 'Current' }],
     });
-    t.strictSame(items[1].versions[0].resources.at(-1), {
+    const isLocal = ({ resource }: { resource: string }) => resource === 'localresourceaccessreviews';
+    t.strictSame(items[1].versions[0].resources.find(isLocal), {
       resource: 'localresourceaccessreviews',
       responseKind: { group: 'stonegate.dev', version: 'v1alpha1', kind: 'LocalResourceAccessReview' },
       scope: 'Namespaced',

@@ -1,0 +1,87 @@
+/** Watches over all tenants: the stand-in is held to what a real Arktos sent, and the index's reader to both. */
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { createRBACReader } from '../../../src/clients/read-rbac-object.ts';
+import { readEvent } from '../../../src/clients/watch-events.ts';
+import { createApiServer } from '../../support/apiserver/api-server.ts';
+
+interface Event {
+  readonly type: string;
+  readonly object: Readonly<Record<string, unknown>>;
+}
+
+function recorded(name: string): readonly Event[] {
+  const file = new URL(`recorded-all-tenants/${name}.json`, import.meta.url);
+  const exchange: { response: { body: Event[] } } = JSON.parse(readFileSync(file, 'utf8'));
+  return exchange.response.body;
+}
+
+/** Without what differs with each run, and `selfLink`, which not every build of Arktos sends. */
+function comparable(events: readonly Event[]): unknown {
+  return JSON.parse(JSON.stringify(events), (key, value) => {
+    if (key === 'selfLink') return undefined;
+    return ['uid', 'hashKey', 'resourceVersion', 'creationTimestamp'].includes(key) ? typeof value : value;
+  });
+}
+
+const ROLE_BINDINGS = '/apis/rbac.authorization.k8s.io/v1/tenants/all/rolebindings';
+const IN_GLOBEX = '/apis/rbac.authorization.k8s.io/v1/tenants/globex/namespaces/default/rolebindings';
+
+t.test('watches over all tenants', async (t) => {
+  const token = 'administrator';
+  const server = await createApiServer({
+    flavour: 'arktos',
+    tokens: { [token]: { username: 'administrator', groups: ['system:masters'] } },
+  });
+  t.teardown(() => server.close());
+  server.seed.tenant('globex');
+  const ask = (method: string, path: string, body?: object) =>
+    fetch(`${server.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  const eventsOf = async (query: string): Promise<Event[]> =>
+    (await (await ask('GET', `${ROLE_BINDINGS}?watch=1&${query}`)).text())
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line): Event => JSON.parse(line));
+  const before = server.cluster.store.revision;
+  await ask('POST', IN_GLOBEX, {
+    metadata: { name: 'w1' },
+    subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'globex:x' }],
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'viewer' },
+  });
+  await ask('PATCH', `${IN_GLOBEX}/w1`, { metadata: { labels: { a: 'b' } } });
+  await ask('DELETE', `${IN_GLOBEX}/w1`);
+
+  await t.test('events are those of the real server, and name the tenant', async (t) => {
+    const events = await eventsOf(`resourceVersion=${before}&timeoutSeconds=1`);
+    t.same(comparable(events), comparable(recorded('all-watch-rolebindings')));
+  });
+
+  await t.test('a forgotten revision is an event, with the status 200', async (t) => {
+    server.cluster.store.compact();
+    const [event] = await eventsOf('resourceVersion=1');
+    const numberless = (text: unknown) => JSON.stringify(text).replace(/\d+ \(\d+\)/, 'N (N)');
+    t.equal(numberless(event), numberless(recorded('all-watch-too-old')[0]));
+    t.same(readEvent(JSON.stringify(event)), { kind: 'expired' });
+  });
+});
+
+t.test('the index reads what a real server sent', async (t) => {
+  const reader = createRBACReader({ hasTenants: true });
+  const read = recorded('all-watch-rolebindings').map((sent) => {
+    const event = readEvent(JSON.stringify(sent));
+    if (event.kind !== 'put' && event.kind !== 'delete') throw new Error(event.kind);
+    return [event.kind, reader.read('rolebindings', event.object)];
+  });
+  t.match(read, [
+    ['put', { tenant: 'globex', namespace: 'default', name: 'w1', revision: 670 }],
+    ['put', { revision: 671, roleRef: { kind: 'ClusterRole', name: 'viewer' } }],
+    ['delete', { revision: 672, subjects: [{ kind: 'User', name: 'globex:x' }] }],
+  ]);
+});

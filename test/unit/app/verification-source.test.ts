@@ -1,0 +1,76 @@
+/** What the API server is asked for the comparison with the RBAC index, and what counts as its answer. */
+import t from 'tap';
+import type { Account } from '../../../src/api/upstream-request.ts';
+import { createVerificationSource } from '../../../src/app/verification-source.ts';
+import type { AccessAttributes, ReviewedStatus } from '../../../src/authorization/access-reviewer.ts';
+import { fakeFetcher } from '../../support/outgoing.ts';
+import { question, rbacUser } from '../../support/rbac-objects.ts';
+
+const { signal } = new AbortController();
+const alice = rbacUser('acme:alice', ['staff'], 'acme');
+
+function site(status: ReviewedStatus, body: unknown = {}, hasTenants = false, http = 200) {
+  const reviewed: [AccessAttributes, Account][] = [];
+  const fetcher = fakeFetcher(() => ({ status: http, body }));
+  const source = createVerificationSource({
+    fetcher,
+    hasTenants,
+    reviewer: {
+      async review(_user, attributes, account) {
+        reviewed.push([attributes, account]);
+        return status;
+      },
+    },
+  });
+  return { source, reviewed, asked: fetcher.asked };
+}
+
+t.test("a review is charged to Stonegate's own account", async (t) => {
+  const { source, reviewed } = site({ allowed: true });
+  const asked = question('get', 'pods/log', 'web', { apiGroup: 'apps', name: 'x', tenant: 'acme' });
+  t.equal(await source.review(alice, asked, signal), 'allowed');
+  await source.review(alice, { verb: 'get', path: '/metrics' }, signal);
+  await source.review(alice, question('list', 'nodes'), signal);
+  const named = {
+    verb: 'get',
+    group: 'apps',
+    resource: 'pods',
+    subresource: 'log',
+    namespace: 'web',
+    name: 'x',
+  };
+  const nodes = { verb: 'list', group: '', resource: 'nodes', subresource: '', namespace: '', name: '' };
+  const own = { kind: 'stonegate' };
+  t.same(reviewed, [
+    [{ resourceAttributes: { ...named, tenant: 'acme' } }, own],
+    [{ nonResourceAttributes: { verb: 'get', path: '/metrics' } }, own],
+    [{ resourceAttributes: nodes }, own],
+  ]);
+});
+
+t.test('D139: an answer is yes, no, or unknown', async (t) => {
+  const asked = question('get', 'pods');
+  t.equal(await site({ allowed: false }).source.review(alice, asked, signal), 'notAllowed');
+  const later = site({ allowed: false, unknownFields: ['conditions'] });
+  t.equal(await later.source.review(alice, asked, signal), 'unknown');
+});
+
+t.test("the API server's revision is that of a list", async (t) => {
+  const list = { kind: 'NamespaceList', metadata: { resourceVersion: '4711' }, items: [] };
+  const shared = site({ allowed: true }, list);
+  t.equal(await shared.source.revision(signal), 4711);
+  const arktos = site({ allowed: true }, list, true);
+  await arktos.source.revision(signal);
+  t.match(
+    [...shared.asked, ...arktos.asked],
+    [{ target: '/api/v1/namespaces?limit=1' }, { target: '/api/v1/tenants/all/namespaces?limit=1' }],
+  );
+});
+
+t.test('anything else is no revision', async (t) => {
+  for (const body of ['', 'null', {}, { metadata: {} }, { metadata: { resourceVersion: 'x' } }])
+    await t.rejects(site({ allowed: true }, body).source.revision(signal), { code: 'UpstreamUnavailable' });
+  await t.rejects(site({ allowed: true }, {}, false, 403).source.revision(signal), {
+    code: 'UpstreamUnavailable',
+  });
+});
