@@ -210,7 +210,7 @@ function describe({ key, binding, role }: SubjectGrant, view: View, scopes: Scop
 }
 
 /** `role member on project web`; undefined if Keystone's names are not known. */
-export function displayNameOf(name: string, view: View, scopes: Scopes | undefined): string | undefined {
+function displayNameOf(name: string, view: View, scopes: Scopes | undefined): string | undefined {
   const group = readKeystoneGroup(name);
   if (group === undefined || group.kind === 'group') return undefined;
   const role = group.role === '' ? 'any role' : `role ${group.role}`;

@@ -150,7 +150,7 @@ function withTag(headers: HeaderList, tag: string | undefined): HeaderList {
 }
 
 /** 304 if the client has the document already. */
-export function conditional(response: UpstreamResponse, tags: readonly string[]): UpstreamResponse {
+function conditional(response: UpstreamResponse, tags: readonly string[]): UpstreamResponse {
   const { status, headers } = response;
   const tag = headerValue(headers, 'etag');
   if (status !== 200 || tag === undefined || !(tags.includes(tag) || tags.includes('*'))) return response;
@@ -159,7 +159,7 @@ export function conditional(response: UpstreamResponse, tags: readonly string[])
 }
 
 /** Of If-None-Match; a weak tag is compared as a strong one. */
-export function entityTags(headers: HeaderList): string[] {
+function entityTags(headers: HeaderList): string[] {
   return headerValues(headers, 'if-none-match')
     .flatMap((value) => value.match(/\*|(?:W\/)?"[^"]*"/g) ?? [])
     .map((tag) => tag.replace(/^W\//, ''));

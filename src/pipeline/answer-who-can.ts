@@ -107,7 +107,7 @@ function askedOf({
 }
 
 /** What of the user who asks decides what they are told. */
-export function viewerOf(
+function viewerOf(
   { user, tenant, proven, impersonator }: Pick<Outgoing, 'user' | 'tenant' | 'proven' | 'impersonator'>,
   mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
 ): Viewer {

@@ -33,7 +33,7 @@ export interface OwnResource {
 }
 
 /** The resources of `stonegate.dev/v1alpha1`. A further one is one entry. */
-export const OWN_RESOURCES = [
+const OWN_RESOURCES = [
   {
     name: 'selfidentity',
     singularName: 'selfidentity',
