@@ -21,7 +21,7 @@ export interface ChangeLogOptions {
   readonly clock: Clock;
   /** Ends the log: the index is no longer followed. */
   readonly stopped: AbortSignal;
-  /** How many changes are remembered. */
+  /** How many changes are stored. */
   readonly size?: number;
 }
 
@@ -72,7 +72,7 @@ export class ChangeLog {
       .map(({ change }) => change);
   }
 
-  /** Whether a namespace's event may have shown the revision before all changes of rights below it were known. */
+  /** Whether an event may have shown the revision before all changes of rights below it were known. */
   #mayBeEarly(revision: number): boolean {
     return (
       revision > this.#index.revision ||

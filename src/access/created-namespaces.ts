@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { AccessIndex } from './ports.ts';
 
 /** Milliseconds after the request for which a list waits: the request may also have been refused. */
-const PATIENCE = 3_000;
+const TIMEOUT = 3_000;
 const MAX_USERS = 1_000;
 
 interface Creation {
@@ -44,7 +44,7 @@ export class CreatedNamespaces {
     const creation = this.#creations.get(keyOf(tenant, username));
     if (creation === undefined) return;
     this.#creations.delete(keyOf(tenant, username));
-    const left = creation.at + PATIENCE - this.#clock.now();
+    const left = creation.at + TIMEOUT - this.#clock.now();
     if (left <= 0 || this.#addedTo(tenant) > creation.added) return;
     await new Promise<void>((resolve) => {
       const timer = this.#clock.after(left, finish);

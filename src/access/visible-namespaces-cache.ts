@@ -47,7 +47,7 @@ export class VisibleNamespacesCache {
     this.#maxEntries = options.maxEntries ?? MAX_ENTRIES;
   }
 
-  /** Users whose namespaces are kept. */
+  /** Users whose namespaces are cached. */
   get users(): number {
     return this.#entries.size;
   }

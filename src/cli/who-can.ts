@@ -34,7 +34,7 @@ Without -n and -A the namespace is "default"; a resource that is in no namespace
 
 You need the right to "create localresourceaccessreviews.stonegate.dev" in the namespace; for -A, for a path and for what
 is in no namespace, to "create resourceaccessreviews.stonegate.dev" in the cluster, or with Arktos in your tenant.
-Exit codes: 0 answered, whoever it is; 1 not logged in, refused or not reached; 2 wrong usage.
+Exit codes: 0 answered, whatever the answer; 1 not logged in, refused or not reached; 2 wrong usage.
 `;
 
 const OPTIONS = {
@@ -147,7 +147,7 @@ function tableOf({ status }: WhoCanReview): string {
     const { subject } = grant;
     const row = [subject.kind, nameOf(subject), whereOf(grant), throughOf(grant)];
     const people = subject.people ?? [];
-    return [row, ...people.map((person) => ['', `  ${person}`, '', ''])];
+    return [row, ...people.map((holder) => ['', `  ${holder}`, '', ''])];
   });
   return columns([['KIND', 'NAME', 'WHERE', 'THROUGH'], ...rows]);
 }

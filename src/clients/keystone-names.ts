@@ -39,7 +39,7 @@ export function createKeystoneNames({ directory, clock }: KeystoneNamesOptions):
   };
 }
 
-/** One load at a time; a failed one is not kept. */
+/** One load at a time; a failed one is forgotten. */
 function cached<T>(clock: Clock, load: () => Promise<T>): () => Promise<T> {
   let known: { readonly value: Promise<T>; readonly until: number } | undefined;
   return () => {

@@ -4,7 +4,7 @@
  */
 
 /** @param milliseconds may be a little below zero if clocks differ */
-export function humanDuration(milliseconds: number): string {
+function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1_000);
   if (seconds < -1) return '<invalid>';
   if (seconds < 0) return '0s';

@@ -84,13 +84,13 @@ export function createOwnDiscoveryAnswerer({
     const { status, headers } = response;
     if (status !== 200 && status !== 304) return response;
     const tag = headerValue(headers, 'etag');
-    const kept = headers.filter(([name]) => !OF_ONE_FORM.has(name.toLowerCase()));
+    const remaining = headers.filter(([name]) => !OF_ONE_FORM.has(name.toLowerCase()));
     const marked = tag === undefined ? undefined : `${tag.replace(/^W\//, '').slice(0, -1)}${mark}"`;
-    if (status === 304) return { ...response, headers: withTag(kept, marked) };
+    if (status === 304) return { ...response, headers: withTag(remaining, marked) };
     const document = withOwnGroup(parse(response), own);
     if (document === undefined) return response;
     const body = Buffer.from(`${JSON.stringify(document)}\n`);
-    return { status, headers: withTag(kept, marked ?? `"${digestOf(body)}"`), body };
+    return { status, headers: withTag(remaining, marked ?? `"${digestOf(body)}"`), body };
   }
 
   return {
@@ -154,8 +154,8 @@ export function conditional(response: UpstreamResponse, tags: readonly string[])
   const { status, headers } = response;
   const tag = headerValue(headers, 'etag');
   if (status !== 200 || tag === undefined || !(tags.includes(tag) || tags.includes('*'))) return response;
-  const kept = headers.filter(([name]) => !isNamed(name, 'content-type'));
-  return { status: 304, headers: kept, body: Buffer.alloc(0) };
+  const remaining = headers.filter(([name]) => !isNamed(name, 'content-type'));
+  return { status: 304, headers: remaining, body: Buffer.alloc(0) };
 }
 
 /** Of If-None-Match; a weak tag is compared as a strong one. */

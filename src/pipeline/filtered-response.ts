@@ -4,7 +4,7 @@
  */
 import type { HeaderField, HeaderList } from '../lib/header-list.ts';
 
-export const FILTERED_HEADER: HeaderField = ['Stonegate-Filtered', 'rbac'];
+const FILTERED_HEADER: HeaderField = ['Stonegate-Filtered', 'rbac'];
 
 interface Marked {
   readonly headers: HeaderList;

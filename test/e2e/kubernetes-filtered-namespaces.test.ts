@@ -1,6 +1,6 @@
 /**
- * Filtered namespaces in front of a real kube-apiserver: every kubectl of this machine and a client-go informer
- * see the namespaces of their user, in the bytes in which the API server would show them.
+ * Filtered namespaces in front of a real kube-apiserver: every kubectl of this machine and a client-go
+ * informer see the namespaces of their user, in the bytes in which the API server would show them.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

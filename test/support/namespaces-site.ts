@@ -15,7 +15,7 @@ import { type AccessIndexSite, accessIndexOf } from './access-index.ts';
 import { keystoneIdentity } from './identities.ts';
 import { outgoingOf } from './outgoing.ts';
 
-export const sharedMode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
+const sharedMode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
 
 export interface NamespacesReply {
   readonly status: number;

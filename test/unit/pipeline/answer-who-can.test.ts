@@ -117,7 +117,7 @@ t.test(
 );
 
 t.test(
-  'D123, D131: system:masters is first and marked as built in, also if nobody else can do it',
+  'D123, D131: system:masters is first and marked as built in, also if no other subject can do it',
   async (t) => {
     const status = await review(SECRETS);
     t.strictSame(status, {

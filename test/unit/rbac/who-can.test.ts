@@ -66,7 +66,7 @@ t.test('D124: over all namespaces each grant has its namespace', async (t) => {
     ...LOCATOR,
     role('ns2', 'maker', [{ verbs: ['create'], apiGroups: [''], resources: ['pods'] }]),
     roleBinding('ns2', 'makers', 'Role/maker', [serviceAccount('ci'), serviceAccount('ci', 'tools')]),
-    roleBinding('ns3', 'makers', 'Role/maker', [user('nobody')]),
+    roleBinding('ns3', 'makers', 'Role/maker', [user('idle')]),
   ];
   t.same(listed(objects, ask('create', 'pods'), 'all').grants, [
     '* super-admin',
@@ -160,7 +160,7 @@ t.test('D132: a role that is missing is told, beside the subjects found', async 
 
 /** A user who is exactly this subject. */
 function userWithKey(key: string): RBACUser {
-  return key.startsWith('user:') ? rbacUser(key.slice(5)) : rbacUser('x:nobody', [key.slice(6)]);
+  return key.startsWith('user:') ? rbacUser(key.slice(5)) : rbacUser('x:none', [key.slice(6)]);
 }
 
 const NAMESPACES = ['a', 'b', 'c'];
