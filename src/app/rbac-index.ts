@@ -20,7 +20,7 @@ import { createOwnUpstream } from './upstream.ts';
 type IndexUpstream = UpstreamFetcher & UpstreamStreamer;
 
 /** Milliseconds after the start of the process for which it is not ready without a complete index. */
-export const READY_TIMEOUT = 60_000;
+const READY_TIMEOUT = 60_000;
 
 const RBAC_INDEX = new ComponentType<IndexComponent>('RBAC index', {
   start: (index) => index.start(),

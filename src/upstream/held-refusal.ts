@@ -1,6 +1,6 @@
 /**
- * A response with status 403 that is not passed on before it is known what it says: it may be about Stonegate's
- * own rights, or hide an object from the user.
+ * A response with status 403 that is not passed on before it is known what it says: it may be about
+ * Stonegate's own rights, or hide an object from the user.
  */
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import type { RelayHooks, Replacement, ResponseWriter } from '../pipeline/ports.ts';
@@ -107,9 +107,9 @@ export class HeldRefusal<Refusal> implements ResponseWriter {
   }
 
   #replace(received: HeaderList, { status, headers, body }: Replacement): void {
-    const kept = received.filter(([name]) => !OF_THE_REFUSAL.has(name.toLowerCase()));
+    const passed = received.filter(([name]) => !OF_THE_REFUSAL.has(name.toLowerCase()));
     this.#isReplaced = true;
-    this.#response.writeHead(status, [...kept, ...headers]);
+    this.#response.writeHead(status, [...passed, ...headers]);
     this.#options.hooks.onHead(status);
     this.#response.end(body);
   }

@@ -31,7 +31,7 @@ const QUESTIONS = 2_000;
 /** Requests that are open at once. */
 const CONCURRENT = 8;
 const ROUNDS = [0, 1, 2];
-const NOBODY: RBACUser = { tenant: '', username: 'nobody', groups: [] };
+const UNBOUND: RBACUser = { tenant: '', username: 'unbound', groups: [] };
 
 interface Review {
   readonly allowed: boolean;
@@ -229,7 +229,7 @@ t.test('the index decides as the API server does, with its reason', { skip }, as
     await compareDecisions(t, kubernetes, index, seed + round);
     await compareNamespaces(t, kubernetes, index, seed + round);
   }
-  t.match(await review(kubernetes, NOBODY, { verb: 'get', path: '/nowhere' }), { allowed: false });
+  t.match(await review(kubernetes, UNBOUND, { verb: 'get', path: '/nowhere' }), { allowed: false });
 });
 
 /** What a user who may do this to `a` alone asks, and whether the API server lets them. */

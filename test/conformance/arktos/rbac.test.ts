@@ -1,6 +1,6 @@
 /**
- * The RBAC index decides as a real Arktos API server did: the recorded requests and reviews, with the roles and
- * bindings that were there.
+ * The RBAC index decides as a real Arktos API server did: the recorded requests and reviews, with the roles
+ * and bindings that were there.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';

@@ -58,7 +58,7 @@ const account = fc.record({
   namespace: fc.constantFrom('n1', 'n2', 'gone'),
 });
 const localAccount = fc.record({ kind: fc.constant('ServiceAccount'), name: fc.constantFrom(...ACCOUNTS) });
-const person = fc.oneof(named('User', USERS), named('Group', GROUPS));
+const namedUser = fc.oneof(named('User', USERS), named('Group', GROUPS));
 
 const roleRef = (kind: string, names: readonly string[]) =>
   fc.record({
@@ -115,13 +115,13 @@ function bindings(round: number): Arbitrary<RandomObject[]> {
     namespace: fc.constant(''),
     resource: fc.constant('clusterrolebindings'),
     roleRef: roleRef('ClusterRole', CLUSTER_ROLES),
-    subjects: fc.array(fc.oneof(person, account), { maxLength: 4 }),
+    subjects: fc.array(fc.oneof(namedUser, account), { maxLength: 4 }),
   });
   const roleBinding = fc.record({
     namespace: fc.constantFrom(...NAMESPACES),
     resource: fc.constant('rolebindings'),
     roleRef: fc.oneof(roleRef('ClusterRole', CLUSTER_ROLES), roleRef('Role', ROLES)),
-    subjects: fc.array(fc.oneof(person, account, localAccount), { maxLength: 3 }),
+    subjects: fc.array(fc.oneof(namedUser, account, localAccount), { maxLength: 3 }),
   });
   return fc
     .tuple(

@@ -93,7 +93,7 @@ t.test('D122: only the subjects of a changed role are concerned', async (t) => {
   t.equal(changes.length, 1);
 });
 
-t.test('what changes no access is told to nobody', async (t) => {
+t.test('what changes no access is not told', async (t) => {
   const index = indexOf(role('a', 'r', []), roleBinding('a', 'x', 'Role/r', [user('alice')]));
   const changes = changesOf(index);
   index.put({ ...role('a', 'r', []), uid: index.objectsOf('').role('a', 'r')?.uid ?? '' });
