@@ -41,9 +41,8 @@ const COMMANDS = new Map<string, () => Promise<Command>>([
 ]);
 
 async function main([name = '--help', ...argv]: readonly string[], io: CommandIO): Promise<number> {
-  if (name === '--version') io.stdout(`${await version()}\n`);
-  else if (name === '--help' || name === '-h') io.stdout(USAGE);
-  else return run(name, argv, io);
+  if (name !== '--version' && name !== '--help' && name !== '-h') return run(name, argv, io);
+  io.stdout(name === '--version' ? `${await version()}\n` : USAGE);
   return 0;
 }
 

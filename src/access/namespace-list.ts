@@ -137,8 +137,8 @@ export function sealPosition(
 }
 
 /**
- * @throws StatusError RequestMalformed; ResourceExpired if the user's access has changed, or if another replica
- *   made the first page and the user sees other namespaces here
+ * @throws StatusError RequestMalformed; ResourceExpired if the user's access has changed, or if another
+ *   replica made the first page and the user sees other namespaces here
  */
 export function openPosition(
   { sealer, instance }: PositionSealer,

@@ -1,6 +1,6 @@
 /**
  * `rbac.authorization.k8s.io/v1` and namespaces as the RBAC index reads them from the API server: every field
- * is optional or free text there, since older servers and other writers store more than validation allows now.
+ * is optional or free text there, since older servers stored more than validation allows now.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/
  */
 import type { PolicyRule } from './kubernetes-object.ts';

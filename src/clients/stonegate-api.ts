@@ -5,7 +5,7 @@
 import { Pool } from 'undici';
 import { isLoopback } from '../lib/transport-security.ts';
 
-/** Of a response for people. */
+/** Of a response that a user reads. */
 export const TABLE_TYPE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Milliseconds for the response; Stonegate may have to ask Keystone first. */

@@ -209,7 +209,7 @@ export interface UpstreamFetcher {
 export interface UpstreamStream {
   readonly status: number;
   readonly headers: HeaderList;
-  /** Ends with the response; fails if it breaks off. Read with backpressure; destroyed, it ends the request. */
+  /** Ends with the response; fails if it breaks off. If it is destroyed, the request ends. */
   readonly body: Readable;
 }
 

@@ -153,7 +153,7 @@ export function describeGrant({ binding, subject }: Pick<Grant, 'binding' | 'sub
   return `${described} of ${roleRef.kind} ${goQuoted(roleRef.name)} to ${describeSubject(subject, namespace)}`;
 }
 
-export function describeSubject(subject: StoredSubject, bindingNamespace: string): string {
+function describeSubject(subject: StoredSubject, bindingNamespace: string): string {
   if (subject.kind !== 'ServiceAccount') return `${subject.kind} ${goQuoted(subject.name)}`;
   const namespace = subject.namespace === '' ? bindingNamespace : subject.namespace;
   return `${subject.kind} ${goQuoted(`${subject.name}/${namespace}`)}`;

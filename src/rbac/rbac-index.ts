@@ -1,5 +1,5 @@
 /**
- * The RBAC index: all namespaces, roles and bindings, kept current by `clients/`, and the revision through
+ * The RBAC index: all namespaces, roles and bindings, updated by `clients/`, and the revision through
  * which they are complete. It explains, enumerates and selects names; the API server authorizes. See
  * docs/access.md.
  */
@@ -14,7 +14,7 @@ export interface IndexListener {
   progressed?(revision: number): void;
 }
 
-/** Changes that are remembered for `changesSince`. */
+/** Changes that are stored for `changesSince`. */
 const HISTORY = 10_000;
 /** A few milliseconds of work. */
 const OBJECTS_PER_STEP = 500;
@@ -30,7 +30,7 @@ export class RBACIndex {
   #historyFloor = 0;
   #revision = 0;
 
-  /** @param historySize how many changes are remembered */
+  /** @param historySize how many changes are stored */
   constructor({ historySize = HISTORY }: { readonly historySize?: number } = {}) {
     this.#historySize = historySize;
   }
@@ -54,7 +54,9 @@ export class RBACIndex {
     return this.#tenants.keys();
   }
 
-  /** Of an unknown tenant: no objects. Not to be kept: a tenant that has lost its last object is forgotten. */
+  /**
+   * Of an unknown tenant: no objects. To be read again for each use: a tenant without objects is forgotten.
+   */
   objectsOf(tenant: string): TenantObjects {
     return this.#tenants.get(tenant) ?? new TenantObjects();
   }

@@ -9,11 +9,11 @@ import type { RBACUser } from './attributes.ts';
 
 export type SubjectKey = `user:${string}` | `group:${string}`;
 
-export function userKey(username: string): SubjectKey {
+function userKey(username: string): SubjectKey {
   return `user:${username}`;
 }
 
-export function groupKey(group: string): SubjectKey {
+function groupKey(group: string): SubjectKey {
   return `group:${group}`;
 }
 

@@ -11,7 +11,7 @@ import type {
 } from '../api/rbac-v1.ts';
 import { keysOfBinding, type SubjectKey } from './subject-key.ts';
 
-/** Bindings of one subject: namespace → bindings in the order of their names; `''` for ClusterRoleBindings. */
+/** Bindings of one subject by namespace, in the order of their names; `''` for ClusterRoleBindings. */
 export type BindingsByNamespace = ReadonlyMap<string, readonly StoredBinding[]>;
 
 const NONE: BindingsByNamespace = new Map();

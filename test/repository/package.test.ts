@@ -59,7 +59,7 @@ t.test('the image pins its base by digest and runs no script of a package while 
   );
 });
 
-t.test('the package is the same byte by byte, wherever and by whomever it is packed', async (t) => {
+t.test('the package is the same byte by byte, wherever it is packed, whatever the umask', async (t) => {
   const elsewhere = t.testdir({ clone: {}, one: {}, other: {} });
   const clone = join(elsewhere, 'clone');
   // As it is committed, and with changes that are not.
@@ -82,7 +82,7 @@ interface Component {
 
 /** Licences that ask for no more than their text and the copyright lines. */
 const PERMISSIVE = new Set(['MIT', 'ISC', 'Apache-2.0', 'BSD-3-Clause', 'BlueOak-1.0.0']);
-/** The binaries of a package for each platform: the lock file names no licence of those for other platforms. */
+/** The binaries of a package for each platform: the lock file names the licence of this platform’s alone. */
 const BINARIES = /^@node-rs\/bcrypt-/;
 
 t.test(

@@ -1,4 +1,6 @@
-/** Watches over all tenants: the stand-in is held to what a real Arktos sent, and the index's reader to both. */
+/**
+ * Watches over all tenants: the stand-in is held to what a real Arktos sent, and the index's reader to both.
+ */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { createRBACReader } from '../../../src/clients/read-rbac-object.ts';
