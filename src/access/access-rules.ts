@@ -3,10 +3,11 @@
  * so that the document of a user with one role in thousands of namespaces is short.
  */
 import type { AccessRules, NamespaceRules, RulesSelection } from '../api/access-rules-v1alpha1.ts';
-import type { StoredBinding, StoredRole } from '../api/rbac-v1.ts';
+import type { StoredRole } from '../api/rbac-v1.ts';
 import type { RBACUser, SubjectByNamespace } from '../rbac/attributes.ts';
 import { SYSTEM_MASTERS } from '../rbac/decide.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
+import { inNamespace } from '../rbac/sorted-bindings.ts';
 import { keysOfUser } from '../rbac/subject-key.ts';
 import type { TenantObjects } from '../rbac/tenant-objects.ts';
 import { RuleSet } from './rule-set.ts';
@@ -127,18 +128,16 @@ class Compiler {
 function rolesIn(objects: TenantObjects, user: RBACUser, namespace: string): ReadonlySet<StoredRole> {
   const roles = new Set<StoredRole>();
   for (const key of keysOfUser(user))
-    for (const binding of objects.bindingsOfSubject(key).get(namespace) ?? NO_BINDINGS) {
+    for (const binding of inNamespace(objects.bindingsOfSubject(key), namespace)) {
       const role = objects.roleOf(binding);
       if (role !== undefined) roles.add(role);
     }
   return roles;
 }
 
-const NO_BINDINGS: readonly StoredBinding[] = [];
-
 function boundNamespaces(objects: TenantObjects, user: RBACUser): ReadonlySet<string> {
   const names = new Set<string>();
   for (const key of keysOfUser(user))
-    for (const name of objects.bindingsOfSubject(key).keys()) names.add(name);
+    for (const { namespace } of objects.bindingsOfSubject(key)) names.add(namespace);
   return names;
 }

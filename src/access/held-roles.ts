@@ -58,8 +58,7 @@ function byName(one: HeldRole, other: HeldRole): number {
 function placesOf(index: RBACIndex, { other, namespaces }: SubjectByNamespace): Set<string> {
   const places = new Set(['', ...namespaces.keys()]);
   for (const key of keysOfUser(other))
-    for (const namespace of index.objectsOf(other.tenant).bindingsOfSubject(key).keys())
-      places.add(namespace);
+    for (const { namespace } of index.objectsOf(other.tenant).bindingsOfSubject(key)) places.add(namespace);
   return places;
 }
 

@@ -4,9 +4,11 @@
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { SubjectByNamespace } from '../rbac/attributes.ts';
-import type { Change } from '../rbac/change.ts';
+import type { Change, NamespaceChange } from '../rbac/change.ts';
+import { SYSTEM_MASTERS } from '../rbac/decide.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
-import type { SubjectKey } from '../rbac/subject-key.ts';
+import { groupKey, type SubjectKey } from '../rbac/subject-key.ts';
+import { whoCan } from '../rbac/who-can.ts';
 import { fingerprintOf, VisibleNamespaces } from './visible-namespaces.ts';
 
 /** Milliseconds after the last use. */
@@ -96,11 +98,19 @@ export class VisibleNamespacesCache {
 
   #concernedBy(change: Change): ReadonlySet<VisibleNamespaces> {
     const views = this.#byTenant.get(change.tenant) ?? new Set();
-    if (change.kind === 'namespace') return views;
+    if (change.kind === 'namespace' && change.type !== 'ADDED')
+      return new Set([...views].filter((view) => view.get(change.namespace.name) !== undefined));
     const concerned = new Set<VisibleNamespaces>();
-    for (const key of change.subjects)
+    for (const key of change.kind === 'access' ? change.subjects : this.#keysAllowedIn(change))
       for (const view of this.#byKey.get(key) ?? []) if (views.has(view)) concerned.add(view);
     return concerned;
+  }
+
+  /** Of the subjects that may get a new namespace. */
+  #keysAllowedIn({ tenant, namespace: { name } }: NamespaceChange): ReadonlySet<SubjectKey> {
+    const question = { verb: 'get', apiGroup: '', resource: 'namespaces', subresource: '', name };
+    const { grants } = whoCan(this.#index.objectsOf(tenant), question, { namespace: name });
+    return new Set([groupKey(SYSTEM_MASTERS), ...grants.map(({ key }) => key)]);
   }
 
   /** What is being watched stays. */

@@ -126,7 +126,7 @@ export class VisibleNamespaces {
     } else if (known !== undefined) {
       this.#namespaces.set(name, namespace);
       this.#tell({ type: 'MODIFIED', namespace, before: known, revision, cause: 'object' });
-    } else if (this.covers(name)) this.#add(namespace, revision, 'object');
+    } else if (type === 'ADDED' && this.covers(name)) this.#add(namespace, revision, 'object');
   }
 
   #applyAccess(change: AccessChange): void {
@@ -177,7 +177,8 @@ export class VisibleNamespaces {
   }
 }
 
-function keysOf({ cluster, other, namespaces }: SubjectByNamespace): Set<SubjectKey> {
+function keysOf({ cluster, other, namespaces }: SubjectByNamespace): ReadonlySet<SubjectKey> {
+  if (cluster === other && namespaces.size === 0) return keysOfUser(cluster);
   return new Set([cluster, other, ...namespaces.values()].flatMap((user) => [...keysOfUser(user)]));
 }
 

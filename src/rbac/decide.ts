@@ -9,6 +9,7 @@ import { goQuoted } from '../lib/go-quoted.ts';
 import type { Question, RBACUser } from './attributes.ts';
 import type { RBACIndex } from './rbac-index.ts';
 import { ruleAllows } from './rules.ts';
+import { inNamespace } from './sorted-bindings.ts';
 import { keyOfSubject, keysOfUser, type SubjectKey } from './subject-key.ts';
 import type { TenantObjects } from './tenant-objects.ts';
 
@@ -121,13 +122,13 @@ function bindingsOf(
   const inPlace = objects.bindingsIn(namespace);
   // A namespace often has fewer bindings than a user has groups.
   if (inPlace.size < keys.size)
-    return [...inPlace]
+    return [...inPlace.values()]
       .filter(({ subjects }) => subjects.some((subject) => matches(subject, keys, namespace)))
       .sort(byName);
   const lists: (readonly StoredBinding[])[] = [];
   for (const key of keys) {
-    const bindings = objects.bindingsOfSubject(key).get(namespace);
-    if (bindings !== undefined) lists.push(bindings);
+    const bindings = inNamespace(objects.bindingsOfSubject(key), namespace);
+    if (bindings.length > 0) lists.push(bindings);
   }
   const [only] = lists;
   if (only !== undefined && lists.length === 1) return only;

@@ -62,8 +62,8 @@ function candidates(
   const objects = index.objectsOf(user.tenant);
   const reach = new Reach(objects, question);
   for (const key of keysOfUser(user))
-    for (const [namespace, bindings] of objects.bindingsOfSubject(key)) {
-      reach.add(namespace, bindings);
+    for (const binding of objects.bindingsOfSubject(key)) {
+      reach.add(binding);
       if (reach.everywhere) return existing.keys();
     }
   return reach.namespaces;
@@ -83,20 +83,15 @@ class Reach {
     this.#question = question;
   }
 
-  /** @param namespace of the bindings; empty for ClusterRoleBindings */
-  add(namespace: string, bindings: readonly StoredBinding[]): void {
+  add(binding: StoredBinding): void {
+    const { namespace } = binding;
     // A rule may name the empty name, which is no namespace.
     if (namespace !== '' && this.namespaces.has(namespace)) return;
-    for (const binding of bindings) {
-      const covered = this.#coveredBy(binding);
-      if (covered === 'all') {
-        if (namespace === '') this.everywhere = true;
-        else this.namespaces.add(namespace);
-        return;
-      }
-      if (namespace === '') for (const name of covered) this.namespaces.add(name);
-      else if (covered.has(namespace)) this.namespaces.add(namespace);
-    }
+    const covered = this.#coveredBy(binding);
+    if (namespace === '') {
+      if (covered === 'all') this.everywhere = true;
+      else for (const name of covered) this.namespaces.add(name);
+    } else if (covered === 'all' || covered.has(namespace)) this.namespaces.add(namespace);
   }
 
   #coveredBy(binding: StoredBinding): Coverage {

@@ -13,7 +13,7 @@ function userKey(username: string): SubjectKey {
   return `user:${username}`;
 }
 
-function groupKey(group: string): SubjectKey {
+export function groupKey(group: string): SubjectKey {
   return `group:${group}`;
 }
 

@@ -1,6 +1,6 @@
 /**
  * One tenant's namespaces, roles and bindings (on an ordinary API server, the whole cluster's), with bindings
- * inverted: by subject and namespace, and by role. Pure data; `rbac-index.ts` changes it.
+ * inverted: by subject, and by role. Pure data; `rbac-index.ts` changes it.
  */
 import type {
   IndexedResource,
@@ -9,24 +9,26 @@ import type {
   StoredObject,
   StoredRole,
 } from '../api/rbac-v1.ts';
+import { insertBinding, removeBinding, type SortedBindings } from './sorted-bindings.ts';
 import { keysOfBinding, type SubjectKey } from './subject-key.ts';
 
-/** Bindings of one subject by namespace, in the order of their names; `''` for ClusterRoleBindings. */
-export type BindingsByNamespace = ReadonlyMap<string, readonly StoredBinding[]>;
+const NO_BINDINGS: SortedBindings = [];
+const NO_NAMED_BINDINGS: ReadonlyMap<string, StoredBinding> = new Map();
+const NO_BOUND: ReadonlySet<StoredBinding> = new Set();
 
-const NONE: BindingsByNamespace = new Map();
-
+/** Maps within maps, since putting two names together would cost more than looking both up. */
 export class TenantObjects {
   readonly #namespaces = new Map<string, StoredNamespace>();
-  /** By `namespace/name`; a ClusterRole's namespace is empty. */
-  readonly #roles = new Map<string, StoredRole>();
-  readonly #bindings = new Map<string, StoredBinding>();
-  readonly #bySubject = new Map<SubjectKey, Map<string, StoredBinding[]>>();
-  readonly #byRole = new Map<string, Set<StoredBinding>>();
-  readonly #byNamespace = new Map<string, Set<StoredBinding>>();
+  /** Namespace → name → role; a ClusterRole's namespace is empty. */
+  readonly #roles = new NestedMap<StoredRole>();
+  /** Namespace → name → binding; a ClusterRoleBinding's namespace is empty. */
+  readonly #bindings = new NestedMap<StoredBinding>();
+  readonly #bySubject = new Map<SubjectKey, StoredBinding[]>();
+  /** Namespace → name of the role → its bindings; a ClusterRole's namespace is empty. */
+  readonly #byRole = new NestedMap<Set<StoredBinding>>();
 
   get isEmpty(): boolean {
-    return this.#namespaces.size + this.#roles.size + this.#bindings.size === 0;
+    return this.#namespaces.size === 0 && this.#roles.isEmpty && this.#bindings.isEmpty;
   }
 
   get namespaces(): ReadonlyMap<string, StoredNamespace> {
@@ -37,43 +39,44 @@ export class TenantObjects {
     return this.#namespaces.get(name);
   }
 
-  /** All roles: those of a namespace, or the ClusterRoles if it is empty, are found by `role`. */
-  get roles(): IterableIterator<StoredRole> {
+  /** Roles and ClusterRoles, in no order. */
+  get roles(): Iterable<StoredRole> {
     return this.#roles.values();
   }
 
   /** @param namespace empty for a ClusterRole */
   role(namespace: string, name: string): StoredRole | undefined {
-    return this.#roles.get(keyOf(namespace, name));
+    return this.#roles.get(namespace, name);
   }
 
   /** @returns undefined if the role is missing, or the reference is of no known kind */
-  roleOf({ roleRef, namespace }: StoredBinding): StoredRole | undefined {
-    if (roleRef.kind === 'ClusterRole') return this.role('', roleRef.name);
-    return roleRef.kind === 'Role' && namespace !== '' ? this.role(namespace, roleRef.name) : undefined;
+  roleOf(binding: StoredBinding): StoredRole | undefined {
+    const namespace = roleNamespaceOf(binding);
+    return namespace === undefined ? undefined : this.role(namespace, binding.roleRef.name);
   }
 
   /** @param namespace empty for a ClusterRoleBinding */
   binding(namespace: string, name: string): StoredBinding | undefined {
-    return this.#bindings.get(keyOf(namespace, name));
+    return this.#bindings.get(namespace, name);
   }
 
-  /** In no order. @param namespace empty for the ClusterRoleBindings */
-  bindingsIn(namespace: string): ReadonlySet<StoredBinding> {
-    return this.#byNamespace.get(namespace) ?? new Set();
+  /** By name, in no order. @param namespace empty for the ClusterRoleBindings */
+  bindingsIn(namespace: string): ReadonlyMap<string, StoredBinding> {
+    return this.#bindings.in(namespace) ?? NO_NAMED_BINDINGS;
   }
 
-  bindingsOfSubject(key: SubjectKey): BindingsByNamespace {
-    return this.#bySubject.get(key) ?? NONE;
+  bindingsOfSubject(key: SubjectKey): SortedBindings {
+    return this.#bySubject.get(key) ?? NO_BINDINGS;
   }
 
   bindingsOfRole({ namespace, name }: Pick<StoredRole, 'namespace' | 'name'>): ReadonlySet<StoredBinding> {
-    return this.#byRole.get(keyOf(namespace, name)) ?? new Set();
+    return this.#byRole.get(namespace, name) ?? NO_BOUND;
   }
 
   /** Those that refer to a role that does not exist, in no order. */
   *bindingsWithoutRole(): Generator<StoredBinding> {
-    for (const [role, bindings] of this.#byRole) if (!this.#roles.has(role)) yield* bindings;
+    for (const [namespace, name, bindings] of this.#byRole.entries())
+      if (this.role(namespace, name) === undefined) yield* bindings;
   }
 
   /** In no order. */
@@ -87,54 +90,97 @@ export class TenantObjects {
 
   find(object: StoredObject): StoredObject | undefined {
     if (object.resource === 'namespaces') return this.#namespaces.get(object.name);
-    const key = keyOf(object.namespace, object.name);
-    return isBinding(object) ? this.#bindings.get(key) : this.#roles.get(key);
+    const objects = isBinding(object) ? this.#bindings : this.#roles;
+    return objects.get(object.namespace, object.name);
   }
 
   put(object: StoredObject): void {
     if (object.resource === 'namespaces') this.#namespaces.set(object.name, object);
     else if (isBinding(object)) this.#putBinding(object);
-    else this.#roles.set(keyOf(object.namespace, object.name), object);
+    else this.#roles.set(object.namespace, object.name, object);
   }
 
   delete(object: StoredObject): void {
     if (object.resource === 'namespaces') this.#namespaces.delete(object.name);
     else if (isBinding(object)) this.#deleteBinding(object);
-    else this.#roles.delete(keyOf(object.namespace, object.name));
+    else this.#roles.delete(object.namespace, object.name);
   }
 
   #putBinding(binding: StoredBinding): void {
     this.#deleteBinding(binding);
-    this.#bindings.set(keyOf(binding.namespace, binding.name), binding);
+    this.#bindings.set(binding.namespace, binding.name, binding);
     for (const key of keysOfBinding(binding)) {
-      const places = getOrCreate(this.#bySubject, key, () => new Map<string, StoredBinding[]>());
-      const bindings = getOrCreate(places, binding.namespace, (): StoredBinding[] => []);
-      bindings.splice(position(bindings, binding.name), 0, binding);
+      const bindings = this.#bySubject.get(key);
+      if (bindings === undefined) this.#bySubject.set(key, [binding]);
+      else insertBinding(bindings, binding);
     }
-    const role = roleKeyOf(binding);
-    if (role !== undefined) getOrCreate(this.#byRole, role, () => new Set<StoredBinding>()).add(binding);
-    getOrCreate(this.#byNamespace, binding.namespace, () => new Set<StoredBinding>()).add(binding);
+    const namespace = roleNamespaceOf(binding);
+    if (namespace === undefined) return;
+    const { name } = binding.roleRef;
+    const bound = this.#byRole.get(namespace, name);
+    if (bound === undefined) this.#byRole.set(namespace, name, new Set([binding]));
+    else bound.add(binding);
   }
 
   #deleteBinding({ namespace, name }: StoredBinding): void {
-    const key = keyOf(namespace, name);
-    const known = this.#bindings.get(key);
+    const known = this.#bindings.get(namespace, name);
     if (known === undefined) return;
-    this.#bindings.delete(key);
-    for (const subject of keysOfBinding(known)) this.#deleteFromSubject(subject, known);
-    const role = roleKeyOf(known);
-    if (role !== undefined) deleteFromSet(this.#byRole, role, known);
-    deleteFromSet(this.#byNamespace, namespace, known);
+    this.#bindings.delete(namespace, name);
+    for (const key of keysOfBinding(known)) this.#deleteFromSubject(key, known);
+    const roleNamespace = roleNamespaceOf(known);
+    if (roleNamespace !== undefined) this.#deleteFromRole(roleNamespace, known);
   }
 
   #deleteFromSubject(key: SubjectKey, binding: StoredBinding): void {
-    const places = this.#bySubject.get(key);
-    const bindings = places?.get(binding.namespace);
-    if (places === undefined || bindings === undefined) return;
-    const at = bindings.indexOf(binding);
-    if (at >= 0) bindings.splice(at, 1);
-    if (bindings.length === 0) places.delete(binding.namespace);
-    if (places.size === 0) this.#bySubject.delete(key);
+    const bindings = this.#bySubject.get(key);
+    if (bindings === undefined) return;
+    removeBinding(bindings, binding);
+    if (bindings.length === 0) this.#bySubject.delete(key);
+  }
+
+  #deleteFromRole(namespace: string, binding: StoredBinding): void {
+    const { name } = binding.roleRef;
+    const bound = this.#byRole.get(namespace, name);
+    bound?.delete(binding);
+    if (bound?.size === 0) this.#byRole.delete(namespace, name);
+  }
+}
+
+/** Values by namespace and name. */
+class NestedMap<V> {
+  readonly #namespaces = new Map<string, Map<string, V>>();
+
+  get isEmpty(): boolean {
+    return this.#namespaces.size === 0;
+  }
+
+  in(namespace: string): ReadonlyMap<string, V> | undefined {
+    return this.#namespaces.get(namespace);
+  }
+
+  get(namespace: string, name: string): V | undefined {
+    return this.#namespaces.get(namespace)?.get(name);
+  }
+
+  set(namespace: string, name: string, value: V): void {
+    const values = this.#namespaces.get(namespace);
+    if (values === undefined) this.#namespaces.set(namespace, new Map([[name, value]]));
+    else values.set(name, value);
+  }
+
+  delete(namespace: string, name: string): void {
+    const values = this.#namespaces.get(namespace);
+    values?.delete(name);
+    if (values?.size === 0) this.#namespaces.delete(namespace);
+  }
+
+  *values(): Generator<V> {
+    for (const values of this.#namespaces.values()) yield* values.values();
+  }
+
+  *entries(): Generator<readonly [namespace: string, name: string, value: V]> {
+    for (const [namespace, values] of this.#namespaces)
+      for (const [name, value] of values) yield [namespace, name, value];
   }
 }
 
@@ -142,38 +188,11 @@ export function isBinding(object: StoredObject): object is StoredBinding {
   return object.resource === 'rolebindings' || object.resource === 'clusterrolebindings';
 }
 
-/** No name of a namespace contains a slash; a role's may. */
-function keyOf(namespace: string, name: string): string {
-  return `${namespace}/${name}`;
-}
-
-function roleKeyOf({ roleRef, namespace }: StoredBinding): string | undefined {
-  if (roleRef.kind === 'ClusterRole') return keyOf('', roleRef.name);
-  return roleRef.kind === 'Role' && namespace !== '' ? keyOf(namespace, roleRef.name) : undefined;
-}
-
-/** Where a binding of that name belongs in the order of names. */
-function position(bindings: readonly StoredBinding[], name: string): number {
-  let from = 0;
-  let to = bindings.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if ((bindings[middle]?.name ?? '') < name) from = middle + 1;
-    else to = middle;
-  }
-  return from;
-}
-
-function getOrCreate<K, V>(map: Map<K, V>, key: K, create: () => V): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const created = create();
-  map.set(key, created);
-  return created;
-}
-
-function deleteFromSet<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
-  const values = map.get(key);
-  values?.delete(value);
-  if (values?.size === 0) map.delete(key);
+/**
+ * @returns the namespace of the role that a binding refers to, empty for a ClusterRole; undefined for a
+ *   reference that no API server accepts
+ */
+function roleNamespaceOf({ roleRef: { kind }, namespace }: StoredBinding): string | undefined {
+  if (kind === 'ClusterRole') return '';
+  return kind === 'Role' && namespace !== '' ? namespace : undefined;
 }

@@ -47,11 +47,11 @@ export function whoCan(objects: TenantObjects, question: WhoCanQuestion, scope: 
   for (const { binding, role } of boundRoles(objects, rules, scope)) {
     const rule = rules.in(role, binding.namespace, scope);
     if (rule < 0) continue;
-    for (const [key, subject] of subjectsOf(binding)) grants.push({ key, subject, binding, role, rule });
+    for (const { key, subject } of subjectsOf(binding)) grants.push({ key, subject, binding, role, rule });
   }
   const missing = missingIn(objects, 'path' in question ? { namespace: '' } : scope);
   return {
-    grants: grants.sort((one, other) => inOrder(one.binding, other.binding)),
+    grants: inOrder(grants),
     errors: [...new Set(missing)].sort(),
   };
 }
@@ -69,7 +69,7 @@ function* boundRoles(objects: TenantObjects, rules: RuleOfRole, scope: Scope): G
   }
   const namespaces = scope.namespace === '' ? [''] : ['', scope.namespace];
   for (const namespace of namespaces)
-    for (const binding of objects.bindingsIn(namespace)) {
+    for (const binding of objects.bindingsIn(namespace).values()) {
       const role = objects.roleOf(binding);
       if (role !== undefined && rules.mayAllow(role)) yield { binding, role };
     }
@@ -114,13 +114,21 @@ function indexOfRule({ rules }: StoredRole, question: WhoCanQuestion): number {
   return rules.findIndex((rule) => ruleAllows(rule, asked));
 }
 
-function subjectsOf(binding: StoredBinding): Map<SubjectKey, StoredSubject> {
-  const subjects = new Map<SubjectKey, StoredSubject>();
-  for (const subject of binding.subjects) {
-    const key = keyOfSubject(subject, binding.namespace);
-    if (key !== undefined && !subjects.has(key)) subjects.set(key, subject);
-  }
-  return subjects;
+interface KeyedSubject {
+  readonly key: SubjectKey;
+  readonly subject: StoredSubject;
+}
+
+/** Each user and group once. */
+function subjectsOf({ subjects, namespace }: StoredBinding): readonly KeyedSubject[] {
+  const keyed = subjects.flatMap((subject) => {
+    const key = keyOfSubject(subject, namespace);
+    return key === undefined ? [] : [{ key, subject }];
+  });
+  if (keyed.length < 2) return keyed;
+  const byKey = new Map<SubjectKey, KeyedSubject>();
+  for (const one of keyed) if (!byKey.has(one.key)) byKey.set(one.key, one);
+  return [...byKey.values()];
 }
 
 function* missingIn(objects: TenantObjects, scope: Scope): Generator<string> {
@@ -130,8 +138,15 @@ function* missingIn(objects: TenantObjects, scope: Scope): Generator<string> {
   }
 }
 
-function inOrder(one: StoredBinding, other: StoredBinding): number {
-  if (one.namespace !== other.namespace) return one.namespace < other.namespace ? -1 : 1;
+/** Sorted namespace by namespace: most have few grants. */
+function inOrder(grants: readonly SubjectGrant[]): readonly SubjectGrant[] {
+  const byNamespace = Map.groupBy(grants, ({ binding }) => binding.namespace);
+  return [...byNamespace.keys()]
+    .sort()
+    .flatMap((namespace) => (byNamespace.get(namespace) ?? []).sort(byName));
+}
+
+function byName({ binding: one }: SubjectGrant, { binding: other }: SubjectGrant): number {
   return one.name < other.name ? -1 : one.name > other.name ? 1 : 0;
 }
 

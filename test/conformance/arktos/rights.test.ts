@@ -43,6 +43,11 @@ async function startServer(t: Test): Promise<ApiServer> {
     acme,
   );
   seed.clusterRoleBinding('asker', 'asker', ['user:acme:asker'], acme);
+  const reader = [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] }];
+  seed.clusterRole('reader', reader, acme);
+  seed.roleBinding('guests', 'reader', ['group:stonegate:policy:x'], acme);
+  seed.clusterRoleBinding('ops', 'pods', ['group:grp:ops']);
+  seed.pod('p1', { tenant: 'globex', running: false });
   seed.clusterRole('tadmin', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }], { tenant: 'globex' });
   seed.clusterRoleBinding('tadmin', 'tadmin', ['user:globex:gina'], { tenant: 'globex' });
   return server;
