@@ -14,12 +14,18 @@ import { RuleSet } from './rule-set.ts';
 
 const EVERYTHING = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
 
+export interface CompiledAccessRules {
+  readonly rules: AccessRules;
+  /** Whether rules were left out, because they stand for too many grants. */
+  readonly isTruncated: boolean;
+}
+
 /** The rules are about requests in the subject's own tenant. */
 export function compileAccessRules(
   index: RBACIndex,
   subject: SubjectByNamespace,
   selection: RulesSelection,
-): AccessRules {
+): CompiledAccessRules {
   const compiler = new Compiler(index, selection);
   const users = new Set([subject.cluster, subject.other, ...subject.namespaces.values()]);
   const everywhere = RuleSet.common([...users].map((user) => compiler.clusterRules(user)));
@@ -35,7 +41,7 @@ export function compileAccessRules(
     if (known === undefined) places.set(text, { names: [...names], rules });
     else for (const name of names) known.names.push(name);
   }
-  return {
+  const rules = {
     everywhere: everywhere.rules(selection.verb === '*'),
     cluster: selection.namespace === undefined ? rulesOf(compiler.clusterRules(subject.cluster)) : [],
     namespaces: [...places.values()]
@@ -43,6 +49,7 @@ export function compileAccessRules(
       .sort(byFirstName),
     otherNamespaces,
   };
+  return { rules, isTruncated: compiler.isTruncated };
 }
 
 function byFirstName({ names: [one = ''] }: NamespaceRules, { names: [other = ''] }: NamespaceRules): number {
@@ -55,10 +62,15 @@ class Compiler {
   readonly #selection: RulesSelection;
   readonly #ofRole = new Map<StoredRole, { readonly id: number; readonly set: RuleSet }>();
   readonly #ofCluster = new Map<RBACUser, RuleSet>();
+  #isTruncated = false;
 
   constructor(index: RBACIndex, selection: RulesSelection) {
     this.#index = index;
     this.#selection = selection;
+  }
+
+  get isTruncated(): boolean {
+    return this.#isTruncated;
   }
 
   /** What ClusterRoleBindings grant. */
@@ -70,6 +82,7 @@ class Compiler {
     const objects = this.#index.objectsOf(user.tenant);
     for (const role of rolesIn(objects, user, '')) set.addAll(this.#rulesOf(role).set);
     this.#ofCluster.set(user, set);
+    if (set.isTruncated) this.#isTruncated = true;
     return set;
   }
 
@@ -92,6 +105,7 @@ class Compiler {
         const set = new RuleSet();
         set.addAll(this.clusterRules(user));
         for (const role of roles) set.addAll(this.#rulesOf(role).set);
+        if (set.isTruncated) this.#isTruncated = true;
         yield { names, set };
       }
     }

@@ -26,6 +26,8 @@ export interface ChangeLogOptions {
 }
 
 const SIZE = 10_000;
+/** Subjects and namespaces that the stored changes refer to: about 100 bytes each. */
+const MAX_KEYS = 200_000;
 /** Milliseconds that one replica may be behind another: beyond it the index is stale. */
 const MAX_LAG = 5 * 60_000;
 
@@ -36,13 +38,17 @@ export class ChangeLog {
   readonly #learned: Learned[] = [];
   /** Of changes at or below this revision some may be missing. */
   #floor: number;
+  #keys = 0;
 
   constructor({ index, clock, stopped, size = SIZE }: ChangeLogOptions) {
     this.#index = index;
     this.#clock = clock;
     this.#size = size;
     this.#floor = this.known;
-    const unsubscribe = index.subscribe({ changed: (change) => this.#learn(change) });
+    const unsubscribe = index.subscribe({
+      changed: (change) => this.#learn(change),
+      restored: (revision) => this.#forget(revision),
+    });
     stopped.addEventListener('abort', unsubscribe, { once: true });
   }
 
@@ -87,9 +93,29 @@ export class ChangeLog {
       return;
     }
     this.#learned.push({ change, at: this.#clock.now(), known: this.known });
-    // Removed in larger steps: shifting the array for each change would cost its whole length.
-    if (this.#learned.length <= this.#size * 2) return;
-    for (const { change } of this.#learned.splice(0, this.#size))
-      this.#floor = Math.max(this.#floor, change.revision);
+    this.#keys += keysIn(change);
+    if (this.#learned.length > this.#size * 2) this.#drop(this.#size);
+    // A binding may have many thousands of subjects.
+    while (this.#keys > MAX_KEYS) this.#drop(Math.ceil(this.#learned.length / 2));
   }
+
+  /** In larger steps: shifting the array for each change would cost its whole length. */
+  #drop(count: number): void {
+    for (const { change } of this.#learned.splice(0, count)) {
+      this.#floor = Math.max(this.#floor, change.revision);
+      this.#keys -= keysIn(change);
+    }
+  }
+
+  /** No client can go on from a revision of before. */
+  #forget(revision: number): void {
+    this.#learned.length = 0;
+    this.#keys = 0;
+    this.#floor = revision;
+  }
+}
+
+/** What a change refers to: its size in memory. */
+function keysIn(change: Change): number {
+  return change.kind === 'access' ? change.subjects.size + change.namespaces.size : 1;
 }

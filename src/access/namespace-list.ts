@@ -130,7 +130,7 @@ export interface PositionSealer {
 export function sealPosition(
   { sealer, instance }: PositionSealer,
   scope: ContinueScope,
-  { generation, digest }: VisibleNamespaces,
+  { generation, digest }: Pick<VisibleNamespaces, 'generation' | 'digest'>,
   position: Position,
 ): string {
   return sealContinue(sealer, scope, { ...position, access: `${instance}/${generation}`, digest });

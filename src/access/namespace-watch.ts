@@ -34,10 +34,20 @@ export interface NamespaceWatchOptions {
   readonly allowsBookmarks: boolean;
   /** Milliseconds after which the watch ends. */
   readonly timeout: number;
-  /** The names that the user is to be shown at first; absent if all are. */
-  readonly confirmed?: ReadonlySet<string>;
-  /** Whether the user is to be shown a namespace that becomes visible; absent if all are. */
-  readonly confirm?: (name: string) => Promise<boolean>;
+  /** Absent if all visible names are shown. */
+  readonly confirmation?: NameConfirmation;
+  /** Whether the index has lost its trust for this user: then the watch ends. */
+  readonly isSuspended: () => boolean;
+}
+
+/** Names that the API server has to confirm before they are shown. */
+export interface NameConfirmation {
+  /** The names that were reviewed before the watch began. */
+  readonly reviewed: ReadonlySet<string>;
+  /** Those of them that are shown. */
+  readonly confirmed: ReadonlySet<string>;
+  /** Whether a name that was not reviewed, or becomes visible, is shown. */
+  readonly confirm: (name: string) => Promise<boolean>;
 }
 
 /** Milliseconds between bookmarks. */
@@ -99,13 +109,21 @@ class NamespaceWatch {
     const { view, selection } = this.#options;
     for (const name of view.names) {
       const namespace = this.#confirmed(name);
-      if (namespace !== undefined && selection.matches(namespace)) this.#show('ADDED', namespace);
+      if (namespace === undefined) this.#addUnreviewed(name);
+      else if (selection.matches(namespace)) this.#show('ADDED', namespace);
     }
   }
 
   #confirmed(name: string): StoredNamespace | undefined {
-    const { confirmed, view } = this.#options;
-    return confirmed === undefined || confirmed.has(name) ? view.get(name) : undefined;
+    const { confirmation, view } = this.#options;
+    return confirmation === undefined || confirmation.confirmed.has(name) ? view.get(name) : undefined;
+  }
+
+  /** A name that became visible after the reviews. */
+  #addUnreviewed(name: string): void {
+    const { confirmation, view } = this.#options;
+    const namespace = view.get(name);
+    if (namespace !== undefined && confirmation?.reviewed.has(name) === false) this.#add(namespace);
   }
 
   /** What the changes concern is told as it is now; all else the client knows. */
@@ -121,8 +139,9 @@ class NamespaceWatch {
       if (namespace !== undefined && selection.matches(namespace))
         this.#show(touched.isNew ? 'ADDED' : 'MODIFIED', namespace);
       else if (namespace !== undefined) this.#hide(namespace);
-      else if (touched.byAccess || view.covers(name))
-        this.#hide(goneNamespace(name, view.tenant, touched.revision));
+      // Visible by the index, but not confirmed: its name is not told.
+      else if (view.get(name) !== undefined) this.#addUnreviewed(name);
+      else if (view.covers(name)) this.#hide(goneNamespace(name, view.tenant, touched.revision));
       if (touched.byAccess) this.#needsBookmark = true;
     }
   }
@@ -138,13 +157,13 @@ class NamespaceWatch {
   }
 
   #add(namespace: StoredNamespace): void {
-    const { confirm, view, selection } = this.#options;
-    if (confirm === undefined) {
+    const { confirmation, view, selection } = this.#options;
+    if (confirmation === undefined) {
       this.#show('ADDED', namespace);
       return;
     }
     const { name } = namespace;
-    confirm(name).then(
+    confirmation.confirm(name).then(
       (isConfirmed) => {
         const current = view.get(name);
         if (!isConfirmed || current === undefined || this.#shown.has(name)) return;
@@ -206,9 +225,9 @@ class NamespaceWatch {
   }
 
   #tick(): void {
-    const { access, clock } = this.#options;
+    const { access, clock, isSuspended } = this.#options;
     this.#timer = clock.after(BOOKMARK_PERIOD, () => {
-      if (access.state() === 'current') {
+      if (access.state() === 'current' && !isSuspended()) {
         this.#bookmark();
         this.#tick();
       } else this.#stream.end();
@@ -248,15 +267,16 @@ function byName([one]: readonly [string, unknown], [other]: readonly [string, un
 }
 
 /**
- * Whether a watch can go on after the changes: if the user's access to the whole cluster changed, it is not
- * known which namespaces the client has, and a name that the user never saw must not be told.
+ * Whether a watch can go on after the changes. If one may have taken a namespace from the user, or concerned
+ * the whole cluster, it is not known which namespaces the client has; and a name that the user never saw must
+ * not be told.
  */
 export function canReplay(changes: readonly Change[], view: VisibleNamespaces): boolean {
-  return !changes.some(
+  return changes.every(
     (change) =>
-      change.kind === 'access' &&
-      change.tenant === view.tenant &&
-      change.namespaces.has('') &&
-      view.concerns(change),
+      change.kind === 'namespace' ||
+      change.tenant !== view.tenant ||
+      !view.concerns(change) ||
+      [...change.namespaces].every((name) => name !== '' && view.get(name) !== undefined),
   );
 }

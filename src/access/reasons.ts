@@ -45,7 +45,8 @@ function pathOf(
   const found = role.rules[rule];
   const roleKind = role.resource === 'roles' ? 'Role' : 'ClusterRole';
   const sources = found === undefined ? [] : aggregatedFrom(index.objectsOf(role.tenant), role, found);
-  const from = sources.length === 0 ? '' : ` (from ClusterRole ${sources.join(', ')})`;
+  const readable = sources.filter((source) => view.mayGet(source)).map(({ name }) => name);
+  const from = readable.length === 0 ? '' : ` (from ClusterRole ${readable.join(', ')})`;
   const steps = [
     subject.kind === 'Group' ? keystoneWords(subject.name, projects) : undefined,
     `${subject.kind.toLowerCase()} ${subject.name}`,

@@ -18,8 +18,19 @@ interface SingleGrant {
   readonly names: Names;
 }
 
+/** Far more than the roles of one user grant; a short rule can stand for hundreds of thousands. */
+const MAX_GRANTS = 5_000;
+
 export class RuleSet {
   readonly #grants = new Map<string, SingleGrant>();
+  /** Key → the names that this set has collected itself, and may add to. */
+  readonly #collected = new Map<string, Set<string>>();
+  #isTruncated = false;
+
+  /** Whether rules were left out, because they stand for too many grants. */
+  get isTruncated(): boolean {
+    return this.#isTruncated;
+  }
 
   /** Adds what the rule grants of the selection. */
   add(
@@ -32,12 +43,18 @@ export class RuleSet {
       apiGroups: selected(apiGroups, select.apiGroup),
       resources: selectedResources(resources, select.resource),
     };
+    const { length: verbCount } = chosen.verbs;
+    if (verbCount * chosen.apiGroups.length * chosen.resources.length > MAX_GRANTS) {
+      this.#isTruncated = true;
+      return;
+    }
     for (const verb of chosen.verbs)
       for (const apiGroup of chosen.apiGroups)
         for (const resource of chosen.resources) this.#add({ verb, apiGroup, resource, names });
   }
 
   addAll(other: RuleSet): void {
+    if (other.#isTruncated) this.#isTruncated = true;
     for (const grant of other.#grants.values()) this.#add(grant);
   }
 
@@ -72,7 +89,15 @@ export class RuleSet {
   #add(grant: SingleGrant): void {
     const key = keyOf(grant.verb, grant.apiGroup, grant.resource);
     const known = this.#grants.get(key);
-    const names = known === undefined ? grant.names : union(known.names, grant.names);
+    if (known === undefined && this.#grants.size >= MAX_GRANTS) this.#isTruncated = true;
+    else if (known === undefined || grant.names === undefined) this.#grants.set(key, grant);
+    else if (known.names !== undefined) this.#addNames(key, known, known.names, grant.names);
+  }
+
+  #addNames(key: string, grant: SingleGrant, known: ReadonlySet<string>, more: ReadonlySet<string>): void {
+    const names = this.#collected.get(key) ?? new Set(known);
+    this.#collected.set(key, names);
+    for (const name of more) names.add(name);
     this.#grants.set(key, { ...grant, names });
   }
 
@@ -115,10 +140,6 @@ function widerResources(resource: string): readonly string[] {
   if (resource === ALL) return [ALL];
   const isSubresource = name !== '' && name !== ALL && subresource !== '' && more.length === 0;
   return isSubresource ? [resource, `*/${subresource}`, ALL] : [resource, ALL];
-}
-
-function union(one: Names, other: Names): Names {
-  return one === undefined || other === undefined ? undefined : new Set([...one, ...other]);
 }
 
 function includes(all: Names, some: Names): boolean {

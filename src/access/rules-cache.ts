@@ -22,6 +22,8 @@ const BYTES_PER_KEY = 200;
 
 export interface CompiledRules {
   readonly rules: AccessRules;
+  /** Whether rules were left out, because they stand for too many grants. */
+  readonly isTruncated: boolean;
   /** Named set → namespaces, sorted. */
   readonly sets: Readonly<Record<string, readonly string[]>>;
   /** Equal if and only if the others are. */
@@ -96,7 +98,7 @@ export class RulesCache {
 
   #add(key: string, subject: SubjectByNamespace, selection: RulesSelection, now: number): CompiledRules {
     const { index, namedSets } = this.#options;
-    const rules = compileAccessRules(index, subject, selection);
+    const { rules, isTruncated } = compileAccessRules(index, subject, selection);
     const { tenant } = subject.cluster;
     const sets = Object.fromEntries(
       namedSets.map(({ name, ...question }) => [
@@ -104,8 +106,13 @@ export class RulesCache {
         namespacesAllowed(index, subject, { ...question, tenant, name: '' }),
       ]),
     );
-    const text = JSON.stringify([rules, sets]);
-    const compiled = { rules, sets, digest: createHash('sha256').update(text).digest('base64url') };
+    const text = JSON.stringify([rules, sets, isTruncated]);
+    const compiled = {
+      rules,
+      sets,
+      isTruncated,
+      digest: createHash('sha256').update(text).digest('base64url'),
+    };
     const concerns = this.#concernsOf(subject);
     const bytes = text.length * BYTES_PER_CHARACTER + concerns.length * BYTES_PER_KEY;
     if (bytes <= this.#maxBytes) this.#insert({ key, compiled, concerns, bytes, usedAt: now });

@@ -15,6 +15,7 @@ import type { Verifier } from './verification.ts';
 /** Milliseconds for which a document counts at most. */
 const MAX_VALIDITY = 10 * 60_000;
 
+const TRUNCATED = 'rules that stand for too many grants are left out';
 const DISAGREEMENT = 'the RBAC index and the API server disagree about the user';
 
 export interface RulesDocument {
@@ -30,7 +31,7 @@ export interface RulesDocuments {
   readonly cache: RulesCache;
   /**
    * @param expiresAt of the credential, in milliseconds since the epoch
-   * @throws StatusError UpstreamUnavailable if the index has never been complete
+   * @throws StatusError AccessIndexUnavailable if the index has never been complete
    */
   documentOf(subject: SubjectByNamespace, selection: RulesSelection, expiresAt: number): RulesDocument;
 }
@@ -54,12 +55,12 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
     documentOf(subject, selection, expiresAt) {
       if (access.state() === 'notSynced')
         throw new StatusError(
-          'UpstreamUnavailable',
-          `Service Unavailable: access rules are not known yet: ${access.incompleteReason() ?? 'the index is being built'}`,
+          'AccessIndexUnavailable',
+          `access rules are not known yet: ${access.incompleteReason() ?? 'the index is being built'}`,
         );
-      const { rules, sets, digest } = cache.rulesOf(subject, selection);
-      const reason =
-        access.incompleteReason() ?? (verifier.isSuspended(subject.cluster) ? DISAGREEMENT : outsideRBAC);
+      const { rules, sets, isTruncated, digest } = cache.rulesOf(subject, selection);
+      const doubt = verifier.isSuspended(subject.cluster) ? DISAGREEMENT : outsideRBAC;
+      const reason = access.incompleteReason() ?? (isTruncated ? TRUNCATED : doubt);
       const { tenant } = subject.cluster;
       const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);
       return {

@@ -134,11 +134,19 @@ function permittedNow(
     },
     async isSameUser() {
       if (outgoing.proven.assignmentsOf === undefined) return true;
-      const current = await subjects.subjectOf(outgoing).catch(() => subject);
+      const current = await subjects.subjectOf(outgoing).catch(unlessUnavailable(subject));
       const isSame = digestOfSubject(current) === digestOfSubject(subject);
       subject = current;
       return isSame;
     },
+  };
+}
+
+/** If Keystone cannot be asked, the user counts as unchanged; after any other error the watch ends. */
+function unlessUnavailable(subject: SubjectByNamespace): (error: unknown) => SubjectByNamespace {
+  return (error) => {
+    if (error instanceof StatusError && error.code === 'KeystoneUnavailable') return subject;
+    throw error;
   };
 }
 

@@ -47,7 +47,7 @@ export function writeStream(
   if (response.closed) return Promise.resolve({ ...result, aborted: true });
   response.writeHead(status, [...headers, ['Audit-Id', auditID]]);
   hooks?.onHead(status);
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const client = exchange.cancellation ?? fromAbortSignal(exchange.signal);
     const ends = [client, ...(opened ? [opened] : []), ...(draining ? [fromAbortSignal(draining)] : [])];
     let isOver = false;
@@ -86,9 +86,15 @@ export function writeStream(
       end: () => finish(false),
     };
     for (const cancellation of ends) cancellation.onCancel(onCancel);
-    const stopped = start(stream);
-    if (isOver) stopped();
-    else stop = stopped;
+    try {
+      const stopped = start(stream);
+      if (isOver) stopped();
+      else stop = stopped;
+    } catch (error) {
+      // The head is sent: the caller reports the error, and the client sees the response break off.
+      reject(error);
+      finish(true);
+    }
     if (ends.some(({ cancelled }) => cancelled)) onCancel();
   });
 }

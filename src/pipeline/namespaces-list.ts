@@ -29,7 +29,7 @@ export async function listVisible(
   state: NamespacesState,
 ): Promise<UpstreamResponse> {
   const { outgoing, info, options, tenant } = request;
-  const { access, clock } = state;
+  const { clock } = state;
   const form = responseForm(outgoing.exchange.headers, info.rawQuery, 'list');
   const scope = continueScope(request);
   const { after, revision } =
@@ -37,6 +37,8 @@ export async function listVisible(
       ? await firstPosition(request, state)
       : await laterPosition(request, scope, state);
   const view = viewOf(request, state);
+  // What is read here may change while names are reviewed: the list is then older than what it shows.
+  const { generation, digest } = view;
   const review = nameReview(outgoing, state);
   const page =
     review === undefined
@@ -44,11 +46,12 @@ export async function listVisible(
       : await selectConfirmedPage(view, request.selection, after, options.limit, (names) =>
           state.confirmed.confirm(view, names, review),
         );
-  const first = options.continue === '' ? access.index.revision : revision;
   const last = page.namespaces.at(-1)?.name ?? after;
   const metadata = {
-    resourceVersion: String(first),
-    ...(page.hasMore && { continue: sealPosition(state, scope, view, { after: last, revision: first }) }),
+    resourceVersion: String(revision),
+    ...(page.hasMore && {
+      continue: sealPosition(state, scope, { generation, digest }, { after: last, revision }),
+    }),
   };
   const context = { form, now: clock.now(), hasTenants: tenant !== '' };
   return {

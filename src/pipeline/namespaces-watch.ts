@@ -2,7 +2,8 @@
  * The filtered watch of namespaces: what it begins with, and how long it lasts.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-watch
  */
-import { canReplay, startNamespaceWatch } from '../access/namespace-watch.ts';
+import type { ReviewName } from '../access/confirmed-names.ts';
+import { canReplay, type NameConfirmation, startNamespaceWatch } from '../access/namespace-watch.ts';
 import { responseForm } from '../access/response-form.ts';
 import type { VisibleNamespaces } from '../access/visible-namespaces.ts';
 import { JSON_TYPE } from '../api/meta-v1.ts';
@@ -34,9 +35,7 @@ export async function watchVisible(
   if (resourceVersion > changes.known || sendInitialEvents === true)
     await waitForRevision(resourceVersion, request, state);
   const review = nameReview(outgoing, state);
-  const confirm = (names: readonly string[]) =>
-    review === undefined ? undefined : state.confirmed.confirm(viewOf(request, state), names, review);
-  const confirmed = await confirm(viewOf(request, state).names);
+  const confirmation = review && (await confirmationOf(request, state, review));
   const longest = review === undefined ? Number.POSITIVE_INFINITY : CONFIRMED_TIMEOUT;
   return {
     status: 200,
@@ -64,16 +63,28 @@ export async function watchVisible(
         start,
         marksInitialEvents: sendInitialEvents === true,
         allowsBookmarks: allowWatchBookmarks,
-        ...(confirmed && {
-          confirmed,
-          confirm: async (name: string) => (await confirm([name]))?.has(name) === true,
-        }),
-        timeout: Math.min(
-          options.timeoutSeconds === undefined ? usual : options.timeoutSeconds * 1_000,
-          longest,
-        ),
+        ...(confirmation && { confirmation }),
+        isSuspended: () => state.verifier.isSuspended(request.subject.cluster),
+        // As for the API server, 0 is no time.
+        timeout: Math.min(options.timeoutSeconds ? options.timeoutSeconds * 1_000 : usual, longest),
       });
     },
+  };
+}
+
+/** @throws StatusError as the reviews do */
+async function confirmationOf(
+  request: NamespacesRequest,
+  state: NamespacesState,
+  review: ReviewName,
+): Promise<NameConfirmation> {
+  const confirm = (names: readonly string[]) =>
+    state.confirmed.confirm(viewOf(request, state), names, review);
+  const { names } = viewOf(request, state);
+  return {
+    reviewed: new Set(names),
+    confirmed: await confirm(names),
+    confirm: async (name) => (await confirm([name])).has(name),
   };
 }
 

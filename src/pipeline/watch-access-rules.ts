@@ -65,6 +65,7 @@ class RulesWatch {
   #end: Timer | undefined;
   #unsubscribe = () => {};
   #isOver = false;
+  #isRefreshing = false;
 
   constructor(
     outgoing: Outgoing,
@@ -89,6 +90,8 @@ class RulesWatch {
       this.#stream.end();
       return;
     }
+    // It may throw, so it comes before what has to be given back.
+    const document = this.#document();
     access.stopped.addEventListener('abort', this.#onStopped);
     this.#unsubscribe = access.index.subscribe({
       changed: (change) => {
@@ -98,7 +101,7 @@ class RulesWatch {
     const { timeoutSeconds } = this.#request;
     const longest = Math.min(LONGEST, (timeoutSeconds ?? Number.POSITIVE_INFINITY) * 1_000);
     this.#end = clock.after(longest, () => this.#stream.end());
-    this.#show(this.#document());
+    this.#show(document);
     this.#refreshIn(PERIOD);
   }
 
@@ -121,15 +124,22 @@ class RulesWatch {
     this.#next = { at, timer: clock.after(milliseconds, () => void this.#refresh()) };
   }
 
+  /** One at a time: an older document is never shown after a newer one. Never rejects. */
   async #refresh(): Promise<void> {
     this.#next = undefined;
+    if (this.#isRefreshing) {
+      this.#refreshIn(COALESCE);
+      return;
+    }
+    this.#isRefreshing = true;
     try {
       this.#subject = await this.#options.subjects.subjectOf(this.#outgoing);
       if (!this.#isOver) this.#show(this.#document());
     } catch (error) {
-      // The document that the client has runs out.
-      if (!(error instanceof StatusError)) throw error;
+      // The document that the client has runs out; after anything else it asks again, and learns why.
+      if (!(error instanceof StatusError)) this.#stream.end();
     }
+    this.#isRefreshing = false;
     this.#refreshIn(PERIOD);
   }
 

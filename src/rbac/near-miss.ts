@@ -73,7 +73,7 @@ export function aggregatedFrom(
   objects: TenantObjects,
   role: StoredRole,
   rule: PolicyRule,
-): readonly string[] {
+): readonly StoredRole[] {
   const { aggregates } = role;
   if (aggregates === undefined) return [];
   const text = JSON.stringify(rule);
@@ -83,8 +83,7 @@ export function aggregatedFrom(
       if (!aggregates.some((selector) => selects(selector, labels))) return false;
       return rules.some((candidate) => JSON.stringify(candidate) === text);
     })
-    .map(({ name }) => name)
-    .sort();
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /** An empty selector selects everything. */

@@ -10,12 +10,12 @@ import { TenantObjects } from './tenant-objects.ts';
 export interface IndexListener {
   /** After each change. It must not throw. */
   changed?(change: Change): void;
+  /** The API server's storage was restored from a backup: revisions are counted again from this one. */
+  restored?(revision: number): void;
   /** The index is complete through a higher revision. Called after the changes up to it. */
   progressed?(revision: number): void;
 }
 
-/** Changes that are stored for `changesSince`. */
-const HISTORY = 10_000;
 /** A few milliseconds of work. */
 const OBJECTS_PER_STEP = 500;
 
@@ -24,16 +24,7 @@ export class RBACIndex {
   readonly #revisions = new Map<IndexedResource, number>();
   readonly #counts = new Map<IndexedResource, number>();
   readonly #listeners = new Set<IndexListener>();
-  readonly #history: Change[] = [];
-  readonly #historySize: number;
-  /** Of changes at or below this revision some may be missing in the history. */
-  #historyFloor = 0;
   #revision = 0;
-
-  /** @param historySize how many changes are stored */
-  constructor({ historySize = HISTORY }: { readonly historySize?: number } = {}) {
-    this.#historySize = historySize;
-  }
 
   /** Whether every resource has been listed once. */
   get isSynced(): boolean {
@@ -99,8 +90,7 @@ export class RBACIndex {
       handled += 1;
       if (handled % OBJECTS_PER_STEP === 0) yield;
     }
-    for (const object of gone) this.#delete(object, revision, isFirst);
-    if (isFirst) this.#historyFloor = Math.max(this.#historyFloor, revision);
+    for (const object of gone) this.#delete(object, revision);
     this.progress(resource, revision);
   }
 
@@ -124,7 +114,7 @@ export class RBACIndex {
   delete(object: StoredObject): void {
     if (!this.#isNew(object)) return;
     const known = this.#tenants.get(object.tenant)?.find(object);
-    if (known !== undefined) this.#delete(known, object.revision, false);
+    if (known !== undefined) this.#delete(known, object.revision);
     this.progress(object.resource, object.revision);
   }
 
@@ -144,22 +134,11 @@ export class RBACIndex {
     for (const listener of this.#listeners) listener.progressed?.(lowest);
   }
 
-  /**
-   * The changes above a revision, in the order in which this process learned of them.
-   *
-   * @returns undefined if the history does not reach back so far
-   */
-  changesSince(revision: number): readonly Change[] | undefined {
-    if (revision < this.#historyFloor) return undefined;
-    return this.#history.filter((change) => change.revision > revision);
-  }
-
-  /** Revisions are counted again from here, so that the history no longer tells what changed since one. */
+  /** Revisions are counted again from here. */
   #goBack(resource: IndexedResource, revision: number): void {
     this.#revisions.set(resource, revision);
     this.#revision = Math.min(this.#revision, revision);
-    this.#history.length = 0;
-    this.#historyFloor = revision;
+    for (const listener of this.#listeners) listener.restored?.(revision);
   }
 
   *#all(resource: IndexedResource): Generator<StoredObject> {
@@ -173,7 +152,7 @@ export class RBACIndex {
       this.#tenants.set(object.tenant, objects);
     }
     // One of the same name was deleted in between: a binding of it is not the same binding.
-    if (known !== undefined && known.uid !== object.uid) this.#delete(known, object.revision, isFirst);
+    if (known !== undefined && known.uid !== object.uid) this.#delete(known, object.revision);
     const before = known?.uid === object.uid ? known : undefined;
     // A namespace that was deleted in between may have removed the last object of the tenant.
     this.#tenants.set(object.tenant, objects);
@@ -181,33 +160,24 @@ export class RBACIndex {
     if (before === undefined) this.#count(object.resource, 1);
     // Nothing is told of a first list that has no listener.
     if (isFirst && this.#listeners.size === 0) return;
-    this.#tell(changeBetween(before, object, object.revision, objects), isFirst);
+    this.#tell(changeBetween(before, object, object.revision, objects));
   }
 
-  #delete(known: StoredObject, revision: number, isFirst: boolean): void {
+  #delete(known: StoredObject, revision: number): void {
     const objects = this.#tenants.get(known.tenant);
     if (objects === undefined) return;
     objects.delete(known);
     this.#count(known.resource, -1);
     if (objects.isEmpty) this.#tenants.delete(known.tenant);
-    this.#tell(changeBetween(known, undefined, revision, objects), isFirst);
+    this.#tell(changeBetween(known, undefined, revision, objects));
   }
 
   #count(resource: IndexedResource, change: 1 | -1): void {
     this.#counts.set(resource, this.countOf(resource) + change);
   }
 
-  #tell(change: Change | undefined, isFirst: boolean): void {
+  #tell(change: Change | undefined): void {
     if (change === undefined) return;
-    if (!isFirst) this.#remember(change);
     for (const listener of this.#listeners) listener.changed?.(change);
-  }
-
-  #remember(change: Change): void {
-    this.#history.push(change);
-    // Removed in larger steps: shifting the array for each change would cost its whole length.
-    if (this.#history.length <= this.#historySize * 2) return;
-    for (const { revision } of this.#history.splice(0, this.#historySize))
-      this.#historyFloor = Math.max(this.#historyFloor, revision);
   }
 }

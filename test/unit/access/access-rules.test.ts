@@ -1,5 +1,5 @@
 import t from 'tap';
-import { compileAccessRules } from '../../../src/access/access-rules.ts';
+import { compileAccessRules as compile } from '../../../src/access/access-rules.ts';
 import { uniformSubject } from '../../../src/rbac/attributes.ts';
 import {
   clusterRole,
@@ -12,6 +12,8 @@ import {
   roleBinding,
   user,
 } from '../../support/rbac-objects.ts';
+
+const compileAccessRules = (...given: Parameters<typeof compile>) => compile(...given).rules;
 
 const view = clusterRole('view', [
   { verbs: ['get', 'list', 'watch'], apiGroups: ['', 'apps'], resources: ['pods', 'deployments'] },
@@ -136,4 +138,36 @@ t.test('if groups depend on the namespace, each has the rules of its own groups'
     otherNamespaces: [create],
     namespaces: [{ names: ['p2'], rules: [] }],
   });
+});
+
+t.test('a short rule that stands for hundreds of thousands of grants is left out, and told', async (t) => {
+  const names = (prefix: string) => Array.from({ length: 60 }, (_, at) => `${prefix}${at}`);
+  const huge = { verbs: names('v'), apiGroups: names('g'), resources: names('r') };
+  const pods = { verbs: ['list'], apiGroups: [''], resources: ['pods'] };
+  const index = indexOf(
+    namespace('a'),
+    role('a', 'huge', [huge, pods]),
+    roleBinding('a', 'x', 'Role/huge', [user('alice')]),
+  );
+  const compiled = compile(index, uniformSubject(rbacUser('alice')), { verb: '*' });
+  t.ok(compiled.isTruncated);
+  t.match(compiled.rules.namespaces, [{ names: ['a'], rules: [pods] }]);
+  t.notOk(compile(index, uniformSubject(rbacUser('alice')), { verb: 'list' }).isTruncated);
+});
+
+t.test('ten thousand rules with one name each are one rule', async (t) => {
+  const rules = Array.from({ length: 10_000 }, (_, at) => ({
+    verbs: ['get'],
+    apiGroups: [''],
+    resources: ['secrets'],
+    resourceNames: [`s${at}`],
+  }));
+  const index = indexOf(
+    namespace('a'),
+    role('a', 'many', rules),
+    roleBinding('a', 'x', 'Role/many', [user('alice')]),
+  );
+  const { namespaces } = compileAccessRules(index, uniformSubject(rbacUser('alice')), { verb: '*' });
+  t.equal(namespaces.length, 1);
+  t.equal(namespaces[0]?.rules[0]?.resourceNames?.length, 10_000);
 });

@@ -24,7 +24,7 @@ const READER = [
   {
     verbs: ['get'],
     apiGroups: ['rbac.authorization.k8s.io'],
-    resources: ['rolebindings', 'clusterrolebindings'],
+    resources: ['rolebindings', 'clusterrolebindings', 'clusterroles'],
   },
 ];
 const MAY_READ = [
@@ -52,6 +52,21 @@ t.test('D136: the path goes from the Keystone role to group, binding, role and r
     reason([...BOUND, ...MAY_READ], question('get', 'pods', 'web'), true),
     `role member on project web → group ${MEMBER} → RoleBinding b → ClusterRole edit → rule 3: get,list pods`,
   );
+});
+
+t.test('a ClusterRole that the user may not read is not named as the source of a rule', async (t) => {
+  const objects = [
+    clusterRole('edit', PODS, { aggregates: [{ matchLabels: { to: 'edit' } }] }),
+    clusterRole('secret-source', PODS, { labels: { to: 'edit' } }),
+    roleBinding('web', 'b', 'ClusterRole/edit', [user('alice')]),
+    clusterRole('bindings', [
+      { ...READER[0], verbs: ['get'], apiGroups: ['*'], resources: ['rolebindings'] },
+    ]),
+    clusterRoleBinding('readers', 'ClusterRole/bindings', [user('alice')]),
+  ];
+  const text = reason(objects, question('get', 'pods', 'web'), true);
+  t.match(text, 'RoleBinding b → ClusterRole edit → rule');
+  t.notMatch(text, /secret-source/);
 });
 
 t.test('D137: a binding that the user may not read is not named', async (t) => {
