@@ -6,7 +6,7 @@
  */
 import type { StoredNamespace } from '../api/rbac-v1.ts';
 import { type Clock, runAt, type Timer } from '../lib/clock.ts';
-import type { Change } from '../rbac/change.ts';
+import type { AccessChange, Change } from '../rbac/change.ts';
 import { atRevision, bookmarkObject, eventText, goneNamespace } from './namespace-form.ts';
 import type { NamespaceSelection } from './namespace-list.ts';
 import type { AccessIndex } from './ports.ts';
@@ -141,7 +141,8 @@ class NamespaceWatch {
       else if (namespace !== undefined) this.#hide(namespace);
       // Visible by the index, but not confirmed: its name is not told.
       else if (view.get(name) !== undefined) this.#addUnreviewed(name);
-      else if (view.covers(name)) this.#hide(goneNamespace(name, view.tenant, touched.revision));
+      else if (view.hasSeen(name) || view.covers(name))
+        this.#hide(goneNamespace(name, view.tenant, touched.revision));
       if (touched.byAccess) this.#needsBookmark = true;
     }
   }
@@ -267,9 +268,9 @@ function byName([one]: readonly [string, unknown], [other]: readonly [string, un
 }
 
 /**
- * Whether a watch can go on after the changes. If one may have taken a namespace from the user, or concerned
- * the whole cluster, it is not known which namespaces the client has; and a name that the user never saw must
- * not be told.
+ * Whether a watch can go on after the changes. If one concerned the whole cluster, or may have taken a
+ * namespace before it was known what the user sees, it is not known which namespaces the client has; and a
+ * name that the user never saw must not be told.
  */
 export function canReplay(changes: readonly Change[], view: VisibleNamespaces): boolean {
   return changes.every(
@@ -277,6 +278,10 @@ export function canReplay(changes: readonly Change[], view: VisibleNamespaces): 
       change.kind === 'namespace' ||
       change.tenant !== view.tenant ||
       !view.concerns(change) ||
-      [...change.namespaces].every((name) => name !== '' && view.get(name) !== undefined),
+      (!change.namespaces.has('') && (view.hasSeenSince(change.revision) || seesAll(change, view))),
   );
+}
+
+function seesAll({ namespaces }: AccessChange, view: VisibleNamespaces): boolean {
+  return [...namespaces].every((name) => view.get(name) !== undefined);
 }

@@ -3,7 +3,7 @@
  * concern the user. Requests and open watches of the user share it.
  */
 import { createHash } from 'node:crypto';
-import type { StoredNamespace } from '../api/rbac-v1.ts';
+import { INDEXED_RESOURCES, type StoredNamespace } from '../api/rbac-v1.ts';
 import { type SubjectByNamespace, subjectIn } from '../rbac/attributes.ts';
 import type { AccessChange, Change, NamespaceChange } from '../rbac/change.ts';
 import {
@@ -27,6 +27,9 @@ export interface VisibleChange {
   readonly cause: 'object' | 'access';
 }
 
+/** Of one user. Beyond it the names are forgotten, and watches from before begin anew. */
+const MAX_REMOVED = 1_000;
+
 export type VisibleListener = (change: VisibleChange) => void;
 
 export class VisibleNamespaces {
@@ -38,6 +41,10 @@ export class VisibleNamespaces {
   readonly #index: RBACIndex;
   readonly #question: NamespacesQuestion;
   readonly #namespaces = new Map<string, StoredNamespace>();
+  /** Names that the user saw, and no longer sees. */
+  readonly #removed = new Set<string>();
+  /** The highest revision known when `#removed` was empty. */
+  #removedSince: number;
   readonly #listeners = new Set<VisibleListener>();
   #names: readonly string[] | undefined;
   #generation = VisibleNamespaces.#nextGeneration();
@@ -51,6 +58,7 @@ export class VisibleNamespaces {
     this.keys = keysOf(subject);
     this.#question = visibleNamespaces(tenant);
     this.#names = namespacesAllowed(index, subject, this.#question);
+    this.#removedSince = highestRevision(index);
     const { namespaces } = index.objectsOf(tenant);
     for (const name of this.#names) {
       const namespace = namespaces.get(name);
@@ -93,6 +101,16 @@ export class VisibleNamespaces {
   /** @returns undefined if the user does not see it */
   get(name: string): StoredNamespace | undefined {
     return this.#namespaces.get(name);
+  }
+
+  /** Whether the user saw the namespace, and no longer sees it. */
+  hasSeen(name: string): boolean {
+    return this.#removed.has(name);
+  }
+
+  /** Whether `hasSeen` knows of everything that changes above the revision took from the user. */
+  hasSeenSince(revision: number): boolean {
+    return revision > this.#removedSince;
   }
 
   /** Whether the user's rights cover the name, also if there is no such namespace. */
@@ -157,12 +175,18 @@ export class VisibleNamespaces {
 
   #add(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
     this.#namespaces.set(namespace.name, namespace);
+    this.#removed.delete(namespace.name);
     this.#forgetNames();
     this.#tell({ type: 'ADDED', namespace, revision, cause });
   }
 
   #remove(namespace: StoredNamespace, revision: number, cause: VisibleChange['cause']): void {
     this.#namespaces.delete(namespace.name);
+    if (this.#removed.size >= MAX_REMOVED) {
+      this.#removed.clear();
+      this.#removedSince = highestRevision(this.#index);
+    }
+    this.#removed.add(namespace.name);
     this.#forgetNames();
     this.#tell({ type: 'DELETED', namespace, revision, cause });
   }
@@ -175,6 +199,10 @@ export class VisibleNamespaces {
   #tell(change: VisibleChange): void {
     for (const listener of this.#listeners) listener(change);
   }
+}
+
+function highestRevision(index: RBACIndex): number {
+  return Math.max(0, ...INDEXED_RESOURCES.map((resource) => index.revisionOf(resource) ?? 0));
 }
 
 function keysOf({ cluster, other, namespaces }: SubjectByNamespace): ReadonlySet<SubjectKey> {

@@ -169,12 +169,31 @@ webhook:
   policy: { file: /policy.json }
   sync: { configMap: { namespace: auth, name: rules } }
   configMapInterval: 23s
+access:
+  index: true
+  authorizers: [Node, RBAC]
+  verifyOneIn: 7
+  selfReviews: all
+  maxNamespaces: { list: 3, watch: 2 }
+  namedSets: [{ name: managed, verb: create, apiGroup: g, resource: views, subresource: status }]
+authorization: { hideForbidden: true }
 audit: { file: /audit.log }
 log: { level: debug }
 `;
   const { configuration, problems } = parseConfiguration(text, '/');
   t.same(problems, []);
   t.same(configuration, {
+    access: {
+      index: true,
+      authorizers: ['Node', 'RBAC'],
+      verifyOneIn: 7,
+      selfReviews: 'all',
+      maxNamespaces: { list: 3, watch: 2 },
+      namedSets: [
+        { name: 'managed', verb: 'create', apiGroup: 'g', resource: 'views', subresource: 'status' },
+      ],
+    },
+    authorization: { hideForbidden: true },
     server: {
       bind: '[::1]:1',
       tls: { certFile: '/c', keyFile: '/k', clientCAFile: '/ca' },
