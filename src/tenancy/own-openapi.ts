@@ -46,9 +46,11 @@ const STATUS = object('Who can do it.', {
       subject: object('Whom the access is granted to.', {
         ...REFERENCE,
         displayName: text('What is known of the subject by name, such as the Keystone project and role.'),
-        builtIn: flag('If true, the API server allows it without asking RBAC.'),
         people: list('The users who hold the role now.', { type: 'string' }),
       }),
+      by: text(
+        'What grants it: binding; builtIn, if the API server does not ask RBAC; impersonation, if the subject may act as any user.',
+      ),
       everywhere: flag('If true, it is granted in every namespace.'),
       namespace: text('Where it is granted. Empty if it is granted everywhere.'),
       binding: object('The binding that grants it.', REFERENCE),

@@ -5,11 +5,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { rulesAllow } from '../../src/access/evaluate-rules.ts';
 import type { AccessRulesStatus } from '../../src/api/access-rules-v1alpha1.ts';
 import { access } from '../../src/cli/access.ts';
 import type { JsonObject } from '../support/apiserver/json.ts';
 import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { rulesAllow } from '../support/evaluate-rules.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { apply, isAllowed, startKubernetesSite } from '../support/kubernetes/site.ts';

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { compileAccessRules as compile } from '../../src/access/access-rules.ts';
-import { rulesAllow } from '../../src/access/evaluate-rules.ts';
 import { subjectIn } from '../../src/rbac/attributes.ts';
 import { allows } from '../../src/rbac/decide.ts';
+import { rulesAllow } from '../support/evaluate-rules.ts';
 import { questions, rbacObjects, subjects } from '../support/random-rbac.ts';
 import { indexOf } from '../support/rbac-objects.ts';
 
