@@ -2,7 +2,9 @@
  * A review of who can do something: the subjects of the index as a user may be told of them, with Keystone's
  * names, and with those who need no binding.
  */
+
 import { readKeystoneGroup } from '../api/keystone-groups.ts';
+import type { StoredBinding } from '../api/rbac-v1.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../api/reserved-names.ts';
 import type { ObjectName, WhoCanGrant, WhoCanStatus } from '../api/who-can-v1alpha1.ts';
 import { StatusError } from '../errors/status-error.ts';
@@ -64,7 +66,9 @@ export async function reviewWhoCan(
     warnings.push(
       `${JSON.stringify(asked.question.verb)} is no verb that the API server checks, and no rule names it`,
     );
-  const granted = whoCan(objects, asked.question, scope);
+  const mayTell = (binding: StoredBinding) =>
+    view.seesAll || viewer.user.tenant !== '' || view.mayGet(binding);
+  const granted = whoCan(objects, asked.question, scope, mayTell);
   const effective = granted.grants.filter(({ key }) => mayAct(key, viewer));
   const { shown, others } = divide(effective, view);
   for (const key of systemSubjects(asked.question, scope, viewer, access)) others.add(key);

@@ -41,7 +41,13 @@ export function isNamespaceObject(question: WhoCanQuestion): boolean {
   return OBJECT_VERBS.has(question.verb) || question.subresource !== '';
 }
 
-export function whoCan(objects: TenantObjects, question: WhoCanQuestion, scope: Scope): Granted {
+/** @param mayTell whether the missing role of the binding is told */
+export function whoCan(
+  objects: TenantObjects,
+  question: WhoCanQuestion,
+  scope: Scope,
+  mayTell: (binding: StoredBinding) => boolean = () => true,
+): Granted {
   const rules = new RuleOfRole(question);
   const grants: SubjectGrant[] = [];
   for (const { binding, role } of boundRoles(objects, rules, scope)) {
@@ -49,7 +55,7 @@ export function whoCan(objects: TenantObjects, question: WhoCanQuestion, scope: 
     if (rule < 0) continue;
     for (const { key, subject } of subjectsOf(binding)) grants.push({ key, subject, binding, role, rule });
   }
-  const missing = missingIn(objects, 'path' in question ? { namespace: '' } : scope);
+  const missing = missingIn(objects, 'path' in question ? { namespace: '' } : scope, mayTell);
   return {
     grants: inOrder(grants),
     errors: [...new Set(missing)].sort(),
@@ -131,10 +137,15 @@ function subjectsOf({ subjects, namespace }: StoredBinding): readonly KeyedSubje
   return [...byKey.values()];
 }
 
-function* missingIn(objects: TenantObjects, scope: Scope): Generator<string> {
+function* missingIn(
+  objects: TenantObjects,
+  scope: Scope,
+  mayTell: (binding: StoredBinding) => boolean,
+): Generator<string> {
   for (const binding of objects.bindingsWithoutRole()) {
     const { namespace } = binding;
-    if (scope === 'all' || namespace === '' || namespace === scope.namespace) yield missingRole(binding);
+    const isInScope = scope === 'all' || namespace === '' || namespace === scope.namespace;
+    if (isInScope && mayTell(binding)) yield missingRole(binding);
   }
 }
 
